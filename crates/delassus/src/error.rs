@@ -1,0 +1,167 @@
+//! What can be wrong with a problem before anything is solved. Outcomes of a solve are not errors:
+//! see [`Status`](crate::Status).
+
+use crate::index::{BlockId, MassId};
+
+/// Why a [`Problem`](crate::Problem) cannot be built. Each message names the place, the value and the remedy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A number that must be finite is not.
+    #[error("{place} is {value}; every number of a problem must be finite")]
+    NotFinite {
+        /// Where the number stands.
+        place: String,
+        /// The number.
+        value: f64,
+    },
+    /// A mass that is not positive.
+    #[error(
+        "mass is {mass}; it must be positive and finite (leave fixed bodies out: ground has no mass block)"
+    )]
+    BadMass {
+        /// The mass given [kg].
+        mass: f64,
+    },
+    /// An inertia or dense mass matrix that is not symmetric.
+    #[error(
+        "{what} is not symmetric: entries ({row},{column}) and ({column},{row}) are {upper} and {lower}; symmetrise it first"
+    )]
+    NotSymmetric {
+        /// Which matrix.
+        what: &'static str,
+        /// Row of the worst pair.
+        row: usize,
+        /// Column of the worst pair.
+        column: usize,
+        /// Entry above the diagonal.
+        upper: f64,
+        /// Entry below the diagonal.
+        lower: f64,
+    },
+    /// A matrix that has no Cholesky factor.
+    #[error(
+        "{what} is not positive definite (pivot {index} is {pivot:.3e}); check masses, inertias and units"
+    )]
+    NotPositiveDefinite {
+        /// Which matrix.
+        what: &'static str,
+        /// Which pivot failed.
+        index: usize,
+        /// Its value.
+        pivot: f64,
+    },
+    /// An array of the wrong length.
+    #[error("{place} has {found} numbers where {expected} are needed")]
+    WrongLength {
+        /// Where the array stands.
+        place: String,
+        /// Numbers needed.
+        expected: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// A block whose Jacobian names a mass block that does not exist.
+    #[error(
+        "{block:?} acts on {mass:?} but there are only {masses} mass blocks; add the mass first"
+    )]
+    UnknownMass {
+        /// The constraint block.
+        block: BlockId,
+        /// The mass it names.
+        mass: MassId,
+        /// How many there are.
+        masses: usize,
+    },
+    /// A block that names one mass block twice.
+    #[error("{block:?} names {mass:?} twice; add the two Jacobian blocks and give their sum")]
+    RepeatedMass {
+        /// The constraint block.
+        block: BlockId,
+        /// The mass named twice.
+        mass: MassId,
+    },
+    /// A law laid over a number of rows it is not defined for.
+    #[error("{block:?} has {rows} rows but its law ({law}) needs {needs}")]
+    RowsOfLaw {
+        /// The constraint block.
+        block: BlockId,
+        /// Its rows.
+        rows: usize,
+        /// The law's name.
+        law: &'static str,
+        /// What the law needs.
+        needs: &'static str,
+    },
+    /// A parameter of a law out of its range.
+    #[error("{parameter} of {block:?} is {value}; it must be {needs}")]
+    BadLaw {
+        /// The constraint block.
+        block: BlockId,
+        /// Which parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+        /// The legal range.
+        needs: &'static str,
+    },
+    /// Negative compliance.
+    #[error("compliance of row {row} of {block:?} is {value}; it must not be negative")]
+    NegativeCompliance {
+        /// The constraint block.
+        block: BlockId,
+        /// Row inside the block.
+        row: usize,
+        /// The value given [1/kg].
+        value: f64,
+    },
+    /// A matrix entry outside the matrix.
+    #[error("entry ({row},{column}) lies outside a {size} by {size} Delassus matrix")]
+    EntryOutOfRange {
+        /// Row of the entry.
+        row: usize,
+        /// Column of the entry.
+        column: usize,
+        /// Rows and columns of the matrix.
+        size: usize,
+    },
+    /// More blocks, rows or values than the index types hold.
+    #[error("{what}: {count} is more than the {limit} this build can index; split the problem")]
+    TooLarge {
+        /// What is too many.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl BuildError {
+    /// Fails on the first number that is not finite.
+    pub(crate) fn check_finite(place: &str, values: &[f64]) -> Result<(), BuildError> {
+        match values.iter().position(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(i) => Err(BuildError::NotFinite {
+                place: format!("{place}[{i}]"),
+                value: values[i],
+            }),
+        }
+    }
+
+    /// Fails unless `found` equals `expected`.
+    pub(crate) fn check_length(
+        place: &str,
+        expected: usize,
+        found: usize,
+    ) -> Result<(), BuildError> {
+        if expected == found {
+            return Ok(());
+        }
+        Err(BuildError::WrongLength {
+            place: place.to_owned(),
+            expected,
+            found,
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Index newtypes: a mass block cannot be used where a constraint block is meant.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! index {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The position in the array this index belongs to.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+index! {
+    /// A diagonal block of M: one free body or one dense block.
+    MassId;
+    /// A constraint block: consecutive rows of G that share one law.
+    BlockId;
+}

@@ -1,0 +1,195 @@
+//! The Coulomb cone K_μ = {(n, t): |t| ≤ μn}: projection, De Saxcé's shift and the residual of the law.
+//!
+//! With ŵ = w + μ|w_t|e_n Coulomb's law with Signorini's condition is K_μ ∋ λ ⟂ ŵ ∈ K_μ*, that is
+//! λ = P_K(λ − ρŵ) for any ρ > 0. Source of the contact block: [GS11 (18)-(21)].
+//!
+//! How this differs from the source: (1) the printed friction test compares with μz₁² where μ²z₁² is meant
+//! (errata GS11-19); (2) the law itself, not a projected stick impulse, is what the residual measures.
+
+use super::Fault;
+use crate::math::{dot, norm};
+
+/// Euclidean projection of (n, t) on K_μ, in place; any number of tangents.
+pub fn project(x: &mut [f64], mu: f64) {
+    let n = x[0];
+    let t = norm(&x[1..]);
+    // Polar test first: at μ = 0 the cone is a ray and the membership test alone would keep (−n, 0).
+    if mu * t <= -n {
+        x.fill(0.0);
+        return;
+    }
+    if t <= mu * n {
+        return;
+    }
+    let a = (n + mu * t) / (1.0 + mu * mu);
+    x[0] = a;
+    let scale = if 0.0 < t { mu * a / t } else { 0.0 };
+    x[1..].iter_mut().for_each(|t| *t *= scale);
+}
+
+/// Scales a tangential impulse back to the disk of the given radius; it keeps its direction.
+pub fn project_disk(t: [f64; 2], radius: f64) -> [f64; 2] {
+    let length = t[0].hypot(t[1]);
+    if length <= radius {
+        return t;
+    }
+    let scale = radius / length;
+    [t[0] * scale, t[1] * scale]
+}
+
+/// De Saxcé's shift: the normal component that makes Coulomb's law a complementarity between cones.
+pub fn shift(w: &[f64], mu: f64) -> f64 {
+    w[0] + mu * norm(&w[1..])
+}
+
+/// |λ − P_K(λ − ρŵ)|/ρ with ρ = rows / trace, for the circular cone.
+pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fault {
+    let rows = w.len();
+    let rho = rows as f64 / diagonal.iter().sum::<f64>();
+    let mut shifted = [0.0; 3];
+    shifted[..rows].copy_from_slice(w);
+    shifted[0] = shift(w, mu);
+    let mut defect = [0.0; 3];
+    for i in 0..rows {
+        defect[i] = lambda[i] - rho * shifted[i];
+    }
+    project(&mut defect[..rows], mu);
+    let mut nearest = [0.0; 3];
+    nearest[..rows].copy_from_slice(lambda);
+    project(&mut nearest[..rows], mu);
+    for i in 0..rows {
+        defect[i] -= lambda[i];
+        nearest[i] -= lambda[i];
+    }
+    Fault {
+        natural: norm(&defect) / rho,
+        feasibility: (norm(&nearest) / rho).max(-w[0]),
+        complementarity: dot(lambda, &shifted[..rows]).abs(),
+    }
+}
+
+/// The elliptic cone on rows scaled by (1, μ₁, μ₂), where it is the circular cone with μ = 1.
+/// A row whose coefficient is zero may carry no impulse and is measured by that alone.
+pub(super) fn elliptic_fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: [f64; 2]) -> Fault {
+    let mut scaled = (
+        [lambda[0], 0.0, 0.0],
+        [w[0], 0.0, 0.0],
+        [diagonal[0], 0.0, 0.0],
+    );
+    let mut rows = 1;
+    let mut forbidden: f64 = 0.0;
+    for i in 0..2 {
+        if 0.0 < mu[i] {
+            scaled.0[rows] = lambda[i + 1] / mu[i];
+            scaled.1[rows] = w[i + 1] * mu[i];
+            scaled.2[rows] = diagonal[i + 1] * mu[i] * mu[i];
+            rows += 1;
+        } else {
+            forbidden = forbidden.hypot(diagonal[i + 1] * lambda[i + 1]);
+        }
+    }
+    let inner = fault(&scaled.0[..rows], &scaled.1[..rows], &scaled.2[..rows], 1.0);
+    Fault {
+        natural: inner.natural.hypot(forbidden),
+        feasibility: inner.feasibility.max(forbidden),
+        ..inner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Law;
+    use super::*;
+    use crate::math::Random;
+
+    fn distance(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+        norm(&[a[0] - b[0], a[1] - b[1], a[2] - b[2]])
+    }
+
+    fn projected(mut x: [f64; 3], mu: f64) -> [f64; 3] {
+        project(&mut x, mu);
+        x
+    }
+
+    #[test]
+    fn cone_projection_is_idempotent_and_nonexpansive() {
+        let mut random = Random::new(7);
+        for _ in 0..2000 {
+            let mu = [0.0, 0.3, 1.0, 4.0][random.below(4)];
+            let (x, y) = (random.vector().to_array(), random.vector().to_array());
+            let (px, py) = (projected(x, mu), projected(y, mu));
+            assert!(distance(&projected(px, mu), &px) < 1e-15);
+            assert!(distance(&px, &py) <= distance(&x, &y) + 1e-15);
+            // Moreau: x − P(x) is orthogonal to P(x).
+            let r = [x[0] - px[0], x[1] - px[1], x[2] - px[2]];
+            assert!(dot(&r, &px).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn cone_without_friction_is_a_ray() {
+        assert_eq!(projected([-1.0, 0.0, 0.0], 0.0), [0.0; 3]);
+        assert_eq!(projected([2.0, 3.0, -4.0], 0.0), [2.0, 0.0, 0.0]);
+        assert_eq!(projected([-2.0, 3.0, -4.0], 0.0), [0.0; 3]);
+        let law = Law::FrictionCone { mu: 0.0 };
+        assert_eq!(
+            law.fault(&[1.0, 0.0, 0.0], &[0.0, 5.0, -7.0], &[1.0; 3])
+                .natural,
+            0.0
+        );
+        assert!(
+            0.1 < law
+                .fault(&[1.0, 0.2, 0.0], &[0.0, 0.0, 0.0], &[1.0; 3])
+                .natural
+        );
+    }
+
+    #[test]
+    fn separation_stick_and_slip_have_no_residual_and_wrong_slip_has() {
+        let law = Law::FrictionCone { mu: 0.5 };
+        let d = [2.0, 3.0, 4.0];
+        let met = [
+            ([0.0, 0.0, 0.0], [0.4, 3.0, -1.0]),
+            ([1.0, 0.2, -0.3], [0.0, 0.0, 0.0]),
+            ([2.0, 0.6, 0.8], [0.0, -0.9, -1.2]),
+        ];
+        for (lambda, w) in met {
+            assert!(law.fault(&lambda, &w, &d).natural < 1e-15, "{lambda:?}");
+        }
+        let broken = [
+            ([0.0, 0.0, 0.0], [-0.4, 0.0, 0.0]),
+            ([1.0, 0.2, -0.3], [0.0, 0.1, 0.0]),
+            ([2.0, 0.6, 0.8], [0.0, 0.9, 1.2]),
+            ([2.0, 0.6, 0.8], [0.1, -0.9, -1.2]),
+        ];
+        for (lambda, w) in broken {
+            assert!(
+                1e-2 < law.fault(&lambda, &w, &d).natural,
+                "{lambda:?} {w:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn elliptic_cone_with_equal_coefficients_has_the_zeros_of_the_circular_one() {
+        let (lambda, w) = ([2.0, 0.6, 0.8], [0.0, -0.9, -1.2]);
+        assert!(
+            Law::EllipticCone { mu: [0.5; 2] }
+                .fault(&lambda, &w, &[1.0; 3])
+                .natural
+                < 1e-15
+        );
+        // Along a frictionless axis no impulse is allowed, sliding is.
+        let law = Law::EllipticCone { mu: [0.5, 0.0] };
+        assert!(
+            law.fault(&[2.0, 1.0, 0.0], &[0.0, -0.3, 9.0], &[1.0; 3])
+                .natural
+                < 1e-15
+        );
+        assert!(
+            0.1 < law
+                .fault(&[2.0, 1.0, 0.2], &[0.0, -0.3, 9.0], &[1.0; 3])
+                .natural
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! The laws a constraint block may obey: a closed set, each a condition between the impulse λ and the row
+//! velocity w of one block.
+//!
+#![doc = include_str!("../../../../docs/laws.md")]
+
+pub mod bounds;
+pub mod cone;
+pub mod facets;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::BuildError;
+use crate::index::BlockId;
+
+/// The condition between impulse λ and row velocity w of one constraint block.
+///
+/// Contact laws order their rows (n, t₁, t₂); the two-row form (n, t) is friction in a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Law {
+    /// w = 0, λ free. Joints; nonholonomic rows with a prescribed velocity in q.
+    Equality,
+    /// 0 ≤ λ ⟂ w ≥ 0, row by row. Frictionless contact, joint limits.
+    Unilateral,
+    /// lo ≤ λ ≤ hi; w = 0 inside, w ≥ 0 at lo, w ≤ 0 at hi. Motors, joint friction, limits of force.
+    Interval {
+        /// Smallest impulse, −∞ allowed [N s].
+        #[serde(with = "bounds::minus_infinity")]
+        lo: f64,
+        /// Largest impulse, +∞ allowed [N s].
+        #[serde(with = "bounds::plus_infinity")]
+        hi: f64,
+    },
+    /// Unilateral normal; each tangent separately within ±μλ_n.   [GS13 (36)]
+    FrictionBox {
+        /// Coefficient of friction.
+        mu: f64,
+    },
+    /// Coulomb's law with the circular cone |λ_t| ≤ μλ_n: the reference law.
+    FrictionCone {
+        /// Coefficient of friction.
+        mu: f64,
+    },
+    /// Coulomb's law with an elliptic cone (λ₁/μ₁)² + (λ₂/μ₂)² ≤ λ_n² and maximal dissipation.
+    EllipticCone {
+        /// Coefficients along t₁ and t₂.
+        mu: [f64; 2],
+    },
+    /// Coulomb's law with a cone of d equally spaced directions, the first along t₁.   [Lemke05 (5)]
+    FrictionFacets {
+        /// Coefficient of friction.
+        mu: f64,
+        /// Number of directions, at least 3.
+        directions: u32,
+    },
+}
+
+/// How far one block is from its law. All velocities in m/s, energy in joule.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fault {
+    /// Euclidean norm of the natural map: zero exactly where the law holds [m/s].
+    pub natural: f64,
+    /// Distance of λ to its set (over ρ) and of w below its bound, the larger [m/s].
+    pub feasibility: f64,
+    /// |λᵀŵ| [J].
+    pub complementarity: f64,
+}
+
+impl Law {
+    /// The law's name in files and messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Law::Equality => "equality",
+            Law::Unilateral => "unilateral",
+            Law::Interval { .. } => "interval",
+            Law::FrictionBox { .. } => "friction-box",
+            Law::FrictionCone { .. } => "friction-cone",
+            Law::EllipticCone { .. } => "elliptic-cone",
+            Law::FrictionFacets { .. } => "friction-facets",
+        }
+    }
+
+    /// True for contact laws, whose rows are (n, t₁, t₂).
+    pub fn is_contact(&self) -> bool {
+        !matches!(self, Law::Equality | Law::Unilateral | Law::Interval { .. })
+    }
+
+    /// True where the law is the optimality condition of a convex set of impulses, so that the dual
+    /// objective ½λᵀSλ + cᵀλ decreases along every descent method.
+    pub fn is_convex(&self) -> bool {
+        match self {
+            Law::Equality | Law::Unilateral | Law::Interval { .. } => true,
+            Law::FrictionBox { mu } | Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
+                *mu == 0.0
+            }
+            Law::EllipticCone { mu } => *mu == [0.0; 2],
+        }
+    }
+
+    /// Measures (λ, w) of one block against the law. `diagonal` holds the block's diagonal of S, with every
+    /// entry positive; it sets the scale ρ that turns impulses into velocities.
+    pub fn fault(&self, lambda: &[f64], w: &[f64], diagonal: &[f64]) -> Fault {
+        match *self {
+            Law::Equality => bounds::equality(lambda, w),
+            Law::Unilateral => bounds::interval(lambda, w, diagonal, (0.0, f64::INFINITY)),
+            Law::Interval { lo, hi } => bounds::interval(lambda, w, diagonal, (lo, hi)),
+            Law::FrictionBox { mu } => bounds::friction_box(lambda, w, diagonal, mu),
+            Law::FrictionCone { mu } => cone::fault(lambda, w, diagonal, mu),
+            Law::EllipticCone { mu } => cone::elliptic_fault(lambda, w, diagonal, mu),
+            Law::FrictionFacets { mu, directions } => {
+                facets::fault(lambda, w, diagonal, (mu, directions))
+            }
+        }
+    }
+
+    /// Refuses parameters out of range and row counts the law is not defined for.
+    pub(crate) fn check(&self, block: BlockId, rows: usize) -> Result<(), BuildError> {
+        let needs = match self {
+            Law::Equality | Law::Unilateral | Law::Interval { .. } => {
+                (rows < 1, "at least one row")
+            }
+            Law::FrictionBox { .. } | Law::FrictionCone { .. } => (
+                rows != 2 && rows != 3,
+                "two rows (n, t) or three (n, t1, t2)",
+            ),
+            Law::EllipticCone { .. } | Law::FrictionFacets { .. } => {
+                (rows != 3, "three rows (n, t1, t2)")
+            }
+        };
+        if needs.0 {
+            return Err(BuildError::RowsOfLaw {
+                block,
+                rows,
+                law: self.name(),
+                needs: needs.1,
+            });
+        }
+        let bad = |parameter, value, needs| BuildError::BadLaw {
+            block,
+            parameter,
+            value,
+            needs,
+        };
+        match *self {
+            Law::Equality | Law::Unilateral => Ok(()),
+            Law::Interval { lo, .. } if lo.is_nan() || lo == f64::INFINITY => {
+                Err(bad("lo", lo, "a number below +infinity"))
+            }
+            Law::Interval { lo, hi } if hi.is_nan() || hi == f64::NEG_INFINITY || hi < lo => {
+                Err(bad("hi", hi, "a number, at least lo"))
+            }
+            Law::Interval { .. } => Ok(()),
+            Law::FrictionFacets { directions, .. } if !(3..=1024).contains(&directions) => Err(
+                bad("directions", f64::from(directions), "between 3 and 1024"),
+            ),
+            Law::FrictionBox { mu } | Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
+                check_mu(mu, bad)
+            }
+            Law::EllipticCone { mu } => check_mu(mu[0], bad).and_then(|()| check_mu(mu[1], bad)),
+        }
+    }
+}
+
+fn check_mu(
+    mu: f64,
+    bad: impl Fn(&'static str, f64, &'static str) -> BuildError,
+) -> Result<(), BuildError> {
+    if mu.is_finite() && 0.0 <= mu {
+        return Ok(());
+    }
+    Err(bad("mu", mu, "finite and not negative"))
+}

@@ -1,0 +1,313 @@
+//! Small dense algebra shared by all layers: the glam types of the interface, row-major kernels for
+//! matrices of run-time size, and the closed-form eigenvalues the contact laws need.
+
+pub use glam::{DMat3, DQuat, DVec3};
+
+/// Two unit tangents of a unit normal, right-handed: `t1 × t2 = n`.
+///
+/// Branch-free but for one sign, and continuous except at n = −z.
+pub fn tangents(n: DVec3) -> (DVec3, DVec3) {
+    let s = 1.0_f64.copysign(n.z);
+    let a = -1.0 / (s + n.z);
+    let b = n.x * n.y * a;
+    (
+        DVec3::new(1.0 + s * n.x * n.x * a, s * b, -s * n.x),
+        DVec3::new(b, s + n.y * n.y * a, -n.y),
+    )
+}
+
+/// y += A x for a row-major A with `y.len()` rows and `x.len()` columns.
+pub(crate) fn mul_add(a: &[f64], x: &[f64], y: &mut [f64]) {
+    for (row, yi) in a.chunks_exact(x.len()).zip(y) {
+        *yi += dot(row, x);
+    }
+}
+
+/// y += Aᵀ x for a row-major A with `x.len()` rows and `y.len()` columns.
+pub(crate) fn mul_transposed_add(a: &[f64], x: &[f64], y: &mut [f64]) {
+    for (row, xi) in a.chunks_exact(y.len()).zip(x) {
+        for (yj, aij) in y.iter_mut().zip(row) {
+            *yj += aij * xi;
+        }
+    }
+}
+
+/// Inner product, summed from the first entry to the last.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Euclidean norm.
+pub(crate) fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+/// Largest absolute entry; not-a-number counts as infinite so that no comparison hides it.
+pub(crate) fn max_abs(a: &[f64]) -> f64 {
+    a.iter().fold(0.0, |m, x| {
+        if x.is_nan() {
+            f64::INFINITY
+        } else {
+            x.abs().max(m)
+        }
+    })
+}
+
+/// Lower Cholesky factor of a row-major symmetric matrix, in place (the upper part is left as it was).
+/// Fails with the index and value of the first pivot that is not safely positive.
+pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
+    let scale = (0..n).fold(0.0_f64, |m, i| m.max(a[i * n + i].abs()));
+    for j in 0..n {
+        let (above, below) = a.split_at_mut((j + 1) * n);
+        let row_j = &mut above[j * n..];
+        let pivot = row_j[j] - dot(&row_j[..j], &row_j[..j]);
+        // A pivot of rounding size is a singular matrix, whatever its sign came out as.
+        if !(pivot > 1e-15 * scale) {
+            return Err((j, pivot));
+        }
+        let l = pivot.sqrt();
+        row_j[j] = l;
+        for row_i in below.chunks_exact_mut(n) {
+            row_i[j] = (row_i[j] - dot(&row_i[..j], &row_j[..j])) / l;
+        }
+    }
+    Ok(())
+}
+
+/// Solves L Lᵀ x = b in place.
+pub(crate) fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
+    for i in 0..n {
+        x[i] = (x[i] - dot(&l[i * n..i * n + i], &x[..i])) / l[i * n + i];
+    }
+    for i in (0..n).rev() {
+        x[i] /= l[i * n + i];
+        let xi = x[i];
+        for j in 0..i {
+            x[j] -= l[i * n + j] * xi;
+        }
+    }
+}
+
+/// A generalised inverse of a row-major matrix by Gauss-Jordan with complete pivoting: directions whose
+/// pivot is below `1e-12` of the largest are given zero rows and columns, so that redundant rows stay put.
+pub(crate) fn generalised_inverse(a: &[f64], n: usize) -> Vec<f64> {
+    let mut m = a.to_vec();
+    let (mut rows, mut columns): (Vec<usize>, Vec<usize>) = ((0..n).collect(), (0..n).collect());
+    let cut = 1e-12 * max_abs(a);
+    let mut inverse = vec![0.0; n * n];
+    for i in 0..n {
+        inverse[i * n + i] = 1.0;
+    }
+    let mut rank = n;
+    for step in 0..n {
+        let (mut best, mut at) = (0.0, (step, step));
+        for i in step..n {
+            for j in step..n {
+                if best < m[rows[i] * n + columns[j]].abs() {
+                    best = m[rows[i] * n + columns[j]].abs();
+                    at = (i, j);
+                }
+            }
+        }
+        if !(cut < best) {
+            rank = step;
+            break;
+        }
+        rows.swap(step, at.0);
+        columns.swap(step, at.1);
+        eliminate(&mut m, &mut inverse, n, (rows[step], columns[step]));
+    }
+    // Row rows[s] of the work array now solves for unknown columns[s].
+    let mut out = vec![0.0; n * n];
+    for s in 0..rank {
+        for t in 0..rank {
+            out[columns[s] * n + rows[t]] = inverse[rows[s] * n + rows[t]];
+        }
+    }
+    out
+}
+
+/// One Gauss-Jordan step: scales the pivot row to one and clears the pivot column elsewhere.
+fn eliminate(m: &mut [f64], inverse: &mut [f64], n: usize, (row, column): (usize, usize)) {
+    let pivot = m[row * n + column];
+    for j in 0..n {
+        m[row * n + j] /= pivot;
+        inverse[row * n + j] /= pivot;
+    }
+    for i in (0..n).filter(|&i| i != row) {
+        let factor = m[i * n + column];
+        if factor != 0.0 {
+            for j in 0..n {
+                m[i * n + j] -= factor * m[row * n + j];
+                inverse[i * n + j] -= factor * inverse[row * n + j];
+            }
+        }
+    }
+}
+
+/// Largest eigenvalue of the symmetric part of [[a, b], [c, d]].
+pub(crate) fn largest_eigenvalue_2(a: f64, b: f64, c: f64, d: f64) -> f64 {
+    let off = 0.5 * (b + c);
+    0.5 * (a + d) + (0.5 * (a - d)).hypot(off)
+}
+
+/// An upper bound on the largest eigenvalue of the symmetric part of a row-major 3×3 matrix, tight to
+/// rounding: the closed form by the cosine of a third of an angle.
+pub(crate) fn largest_eigenvalue_3(m: &[f64; 9]) -> f64 {
+    let (a, b, c) = (m[0], m[4], m[8]);
+    let (d, e, f) = (
+        0.5 * (m[1] + m[3]),
+        0.5 * (m[2] + m[6]),
+        0.5 * (m[5] + m[7]),
+    );
+    let off = d * d + e * e + f * f;
+    let mean = (a + b + c) / 3.0;
+    let (x, y, z) = (a - mean, b - mean, c - mean);
+    let p = ((x * x + y * y + z * z + 2.0 * off) / 6.0).sqrt();
+    if p <= f64::EPSILON * mean.abs() {
+        return mean + p;
+    }
+    let det = x * (y * z - f * f) - d * (d * z - f * e) + e * (d * f - y * e);
+    let r = (det / (2.0 * p * p * p)).clamp(-1.0, 1.0);
+    mean + 2.0 * p * (r.acos() / 3.0).cos()
+}
+
+/// Inverse of a row-major 3×3 matrix by cofactors; `None` where the determinant is of rounding size.
+pub(crate) fn inverse_3(m: &[f64; 9]) -> Option<[f64; 9]> {
+    let c = [
+        m[4] * m[8] - m[5] * m[7],
+        m[2] * m[7] - m[1] * m[8],
+        m[1] * m[5] - m[2] * m[4],
+        m[5] * m[6] - m[3] * m[8],
+        m[0] * m[8] - m[2] * m[6],
+        m[2] * m[3] - m[0] * m[5],
+        m[3] * m[7] - m[4] * m[6],
+        m[1] * m[6] - m[0] * m[7],
+        m[0] * m[4] - m[1] * m[3],
+    ];
+    let det = m[0] * c[0] + m[1] * c[3] + m[2] * c[6];
+    let scale = (m[0] * m[4] * m[8]).abs();
+    (1e-14 * scale < det.abs()).then(|| c.map(|x| x / det))
+}
+
+/// y = A x for a row-major 3×3 matrix.
+pub(crate) fn mul_3(a: &[f64; 9], x: &[f64; 3]) -> [f64; 3] {
+    [
+        a[0] * x[0] + a[1] * x[1] + a[2] * x[2],
+        a[3] * x[0] + a[4] * x[1] + a[5] * x[2],
+        a[6] * x[0] + a[7] * x[1] + a[8] * x[2],
+    ]
+}
+
+/// SplitMix64: the seeded generator behind shuffled orders and built-in problems, the same on every machine.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A generator that always gives the same numbers for the same seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [lo, hi).
+    pub fn range(&mut self, lo: f64, hi: f64) -> f64 {
+        lo + (hi - lo) * (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform among 0..n (n > 0).
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
+
+    /// A vector with components uniform in [−1, 1).
+    pub fn vector(&mut self) -> DVec3 {
+        DVec3::new(
+            self.range(-1.0, 1.0),
+            self.range(-1.0, 1.0),
+            self.range(-1.0, 1.0),
+        )
+    }
+
+    /// A uniformly random order of the entries.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tangents_are_right_handed_everywhere() {
+        let mut random = Random::new(1);
+        let poles = [DVec3::Z, -DVec3::Z, DVec3::X, -DVec3::Y];
+        for n in (0..1000).map(|_| random.vector().normalize()).chain(poles) {
+            let (t1, t2) = tangents(n);
+            assert!((t1.cross(t2) - n).length() < 1e-12, "{n}");
+            assert!(t1.dot(t2).abs() < 1e-12 && (t1.length() - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn generalised_inverse_inverts_what_has_full_rank() {
+        let mut random = Random::new(2);
+        for n in 1..7 {
+            let a: Vec<f64> = (0..n * n).map(|_| random.range(-1.0, 1.0)).collect();
+            let inverse = generalised_inverse(&a, n);
+            for i in 0..n {
+                for j in 0..n {
+                    let entry: f64 = (0..n).map(|k| a[i * n + k] * inverse[k * n + j]).sum();
+                    assert!(
+                        (entry - f64::from(i == j)).abs() < 1e-9,
+                        "n={n} ({i},{j}) {entry}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn generalised_inverse_solves_consistent_redundant_rows() {
+        // Rows 0 and 1 are the same constraint written twice.
+        let a = [2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 3.0];
+        let inverse = generalised_inverse(&a, 3);
+        let b = [4.0, 4.0, 9.0];
+        let x: Vec<f64> = inverse.chunks(3).map(|row| dot(row, &b)).collect();
+        let back: Vec<f64> = a.chunks(3).map(|row| dot(row, &x)).collect();
+        assert_eq!(back, b);
+    }
+
+    #[test]
+    fn largest_eigenvalue_bounds_every_rayleigh_quotient() {
+        let mut random = Random::new(3);
+        for _ in 0..200 {
+            let f: Vec<DVec3> = (0..3).map(|_| random.vector()).collect();
+            let m: [f64; 9] = std::array::from_fn(|i| f[i / 3].dot(f[i % 3]));
+            let top = largest_eigenvalue_3(&m);
+            let mut x = random.vector().normalize().to_array();
+            let mut reached: f64 = 0.0;
+            for _ in 0..3000 {
+                let y = mul_3(&m, &x);
+                let length = norm(&y);
+                reached = dot(&x, &y);
+                x = y.map(|c| c / length);
+            }
+            assert!(
+                reached <= top * (1.0 + 1e-12) && top <= reached * (1.0 + 1e-5),
+                "{reached} {top}"
+            );
+        }
+    }
+}

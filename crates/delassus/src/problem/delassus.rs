@@ -1,0 +1,298 @@
+//! The Delassus operator S = G M⁻¹ Gᵀ + Σ: its diagonal blocks, and S as an explicit block-sparse matrix,
+//! which is the dual form of a problem.
+//!
+//! Sources: [GS11 (3)], [GS13 (31)-(35)]. How this differs from the sources: (1) every diagonal block contains
+//! Σ, without which the iteration diverges for Σ > S (errata GS13-2.1); (2) M⁻¹, not M, stands in (31); the
+//! rotational part of (35) carries the arm squared; (3) G M⁻¹ Gᵀ is only semidefinite where rows depend on
+//! each other, and nothing here assumes more.
+
+use super::mass::MassBlock;
+use super::{Form, Primal, Problem};
+use crate::error::BuildError;
+use crate::math::{dot, mul_add};
+
+/// A square block-sparse matrix stored by block rows, blocks row-major, columns in ascending order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlockMatrix {
+    /// First row of each block; one more entry than blocks.
+    starts: Vec<usize>,
+    /// `entries[entry_starts[k]..entry_starts[k + 1]]` is block row k: (block column, first value).
+    entry_starts: Vec<usize>,
+    entries: Vec<(u32, usize)>,
+    values: Vec<f64>,
+}
+
+impl BlockMatrix {
+    /// A matrix partitioned into blocks of the given sizes, from (row, column, value) in any order; what is
+    /// given twice is added.
+    pub fn from_entries(
+        sizes: &[usize],
+        entries: &[(usize, usize, f64)],
+    ) -> Result<BlockMatrix, BuildError> {
+        let mut block_of = Vec::new();
+        for (k, &size) in sizes.iter().enumerate() {
+            block_of.resize(block_of.len() + size, k as u32);
+        }
+        let size = block_of.len();
+        let mut pattern = Vec::with_capacity(entries.len());
+        for &(row, column, value) in entries {
+            if size <= row || size <= column {
+                return Err(BuildError::EntryOutOfRange { row, column, size });
+            }
+            if !value.is_finite() {
+                let place = format!("entry ({row},{column}) of the Delassus matrix");
+                return Err(BuildError::NotFinite { place, value });
+            }
+            pattern.push((block_of[row], block_of[column]));
+        }
+        let mut matrix = BlockMatrix::with_pattern(sizes, pattern);
+        for &(row, column, value) in entries {
+            let (k, j) = (block_of[row] as usize, block_of[column] as usize);
+            let (i, l) = (row - matrix.starts[k], column - matrix.starts[j]);
+            let width = sizes[j];
+            if let Some(block) = matrix.block_mut(k, j) {
+                block[i * width + l] += value;
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// A zero matrix with the given block pattern; diagonal blocks are always stored.
+    fn with_pattern(sizes: &[usize], mut pattern: Vec<(u32, u32)>) -> BlockMatrix {
+        let n = sizes.len();
+        pattern.extend((0..n as u32).map(|k| (k, k)));
+        pattern.sort_unstable();
+        pattern.dedup();
+        let mut starts = vec![0];
+        for size in sizes {
+            starts.push(starts[starts.len() - 1] + size);
+        }
+        let mut entry_starts = vec![0; n + 1];
+        let mut entries = Vec::with_capacity(pattern.len());
+        let mut length = 0;
+        for (k, j) in pattern {
+            entries.push((j, length));
+            length += sizes[k as usize] * sizes[j as usize];
+            entry_starts[k as usize + 1] = entries.len();
+        }
+        BlockMatrix {
+            starts,
+            entry_starts,
+            entries,
+            values: vec![0.0; length],
+        }
+    }
+
+    /// Number of diagonal blocks.
+    pub fn n_blocks(&self) -> usize {
+        self.entry_starts.len().saturating_sub(1)
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Number of stored values.
+    pub fn n_values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Rows of block `k`.
+    pub fn rows(&self, k: usize) -> std::ops::Range<usize> {
+        self.starts[k]..self.starts[k + 1]
+    }
+
+    /// Stored blocks of block row `k`: (block column, values row-major).
+    pub fn block_row(&self, k: usize) -> impl Iterator<Item = (usize, &[f64])> {
+        let rows = self.rows(k).len();
+        self.entries[self.entry_starts[k]..self.entry_starts[k + 1]]
+            .iter()
+            .map(move |&(j, at)| {
+                let j = j as usize;
+                (j, &self.values[at..at + rows * self.rows(j).len()])
+            })
+    }
+
+    /// The stored block (k, j).
+    pub fn block(&self, k: usize, j: usize) -> Option<&[f64]> {
+        self.find(k, j).map(|range| &self.values[range])
+    }
+
+    fn block_mut(&mut self, k: usize, j: usize) -> Option<&mut [f64]> {
+        self.find(k, j).map(|range| &mut self.values[range])
+    }
+
+    fn find(&self, k: usize, j: usize) -> Option<std::ops::Range<usize>> {
+        let row = &self.entries[self.entry_starts[k]..self.entry_starts[k + 1]];
+        let at = row
+            .binary_search_by_key(&(j as u32), |entry| entry.0)
+            .ok()?;
+        Some(row[at].1..row[at].1 + self.rows(k).len() * self.rows(j).len())
+    }
+
+    /// y += S x.
+    pub fn mul_add(&self, x: &[f64], y: &mut [f64]) {
+        for k in 0..self.n_blocks() {
+            let rows = self.rows(k);
+            for (j, values) in self.block_row(k) {
+                mul_add(values, &x[self.rows(j)], &mut y[rows.clone()]);
+            }
+        }
+    }
+
+    /// The transposed matrix.
+    pub fn transposed(&self) -> BlockMatrix {
+        let sizes: Vec<usize> = (0..self.n_blocks()).map(|k| self.rows(k).len()).collect();
+        let mut pattern = Vec::with_capacity(self.entries.len());
+        for k in 0..self.n_blocks() {
+            pattern.extend(self.block_row(k).map(|(j, _)| (j as u32, k as u32)));
+        }
+        let mut out = BlockMatrix::with_pattern(&sizes, pattern);
+        for k in 0..self.n_blocks() {
+            for (j, values) in self.block_row(k) {
+                if let Some(block) = out.block_mut(j, k) {
+                    for (e, value) in values.iter().enumerate() {
+                        block[e % sizes[j] * sizes[k] + e / sizes[j]] = *value;
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The diagonal blocks D_kk of S, Σ included, row-major one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct DiagonalBlocks {
+    starts: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl DiagonalBlocks {
+    /// Block k, row-major.
+    pub fn block(&self, k: usize) -> &[f64] {
+        &self.values[self.starts[k]..self.starts[k + 1]]
+    }
+}
+
+impl Problem {
+    /// D_kk = Σ_b G_kb M_b⁻¹ G_kbᵀ + Σ_kk for every block: only the bodies of a block enter.
+    pub fn diagonal_blocks(&self) -> DiagonalBlocks {
+        let mut starts = vec![0];
+        for block in &self.blocks {
+            starts.push(starts[starts.len() - 1] + block.n_rows * block.n_rows);
+        }
+        let mut values = vec![0.0; starts[self.blocks.len()]];
+        match &self.form {
+            Form::Dual(matrix) => {
+                for k in 0..self.blocks.len() {
+                    if let Some(block) = matrix.block(k, k) {
+                        values[starts[k]..starts[k + 1]].copy_from_slice(block);
+                    }
+                }
+            }
+            Form::Primal(primal) => {
+                let mut solved = Vec::new();
+                for (k, block) in self.blocks.iter().enumerate() {
+                    let d = &mut values[starts[k]..starts[k + 1]];
+                    for e in primal.jacobian.entry_range(k) {
+                        let g = primal.jacobian.entry_values(e);
+                        primal.solve_rows(e, &mut solved);
+                        add_product(g, &solved, block.n_rows, d);
+                    }
+                    for i in 0..block.n_rows {
+                        d[i * block.n_rows + i] += primal.sigma[block.start + i];
+                    }
+                }
+            }
+        }
+        DiagonalBlocks { starts, values }
+    }
+
+    /// The same problem in dual form: S and c explicitly. Blocks that share a body are coupled.
+    pub fn to_dual(&self) -> Problem {
+        let Form::Primal(primal) = &self.form else {
+            return self.clone();
+        };
+        let incidence = primal.jacobian.incidence(primal.mass.len());
+        let lists = || (0..primal.mass.len() as u32).map(|b| incidence.of(crate::MassId(b)));
+        let mut pattern = Vec::new();
+        for list in lists() {
+            for &(k, _) in list {
+                pattern.extend(list.iter().map(|&(j, _)| (k.0, j.0)));
+            }
+        }
+        let sizes: Vec<usize> = self.blocks.iter().map(|block| block.n_rows).collect();
+        let mut matrix = BlockMatrix::with_pattern(&sizes, pattern);
+        let mut solved = Vec::new();
+        for list in lists() {
+            for &(j, e) in list {
+                primal.solve_rows(e, &mut solved);
+                for &(k, f) in list {
+                    let g = primal.jacobian.entry_values(f);
+                    if let Some(block) = matrix.block_mut(k.index(), j.index()) {
+                        add_product(g, &solved, sizes[j.index()], block);
+                    }
+                }
+            }
+        }
+        for (k, block) in self.blocks.iter().enumerate() {
+            if let Some(d) = matrix.block_mut(k, k) {
+                for i in 0..block.n_rows {
+                    d[i * block.n_rows + i] += primal.sigma[block.start + i];
+                }
+            }
+        }
+        let form = Form::Dual(matrix);
+        Problem {
+            form,
+            blocks: self.blocks.clone(),
+            n_rows: self.n_rows,
+            c: self.c.clone(),
+        }
+    }
+
+    /// S as a dense row-major matrix; for small problems and tests.
+    pub fn delassus_dense(&self) -> Vec<f64> {
+        let n = self.n_rows;
+        let mut dense = vec![0.0; n * n];
+        let dual = self.to_dual();
+        let Form::Dual(matrix) = &dual.form else {
+            return dense;
+        };
+        for k in 0..matrix.n_blocks() {
+            let rows = matrix.rows(k);
+            for (j, values) in matrix.block_row(k) {
+                let columns = matrix.rows(j);
+                for (i, row) in values.chunks_exact(columns.len()).enumerate() {
+                    let at = (rows.start + i) * n + columns.start;
+                    dense[at..at + columns.len()].copy_from_slice(row);
+                }
+            }
+        }
+        dense
+    }
+}
+
+impl Primal {
+    /// Rows of (M_b⁻¹ G_kbᵀ)ᵀ for one Jacobian entry: each row of G_kb solved by its mass block.
+    pub(crate) fn solve_rows(&self, e: usize, out: &mut Vec<f64>) {
+        let mass: &MassBlock = &self.mass[self.jacobian.entry_mass(e)];
+        out.clear();
+        out.extend_from_slice(self.jacobian.entry_values(e));
+        for row in out.chunks_exact_mut(mass.dim()) {
+            mass.solve(row);
+        }
+    }
+}
+
+/// out[i][l] += (row i of g) · (row l of solved), `width` rows in `solved`.
+fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
+    let columns = solved.len() / width;
+    for (g, out) in g.chunks_exact(columns).zip(out.chunks_exact_mut(width)) {
+        for (s, out) in solved.chunks_exact(columns).zip(out) {
+            *out += dot(g, s);
+        }
+    }
+}

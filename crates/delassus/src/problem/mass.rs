@@ -1,0 +1,252 @@
+//! Diagonal blocks of the mass matrix M: a free rigid body, or a dense symmetric positive definite block.
+//!
+//! Ground is not a mass block: a constraint against ground simply has no Jacobian there. An articulated tree
+//! will be a third variant whose `solve` is the articulated-body algorithm.
+
+use glam::DMat3;
+
+use crate::error::BuildError;
+use crate::math::{cholesky, cholesky_solve, mul_add};
+
+/// Largest dense block that is factored; a larger one should be given in parts or as a dual problem.
+pub const MAX_DENSE: usize = 8192;
+
+/// One diagonal block of M.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MassBlock {
+    /// A free body: velocity (ẋ, ω), both in world axes, M = diag(m 1₃, I).
+    Rigid(Rigid),
+    /// A symmetric positive definite matrix of any size.
+    Dense(Dense),
+}
+
+/// A free rigid body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rigid {
+    mass: f64,
+    inertia: DMat3,
+    inverse_inertia: DMat3,
+}
+
+/// A dense block: the matrix (row-major) and its Cholesky factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    n: usize,
+    matrix: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+impl MassBlock {
+    /// A free body with mass [kg] and inertia about its centre of mass, in world axes [kg m²].
+    pub fn rigid(mass: f64, inertia: DMat3) -> Result<MassBlock, BuildError> {
+        if !(mass.is_finite() && 0.0 < mass && (1.0 / mass).is_finite()) {
+            return Err(BuildError::BadMass { mass });
+        }
+        let entries = row_major(&inertia);
+        BuildError::check_finite("inertia", &entries)?;
+        check_symmetric("inertia", &entries, 3)?;
+        let mut factor = entries;
+        cholesky(&mut factor, 3).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
+            what: "inertia",
+            index,
+            pivot,
+        })?;
+        let inverse_inertia = inertia.inverse();
+        BuildError::check_finite("inverse inertia", &row_major(&inverse_inertia))?;
+        Ok(MassBlock::Rigid(Rigid {
+            mass,
+            inertia,
+            inverse_inertia,
+        }))
+    }
+
+    /// A dense block from the rows of M.
+    pub fn dense(matrix: Vec<f64>) -> Result<MassBlock, BuildError> {
+        let n = matrix.len().isqrt();
+        BuildError::check_length("dense mass matrix", n * n, matrix.len())?;
+        if MAX_DENSE < n {
+            let what = "rows of one dense mass block";
+            return Err(BuildError::TooLarge {
+                what,
+                count: n,
+                limit: MAX_DENSE,
+            });
+        }
+        BuildError::check_finite("dense mass matrix", &matrix)?;
+        check_symmetric("dense mass matrix", &matrix, n)?;
+        let mut lower = matrix.clone();
+        cholesky(&mut lower, n).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
+            what: "dense mass matrix",
+            index,
+            pivot,
+        })?;
+        Ok(MassBlock::Dense(Dense { n, matrix, lower }))
+    }
+
+    /// A dense block from the rows of M⁻¹.
+    pub fn dense_from_inverse(inverse: Vec<f64>) -> Result<MassBlock, BuildError> {
+        let MassBlock::Dense(given) = MassBlock::dense(inverse)? else {
+            return Err(BuildError::BadMass { mass: f64::NAN });
+        };
+        let n = given.n;
+        let mut matrix = vec![0.0; n * n];
+        for j in 0..n {
+            let column = &mut matrix[j * n..(j + 1) * n];
+            column[j] = 1.0;
+            cholesky_solve(&given.lower, n, column);
+        }
+        for i in 0..n {
+            for j in 0..i {
+                let mean = 0.5 * (matrix[i * n + j] + matrix[j * n + i]);
+                matrix[i * n + j] = mean;
+                matrix[j * n + i] = mean;
+            }
+        }
+        MassBlock::dense(matrix)
+    }
+
+    /// Number of velocities.
+    pub fn dim(&self) -> usize {
+        match self {
+            MassBlock::Rigid(_) => 6,
+            MassBlock::Dense(dense) => dense.n,
+        }
+    }
+
+    /// y = M x.
+    pub fn mul(&self, x: &[f64], y: &mut [f64]) {
+        match self {
+            MassBlock::Rigid(body) => body.apply(body.mass, &body.inertia, x, y),
+            MassBlock::Dense(dense) => {
+                y.fill(0.0);
+                mul_add(&dense.matrix, x, y);
+            }
+        }
+    }
+
+    /// x ← M⁻¹ x.
+    pub fn solve(&self, x: &mut [f64]) {
+        match self {
+            MassBlock::Rigid(body) => {
+                let mut y = [0.0; 6];
+                body.apply(1.0 / body.mass, &body.inverse_inertia, x, &mut y);
+                x.copy_from_slice(&y);
+            }
+            MassBlock::Dense(dense) => cholesky_solve(&dense.lower, dense.n, x),
+        }
+    }
+}
+
+impl Rigid {
+    /// Mass [kg].
+    pub fn mass(&self) -> f64 {
+        self.mass
+    }
+
+    /// Inertia about the centre of mass, world axes [kg m²].
+    pub fn inertia(&self) -> DMat3 {
+        self.inertia
+    }
+
+    /// Inverse of [`Rigid::inertia`].
+    pub fn inverse_inertia(&self) -> DMat3 {
+        self.inverse_inertia
+    }
+
+    fn apply(&self, mass: f64, inertia: &DMat3, x: &[f64], y: &mut [f64]) {
+        for i in 0..3 {
+            y[i] = mass * x[i];
+        }
+        let angular = *inertia * glam::DVec3::from_slice(&x[3..6]);
+        y[3..6].copy_from_slice(&angular.to_array());
+    }
+}
+
+impl Dense {
+    /// The block, row-major.
+    pub fn matrix(&self) -> &[f64] {
+        &self.matrix
+    }
+}
+
+/// Rows of a 3×3 matrix one after the other (glam stores columns).
+pub(crate) fn row_major(m: &DMat3) -> [f64; 9] {
+    m.transpose().to_cols_array()
+}
+
+/// Symmetric to 1e-9 of the largest entry: measured inertias are rounded, not skewed.
+fn check_symmetric(what: &'static str, a: &[f64], n: usize) -> Result<(), BuildError> {
+    let limit = 1e-9 * crate::math::max_abs(a);
+    for row in 0..n {
+        for column in row + 1..n {
+            let (upper, lower) = (a[row * n + column], a[column * n + row]);
+            if limit < (upper - lower).abs() {
+                return Err(BuildError::NotSymmetric {
+                    what,
+                    row,
+                    column,
+                    upper,
+                    lower,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{DVec3, Random, max_abs};
+
+    #[test]
+    fn solve_undoes_mul_for_every_kind_of_block() {
+        let mut random = Random::new(5);
+        let f = DMat3::from_cols(random.vector(), random.vector(), random.vector());
+        let rigid = MassBlock::rigid(2.5, f * f.transpose() + DMat3::IDENTITY).unwrap();
+        let n = 5;
+        let a: Vec<f64> = (0..n * n).map(|_| random.range(-1.0, 1.0)).collect();
+        let spd: Vec<f64> = (0..n * n)
+            .map(|e| {
+                (0..n)
+                    .map(|k| a[e / n * n + k] * a[e % n * n + k])
+                    .sum::<f64>()
+            })
+            .enumerate()
+            .map(|(e, x)| x + f64::from(e / n == e % n))
+            .collect();
+        let dense = MassBlock::dense(spd.clone()).unwrap();
+        let inverse = MassBlock::dense_from_inverse(spd).unwrap();
+        for block in [&rigid, &dense, &inverse] {
+            let x: Vec<f64> = (0..block.dim()).map(|_| random.range(-1.0, 1.0)).collect();
+            let mut y = vec![0.0; block.dim()];
+            block.mul(&x, &mut y);
+            block.solve(&mut y);
+            let error: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a - b).collect();
+            assert!(max_abs(&error) < 1e-12);
+        }
+    }
+
+    #[test]
+    fn bad_masses_are_refused_by_name() {
+        let good = DMat3::IDENTITY;
+        for mass in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-310] {
+            assert!(matches!(
+                MassBlock::rigid(mass, good),
+                Err(BuildError::BadMass { .. })
+            ));
+        }
+        let singular = DMat3::from_diagonal(DVec3::new(1.0, 1.0, 0.0));
+        let message = MassBlock::rigid(1.0, singular).unwrap_err().to_string();
+        assert!(
+            message.contains("inertia is not positive definite"),
+            "{message}"
+        );
+        let skew = DMat3::from_cols(DVec3::X, DVec3::new(0.5, 1.0, 0.0), DVec3::Z);
+        assert!(matches!(
+            MassBlock::rigid(1.0, skew),
+            Err(BuildError::NotSymmetric { .. })
+        ));
+    }
+}

@@ -1,0 +1,242 @@
+//! The problem every solver solves, as one immutable value.
+//!
+#![doc = include_str!("../../../../docs/problem.md")]
+
+mod builder;
+pub mod delassus;
+pub mod file;
+pub mod jacobian;
+pub mod mass;
+pub mod residual;
+pub mod stabilise;
+
+pub use builder::ProblemBuilder;
+use delassus::BlockMatrix;
+use jacobian::Jacobian;
+use mass::MassBlock;
+
+use crate::error::BuildError;
+use crate::index::{BlockId, MassId};
+use crate::law::Law;
+use crate::math::{mul_add, mul_transposed_add};
+
+/// One constraint problem: masses, constraint rows and the law of each block.
+///
+/// Built by [`Problem::builder`] from bodies and rows, or by [`Problem::dual`] from a Delassus matrix. Either
+/// way it is complete: it can be saved, loaded and solved by any solver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    form: Form,
+    blocks: Vec<Block>,
+    n_rows: usize,
+    /// c = G v¹ − q, so that w = S λ + c.
+    c: Vec<f64>,
+}
+
+/// How S is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Form {
+    /// Masses and rows: M v = p + Gᵀλ, w = G v + Σλ − q.
+    Primal(Primal),
+    /// The Delassus matrix itself: w = S λ + c. It need be neither symmetric nor regular.
+    Dual(BlockMatrix),
+}
+
+/// Masses, rows and right-hand sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Primal {
+    mass: Vec<MassBlock>,
+    /// First velocity of each mass block; one more entry than blocks.
+    offsets: Vec<usize>,
+    jacobian: Jacobian,
+    sigma: Vec<f64>,
+    p: Vec<f64>,
+    q: Vec<f64>,
+    /// v¹ = M⁻¹p, the velocity without constraints.
+    free_velocity: Vec<f64>,
+}
+
+/// Consecutive rows that share one law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// The law of these rows.
+    pub law: Law,
+    /// First row.
+    pub start: usize,
+    /// Number of rows.
+    pub n_rows: usize,
+}
+
+impl Block {
+    /// The block's rows.
+    pub fn rows(&self) -> std::ops::Range<usize> {
+        self.start..self.start + self.n_rows
+    }
+}
+
+/// Velocity and impulse: on entry to a solve the warm start, on exit the answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Solution {
+    /// Velocities of all mass blocks, one after the other; empty for a dual problem.
+    pub v: Vec<f64>,
+    /// Impulses of all rows.
+    pub lambda: Vec<f64>,
+}
+
+impl Solution {
+    /// No impulses: v is the free velocity.
+    pub fn zeros(problem: &Problem) -> Solution {
+        Solution::from_lambda(problem, vec![0.0; problem.n_rows()])
+    }
+
+    /// The state that belongs to given impulses: v = v¹ + M⁻¹Gᵀλ. Missing impulses count as zero.
+    pub fn from_lambda(problem: &Problem, mut lambda: Vec<f64>) -> Solution {
+        lambda.resize(problem.n_rows(), 0.0);
+        let mut v = vec![0.0; problem.n_velocities()];
+        problem.velocity(&lambda, &mut v);
+        Solution { v, lambda }
+    }
+}
+
+impl Problem {
+    /// Starts a problem given by masses and rows.
+    pub fn builder() -> ProblemBuilder {
+        ProblemBuilder::default()
+    }
+
+    /// A problem given by its Delassus matrix: w = S λ + c with one law for each diagonal block of `matrix`.
+    pub fn dual(matrix: BlockMatrix, c: Vec<f64>, laws: &[Law]) -> Result<Problem, BuildError> {
+        BuildError::check_length("laws", matrix.n_blocks(), laws.len())?;
+        BuildError::check_length("c", matrix.n_rows(), c.len())?;
+        BuildError::check_finite("c", &c)?;
+        let mut blocks = Vec::with_capacity(laws.len());
+        for (k, &law) in laws.iter().enumerate() {
+            let rows = matrix.rows(k);
+            law.check(BlockId(k as u32), rows.len())?;
+            blocks.push(Block {
+                law,
+                start: rows.start,
+                n_rows: rows.len(),
+            });
+        }
+        Ok(Problem {
+            n_rows: c.len(),
+            form: Form::Dual(matrix),
+            blocks,
+            c,
+        })
+    }
+
+    /// How S is given.
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// The constraint blocks in order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Number of rows of G.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Number of velocities; zero for a dual problem.
+    pub fn n_velocities(&self) -> usize {
+        match &self.form {
+            Form::Primal(primal) => primal.p.len(),
+            Form::Dual(_) => 0,
+        }
+    }
+
+    /// c = G v¹ − q: the row velocities without impulses.
+    pub fn c(&self) -> &[f64] {
+        &self.c
+    }
+
+    /// v ← v¹ + M⁻¹Gᵀλ. Does nothing for a dual problem.
+    pub fn velocity(&self, lambda: &[f64], v: &mut [f64]) {
+        let Form::Primal(primal) = &self.form else {
+            return;
+        };
+        // Start from the impulse Gᵀλ, solve each mass block, add v¹.
+        v.fill(0.0);
+        for (k, block) in self.blocks.iter().enumerate() {
+            let lambda = &lambda[block.rows()];
+            for e in primal.jacobian.entry_range(k) {
+                let columns = primal.columns(primal.jacobian.entry_mass(e));
+                mul_transposed_add(primal.jacobian.entry_values(e), lambda, &mut v[columns]);
+            }
+        }
+        for (b, mass) in primal.mass.iter().enumerate() {
+            mass.solve(&mut v[primal.columns(b)]);
+        }
+        for (v, free) in v.iter_mut().zip(&primal.free_velocity) {
+            *v += free;
+        }
+    }
+
+    /// w ← G v + Σλ − q, or S λ + c for a dual problem (which ignores `v`).
+    pub fn row_velocity(&self, v: &[f64], lambda: &[f64], w: &mut [f64]) {
+        match &self.form {
+            Form::Primal(primal) => {
+                for i in 0..self.n_rows {
+                    w[i] = primal.sigma[i] * lambda[i] - primal.q[i];
+                }
+                for (k, block) in self.blocks.iter().enumerate() {
+                    for e in primal.jacobian.entry_range(k) {
+                        let columns = primal.columns(primal.jacobian.entry_mass(e));
+                        let values = primal.jacobian.entry_values(e);
+                        mul_add(values, &v[columns], &mut w[block.rows()]);
+                    }
+                }
+            }
+            Form::Dual(matrix) => {
+                w.copy_from_slice(&self.c);
+                matrix.mul_add(lambda, w);
+            }
+        }
+    }
+}
+
+impl Primal {
+    /// Diagonal blocks of M.
+    pub fn mass(&self) -> &[MassBlock] {
+        &self.mass
+    }
+
+    /// The Jacobian.
+    pub fn jacobian(&self) -> &Jacobian {
+        &self.jacobian
+    }
+
+    /// Compliance of each row [1/kg].
+    pub fn sigma(&self) -> &[f64] {
+        &self.sigma
+    }
+
+    /// Momentum before constraints [N s].
+    pub fn p(&self) -> &[f64] {
+        &self.p
+    }
+
+    /// Wanted row velocities [m/s].
+    pub fn q(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// v¹ = M⁻¹p.
+    pub fn free_velocity(&self) -> &[f64] {
+        &self.free_velocity
+    }
+
+    /// Velocities of mass `b` inside v.
+    pub fn slice<'a>(&self, v: &'a [f64], b: MassId) -> &'a [f64] {
+        &v[self.columns(b.index())]
+    }
+
+    pub(crate) fn columns(&self, b: usize) -> std::ops::Range<usize> {
+        self.offsets[b]..self.offsets[b + 1]
+    }
+}

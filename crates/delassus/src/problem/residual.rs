@@ -1,0 +1,148 @@
+//! The only judge: how good an answer is, measured the same way whoever computed it.
+//!
+#![doc = include_str!("../../../../docs/residual.md")]
+
+use serde::Serialize;
+
+use super::{Problem, Solution};
+use crate::index::BlockId;
+use crate::math::max_abs;
+
+/// Quality of a [`Solution`]. Solvers never fill this in themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Residual {
+    /// Largest natural-map residual over the blocks [m/s].
+    pub law: f64,
+    /// Root mean square of the same over the blocks [m/s].
+    pub law_rms: f64,
+    /// `law` divided by max(‖c‖∞, 1e-12 m/s).
+    pub relative: f64,
+    /// ‖v − v¹ − M⁻¹Gᵀλ‖∞: how far the given v is from the one its impulses imply [m/s].
+    pub momentum: f64,
+    /// Largest distance of an impulse to its set (over ρ) and of a row velocity below its bound [m/s].
+    pub feasibility: f64,
+    /// Largest |λᵀŵ| [J].
+    pub complementarity: f64,
+    /// The block with the largest natural-map residual.
+    pub worst_block: Option<BlockId>,
+}
+
+impl Residual {
+    /// Judges an answer. v is recomputed from λ; the given v only enters `momentum`. An answer of the wrong
+    /// size or with numbers that are not finite has infinite residuals.
+    pub fn of(problem: &Problem, solution: &Solution) -> Residual {
+        let mut judge = Judge::new(problem);
+        let mut residual = judge.judge(problem, &solution.lambda);
+        residual.momentum = if solution.v.len() == judge.v.len() {
+            let defect = solution
+                .v
+                .iter()
+                .zip(&judge.v)
+                .map(|(given, implied)| given - implied);
+            defect.fold(0.0, |m, d| {
+                if d.is_nan() {
+                    f64::INFINITY
+                } else {
+                    d.abs().max(m)
+                }
+            })
+        } else {
+            f64::INFINITY
+        };
+        residual
+    }
+
+    fn infinite() -> Residual {
+        Residual {
+            law: f64::INFINITY,
+            law_rms: f64::INFINITY,
+            relative: f64::INFINITY,
+            momentum: 0.0,
+            feasibility: f64::INFINITY,
+            complementarity: f64::INFINITY,
+            worst_block: None,
+        }
+    }
+}
+
+/// The judge with its work arrays, for those who ask many times.
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    /// Diagonal of S with every entry positive: the scale of each row.
+    diagonal: Vec<f64>,
+    v: Vec<f64>,
+    w: Vec<f64>,
+}
+
+impl Judge {
+    pub(crate) fn new(problem: &Problem) -> Judge {
+        let blocks = problem.diagonal_blocks();
+        let mut diagonal = vec![0.0; problem.n_rows()];
+        for (k, block) in problem.blocks().iter().enumerate() {
+            for i in 0..block.n_rows {
+                diagonal[block.start + i] = blocks.block(k)[i * block.n_rows + i].abs();
+            }
+        }
+        // Rows that no mass feels borrow the scale of the most mobile block.
+        let trace = |block: &super::Block| diagonal[block.rows()].iter().sum::<f64>();
+        let top = problem.blocks().iter().map(trace).fold(0.0, f64::max);
+        let substitute = if 0.0 < top { top } else { 1.0 };
+        let empty: Vec<bool> = problem
+            .blocks()
+            .iter()
+            .map(|block| trace(block) == 0.0)
+            .collect();
+        for (block, empty) in problem.blocks().iter().zip(empty) {
+            for d in &mut diagonal[block.rows()] {
+                if *d == 0.0 && (empty || !block.law.is_contact()) {
+                    *d = substitute;
+                }
+            }
+        }
+        let v = vec![0.0; problem.n_velocities()];
+        Judge {
+            diagonal,
+            v,
+            w: vec![0.0; problem.n_rows()],
+        }
+    }
+
+    /// All metrics but `momentum`, which needs the solver's own v.
+    pub(crate) fn judge(&mut self, problem: &Problem, lambda: &[f64]) -> Residual {
+        if lambda.len() != problem.n_rows() || !max_abs(lambda).is_finite() {
+            return Residual::infinite();
+        }
+        problem.velocity(lambda, &mut self.v);
+        problem.row_velocity(&self.v, lambda, &mut self.w);
+        let mut residual = Residual {
+            law: 0.0,
+            ..Residual::infinite()
+        };
+        residual.feasibility = 0.0;
+        residual.complementarity = 0.0;
+        let mut sum = 0.0;
+        for (k, block) in problem.blocks().iter().enumerate() {
+            let rows = block.rows();
+            let diagonal = &self.diagonal[rows.clone()];
+            let fault = block
+                .law
+                .fault(&lambda[rows.clone()], &self.w[rows], diagonal);
+            if !fault.natural.is_finite() {
+                return Residual {
+                    worst_block: Some(BlockId(k as u32)),
+                    ..Residual::infinite()
+                };
+            }
+            if residual.law < fault.natural || residual.worst_block.is_none() {
+                residual.law = fault.natural;
+                residual.worst_block = Some(BlockId(k as u32));
+            }
+            sum += fault.natural * fault.natural;
+            residual.feasibility = residual.feasibility.max(fault.feasibility);
+            residual.complementarity = residual.complementarity.max(fault.complementarity);
+        }
+        residual.law_rms = (sum / problem.blocks().len().max(1) as f64).sqrt();
+        residual.relative = residual.law / max_abs(problem.c()).max(1e-12);
+        residual
+    }
+}

@@ -1,0 +1,299 @@
+//! Projected Gauss-Seidel: visit the blocks one after the other, solve each for its own impulse under its law,
+//! and let the bodies feel the change at once.
+//!
+#![doc = include_str!("../../../../../docs/gauss-seidel.md")]
+
+mod carrier;
+
+use carrier::{Carrier, DualResidual, DualRows, ResidualUpdating, Velocities};
+
+use super::local::{Locals, Rule};
+use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
+use crate::law::Law;
+use crate::math::Random;
+use crate::problem::{Block, Form, Problem, Solution};
+
+/// How the row velocity of the next block is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SweepKind {
+    /// Computed from the velocities of the block's own bodies.   [GS11 Alg 2.2, 3.1], [GS13 Alg 2.1, 2.2]
+    #[default]
+    Local,
+    /// Kept for all rows and updated after every change; needs the lists of rows on each body.   [GS11 Alg 2.1]
+    Residual,
+}
+
+/// The order in which blocks are visited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// First to last.
+    #[default]
+    Forward,
+    /// Last to first.
+    Backward,
+    /// Forward and backward in turn, one sweep each.
+    Symmetric,
+    /// A new random order each sweep, from the seed.
+    Shuffle,
+}
+
+/// Projected Gauss-Seidel, scalar and block.
+#[derive(Clone, Debug)]
+pub struct GaussSeidel {
+    /// When to stop.
+    pub stop: Stop,
+    /// How contacts are solved.
+    pub rule: Rule,
+    /// How row velocities are known.
+    pub sweep: SweepKind,
+    /// Order of visits.
+    pub order: Order,
+    /// Relaxation ω in (0, 2): below one the step is shortened, above one the law sees ωw.
+    pub relax: f64,
+    /// Seed of the shuffled order.
+    pub seed: u64,
+    /// Arrays kept between solves; start from the default.
+    pub work: Work,
+}
+
+/// Arrays kept between solves, so that a sweep allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    locals: Locals,
+    order: Vec<u32>,
+    w: Vec<f64>,
+    z: Vec<f64>,
+}
+
+/// Sweeps between two exact recomputations of what is carried along: rounding must not pile up.
+const REFRESH: usize = 256;
+
+impl Default for GaussSeidel {
+    fn default() -> GaussSeidel {
+        GaussSeidel {
+            stop: Stop::default(),
+            rule: Rule::default(),
+            sweep: SweepKind::default(),
+            order: Order::default(),
+            relax: 1.0,
+            seed: 0,
+            work: Work::default(),
+        }
+    }
+}
+
+impl Solver for GaussSeidel {
+    fn name(&self) -> &'static str {
+        "gauss-seidel"
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("rule", self.rule.name().to_owned()),
+            ("sweep", self.sweep.name().to_owned()),
+            ("order", self.order.name().to_owned()),
+            ("relax", self.relax.to_string()),
+        ]
+    }
+
+    fn fit(&self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self.rule {
+                Rule::Iso | Rule::Exact => Fit::Exact,
+                _ if law.is_convex() => Fit::Exact,
+                _ => Fit::Approximate,
+            },
+            Law::FrictionFacets { .. } => Fit::No,
+            _ => Fit::Exact,
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        self.work
+            .locals
+            .prepare(problem.blocks(), &problem.diagonal_blocks(), self.rule);
+        let widest = problem
+            .blocks()
+            .iter()
+            .map(|block| block.n_rows)
+            .max()
+            .unwrap_or(0);
+        self.work.w.resize(widest, 0.0);
+        self.work.z.resize(widest, 0.0);
+        let Solution { v, lambda } = solution;
+        match (problem.form(), self.sweep) {
+            (Form::Primal(primal), SweepKind::Local) => self.iterate(
+                problem,
+                lambda,
+                Velocities::new(problem, primal, v),
+                monitor,
+            ),
+            (Form::Primal(primal), SweepKind::Residual) => {
+                let inner = Velocities::new(problem, primal, v);
+                self.iterate(problem, lambda, ResidualUpdating::new(inner), monitor)
+            }
+            (Form::Dual(matrix), SweepKind::Local) => self.iterate(
+                problem,
+                lambda,
+                DualRows {
+                    matrix,
+                    c: problem.c(),
+                },
+                monitor,
+            ),
+            (Form::Dual(matrix), SweepKind::Residual) => self.iterate(
+                problem,
+                lambda,
+                DualResidual::new(matrix, problem.c()),
+                monitor,
+            ),
+        }
+    }
+}
+
+impl GaussSeidel {
+    /// Sweeps until the monitor says stop.
+    fn iterate<C: Carrier>(
+        &mut self,
+        problem: &Problem,
+        lambda: &mut [f64],
+        mut carrier: C,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        let blocks = problem.blocks();
+        let mut random = Random::new(self.seed);
+        self.work.order.clear();
+        self.work.order.extend(0..blocks.len() as u32);
+        if self.order == Order::Backward {
+            self.work.order.reverse();
+        }
+        if self.stop.iterations == 0 {
+            return Status::IterationLimit;
+        }
+        // The warm start's impulses are already in v; a carrier of residuals starts from them too.
+        carrier.refresh(lambda);
+        loop {
+            if self.order == Order::Shuffle {
+                random.shuffle(&mut self.work.order);
+            }
+            let stats = self.sweep(blocks, lambda, &mut carrier);
+            if self.order == Order::Symmetric {
+                self.work.order.reverse();
+            }
+            if let Some(status) = monitor.after_sweep(stats, lambda) {
+                carrier.refresh(lambda);
+                return status;
+            }
+            if monitor.sweeps() % REFRESH == 0 {
+                carrier.refresh(lambda);
+            }
+        }
+    }
+
+    /// One pass over all blocks.   [GS11 Alg 3.1, lines 6-17]
+    fn sweep<C: Carrier>(
+        &mut self,
+        blocks: &[Block],
+        lambda: &mut [f64],
+        carrier: &mut C,
+    ) -> SweepStats {
+        let Work {
+            locals,
+            order,
+            w,
+            z,
+        } = &mut self.work;
+        let (before, after) = (self.relax.max(1.0), self.relax.min(1.0));
+        let mut stats = SweepStats::default();
+        for &k in order.iter() {
+            let k = k as usize;
+            let rows = blocks[k].rows();
+            let (w, z) = (&mut w[..rows.len()], &mut z[..rows.len()]);
+            // w = G_k v + Σ_kk λ_k − q_k
+            carrier.row_velocity(k, lambda, w);
+            let lambda_k = &mut lambda[rows];
+            // Over-relaxation enters the law, so that λ stays feasible; under-relaxation shortens the step.
+            if before != 1.0 {
+                w.iter_mut().for_each(|w| *w *= before);
+            }
+            locals.solve(k, w, lambda_k, z);
+            if before != 1.0 {
+                w.iter_mut().for_each(|w| *w /= before);
+            }
+            // Δ = ω(z − λ_k), kept in z
+            for (z, lambda) in z.iter_mut().zip(lambda_k.iter_mut()) {
+                *z = after * (*z - *lambda);
+                *lambda += *z;
+            }
+            let (squared, change) = locals.change(k, w, z);
+            stats.eta_squared += squared;
+            stats.eta_max = stats.eta_max.max(squared);
+            stats.dual_decrease -= change;
+            // v_b ← v_b + M_b⁻¹G_kbᵀΔ
+            carrier.pass_on(k, z);
+        }
+        stats.eta_max = stats.eta_max.sqrt();
+        stats
+    }
+}
+
+impl Rule {
+    /// All rules, with the names used on the command line.
+    pub const NAMES: [(&'static str, Rule); 6] = [
+        ("iso", Rule::Iso),
+        ("exact", Rule::Exact),
+        ("box", Rule::Box),
+        ("project", Rule::Project),
+        ("nonlinear", Rule::Nonlinear),
+        ("ccp", Rule::Ccp),
+    ];
+
+    /// The rule's name on the command line.
+    pub fn name(self) -> &'static str {
+        name_of(&Rule::NAMES, self)
+    }
+}
+
+impl SweepKind {
+    /// All kinds, with the names used on the command line.
+    pub const NAMES: [(&'static str, SweepKind); 2] = [
+        ("local", SweepKind::Local),
+        ("residual", SweepKind::Residual),
+    ];
+
+    /// The kind's name on the command line.
+    pub fn name(self) -> &'static str {
+        name_of(&SweepKind::NAMES, self)
+    }
+}
+
+impl Order {
+    /// All orders, with the names used on the command line.
+    pub const NAMES: [(&'static str, Order); 4] = [
+        ("forward", Order::Forward),
+        ("backward", Order::Backward),
+        ("symmetric", Order::Symmetric),
+        ("shuffle", Order::Shuffle),
+    ];
+
+    /// The order's name on the command line.
+    pub fn name(self) -> &'static str {
+        name_of(&Order::NAMES, self)
+    }
+}
+
+fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names
+        .iter()
+        .find(|(_, other)| *other == value)
+        .map_or("", |(name, _)| name)
+}

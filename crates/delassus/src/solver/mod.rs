@@ -1,0 +1,258 @@
+//! One trait, many solvers: what a solver is, how it stops, and what it reports.
+//!
+//! A solver reads a [`Problem`], improves a [`Solution`] and says how it ended. It never grades itself: the
+//! provided [`Solver::solve`] times the run and asks [`Residual::of`].
+
+mod catalogue;
+pub mod gauss_seidel;
+pub(crate) mod local;
+mod monitor;
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+pub use catalogue::{Description, SpecError, catalogue, from_spec};
+pub use local::Rule;
+pub use monitor::{Monitor, Sweep, SweepStats};
+
+use crate::law::Law;
+use crate::problem::residual::Residual;
+use crate::problem::{Problem, Solution};
+
+/// How a run ended. Not converging is a result, not an error: the best iterate comes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Status {
+    /// The law residual is within the tolerance (for an approximate solver: that of its own law).
+    Solved,
+    /// The allowed iterations are used up.
+    IterationLimit,
+    /// The allowed time is used up.
+    TimeLimit,
+    /// The residual no longer falls.
+    Stalled,
+    /// The iterates grow without bound.
+    Diverged,
+    /// Pivoting ended on a ray.
+    Ray,
+    /// The allowed pivots are used up.
+    PivotLimit,
+    /// Arithmetic broke down.
+    Breakdown,
+    /// The solver has no answer for this problem's laws or form.
+    Unsupported,
+}
+
+impl Status {
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Solved => "solved",
+            Status::IterationLimit => "iteration-limit",
+            Status::TimeLimit => "time-limit",
+            Status::Stalled => "stalled",
+            Status::Diverged => "diverged",
+            Status::Ray => "ray",
+            Status::PivotLimit => "pivot-limit",
+            Status::Breakdown => "breakdown",
+            Status::Unsupported => "unsupported",
+        }
+    }
+}
+
+/// Whether a solver obeys a law or a neighbour of it. A comparison that hides this compares different problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// Its fixed points are exactly the law's solutions.
+    Exact,
+    /// It obeys a neighbour: a box or facets for a cone, a convex relaxation.
+    Approximate,
+    /// It cannot treat the law.
+    No,
+}
+
+impl Fit {
+    /// The name used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fit::Exact => "exact",
+            Fit::Approximate => "approximate",
+            Fit::No => "no",
+        }
+    }
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop {
+    /// Largest acceptable law residual [m/s]. Zero means: exactly `iterations` sweeps, last iterate returned.
+    pub tolerance: f64,
+    /// Most sweeps or pivots.
+    pub iterations: usize,
+    /// Most time.
+    pub time: Option<Duration>,
+    /// What to write down after each sweep.
+    pub record: Record,
+}
+
+/// What the history of a run holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Record {
+    /// The cheap monitors of every sweep; the law residual only where it was needed to decide.
+    #[default]
+    Sweeps,
+    /// The law residual after every sweep too. The time this takes is not counted.
+    Residuals,
+}
+
+impl Default for Stop {
+    fn default() -> Stop {
+        Stop {
+            tolerance: 1e-8,
+            iterations: 10_000,
+            time: None,
+            record: Record::Sweeps,
+        }
+    }
+}
+
+/// What a run did and how good its answer is.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Name of the solver.
+    pub solver: &'static str,
+    /// Its options as key and value.
+    pub options: Vec<(&'static str, String)>,
+    /// Whether it obeys the problem's laws.
+    pub fit: Fit,
+    /// How it ended.
+    pub status: Status,
+    /// Sweeps or pivots.
+    pub iterations: usize,
+    /// Quality of the answer, by the one judge.
+    pub residual: Residual,
+    /// One entry per sweep.
+    pub history: Vec<Sweep>,
+    /// Time of the run, judging excluded.
+    pub elapsed: Duration,
+    /// What to know where the status is not `solved`.
+    pub message: Option<String>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
+            self.solver,
+            self.status.name(),
+            self.iterations,
+            self.residual.law,
+            self.residual.momentum,
+            1e3 * self.elapsed.as_secs_f64()
+        )
+    }
+}
+
+/// Anything that solves a [`Problem`].
+pub trait Solver {
+    /// The solver's name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Its options as key and value, as they would be typed.
+    fn options(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Whether it obeys the law, a neighbour, or neither.
+    fn fit(&self, law: &Law) -> Fit;
+
+    /// When it stops.
+    fn stop(&self) -> Stop;
+
+    /// Improves `solution`, which holds the warm start, telling the monitor after each sweep.
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status;
+
+    /// The worst fit over the problem's laws.
+    fn fit_of(&self, problem: &Problem) -> Fit {
+        problem
+            .blocks()
+            .iter()
+            .map(|block| self.fit(&block.law))
+            .max()
+            .unwrap_or(Fit::Exact)
+    }
+
+    /// Solves and judges. `solution` comes in as the warm start (a wrong size or a number that is not finite
+    /// makes it a cold start) and goes out as the answer: the last iterate if solved or if an exact number of
+    /// sweeps was asked for, else the best one met.
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        let cold = solution.lambda.len() != problem.n_rows()
+            || !crate::math::max_abs(&solution.lambda).is_finite();
+        *solution = if cold {
+            Solution::zeros(problem)
+        } else {
+            Solution::from_lambda(problem, std::mem::take(&mut solution.lambda))
+        };
+        let fit = self.fit_of(problem);
+        let mut monitor = Monitor::new(problem, self.stop(), fit);
+        let (status, elapsed) = if fit == Fit::No {
+            (Status::Unsupported, Duration::ZERO)
+        } else {
+            let start = Instant::now();
+            let status = self.run(problem, solution, &mut monitor);
+            (status, start.elapsed().saturating_sub(monitor.recording()))
+        };
+        let status = monitor.conclude(status, solution);
+        let residual = Residual::of(problem, solution);
+        Report {
+            solver: self.name(),
+            options: self.options(),
+            fit,
+            status,
+            iterations: monitor.sweeps(),
+            residual,
+            message: message(self.name(), problem, status, |law| self.fit(law)),
+            history: monitor.into_history(),
+            elapsed,
+        }
+    }
+}
+
+/// A sentence for the user where the run did not solve.
+fn message(
+    name: &str,
+    problem: &Problem,
+    status: Status,
+    fit: impl Fn(&Law) -> Fit,
+) -> Option<String> {
+    let text = match status {
+        Status::Solved => return None,
+        Status::IterationLimit => {
+            "the allowed sweeps were used up before the tolerance was reached; allow more or relax the tolerance".to_owned()
+        }
+        Status::TimeLimit => "the allowed time was used up before the tolerance was reached".to_owned(),
+        Status::Stalled => {
+            "the residual stopped falling: rows may conflict or depend on each other, or the sweeps cycle; try another rule, or some compliance".to_owned()
+        }
+        Status::Diverged => {
+            "the iterates grew without bound; the best iterate is returned: try rule=iso or rule=exact".to_owned()
+        }
+        Status::Unsupported => {
+            let law = problem.blocks().iter().find(|block| fit(&block.law) == Fit::No);
+            let law = law.map_or("its form", |block| block.law.name());
+            format!("{name} has no rule for {law}; choose a solver that `delassus list solvers` shows to fit it")
+        }
+        _ => "the run broke down; see the residual of the returned iterate".to_owned(),
+    };
+    Some(text)
+}

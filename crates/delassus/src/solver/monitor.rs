@@ -1,0 +1,221 @@
+//! The monitor all iterative solvers share: one stopping test, one history, one best iterate.
+//!
+//! A sweep gives two exact quantities for free: η = (Σ|D_kkΔ_k|²)^½, zero iff nothing moves, and the
+//! decrease of the dual objective −Σ(w_kᵀΔ_k + ½Δ_kᵀD_kkΔ_k). They gate the real test, which is the judge's
+//! law residual. The bookkeeping printed in [GS11 Alg 2.2] is not used: it misses what neighbours change and can
+//! become negative (errata GS11-2.2).
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::{Fit, Record, Status, Stop};
+use crate::math::max_abs;
+use crate::problem::residual::Judge;
+use crate::problem::{Problem, Solution};
+
+/// First sweep at which the law residual is looked at unasked; later ones are half as far again.
+const FIRST_CHECK: usize = 8;
+/// A run has stalled if its residual fell by less than this factor over the last third of its sweeps …
+const STALL_FACTOR: f64 = 0.99;
+/// … and over at least this many.
+const STALL_WINDOW: usize = 500;
+/// A run has diverged if its residual exceeds its scale by this factor.
+const DIVERGED: f64 = 1e4;
+
+/// What one sweep knows about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SweepStats {
+    /// Σ|D_kkΔ_k|² [m²/s²].
+    pub eta_squared: f64,
+    /// max_k |D_kkΔ_k| [m/s].
+    pub eta_max: f64,
+    /// Exact decrease of ½λᵀSλ + cᵀλ [J].
+    pub dual_decrease: f64,
+}
+
+/// One line of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sweep {
+    /// Number of the sweep, from 1.
+    pub sweep: usize,
+    /// Law residual after it [m/s], where it was computed.
+    pub law: Option<f64>,
+    /// (Σ|D_kkΔ_k|²)^½ [m/s].
+    pub eta: f64,
+    /// Exact decrease of the dual objective [J].
+    pub dual_decrease: f64,
+    /// Time since the start of the run, recording excluded [s].
+    pub elapsed_s: f64,
+}
+
+/// Watches a run: decides when it ends and remembers its best iterate.
+#[derive(Debug)]
+pub struct Monitor<'a> {
+    problem: &'a Problem,
+    stop: Stop,
+    fit: Fit,
+    judge: Judge,
+    start: Instant,
+    recording: Duration,
+    history: Vec<Sweep>,
+    best: Option<(f64, Vec<f64>)>,
+    scale: f64,
+    first_eta: f64,
+    /// Law residual per eta_max at the last check: turns the cheap monitor into a forecast.
+    ratio: f64,
+    next_check: usize,
+    /// Sweep and merit at which progress was last seen.
+    mark: (usize, f64),
+}
+
+impl<'a> Monitor<'a> {
+    /// A monitor for one run.
+    pub fn new(problem: &'a Problem, stop: Stop, fit: Fit) -> Monitor<'a> {
+        Monitor {
+            problem,
+            stop,
+            fit,
+            judge: Judge::new(problem),
+            start: Instant::now(),
+            recording: Duration::ZERO,
+            history: Vec::with_capacity(stop.iterations.min(1024)),
+            best: None,
+            scale: max_abs(problem.c()).max(stop.tolerance),
+            first_eta: 0.0,
+            ratio: 1.0,
+            next_check: FIRST_CHECK,
+            mark: (0, f64::INFINITY),
+        }
+    }
+
+    /// Call after every sweep with the current impulses; `Some` ends the run.
+    pub fn after_sweep(&mut self, stats: SweepStats, lambda: &[f64]) -> Option<Status> {
+        let sweep = self.history.len() + 1;
+        let finite = stats.eta_squared.is_finite() && stats.dual_decrease.is_finite();
+        if sweep == 1 {
+            self.first_eta = stats.eta_max;
+        }
+        let due = finite && self.is_due(sweep, stats.eta_max);
+        let law = (due || self.stop.record == Record::Residuals).then(|| {
+            let begin = Instant::now();
+            let law = self.judge.judge(self.problem, lambda).law;
+            if !due {
+                self.recording += begin.elapsed();
+            }
+            law
+        });
+        self.history.push(Sweep {
+            sweep,
+            law,
+            eta: stats.eta_squared.sqrt(),
+            dual_decrease: stats.dual_decrease,
+            elapsed_s: self
+                .start
+                .elapsed()
+                .saturating_sub(self.recording)
+                .as_secs_f64(),
+        });
+        if !finite {
+            return Some(Status::Diverged);
+        }
+        if let (Some(law), true) = (law, due)
+            && let Some(status) = self.check(sweep, law, stats.eta_max, lambda)
+        {
+            return Some(status);
+        }
+        if self.stop.iterations <= sweep {
+            return Some(Status::IterationLimit);
+        }
+        let timed_out = self
+            .stop
+            .time
+            .is_some_and(|limit| limit <= self.start.elapsed());
+        timed_out.then_some(Status::TimeLimit)
+    }
+
+    /// The status of a run that was given no sweep to do, and the last word on one that was: a run that is
+    /// not solved hands back its best iterate, and `solved` must hold for the iterate handed back.
+    pub(super) fn conclude(&mut self, status: Status, solution: &mut Solution) -> Status {
+        let law = self.judge.judge(self.problem, &solution.lambda).law;
+        let within = law <= self.stop.tolerance;
+        let fixed = self.stop.tolerance <= 0.0;
+        match (status, self.fit) {
+            (Status::Unsupported, _) | (_, Fit::No) => return Status::Unsupported,
+            (Status::Solved, Fit::Exact) if !within => return Status::Stalled,
+            (Status::Solved, _) => return Status::Solved,
+            (_, Fit::Exact) if within && !fixed => return Status::Solved,
+            _ => {}
+        }
+        let keep_last = fixed && law.is_finite();
+        if let Some((best, lambda)) = self.best.take()
+            && !keep_last
+            && !(law <= best)
+        {
+            *solution = Solution::from_lambda(self.problem, lambda);
+        } else if !law.is_finite() {
+            *solution = Solution::zeros(self.problem);
+        }
+        status
+    }
+
+    /// Sweeps so far.
+    pub fn sweeps(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Time spent on records nobody needed to decide.
+    pub(super) fn recording(&self) -> Duration {
+        self.recording
+    }
+
+    pub(super) fn into_history(self) -> Vec<Sweep> {
+        self.history
+    }
+
+    /// The law residual costs about a sweep, so it is looked at only when the forecast says "solved", when
+    /// something grows, and at ever rarer intervals. An exact number of sweeps is never looked at.
+    fn is_due(&self, sweep: usize, eta_max: f64) -> bool {
+        if self.stop.tolerance <= 0.0 {
+            return false;
+        }
+        let forecast = eta_max * self.ratio <= self.stop.tolerance;
+        let grows = DIVERGED * self.first_eta.max(self.scale) < eta_max;
+        forecast || grows || self.next_check <= sweep || self.stop.iterations <= sweep
+    }
+
+    /// Judges an iterate: solved, stalled, diverged, or go on.
+    fn check(&mut self, sweep: usize, law: f64, eta_max: f64, lambda: &[f64]) -> Option<Status> {
+        if self.best.as_ref().is_none_or(|(best, _)| law < *best) {
+            match &mut self.best {
+                Some((best, kept)) => {
+                    *best = law;
+                    kept.copy_from_slice(lambda);
+                }
+                None => self.best = Some((law, lambda.to_vec())),
+            }
+        }
+        // An approximate solver is measured by its own fixed point, which is what η vanishes at.
+        let merit = if self.fit == Fit::Exact { law } else { eta_max };
+        if merit <= self.stop.tolerance {
+            return Some(Status::Solved);
+        }
+        if !law.is_finite() || DIVERGED * self.first_eta.max(self.scale) < law {
+            return Some(Status::Diverged);
+        }
+        self.ratio = if self.fit == Fit::Exact && 0.0 < eta_max {
+            law / eta_max
+        } else {
+            1.0
+        };
+        if self.next_check <= sweep {
+            self.next_check = sweep + sweep / 2;
+            if merit < STALL_FACTOR * self.mark.1 {
+                self.mark = (sweep, merit);
+            } else if STALL_WINDOW.max(sweep / 3) <= sweep - self.mark.0 {
+                return Some(Status::Stalled);
+            }
+        }
+        None
+    }
+}
