@@ -1,6 +1,7 @@
 //! delassus: one constraint problem for multibody dynamics, every solver that matters, one judge.
 
 pub mod error;
+pub mod gallery;
 pub mod index;
 pub mod law;
 pub mod math;

@@ -1,1 +1,104 @@
-//! Files.
+//! Problem files: own JSON, Siconos `.dat` and FCLIB `.hdf5`, all read into the same [`Problem`].
+
+pub mod json;
+
+use crate::problem::Problem;
+
+/// How a file's bytes are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// Own JSON, all kinds.
+    Json,
+    /// FCLIB HDF5, local or global.
+    Fclib,
+    /// Siconos text whose kind is told from its shape.
+    Dat,
+    /// Siconos: linear complementarity.
+    Lcp,
+    /// Siconos: mixed linear complementarity.
+    Mlcp,
+    /// Siconos: friction in the plane, local form.
+    Fc2d,
+    /// Siconos: friction in space, local form.
+    Fc3d,
+    /// Siconos: friction in the plane, global form.
+    Gfc2d,
+    /// Siconos: friction in space, global form.
+    Gfc3d,
+}
+
+/// A file as read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The kind the file names itself, as `contact`, `rows`, `joints`, `friction-local`.
+    pub kind: &'static str,
+    /// Its title, or empty.
+    pub title: String,
+    /// What there is to do.
+    pub work: Work,
+}
+
+/// What a file asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// A constraint problem.
+    Problem {
+        /// The problem.
+        problem: Problem,
+        /// Where velocity i of the problem stands in the file, if the order differs.
+        velocity_order: Option<Vec<usize>>,
+    },
+    /// Coefficients of SPOOK rows: nothing to iterate, only to compute.
+    Stabilisation(Vec<SpookRow>),
+}
+
+/// One computed row of a `stabilisation` file.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct SpookRow {
+    /// Compliance Σ [1/kg].
+    pub sigma: f64,
+    /// Υ.
+    pub upsilon: f64,
+    /// Wanted velocity q [m/s].
+    pub q: f64,
+    /// Spectral radius of the drift map without compliance.
+    pub rho_drift: f64,
+}
+
+/// Why a file cannot be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct FileError(pub String);
+
+impl Format {
+    /// All formats, with the names used on the command line.
+    pub const NAMES: [(&'static str, Format); 9] = [
+        ("json", Format::Json),
+        ("fclib", Format::Fclib),
+        ("dat", Format::Dat),
+        ("lcp", Format::Lcp),
+        ("mlcp", Format::Mlcp),
+        ("fc2d", Format::Fc2d),
+        ("fc3d", Format::Fc3d),
+        ("gfc2d", Format::Gfc2d),
+        ("gfc3d", Format::Gfc3d),
+    ];
+
+    /// Tells the format from a file's name: `.dat`, `.hdf5`/`.h5`, anything else is JSON.
+    pub fn of_name(name: &str) -> Format {
+        match name.rsplit('.').next() {
+            Some("dat") => Format::Dat,
+            Some("hdf5" | "h5") => Format::Fclib,
+            _ => Format::Json,
+        }
+    }
+}
+
+/// Reads a problem file from memory.
+pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
+    match format {
+        Format::Json => json::parse(bytes),
+        _ => Err(FileError("this format is not built yet".to_owned())),
+    }
+}
