@@ -68,8 +68,34 @@ pub struct SpookRow {
 
 /// Why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct FileError(pub String);
+#[non_exhaustive]
+pub enum FileError {
+    /// A JSON problem with a fault.
+    #[error("{place}: {what}")]
+    Json {
+        /// Line and column, or the path of keys.
+        place: String,
+        /// The fault and its remedy.
+        what: String,
+    },
+    /// A problem of a kind that is known but not built.
+    #[error("{what} are not supported: {why}")]
+    Unsupported {
+        /// What the file holds.
+        what: String,
+        /// Why it is refused.
+        why: String,
+    },
+}
+
+impl FileError {
+    pub(crate) fn json(place: impl Into<String>, what: impl Into<String>) -> FileError {
+        FileError::Json {
+            place: place.into(),
+            what: what.into(),
+        }
+    }
+}
 
 impl Format {
     /// All formats, with the names used on the command line.
@@ -99,6 +125,9 @@ impl Format {
 pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     match format {
         Format::Json => json::parse(bytes),
-        _ => Err(FileError("this format is not built yet".to_owned())),
+        _ => Err(FileError::Unsupported {
+            what: "files of this format".to_owned(),
+            why: "not built yet".to_owned(),
+        }),
     }
 }
