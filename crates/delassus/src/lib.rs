@@ -1,1 +1,3 @@
 //! delassus
+
+pub mod problem;

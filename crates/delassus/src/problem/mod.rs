@@ -1,0 +1,3 @@
+//! Constraint problems.
+
+pub mod file;
