@@ -5,6 +5,7 @@
 
 mod error;
 mod friction;
+pub mod siconos;
 
 pub use error::{FileError, Place};
 pub use friction::{FrictionFile, FrictionForm, Triplets};
