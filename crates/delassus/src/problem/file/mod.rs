@@ -4,6 +4,7 @@
 //! a size that a file declares is believed only after the input is seen to be long enough for it.
 
 mod error;
+pub mod fclib;
 mod friction;
 pub mod siconos;
 
