@@ -66,7 +66,7 @@ pub enum FileError {
     },
     /// A declared size that the input cannot hold.
     #[error(
-        "{place}: {what} needs {declared} values but the file has room for at most {available}; correct the size, or fetch the whole file"
+        "{place}: {declared} values are declared for {what} but the file has room for at most {available}; correct the size, or fetch the whole file"
     )]
     TooLarge {
         /// Where the size is declared.
@@ -142,6 +142,27 @@ pub enum FileError {
         /// What the HDF5 library said.
         message: String,
     },
+}
+
+impl FileError {
+    /// Puts an object of an HDF5 file before the name of a value, for sizes and values that only the
+    /// whole problem shows to be wrong.
+    pub(super) fn inside(mut self, path: &str) -> Self {
+        let (FileError::Ended { place, .. }
+        | FileError::Unexpected { place, .. }
+        | FileError::NotFinite { place, .. }
+        | FileError::TooLarge { place, .. }
+        | FileError::Mismatch { place, .. }
+        | FileError::OutOfRange { place, .. }
+        | FileError::Unsupported { place, .. }
+        | FileError::UnknownKind { place, .. }
+        | FileError::Missing { place, .. }
+        | FileError::Container { place, .. }) = &mut self;
+        if let Place::Value(name) = place {
+            *place = Place::Object(format!("{path}: {name}"));
+        }
+        self
+    }
 }
 
 /// Texts in messages are cut to this many characters, so that a binary file opened as text gives a

@@ -96,7 +96,7 @@ fn finish(reader: &Reader, group: &str, form: FrictionForm) -> Result<FrictionFi
     let dimension = reader.size(&format!("{group}/spacedim"))?;
     let mu = reader.reals(&format!("{group}/vectors/mu"))?;
     let title = reader.title(&format!("{group}/info/title"));
-    FrictionFile::new(title, dimension, form, mu)
+    FrictionFile::new(title, dimension, form, mu).map_err(|error| error.inside(group))
 }
 
 /// An open file, and how long it is.
@@ -156,7 +156,7 @@ impl Reader {
         if u128::from(available) < declared {
             return Err(FileError::TooLarge {
                 place: object(path),
-                what: "the dataset, in bytes,".into(),
+                what: "the bytes of the dataset".into(),
                 declared,
                 available: available.into(),
             });
@@ -298,7 +298,7 @@ fn triplets(
     let Some(count) = count else {
         return Err(FileError::TooLarge {
             place: Place::Object(format!("{path}/nz")),
-            what: "the number of triplets".into(),
+            what: "the triplets".into(),
             declared: nz.into(),
             available: stored as u128,
         });

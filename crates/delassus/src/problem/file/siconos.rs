@@ -20,7 +20,7 @@ mod tokens;
 use super::error::{FileError, Place};
 use super::friction::{FrictionFile, FrictionForm, Triplets};
 pub use mlcp::{MlcpBlock, MlcpLaw};
-use tokens::Tokens;
+use tokens::{Token, Tokens};
 
 /// What a `.dat` file holds, for files whose numbers do not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,13 +115,22 @@ fn lcp(tokens: &mut Tokens<'_>) -> Result<DatFile, FileError> {
     let (n, _) = tokens.size("the number of unknowns n")?;
     let m = square(tokens, "M", n)?;
     let q = tokens.numbers(n, "a value of q")?;
-    // A remark may follow; a number there means that n is wrong.
-    match tokens.clone().next() {
-        Some(token) if token.text.parse::<f64>().is_ok() => {
-            Err(token.unexpected("the end of the file or a remark"))
-        }
-        _ => Ok(DatFile::Lcp { m, q }),
+    match excess(tokens) {
+        Some(token) => Err(token.unexpected("the end of the file or a remark")),
+        None => Ok(DatFile::Lcp { m, q }),
     }
+}
+
+/// The first of the numbers that follow a problem, where no remark in words explains them or where
+/// they continue its last line: a sign that a size is wrong.
+fn excess<'a>(tokens: &Tokens<'a>) -> Option<Token<'a>> {
+    let is_number = |token: &Token<'_>| token.text.parse::<f64>().is_ok();
+    let mut ahead = tokens.clone();
+    let first = ahead.next().filter(is_number)?;
+    let continues = first.line() == tokens.line();
+    let unexplained =
+        continues || std::iter::from_fn(|| ahead.next()).all(|token| is_number(&token));
+    unexplained.then_some(first)
 }
 
 fn local(tokens: &mut Tokens<'_>, dimension: usize) -> Result<DatFile, FileError> {
@@ -207,13 +216,11 @@ fn friction_coefficients(tokens: &mut Tokens<'_>, count: usize) -> Result<Vec<f6
     tokens.make_room(count as u128, what, tokens.place())?;
     let mut mu = Vec::with_capacity(count);
     for _ in 0..count {
-        let token = tokens.clone().next();
+        let place = tokens.place();
         let value = tokens.number(what)?;
-        if value < 0.0
-            && let Some(token) = token
-        {
+        if value < 0.0 {
             return Err(FileError::OutOfRange {
-                place: token.place(),
+                place,
                 what: what.into(),
                 found: value.to_string(),
                 expected: "zero or more".into(),

@@ -155,7 +155,7 @@ fn damaged_matrices_are_refused_where_the_damage_is() {
         ),
         (
             Matrix(2, 2, 9, 9, &[0, 1, 1], &[0, 0, 1], x),
-            "/fclib_local/W/nz: the number of triplets",
+            "/fclib_local/W/nz: 9 values are declared for the triplets",
         ),
         (
             Matrix(2, 2, 3, 9, &[0, 2, 1], &[0, 0, 1], x),
@@ -176,6 +176,22 @@ fn damaged_matrices_are_refused_where_the_damage_is() {
     ] {
         refuses(&local_file(&matrix), start);
     }
+}
+
+#[test]
+fn sizes_that_disagree_name_the_problem_and_the_value() {
+    let vectors: [(&str, &[f64]); 2] = [("q", &[-1.0]), ("mu", &[0.5])];
+    let short = file("fclib_local", &[("W", &ROWS)], &vectors);
+    refuses(
+        &short,
+        "/fclib_local: entries of q: their number is 1 but must be 2",
+    );
+    let vectors: [(&str, &[f64]); 2] = [("q", &[-1.0, 0.0]), ("mu", &[-0.5])];
+    let negative = file("fclib_local", &[("W", &ROWS)], &vectors);
+    refuses(
+        &negative,
+        "/fclib_local: mu[0]: a coefficient of friction is -0.5",
+    );
 }
 
 #[test]
@@ -214,6 +230,6 @@ fn a_dataset_that_expands_without_measure_is_refused_before_it_is_read() {
     assert!(bytes.len() < 200_000);
     refuses(
         &bytes,
-        "/fclib_local/W/m: the dataset, in bytes, needs 16000000 values",
+        "/fclib_local/W/m: 16000000 values are declared for the bytes of the dataset",
     );
 }

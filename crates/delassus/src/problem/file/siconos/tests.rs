@@ -131,6 +131,12 @@ fn a_mixed_problem_that_contradicts_itself_is_refused() {
 #[test]
 fn a_remark_may_follow_an_lcp_but_a_number_may_not() {
     assert!(parse(&format!("{DENSE}\nexample 3.3.16"), None).is_ok());
+    assert!(parse(&format!("{DENSE}\n2 solutions"), None).is_ok());
+    refuses(
+        &DENSE.replace("-1 -2", "-1 -2 -3\nremark"),
+        None,
+        "8:7: found \"-3\"",
+    );
     refuses(
         &format!("{DENSE}7"),
         None,
@@ -189,12 +195,12 @@ fn declared_sizes_are_checked_against_the_text_before_use() {
     refuses(
         &format!("{n} 0 {n} {n} {n} {n} 1 2 3"),
         None,
-        "1:73: M needs 10000000000000000000000",
+        "1:73: 1000000000000000000000000 values are declared for M",
     );
     refuses(
         &format!("3 {n} 0 3 3"),
         Some(DatFormat::Fc3d),
-        "1:3: the contacts needs 3000000000000",
+        "1:3: 3000000000000 values are declared for the contacts",
     );
     refuses(
         "18446744073709551615 0 2 2 2 2 1 0 0 1",
@@ -205,19 +211,19 @@ fn declared_sizes_are_checked_against_the_text_before_use() {
     refuses(
         &huge,
         None,
-        "5:1: the blocks of M needs 3000000000000 values",
+        "5:1: 3000000000000 values are declared for the blocks of M",
     );
     let huge = TRIPLETS.replace("nnz: 5", &format!("nnz: {n}"));
     refuses(
         &huge,
         None,
-        "7:32: the entries of M needs 3000000000000 values",
+        "7:32: 3000000000000 values are declared for the entries of M",
     );
     let huge = format!("1 1 {n} {n} 0");
     refuses(
         &huge,
         None,
-        "1:19: the mixed problem needs 2000000000000 values",
+        "1:19: 2000000000000 values are declared for the mixed problem",
     );
     // No rows and very many columns hold no values, and must not be counted one by one.
     let columns = format!("3 0 0 0 {n} 0 {n}");
@@ -258,7 +264,7 @@ fn values_out_of_place_name_line_column_and_remedy() {
     refuses(
         "2 0 3 3 3 3",
         Some(DatFormat::Lcp),
-        "1:12: M needs 9 values",
+        "1:12: 9 values are declared for M",
     );
     refuses(
         FRICTION,

@@ -11,6 +11,10 @@ pub(super) struct Token<'a> {
 }
 
 impl Token<'_> {
+    pub(super) fn line(&self) -> usize {
+        self.line
+    }
+
     pub(super) fn place(&self) -> Place {
         Place::Text {
             line: self.line,
@@ -78,6 +82,11 @@ impl<'a> Tokens<'a> {
             line: ahead.line,
             column: ahead.column,
         }
+    }
+
+    /// The line of the last token read.
+    pub(super) fn line(&self) -> usize {
+        self.line
     }
 
     /// Bytes not yet read: how far one reading of a text came before it failed.
