@@ -122,25 +122,10 @@ impl Triplets {
     }
 }
 
-impl FrictionFile {
-    /// Checks that all sizes agree and that all values are legal; one contact per entry of `mu`.
-    pub fn new(
-        title: String,
-        dimension: usize,
-        form: FrictionForm,
-        mu: Vec<f64>,
-    ) -> Result<Self, FileError> {
-        if dimension != 2 && dimension != 3 {
-            return Err(FileError::OutOfRange {
-                place: Place::Value("dimension".into()),
-                what: "the number of components per contact".into(),
-                found: dimension.to_string(),
-                expected: "2 or 3".into(),
-            });
-        }
-        let n_contacts = mu.len();
-        let n_rows = dimension * n_contacts;
-        match &form {
+impl FrictionForm {
+    /// Checks sizes and values for `n_rows` rows of all contacts together.
+    fn check(&self, n_rows: usize) -> Result<(), FileError> {
+        match self {
             FrictionForm::Local { w, q } => {
                 same("rows of W", w.n_rows, n_rows)?;
                 same("columns of W", w.n_cols, n_rows)?;
@@ -165,6 +150,29 @@ impl FrictionFile {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+impl FrictionFile {
+    /// Checks that all sizes agree and that all values are legal; one contact per entry of `mu`.
+    pub fn new(
+        title: String,
+        dimension: usize,
+        form: FrictionForm,
+        mu: Vec<f64>,
+    ) -> Result<Self, FileError> {
+        if dimension != 2 && dimension != 3 {
+            return Err(FileError::OutOfRange {
+                place: Place::Value("dimension".into()),
+                what: "the number of components per contact".into(),
+                found: dimension.to_string(),
+                expected: "2 or 3".into(),
+            });
+        }
+        let n_contacts = mu.len();
+        let n_rows = dimension * n_contacts;
+        form.check(n_rows)?;
         for (k, &coefficient) in mu.iter().enumerate() {
             finite(coefficient, || format!("mu[{k}]"))?;
             if coefficient < 0.0 {
