@@ -3,7 +3,10 @@
 //!
 //! `cargo bench -p delassus --bench gs_pile [-- LARGEST]`
 
-#![allow(clippy::print_stdout, reason = "a benchmark reports on standard output")]
+#![allow(
+    clippy::print_stdout,
+    reason = "a benchmark reports on standard output"
+)]
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
@@ -17,7 +20,10 @@ const SWEEPS: usize = 11;
 
 fn main() {
     // Cargo passes `--bench`; a number is the largest pile.
-    let largest = std::env::args().filter_map(|a| a.parse().ok()).next().unwrap_or(1_000_000);
+    let largest = std::env::args()
+        .filter_map(|a| a.parse().ok())
+        .next()
+        .unwrap_or(1_000_000);
     let bandwidth = read_bandwidth();
     println!("read bandwidth of one core: {bandwidth:.1} GB/s (512 MB, best of 5)");
     println!(
@@ -26,7 +32,11 @@ fn main() {
     let mut size = 1000;
     while size <= largest {
         let problem = gallery::build(&format!("pile:{size}")).expect("the pile is a valid problem");
-        for spec in ["gauss-seidel", "gauss-seidel,rule=exact", "gauss-seidel,rule=box"] {
+        for spec in [
+            "gauss-seidel",
+            "gauss-seidel,rule=exact",
+            "gauss-seidel,rule=box",
+        ] {
             measure(spec, &problem, bandwidth);
         }
         if size <= 100_000 {
@@ -38,7 +48,11 @@ fn main() {
 
 /// One line: the fastest of several runs of a fixed number of sweeps.
 fn measure(spec: &str, problem: &Problem, bandwidth: f64) {
-    let stop = Stop { tolerance: 0.0, iterations: SWEEPS, ..Stop::default() };
+    let stop = Stop {
+        tolerance: 0.0,
+        iterations: SWEEPS,
+        ..Stop::default()
+    };
     let contacts = problem.blocks().len();
     let runs = (2_000_000 / contacts).clamp(3, 200);
     let (mut setup, mut sweep) = (f64::INFINITY, f64::INFINITY);
@@ -68,7 +82,9 @@ fn measure(spec: &str, problem: &Problem, bandwidth: f64) {
 /// What a local sweep must touch per contact: its Jacobian, entries, law and diagonal block, λ, q and Σ, and
 /// its share of the bodies (velocity in and out, inverse mass).
 fn bytes_per_contact(problem: &Problem) -> f64 {
-    let Form::Primal(primal) = problem.form() else { return 0.0 };
+    let Form::Primal(primal) = problem.form() else {
+        return 0.0;
+    };
     let contacts = problem.blocks().len() as f64;
     let values = primal.jacobian().n_values() as f64 * 8.0;
     let entries = primal.jacobian().n_entries() as f64 * 16.0;

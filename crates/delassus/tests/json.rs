@@ -161,8 +161,13 @@ fn kinds_without_a_solver_are_refused_by_name() {
         let error = error_of(&format!(
             r#"{{"schema":"delassus-oracle-1","kind":"{kind}"}}"#
         ));
+        let name = if kind == "lcp" {
+            "linear complementarity"
+        } else {
+            kind
+        };
         assert!(
-            error.contains(kind) && error.contains("not supported"),
+            error.contains(name) && error.contains("not supported"),
             "{error}"
         );
     }
@@ -193,8 +198,8 @@ fn faults_are_told_with_place_and_value() {
     assert!(parse(BALL.as_bytes(), Format::Json).is_ok());
     let faults = [
         (r#""m":1.0"#, r#""m":-1.0"#, "bodies[0]: mass is -1"),
-        (r#""m":1.0"#, r#""m":NaN"#, "line 2 column"),
-        (r#""m":1.0"#, r#""m":1e999"#, "line 2 column"),
+        (r#""m":1.0"#, r#""m":NaN"#, "2:"),
+        (r#""m":1.0"#, r#""m":1e999"#, "2:"),
         (r#""m":1.0"#, r#""mass":1.0"#, "unknown field `mass`"),
         (
             r#"[0,0,0.1]]"#,
@@ -218,7 +223,7 @@ fn faults_are_told_with_place_and_value() {
             "contacts[0]: a is 1; bodies are 0 to 0",
         ),
         (r#""a":0"#, r#""a":-1"#, "two different bodies"),
-        (r#""a":0"#, r#""a":99999999999999999999"#, "line 4 column"),
+        (r#""a":0"#, r#""a":99999999999999999999"#, "4:"),
         (r#""n":[0,0,1]"#, r#""n":[0,0,2]"#, "not orthonormal"),
         (r#""mu":0.3"#, r#""mu":-0.3"#, "mu of BlockId(0) is -0.3"),
         (r#""sigma_n":0.0"#, r#""sigma_n":-1"#, "compliance of row 0"),
@@ -243,7 +248,7 @@ fn faults_are_told_with_place_and_value() {
         assert!(error.len() < 400, "{error}");
     }
     assert!(error_of("").contains("empty"));
-    assert!(error_of("[1]").contains("line 1"));
+    assert!(error_of("[1]").contains("1:"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ const FIRST_CHECK: usize = 8;
 /// A run has stalled if its residual fell by less than this factor over the last two thirds of its sweeps …
 const STALL_FACTOR: f64 = 0.99;
 /// … and over at least this many.
-const STALL_WINDOW: usize = 1000;
+const STALL_WINDOW: usize = 3000;
 /// A run has diverged if its residual exceeds its scale by this factor.
 const DIVERGED: f64 = 1e4;
 

@@ -36,7 +36,7 @@ pub use plain::save;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{FileError, Loaded};
+use super::{FileError, Loaded, Place};
 
 /// Schemas this reader knows.
 const SCHEMAS: [&str; 2] = ["delassus-oracle-1", "delassus-problem-1"];
@@ -52,14 +52,14 @@ struct Header {
 pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
-        FileError::json(
+        FileError::invalid(
             format!("byte {at}"),
             "the text is not UTF-8; save it as UTF-8",
         )
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
-        return Err(FileError::json(
+        return Err(FileError::invalid(
             "start",
             "the file is empty; a JSON problem was expected",
         ));
@@ -72,7 +72,7 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
             "schema is \"{}\"; this version reads {known}",
             shortened(&schema)
         );
-        return Err(FileError::json("schema", what));
+        return Err(FileError::invalid("schema", what));
     }
     match header.kind.unwrap_or_default().as_str() {
         "contact" => physical::contact(read(text)?),
@@ -81,23 +81,32 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
         "stabilisation" => plain::stabilisation(read(text)?),
         "problem" => plain::problem(read(text)?),
         "dual" => plain::dual(read(text)?),
-        kind @ ("lcp" | "tree" | "treecontact") => Err(FileError::Unsupported {
-            what: format!("problems of kind \"{kind}\""),
-            why: "their solvers are not part of this version".to_owned(),
-        }),
+        "lcp" => Err(unsupported("a linear complementarity problem")),
+        "tree" => Err(unsupported("an articulated tree (kind \"tree\")")),
+        "treecontact" => Err(unsupported(
+            "an articulated tree with contacts (kind \"treecontact\")",
+        )),
         other => {
             let what = format!(
                 "kind is \"{}\"; known kinds: contact, joints, rows, stabilisation, problem, dual",
                 shortened(other)
             );
-            Err(FileError::json("kind", what))
+            Err(FileError::invalid("kind", what))
         }
+    }
+}
+
+fn unsupported(kind: &'static str) -> FileError {
+    FileError::Unsupported {
+        place: Place::Value("kind".to_owned()),
+        kind,
+        remedy: "its solver is not part of this version",
     }
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
     serde_json::from_str(text).map_err(|error| {
-        let place = format!("line {} column {}", error.line(), error.column());
+        let (line, column) = (error.line(), error.column());
         // The position is already told; serde_json repeats it at the end.
         let what = error.to_string();
         let what = what
@@ -105,7 +114,10 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
             .next()
             .unwrap_or_default()
             .to_owned();
-        FileError::json(place, shortened(&what))
+        FileError::Invalid {
+            place: Place::Text { line, column },
+            what: shortened(&what),
+        }
     })
 }
 

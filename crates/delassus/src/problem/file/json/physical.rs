@@ -130,7 +130,7 @@ struct Assembly {
 impl Assembly {
     fn new(h: f64, bodies: &[Body]) -> Result<Assembly, FileError> {
         if !(0.0 < h) {
-            return Err(FileError::json(
+            return Err(FileError::invalid(
                 "h",
                 format!("the time step is {h}; it must be positive"),
             ));
@@ -138,14 +138,14 @@ impl Assembly {
         let mut builder = Problem::builder();
         for (i, body) in bodies.iter().enumerate() {
             add_body(&mut builder, h, body)
-                .map_err(|what| FileError::json(format!("bodies[{i}]"), what))?;
+                .map_err(|what| FileError::invalid(format!("bodies[{i}]"), what))?;
         }
         let centres = bodies.iter().map(|body| DVec3::from(body.x)).collect();
         Ok(Assembly { builder, centres })
     }
 
     fn contact(&mut self, place: &str, contact: &Contact, cone: Cone) -> Result<(), FileError> {
-        let fail = |what: String| FileError::json(place, what);
+        let fail = |what: String| FileError::invalid(place, what);
         let frame = [contact.n, contact.t1, contact.t2].map(DVec3::from);
         let skew = frame.map(|axis| (axis.length() - 1.0).abs());
         let turn = (frame[1].cross(frame[2]) - frame[0]).length();
@@ -191,7 +191,7 @@ impl Assembly {
     ) -> Result<(), FileError> {
         if a == b {
             let what = format!("a and b are both {a}; a constraint needs two different bodies");
-            return Err(FileError::json(place, what));
+            return Err(FileError::invalid(place, what));
         }
         let mut rows = Vec::with_capacity(2);
         for (name, body, sign) in [("a", a, 1.0), ("b", b, -1.0)] {
@@ -204,7 +204,7 @@ impl Assembly {
             else {
                 let last = self.centres.len() as i64 - 1;
                 let what = format!("{name} is {body}; bodies are 0 to {last}, and -1 is ground");
-                return Err(FileError::json(place, what));
+                return Err(FileError::invalid(place, what));
             };
             rows.push((
                 MassId(id as u32),
@@ -215,12 +215,12 @@ impl Assembly {
         let added = self.builder.add_block(law, &rows, &sigma, &q);
         added
             .map(|_| ())
-            .map_err(|error| FileError::json(place, error.to_string()))
+            .map_err(|error| FileError::invalid(place, error.to_string()))
     }
 
     fn finish(self, kind: &'static str, title: String) -> Result<Loaded, FileError> {
         let problem = self.builder.build();
-        let problem = problem.map_err(|error| FileError::json(kind, error.to_string()))?;
+        let problem = problem.map_err(|error| FileError::invalid(kind, error.to_string()))?;
         Ok(Loaded {
             kind,
             title,

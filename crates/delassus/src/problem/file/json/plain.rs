@@ -37,7 +37,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
         ("hi", file.hi.len()),
     ] {
         if length != m {
-            return Err(FileError::json(
+            return Err(FileError::invalid(
                 name,
                 format!("has {length} entries but G has {m} rows"),
             ));
@@ -45,7 +45,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
     }
     let inverse = flat("Minv", &file.inverse, (n, n))?;
     let jacobian = flat("G", &file.jacobian, (m, n))?;
-    let fail = |place: &str, error: crate::BuildError| FileError::json(place, error.to_string());
+    let fail = |place: &str, error: crate::BuildError| FileError::invalid(place, error.to_string());
     let mass = MassBlock::dense_from_inverse(inverse).map_err(|error| fail("Minv", error))?;
     let mut p = vec![0.0; n];
     mass.mul(&file.v1, &mut p);
@@ -109,7 +109,7 @@ pub(super) fn stabilisation(file: StabilisationFile) -> Result<Loaded, FileError
             if !legal {
                 let what =
                     format!("{name} is {value}; h must be positive, tau and eps not negative");
-                return Err(FileError::json(format!("cases[{i}]"), what));
+                return Err(FileError::invalid(format!("cases[{i}]"), what));
             }
         }
         let spook = Stabilise::Spook {
@@ -121,7 +121,7 @@ pub(super) fn stabilisation(file: StabilisationFile) -> Result<Loaded, FileError
         let rho_drift = coefficients.drift_radius();
         if ![sigma, q, rho_drift].iter().all(|x| x.is_finite()) {
             let what = "its coefficients overflow; check the units of h, tau and eps";
-            return Err(FileError::json(format!("cases[{i}]"), what));
+            return Err(FileError::invalid(format!("cases[{i}]"), what));
         }
         rows.push(SpookRow {
             sigma,
@@ -184,7 +184,7 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     let mut builder = Problem::builder();
     for (i, entry) in file.masses.iter().enumerate() {
         let place = format!("masses[{i}]");
-        let fail = |error: crate::BuildError| FileError::json(&place, error.to_string());
+        let fail = |error: crate::BuildError| FileError::invalid(&place, error.to_string());
         let mass = match (&entry.rigid, &entry.dense) {
             (Some(rigid), None) => {
                 let inertia = glam::DMat3::from_cols_array_2d(&rigid.inertia).transpose();
@@ -192,7 +192,7 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
             }
             (None, Some(rows)) => MassBlock::dense(flat(&place, rows, (rows.len(), rows.len()))?),
             _ => {
-                return Err(FileError::json(
+                return Err(FileError::invalid(
                     &place,
                     "give either \"rigid\" or \"dense\"",
                 ));
@@ -215,13 +215,13 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
         let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(id, g)| (*id, &g[..])).collect();
         builder
             .add_block(entry.law, &rows, &entry.sigma, &entry.q)
-            .map_err(|error| FileError::json(&place, error.to_string()))?;
+            .map_err(|error| FileError::invalid(&place, error.to_string()))?;
     }
     let problem = builder.build();
     loaded(
         "problem",
         file.title,
-        problem.map_err(|e| FileError::json("problem", e.to_string()))?,
+        problem.map_err(|e| FileError::invalid("problem", e.to_string()))?,
     )
 }
 
@@ -261,7 +261,7 @@ pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
             let Some(&width) = sizes.get(block.block) else {
                 let last = sizes.len() - 1;
                 let what = format!("block is {}; blocks are 0 to {last}", block.block);
-                return Err(FileError::json(place, what));
+                return Err(FileError::invalid(place, what));
             };
             let values = flat(&place, &block.values, (sizes[k], width))?;
             for (e, value) in values.into_iter().enumerate() {
@@ -275,7 +275,7 @@ pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
         c.extend_from_slice(&entry.c);
         laws.push(entry.law);
     }
-    let fail = |error: crate::BuildError| FileError::json("blocks", error.to_string());
+    let fail = |error: crate::BuildError| FileError::invalid("blocks", error.to_string());
     let matrix = BlockMatrix::from_entries(&sizes, &entries).map_err(fail)?;
     loaded(
         "dual",
@@ -381,14 +381,14 @@ fn flat(
 ) -> Result<Vec<f64>, FileError> {
     if rows.len() != height {
         let what = format!("has {} rows where {height} are needed", rows.len());
-        return Err(FileError::json(place, what));
+        return Err(FileError::invalid(place, what));
     }
     if let Some(i) = rows.iter().position(|row| row.len() != width) {
         let what = format!(
             "row {i} has {} numbers where {width} are needed",
             rows[i].len()
         );
-        return Err(FileError::json(place, what));
+        return Err(FileError::invalid(place, what));
     }
     Ok(rows.concat())
 }
