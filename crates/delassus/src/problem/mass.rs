@@ -38,7 +38,7 @@ pub struct Dense {
 }
 
 impl MassBlock {
-    /// A free body with mass [kg] and inertia about its centre of mass, in world axes [kg m²].
+    /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes [kg m²].
     pub fn rigid(mass: f64, inertia: DMat3) -> Result<MassBlock, BuildError> {
         if !(mass.is_finite() && 0.0 < mass && (1.0 / mass).is_finite()) {
             return Err(BuildError::BadMass { mass });
@@ -63,7 +63,8 @@ impl MassBlock {
 
     /// A dense block from the rows of M.
     pub fn dense(matrix: Vec<f64>) -> Result<MassBlock, BuildError> {
-        let n = matrix.len().isqrt();
+        // A block without velocities has no rows to lay a Jacobian on; at least one entry is needed.
+        let n = matrix.len().isqrt().max(1);
         BuildError::check_length("dense mass matrix", n * n, matrix.len())?;
         if MAX_DENSE < n {
             let what = "rows of one dense mass block";
@@ -139,7 +140,7 @@ impl MassBlock {
 }
 
 impl Rigid {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub fn mass(&self) -> f64 {
         self.mass
     }
@@ -237,6 +238,8 @@ mod tests {
                 Err(BuildError::BadMass { .. })
             ));
         }
+        let empty = MassBlock::dense(vec![]).unwrap_err().to_string();
+        assert!(empty.contains("0 numbers where 1"), "{empty}");
         let singular = DMat3::from_diagonal(DVec3::new(1.0, 1.0, 0.0));
         let message = MassBlock::rigid(1.0, singular).unwrap_err().to_string();
         assert!(
