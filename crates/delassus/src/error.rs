@@ -20,7 +20,7 @@ pub enum BuildError {
         "mass is {mass}; it must be positive and finite (leave fixed bodies out: ground has no mass block)"
     )]
     BadMass {
-        /// The mass given [kg].
+        /// The mass given \[kg\].
         mass: f64,
     },
     /// An inertia or dense mass matrix that is not symmetric.

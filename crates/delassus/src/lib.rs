@@ -1,4 +1,66 @@
-//! delassus: one constraint problem for multibody dynamics, every solver that matters, one judge.
+//! One constraint problem for multibody dynamics, solvers behind one trait, one judge of the answer.
+//!
+//! # The problem
+//!
+//! ```text
+//! M v = p + Gᵀλ                momentum: masses M, momentum before constraints p
+//! w   = G v + Σλ − q           row velocity: Jacobian G, compliance Σ, wanted velocity q
+//! (λ_k, w_k) obey law k        for every block k: joint, limit, motor, contact with friction
+//! ```
+//!
+//! Find the velocity v and the impulses λ. Without v it reads w = Sλ + c with the Delassus operator
+//! S = G M⁻¹Gᵀ + Σ. Units are SI; λ_n > 0 pushes apart, w_n > 0 separates. See [`problem`].
+//!
+//! # An example
+//!
+//! A puck of 1 kg slides over the ground for one step of 10 ms.
+//!
+//! ```
+//! use delassus::{GaussSeidel, Law, MassBlock, Problem, Solution, Solver, Status};
+//!
+//! let mut builder = Problem::builder();
+//! // Three velocities (x, y, z); p = M v₀ + h f: 2 m/s along x, gravity along −z.
+//! let mass = MassBlock::dense(vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0])?;
+//! let puck = builder.add_mass(mass, &[2.0, 0.0, -0.0981])?;
+//! // One contact with the ground: rows (n, t₁, t₂), Coulomb's law, rigid, nothing prescribed.
+//! let rows = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+//! builder.add_block(Law::FrictionCone { mu: 0.5 }, &[(puck, &rows)], &[0.0; 3], &[0.0; 3])?;
+//! let problem = builder.build()?;
+//!
+//! let mut solution = Solution::zeros(&problem);
+//! let report = GaussSeidel::default().solve(&problem, &mut solution);
+//! assert_eq!(report.status, Status::Solved);
+//! assert!((solution.v[0] - (2.0 - 0.5 * 0.0981)).abs() < 1e-12);
+//! println!("{report}");
+//! # Ok::<(), delassus::BuildError>(())
+//! ```
+//!
+//! # Which solver obeys which law
+//!
+//! *Exact* means that the fixed points are the answers of the law, *approximate* that they are those of a
+//! neighbour. [`Solver::fit`] says the same at run time, and every [`Report`] carries it.
+//!
+//! | solver | equality, unilateral, interval | friction box | friction cone, elliptic cone | friction facets |
+//! |---|---|---|---|---|
+//! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
+//! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
+//!
+//! [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
+//! `gauss-seidel,rule=exact,relax=1.3`.
+//!
+//! # Map
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`problem`] | the problem as one immutable value, its builder, masses, Jacobian, Delassus operator |
+//! | [`law`] | the laws between impulse and row velocity, and how far a block is from one |
+//! | [`problem::residual`] | the judge: what every metric of an answer means |
+//! | [`problem::stabilise`] | Σ and q of joints and contacts: SPOOK, Baumgarte, springs, restitution |
+//! | [`problem::file`] | reading and writing problems: JSON, Siconos, FCLIB |
+//! | [`solver`] | the trait, how a run stops, what it reports |
+//! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
+//! | [`gallery`] | built-in problems by name |
+//! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
 pub mod error;
 pub mod gallery;

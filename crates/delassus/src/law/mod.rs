@@ -63,7 +63,7 @@ pub struct Fault {
     pub natural: f64,
     /// Distance of λ to its set (over ρ) and of w below its bound, the larger [m/s].
     pub feasibility: f64,
-    /// |λᵀŵ| [J].
+    /// |λᵀŵ| \[J\].
     pub complementarity: f64,
 }
 

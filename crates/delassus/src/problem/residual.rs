@@ -21,7 +21,7 @@ pub struct Residual {
     pub momentum: f64,
     /// Largest distance of an impulse to its set (over ρ) and of a row velocity below its bound [m/s].
     pub feasibility: f64,
-    /// Largest |λᵀŵ| [J].
+    /// Largest |λᵀŵ| \[J\].
     pub complementarity: f64,
     /// The block with the largest natural-map residual.
     pub worst_block: Option<BlockId>,

@@ -1,6 +1,6 @@
 //! Stabilisation of constraints as a choice of compliance Σ and wanted velocity q for each row.
 //!
-//! One family: q = −(e/h) g + υ G v_k + w⁰, Σ as given. Sources: [GS11 (2)], [GS13 (17), (21)], [Chain].
+//! One family: q = −(e/h) g + υ G v_k + w⁰, Σ as given. Sources: [GS11 (2)], [GS13 (17), (21)], \[Chain\].
 //!
 //! How this differs from the sources: (1) the factor of G v_k is Υ, not 4Υ/h, which would amplify the velocity
 //! at every step (errata GS13-17); (2) damping τ must be positive when the compliance is zero: at τ = 0 the
@@ -10,14 +10,14 @@
 /// How one holonomic row is kept from drifting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stabilise {
-    /// SPOOK: compliance ε [m/N] and damping time τ [s]; critically damped at τ = 2h.   [GS11 (2)]
+    /// SPOOK: compliance ε [m/N] and damping time τ \[s\]; critically damped at τ = 2h.   [GS11 (2)]
     Spook {
         /// Compliance ε ≥ 0 [m/N].
         compliance: f64,
-        /// Damping time τ [s].
+        /// Damping time τ \[s\].
         damping: f64,
     },
-    /// Baumgarte's correction at rate β; monotone for βh ≤ 1, stable below 2.   [Chain]
+    /// Baumgarte's correction at rate β; monotone for βh ≤ 1, stable below 2.   \[Chain\]
     Baumgarte {
         /// Rate β [1/s].
         rate: f64,
@@ -82,7 +82,7 @@ impl Stabilise {
         }
     }
 
-    /// (Σ, q) of an equality row with violation `gap` [m] and row velocity `velocity` = G v_k [m/s].
+    /// (Σ, q) of an equality row with violation `gap` \[m\] and row velocity `velocity` = G v_k [m/s].
     pub fn row(&self, h: f64, gap: f64, velocity: f64) -> (f64, f64) {
         let c = self.coefficients(h);
         (c.sigma, -c.e / h * gap + c.upsilon * velocity)
@@ -107,7 +107,7 @@ impl Coefficients {
 /// What a contact knows about itself at the beginning of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Approach {
-    /// Signed gap, negative in penetration [m].
+    /// Signed gap, negative in penetration \[m\].
     pub gap: f64,
     /// Normal row velocity before the step, G v_k [m/s].
     pub velocity: f64,

@@ -30,7 +30,7 @@ pub struct SweepStats {
     pub eta_squared: f64,
     /// max_k |D_kkΔ_k| [m/s].
     pub eta_max: f64,
-    /// Exact decrease of ½λᵀSλ + cᵀλ [J].
+    /// Exact decrease of ½λᵀSλ + cᵀλ \[J\].
     pub dual_decrease: f64,
 }
 
@@ -43,9 +43,9 @@ pub struct Sweep {
     pub law: Option<f64>,
     /// (Σ|D_kkΔ_k|²)^½ [m/s].
     pub eta: f64,
-    /// Exact decrease of the dual objective [J].
+    /// Exact decrease of the dual objective \[J\].
     pub dual_decrease: f64,
-    /// Time since the start of the run, recording excluded [s].
+    /// Time since the start of the run, recording excluded \[s\].
     pub elapsed_s: f64,
 }
 

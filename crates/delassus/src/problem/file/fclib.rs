@@ -3,8 +3,8 @@
 //! The root holds exactly one of `fclib_local`, `fclib_global`, `fclib_local_rolling` and
 //! `fclib_global_rolling`, with `spacedim`, `info/title`, matrices and `vectors`:
 //!
-//! - local: $u = W r + q$; `W`, `vectors/{q,mu}`;
-//! - global: $M v = H r + G\lambda + f$, $u = H^T v + w$, $G^T v + b = 0$; `M`, `H`, perhaps `G`,
+//! - local: u = W r + q; `W`, `vectors/{q,mu}`;
+//! - global: M v = H r + G λ + f, u = Hᵀ v + w, Gᵀ v + b = 0; `M`, `H`, perhaps `G`,
 //!   `vectors/{f,w,mu}`, and `b` with `G`.
 //!
 //! A matrix is `m` rows, `n` columns, `nz`, `nzmax`, `p`, `i`, `x`. Traps:

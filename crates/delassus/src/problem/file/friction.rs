@@ -1,7 +1,7 @@
 //! A frictional-contact problem as files state it, before it becomes a `Problem`.
 //!
 //! Both text and HDF5 readers end here. The signs are those of the files: reactions push contacts
-//! apart, the normal component comes first, and the cone is $|r_T| \le \mu r_N$.
+//! apart, the normal component comes first, and the cone is |r_T| ≤ μ r_N.
 
 use super::error::{FileError, Place};
 
