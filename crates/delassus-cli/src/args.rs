@@ -70,7 +70,7 @@ pub(crate) struct Common {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// No progress and no notes on standard error; errors are still reported.
+    /// No progress and no remarks on standard error; errors and skipped files are still reported.
     #[arg(long)]
     pub(crate) quiet: bool,
 

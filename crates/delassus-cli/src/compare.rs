@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::args::{Common, CompareArgs};
-use crate::console::{Outcome, Printed, Refusal, complain, note};
+use crate::console::{Outcome, Printed, Refusal, note};
 use crate::folder::Folder;
 use crate::input;
 use crate::measure::{Run, measure, trace};
@@ -72,28 +72,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
         bar: &bar,
         panels: Vec::new(),
     };
-    let mut works = Vec::new();
-    for source in &sources {
-        match session.rank(source) {
-            Ok(ranking) => works.extend(ranking),
-            Err(refusal) => {
-                bar.suspend(|| complain(&refusal));
-                outcome = Outcome::BadInput;
-            }
-        }
-    }
+    let works = session.rank_all(&sources, &mut outcome);
     bar.finish_and_clear();
     if works.is_empty() && outcome != Outcome::BadInput {
-        complain(&Refusal(
-            "there is no problem to compare in what was named".to_owned(),
-        ));
-        outcome = Outcome::BadInput;
+        let text = "there is no problem to compare in what was named";
+        outcome.blame(Err(Refusal(text.to_owned())));
     }
-    if let Some(path) = &args.svg
-        && !session.panels.is_empty()
-    {
-        draw(path, &specs, &session.panels, works.len(), common.quiet)?;
-    }
+    outcome.blame(session.draw(&works));
     if !works
         .iter()
         .all(|work| work.runs.iter().any(|run| run.reached))
@@ -107,7 +92,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     };
     let json = serde_json::to_string(&comparison).unwrap_or_default() + "\n";
     if let Some(out) = &mut out {
-        out.write(&["compare"], &json)?;
+        outcome.blame(out.write(&["compare"], &json));
     }
     let text = if common.json {
         json
@@ -148,10 +133,7 @@ fn sources(works: &[PathBuf], outcome: &mut Outcome) -> Vec<Source> {
             Ok(paths) => {
                 sources.extend(paths.into_iter().map(|path| Source { path, named: false }))
             }
-            Err(refusal) => {
-                complain(&refusal);
-                *outcome = Outcome::BadInput;
-            }
+            Err(refusal) => outcome.blame(Err(refusal)),
         }
     }
     sources
@@ -180,6 +162,18 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Ranks the works one after the other; what is refused is told at once and the rest goes on.
+    fn rank_all(&mut self, sources: &[Source], outcome: &mut Outcome) -> Vec<Ranking> {
+        let mut works = Vec::new();
+        for source in sources {
+            match self.rank(source) {
+                Ok(ranking) => works.extend(ranking),
+                Err(refusal) => self.bar.suspend(|| outcome.blame(Err(refusal))),
+            }
+        }
+        works
+    }
+
     /// Reads one work and runs every solver on it, one after the other. A file of a folder that is no problem
     /// is skipped with a note; a named one is an error.
     fn rank(&mut self, source: &Source) -> Result<Option<Ranking>, Refusal> {
@@ -208,7 +202,7 @@ impl Session<'_> {
             self.bar.inc(1);
         }
         runs.sort_by(by_merit);
-        if self.args.svg.is_some() && self.panels.len() < MOST_PANELS {
+        if self.args.svg.is_some() && !runs.is_empty() && self.panels.len() < MOST_PANELS {
             let panel = self.panel(&name, &problem, &runs)?;
             self.panels.push(panel);
         }
@@ -220,6 +214,24 @@ impl Session<'_> {
             runs,
             misfits,
         }))
+    }
+
+    /// Writes the picture, if one is asked for and there is something to see.
+    fn draw(&self, works: &[Ranking]) -> Result<(), Refusal> {
+        let Some(path) = &self.args.svg else {
+            return Ok(());
+        };
+        let shown = self.panels.len();
+        let drawable = works.iter().filter(|work| !work.runs.is_empty()).count();
+        if shown == 0 {
+            note("there is no run to draw, so no picture is written");
+            return Ok(());
+        }
+        if shown < drawable && !self.args.common.quiet {
+            note(&format!("the picture shows {shown} of {drawable} works"));
+        }
+        let svg = plot::svg(self.specs, &self.panels)?;
+        fs::write(path, svg).map_err(|error| Refusal::io(path, "write", &error))
     }
 
     fn panel(&self, name: &str, problem: &Problem, runs: &[Run]) -> Result<Panel, Refusal> {
@@ -265,30 +277,13 @@ fn by_merit(a: &Run, b: &Run) -> Ordering {
     })
 }
 
-fn draw(
-    path: &Path,
-    specs: &[String],
-    panels: &[Panel],
-    works: usize,
-    quiet: bool,
-) -> Result<(), Refusal> {
-    if panels.len() < works && !quiet {
-        note(&format!(
-            "the picture shows the first {} of {works} works",
-            panels.len()
-        ));
-    }
-    let svg = plot::svg(specs, panels)?;
-    fs::write(path, svg).map_err(|error| Refusal::io(path, "write", &error))
-}
-
 /// One table per work, and a legend where something needs explaining.
 fn tables(comparison: &Comparison) -> String {
     let tolerance = comparison.tolerance;
     let mut text = String::new();
     for work in &comparison.works {
         text.push_str(&format!(
-            "{} ({}, {} blocks, {} rows), to a law residual of {tolerance:e} m/s\n",
+            "{} ({}; blocks: {}, rows: {}), to a law residual of {tolerance:e} m/s\n",
             work.work, work.kind, work.n_blocks, work.n_rows
         ));
         text.push_str(&table_of(work));

@@ -24,6 +24,14 @@ impl Outcome {
             Outcome::BadInput => 2,
         })
     }
+
+    /// Says what was refused and remembers it, where the rest of the work is still worth having.
+    pub(crate) fn blame(&mut self, result: Result<(), Refusal>) {
+        if let Err(refusal) = result {
+            complain(&refusal);
+            *self = Outcome::BadInput;
+        }
+    }
 }
 
 /// What a command hands to standard output, and how it ended.

@@ -107,7 +107,7 @@ fn draw_panel<'a>(area: &Area<'a>, panel: &Panel) -> Result<(), Failure<'a>> {
     chart.draw_series(LineSeries::new(target, GREY.stroke_width(1)))?;
     for curve in &panel.curves {
         let style = colour(curve.solver).stroke_width(2);
-        let points = visible(&curve.points, y.0);
+        let points = visible(&curve.points, y);
         if curve.approximate {
             chart.draw_series(DashedLineSeries::new(points.clone(), 6, 4, style))?;
         } else {
@@ -232,11 +232,13 @@ fn decades(values: impl Iterator<Item = f64>, fallback: f64) -> (f64, f64) {
     }
     let (low, high) = (low.log10().floor(), high.log10().ceil());
     let high = high.max(low + 1.0);
-    (10f64.powf(low), 10f64.powf(high))
+    // A hair wider, so that the powers of ten at both ends get their labels.
+    (10f64.powf(low - 1e-6), 10f64.powf(high + 1e-6))
 }
 
-/// Points that a logarithmic axis can show, thinned evenly along it. Below the axis is drawn on it.
-fn visible(points: &[(f64, f64)], floor: f64) -> Vec<(f64, f64)> {
+/// Points that a logarithmic axis can show, thinned evenly along it. What lies off the axis is
+/// drawn at its end.
+fn visible(points: &[(f64, f64)], (floor, ceiling): (f64, f64)) -> Vec<(f64, f64)> {
     let mut shown: Vec<(f64, f64)> = Vec::new();
     let usable = |point: &&(f64, f64)| 0.0 < point.0 && point.1.is_finite();
     let (Some(first), Some(last)) = (points.iter().find(usable), points.iter().rev().find(usable))
@@ -247,7 +249,7 @@ fn visible(points: &[(f64, f64)], floor: f64) -> Vec<(f64, f64)> {
     let mut next = first.0;
     for point in points.iter().filter(usable) {
         if next <= point.0 || point == last {
-            shown.push((point.0, point.1.max(floor)));
+            shown.push((point.0, point.1.clamp(floor, ceiling)));
             next = point.0 * ratio;
         }
     }
@@ -265,13 +267,14 @@ fn power(x: f64) -> String {
     }
 }
 
-/// The end of a long title: a path says most at its end.
+/// A file's name without its folders, which say nothing to the reader of a picture; the end of it if it is long.
 fn shortened(title: &str) -> String {
-    let count = title.chars().count();
+    let name = title.rsplit(['/', '\\']).next().unwrap_or(title);
+    let count = name.chars().count();
     if count <= 60 {
-        return title.to_owned();
+        return name.to_owned();
     }
-    let end: String = title.chars().skip(count - 59).collect();
+    let end: String = name.chars().skip(count - 59).collect();
     format!("…{end}")
 }
 
@@ -310,7 +313,7 @@ mod tests {
     #[test]
     fn lines_are_thinned_but_keep_both_ends() {
         let points: Vec<(f64, f64)> = (1..10_000).map(|i| (f64::from(i), 1.0)).collect();
-        let shown = visible(&points, 0.1);
+        let shown = visible(&points, (0.1, 10.0));
         assert!(shown.len() <= MOST_POINTS + 2);
         assert_eq!((shown[0].0, shown[shown.len() - 1].0), (1.0, 9999.0));
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::answer::{Answer, HEADINGS};
 use crate::args::{Common, SolveArgs};
-use crate::console::{Outcome, Printed, Refusal, complain};
+use crate::console::{Outcome, Printed, Refusal};
 use crate::folder::{self, Folder};
 use crate::input;
 use crate::progress;
@@ -47,16 +47,14 @@ pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
     for result in results {
         match result {
             Ok(solved) => answers.extend(solved),
-            Err(refusal) => {
-                complain(&refusal);
-                outcome = Outcome::BadInput;
-            }
+            Err(refusal) => outcome.blame(Err(refusal)),
         }
     }
     for answer in &answers {
         outcome = outcome.max(answer.outcome());
         if let Some(out) = &mut out {
-            out.write(&[&answer.file, &answer.label()], &(answer.json() + "\n"))?;
+            let text = answer.json() + "\n";
+            outcome.blame(out.write(&[&answer.file, &answer.label()], &text));
         }
     }
     let single = args.files.len() == 1 && specs.len() == 1;
