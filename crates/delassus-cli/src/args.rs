@@ -42,7 +42,7 @@ pub(crate) struct Common {
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 
-    /// Most sweeps or pivots. [default: 100000 for solve, 10000 for compare]
+    /// Most sweeps or pivots. [default: 1000000 for solve, 10000 for compare]
     #[arg(long, value_name = "COUNT")]
     pub(crate) iterations: Option<usize>,
 

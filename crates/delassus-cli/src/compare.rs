@@ -257,7 +257,7 @@ impl Session<'_> {
 
 fn problem_of(name: &str, loaded: Loaded) -> Result<(&'static str, Problem), Refusal> {
     match loaded.work {
-        Work::Problem { problem, .. } => Ok((loaded.kind, problem)),
+        Work::Problem { problem, .. } => Ok((loaded.kind, *problem)),
         Work::Stabilisation(_) => Err(Refusal(format!(
             "{name}: a file of kind {} is computed, not solved, so there is nothing to compare; use `delassus solve`",
             loaded.kind

@@ -78,7 +78,7 @@ fn build(name: &str) -> Result<Loaded, GalleryError> {
         },
         title: name.to_owned(),
         work: Work::Problem {
-            problem,
+            problem: Box::new(problem),
             velocity_order: None,
         },
     })

@@ -22,7 +22,7 @@ const RELATIVE_TOLERANCE: f64 = 1e-9;
 /// Smallest speed the relative tolerance refers to [m/s].
 const SMALLEST_SPEED: f64 = 1e-12;
 /// Most sweeps where none are asked for.
-const ITERATIONS: usize = 100_000;
+const ITERATIONS: usize = 1_000_000;
 
 /// Solves what the command line names.
 pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {

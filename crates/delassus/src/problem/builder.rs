@@ -137,6 +137,8 @@ mod tests {
     use super::*;
     use glam::DMat3;
 
+    type Case<'a> = (Law, Vec<(MassId, &'a [f64])>, Vec<f64>, Vec<f64>, &'a str);
+
     fn ball(builder: &mut ProblemBuilder) -> MassId {
         builder
             .add_mass(MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap(), &[0.0; 6])
@@ -149,7 +151,7 @@ mod tests {
         let body = ball(&mut builder);
         let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let cone = Law::FrictionCone { mu: 0.5 };
-        let cases: [(Law, Vec<(MassId, &[f64])>, Vec<f64>, Vec<f64>, &str); 9] = [
+        let cases: [Case<'_>; 9] = [
             (
                 Law::Equality,
                 vec![(MassId(7), &row)],
