@@ -5,13 +5,13 @@ mod common;
 
 use common::planted::{Recipe, draw, planted};
 use common::scenes::{self, Wrench, ball, conflict};
-use common::{assert_finite, distance, label, solve, sweeps, variants, with_rule};
+use common::{assert_finite, distance, label, rebuilt, solve, sweeps, variants, with_rule};
 use delassus::math::Random;
 use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::{Form, Problem};
 use delassus::solver::Rule;
 use delassus::solver::gauss_seidel::{Order, SweepKind};
-use delassus::{BlockId, Fit, GaussSeidel, Law, MassId, Residual, Solution, Solver, Status, Stop};
+use delassus::{Fit, GaussSeidel, Law, Residual, Solution, Solver, Status, Stop};
 
 /// Law residual to reach [m/s], as in `planted.rs`.
 const LAW: f64 = 1e-10;
@@ -249,31 +249,6 @@ fn unsymmetric_delassus_matrices_are_solved_in_both_sweeps() {
     }
 }
 
-/// The planted problem with every block written twice, the impulses shared between the copies.
-fn doubled(problem: &Problem) -> Problem {
-    let Form::Primal(primal) = problem.form() else {
-        panic!("planted problems are primal");
-    };
-    let mut builder = Problem::builder();
-    let mut start = 0;
-    for mass in primal.mass() {
-        let end = start + mass.dim();
-        builder
-            .add_mass(mass.clone(), &primal.p()[start..end])
-            .unwrap();
-        start = end;
-    }
-    for (k, block) in problem.blocks().iter().enumerate() {
-        let entries: Vec<(MassId, &[f64])> = primal.jacobian().block(BlockId(k as u32)).collect();
-        let rows = block.rows();
-        for _ in 0..2 {
-            let (sigma, q) = (&primal.sigma()[rows.clone()], &primal.q()[rows.clone()]);
-            builder.add_block(block.law, &entries, sigma, q).unwrap();
-        }
-    }
-    builder.build().unwrap()
-}
-
 #[test]
 fn rows_written_twice_do_not_change_the_velocity() {
     let laws = [
@@ -285,7 +260,7 @@ fn rows_written_twice_do_not_change_the_velocity() {
     for (law, rows) in laws {
         for seed in 0..6 {
             let planted = planted(&Recipe::chain(law, rows, 4), seed);
-            let problem = doubled(&planted.problem);
+            let problem = rebuilt(&planted.problem, 2, |law| law);
             for variant in &variants() {
                 if variant.fit(&law) != Fit::Exact || variant.order == Order::Backward {
                     continue;

@@ -13,9 +13,10 @@ pub(crate) mod dense;
 pub(crate) mod planted;
 pub(crate) mod scenes;
 
+use delassus::problem::Form;
 use delassus::solver::Rule;
 use delassus::solver::gauss_seidel::{Order, SweepKind};
-use delassus::{GaussSeidel, Problem, Report, Solution, Solver, Stop};
+use delassus::{BlockId, GaussSeidel, Law, MassId, Problem, Report, Solution, Solver, Stop};
 
 /// Largest absolute difference of two vectors; a not-a-number on either side is infinite.
 pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -98,4 +99,37 @@ pub(crate) fn label(solver: &GaussSeidel) -> String {
     let options = solver.options();
     let parts: Vec<String> = options.iter().map(|(k, v)| format!("{k}={v}")).collect();
     parts.join(",")
+}
+
+/// The same masses and rows again, every block written `copies` times under the law `change` gives it.
+pub(crate) fn rebuilt(problem: &Problem, copies: usize, change: impl Fn(Law) -> Law) -> Problem {
+    let Form::Primal(primal) = problem.form() else {
+        panic!("only a primal problem can be rebuilt");
+    };
+    let mut builder = Problem::builder();
+    let mut start = 0;
+    for mass in primal.mass() {
+        let end = start + mass.dim();
+        builder
+            .add_mass(mass.clone(), &primal.p()[start..end])
+            .unwrap();
+        start = end;
+    }
+    for (k, block) in problem.blocks().iter().enumerate() {
+        let entries: Vec<(MassId, &[f64])> = primal.jacobian().block(BlockId(k as u32)).collect();
+        let rows = block.rows();
+        for _ in 0..copies {
+            let (sigma, q) = (&primal.sigma()[rows.clone()], &primal.q()[rows.clone()]);
+            let law = change(block.law);
+            builder.add_block(law, &entries, sigma, q).unwrap();
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// Row velocities of an answer.
+pub(crate) fn row_velocities(problem: &Problem, solution: &Solution) -> Vec<f64> {
+    let mut w = vec![0.0; problem.n_rows()];
+    problem.row_velocity(&solution.v, &solution.lambda, &mut w);
+    w
 }
