@@ -28,12 +28,14 @@ pub fn project(x: &mut [f64], mu: f64) {
 }
 
 /// Scales a tangential impulse back to the disk of the given radius; it keeps its direction.
+#[inline]
 pub fn project_disk(t: [f64; 2], radius: f64) -> [f64; 2] {
-    let length = t[0].hypot(t[1]);
-    if length <= radius {
+    // The squares decide without a root for contacts that stick.
+    let squared = t[0] * t[0] + t[1] * t[1];
+    if squared <= radius * radius {
         return t;
     }
-    let scale = radius / length;
+    let scale = radius / squared.sqrt();
     [t[0] * scale, t[1] * scale]
 }
 

@@ -16,7 +16,7 @@ use crate::index::BlockId;
 ///
 /// Contact laws order their rows (n, t₁, t₂); the two-row form (n, t) is friction in a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Law {
     /// w = 0, λ free. Joints; nonholonomic rows with a prescribed velocity in q.

@@ -37,9 +37,11 @@ pub enum Rule {
 
 /// The diagonal block of one contact, padded to three rows, with what its rule needs.
 #[derive(Clone, Debug)]
-struct Contact {
+pub(crate) struct Contact {
     d: [f64; 9],
     mu: f64,
+    /// 1/d_nn; zero where the normal moves nothing.
+    normal_step: f64,
     /// 1/λ_max(D_tt), or 1/λ_max(D) for the convex relaxation; zero where D vanishes.
     step: f64,
     /// (μ₁, μ₂) where rows are scaled so that the elliptic cone becomes the circular one with μ = 1.
@@ -102,6 +104,15 @@ impl Locals {
         }
     }
 
+    /// The contact of block k, where it has three rows: the case every other cost is small against.
+    #[inline]
+    pub(crate) fn contact(&self, k: usize, rows: usize) -> Option<&Contact> {
+        match self.kinds[k] {
+            Kind::Contact(index) if rows == 3 => Some(&self.contacts[index]),
+            _ => None,
+        }
+    }
+
     /// Solves block k: `z` gets the new impulse for row velocity `w` and present impulse `lambda`.
     #[inline]
     pub(crate) fn solve(&self, k: usize, w: &[f64], lambda: &[f64], z: &mut [f64]) {
@@ -133,14 +144,7 @@ impl Locals {
         let m = w.len();
         let d = match self.kinds[k] {
             Kind::Contact(index) => {
-                let contact = &self.contacts[index];
-                let (w, delta) = (padded(w), padded(delta));
-                let (w, delta) = (contact.scaled_velocity(&w), contact.scaled_impulse(&delta));
-                let moved = mul_3(&contact.d, &delta);
-                return (
-                    moved_norm(contact, &moved),
-                    dot(&w, &delta) + 0.5 * dot(&moved, &delta),
-                );
+                return self.contacts[index].change(&padded(w), &padded(delta));
             }
             Kind::Equality(start) | Kind::Bounded(start, ..) => {
                 &self.matrices[start..start + m * m]
@@ -244,9 +248,11 @@ impl Contact {
             _ => largest_eigenvalue_2(d[4], d[5], d[7], d[8]),
         };
         let step = if 0.0 < top { 1.0 / top } else { 0.0 };
+        let normal_step = if 0.0 < d[0] { 1.0 / d[0] } else { 0.0 };
         Contact {
             d,
             mu,
+            normal_step,
             step,
             scale,
             rule,
@@ -270,8 +276,18 @@ impl Contact {
         }
     }
 
+    /// |DΔ|² and wᵀΔ + ½ΔᵀDΔ.
     #[inline]
-    fn solve(&self, w: &[f64; 3], lambda: &[f64; 3]) -> [f64; 3] {
+    pub(crate) fn change(&self, w: &[f64; 3], delta: &[f64; 3]) -> Change {
+        let (w, delta) = (self.scaled_velocity(w), self.scaled_impulse(delta));
+        let moved = mul_3(&self.d, &delta);
+        let change = (0..3).map(|i| delta[i] * (w[i] + 0.5 * moved[i])).sum();
+        (moved_norm(self, &moved), change)
+    }
+
+    /// The new impulse under the contact's rule.
+    #[inline]
+    pub(crate) fn solve(&self, w: &[f64; 3], lambda: &[f64; 3]) -> [f64; 3] {
         let (w, lambda) = (self.scaled_velocity(w), self.scaled_impulse(lambda));
         let z = match self.rule {
             Rule::Iso => self.iso(&w, &lambda),
@@ -290,8 +306,8 @@ impl Contact {
     /// z_n = max(0, λ_n − w_n/d_nn).   [GS13 Alg 2.1, line 10]
     #[inline]
     fn normal(&self, w: f64, lambda: f64) -> f64 {
-        if 0.0 < self.d[0] {
-            (lambda - w / self.d[0]).max(0.0)
+        if 0.0 < self.normal_step {
+            (lambda - w * self.normal_step).max(0.0)
         } else {
             immobile(lambda.max(0.0), w, (0.0, f64::INFINITY))
         }
@@ -441,7 +457,7 @@ impl Secular {
 
     fn value(&self, kappa: f64) -> f64 {
         let (n, t) = self.slip(kappa);
-        t[0].hypot(t[1]) - self.mu * n
+        (t[0] * t[0] + t[1] * t[1]).sqrt() - self.mu * n
     }
 
     /// Walks up from stick until F changes sign, then closes the bracket by the Illinois rule. F(0) > 0

@@ -16,10 +16,10 @@ use crate::problem::{Problem, Solution};
 
 /// First sweep at which the law residual is looked at unasked; later ones are half as far again.
 const FIRST_CHECK: usize = 8;
-/// A run has stalled if its residual fell by less than this factor over the last third of its sweeps …
+/// A run has stalled if its residual fell by less than this factor over the last two thirds of its sweeps …
 const STALL_FACTOR: f64 = 0.99;
 /// … and over at least this many.
-const STALL_WINDOW: usize = 500;
+const STALL_WINDOW: usize = 3000;
 /// A run has diverged if its residual exceeds its scale by this factor.
 const DIVERGED: f64 = 1e4;
 
@@ -212,7 +212,7 @@ impl<'a> Monitor<'a> {
             self.next_check = sweep + sweep / 2;
             if merit < STALL_FACTOR * self.mark.1 {
                 self.mark = (sweep, merit);
-            } else if STALL_WINDOW.max(sweep / 3) <= sweep - self.mark.0 {
+            } else if STALL_WINDOW.max(sweep - sweep / 3) <= sweep - self.mark.0 {
                 return Some(Status::Stalled);
             }
         }

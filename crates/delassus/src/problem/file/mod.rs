@@ -1,6 +1,20 @@
 //! Problem files: own JSON, Siconos `.dat` and FCLIB `.hdf5`, all read into the same [`Problem`].
+//!
+//! Reading never panics and never reserves more memory than a small multiple of the input: a size that a
+//! file declares is believed only after the input is seen to be long enough for it.
+//!
+#![doc = include_str!("../../../../../docs/files.md")]
 
+mod condense;
+mod error;
+pub mod fclib;
+mod friction;
 pub mod json;
+pub mod siconos;
+
+pub use error::{FileError, Place};
+pub use friction::{FrictionFile, FrictionForm, Triplets};
+use siconos::{DatFile, DatFormat};
 
 use crate::problem::Problem;
 
@@ -66,11 +80,6 @@ pub struct SpookRow {
     pub rho_drift: f64,
 }
 
-/// Why a file cannot be read.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct FileError(pub String);
-
 impl Format {
     /// All formats, with the names used on the command line.
     pub const NAMES: [(&'static str, Format); 9] = [
@@ -99,6 +108,27 @@ impl Format {
 pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     match format {
         Format::Json => json::parse(bytes),
-        _ => Err(FileError("this format is not built yet".to_owned())),
+        Format::Fclib => fclib::read(bytes)?.into_loaded(),
+        Format::Dat => siconos_dat(bytes, None),
+        Format::Lcp => siconos_dat(bytes, Some(DatFormat::Lcp)),
+        Format::Mlcp => siconos_dat(bytes, Some(DatFormat::Mlcp)),
+        Format::Fc2d => siconos_dat(bytes, Some(DatFormat::Fc2d)),
+        Format::Fc3d => siconos_dat(bytes, Some(DatFormat::Fc3d)),
+        Format::Gfc2d => siconos_dat(bytes, Some(DatFormat::Gfc2d)),
+        Format::Gfc3d => siconos_dat(bytes, Some(DatFormat::Gfc3d)),
     }
+}
+
+fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileError> {
+    // Trailing remarks may be in any encoding; the numbers are ASCII.
+    let kind = match siconos::parse(&String::from_utf8_lossy(bytes), format)? {
+        DatFile::Friction(file) => return file.into_loaded(),
+        DatFile::Lcp { .. } => "a linear complementarity problem",
+        DatFile::Mlcp { .. } => "a mixed linear complementarity problem",
+    };
+    Err(FileError::Unsupported {
+        place: Place::Value("kind".to_owned()),
+        kind,
+        remedy: "its solver is not part of this version",
+    })
 }

@@ -18,6 +18,20 @@ pub(super) trait Carrier {
 
     /// Recomputes everything carried from the impulses alone.
     fn refresh(&mut self, lambda: &[f64]);
+
+    /// [`Carrier::row_velocity`] of a block of three rows.
+    #[inline]
+    fn contact_velocity(&self, k: usize, lambda: &[f64]) -> [f64; 3] {
+        let mut w = [0.0; 3];
+        self.row_velocity(k, lambda, &mut w);
+        w
+    }
+
+    /// [`Carrier::pass_on`] of a block of three rows.
+    #[inline]
+    fn contact_pass_on(&mut self, k: usize, delta: &[f64; 3]) {
+        self.pass_on(k, delta);
+    }
 }
 
 /// M_b⁻¹ as the sweep needs it.
@@ -132,6 +146,62 @@ impl Carrier for Velocities<'_> {
     fn refresh(&mut self, lambda: &[f64]) {
         self.problem.velocity(lambda, self.v);
     }
+
+    #[inline]
+    fn contact_velocity(&self, k: usize, lambda: &[f64]) -> [f64; 3] {
+        let rows = self.blocks()[k].rows();
+        let (sigma, q) = (
+            &self.primal.sigma()[rows.clone()],
+            &self.primal.q()[rows.clone()],
+        );
+        let lambda = &lambda[rows];
+        let mut w: [f64; 3] = std::array::from_fn(|i| sigma[i] * lambda[i] - q[i]);
+        let jacobian = self.primal.jacobian();
+        for e in jacobian.entry_range(k) {
+            let v = &self.v[self.primal.columns(jacobian.entry_mass(e))];
+            match (jacobian.entry_values(e).as_chunks::<6>(), v.as_array::<6>()) {
+                ((&[n, t1, t2], []), Some(v)) => {
+                    w[0] += dot_6(&n, v);
+                    w[1] += dot_6(&t1, v);
+                    w[2] += dot_6(&t2, v);
+                }
+                _ => mul_add(jacobian.entry_values(e), v, &mut w),
+            }
+        }
+        w
+    }
+
+    #[inline]
+    fn contact_pass_on(&mut self, k: usize, delta: &[f64; 3]) {
+        let jacobian = self.primal.jacobian();
+        for e in jacobian.entry_range(k) {
+            let b = jacobian.entry_mass(e);
+            let v = &mut self.v[self.primal.columns(b)];
+            match (
+                &self.inverse[b],
+                jacobian.entry_values(e).as_chunks::<6>(),
+                v.as_mut_array::<6>(),
+            ) {
+                (Inverse::Rigid(mass, inertia), (&[n, t1, t2], []), Some(v)) => {
+                    let impulse: [f64; 6] = std::array::from_fn(|j| {
+                        n[j] * delta[0] + t1[j] * delta[1] + t2[j] * delta[2]
+                    });
+                    add_rigid(*mass, inertia, &impulse, v);
+                }
+                _ => {
+                    let start = self.column_starts[e];
+                    let length = 3 * v.len();
+                    mul_transposed_add(&self.columns[start..start + length], delta, v);
+                }
+            }
+        }
+    }
+}
+
+/// Inner product of six, in two halves that do not wait for each other.
+#[inline]
+fn dot_6(a: &[f64; 6], b: &[f64; 6]) -> f64 {
+    (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 }
 
 impl Inverse {
@@ -153,8 +223,7 @@ impl Inverse {
 #[inline]
 fn rows_6(values: &[f64], v: &[f64; 6], w: &mut [f64]) {
     for (row, w) in values.as_chunks::<6>().0.iter().zip(w) {
-        *w += (row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
-            + (row[3] * v[3] + row[4] * v[4] + row[5] * v[5]);
+        *w += dot_6(row, v);
     }
 }
 

@@ -1,0 +1,218 @@
+//! From a friction file to a [`Problem`]: the local form is a dual problem as it stands; the global form becomes
+//! masses and rows, one mass block for each connected component of M.
+
+use super::{FileError, FrictionFile, FrictionForm, Loaded, Triplets, Work};
+use crate::error::BuildError;
+use crate::index::MassId;
+use crate::law::Law;
+use crate::problem::delassus::BlockMatrix;
+use crate::problem::mass::{MAX_DENSE, MassBlock};
+use crate::problem::{Problem, ProblemBuilder};
+
+/// M is symmetrised below this relative asymmetry: files printed with seven digits are no better.
+const ASYMMETRY: f64 = 1e-6;
+
+/// Most values of G that dense rows over large components may take (one gigabyte).
+const MAX_VALUES: usize = 1 << 27;
+
+impl FrictionFile {
+    /// The problem the file states, with impulses and row velocities of the file's own sign.
+    pub fn into_loaded(self) -> Result<Loaded, FileError> {
+        let laws: Vec<Law> = self.mu.iter().map(|&mu| Law::FrictionCone { mu }).collect();
+        match self.form {
+            FrictionForm::Local { w, q } => {
+                let sizes = vec![self.dimension; laws.len()];
+                let matrix = BlockMatrix::from_entries(&sizes, &w.entries).map_err(refused)?;
+                let problem = Problem::dual(matrix, q, &laws).map_err(refused)?;
+                let work = Work::Problem {
+                    problem,
+                    velocity_order: None,
+                };
+                Ok(Loaded {
+                    kind: "friction-local",
+                    title: self.title,
+                    work,
+                })
+            }
+            FrictionForm::Global {
+                m,
+                h,
+                f,
+                w,
+                equalities,
+            } => {
+                let mut global = Global::new(&m, &f)?;
+                // u = Hᵀv + w, so G = Hᵀ and q = −w; likewise Gᵀv + b = 0.
+                global.add_rows(&h, &w, &laws, self.dimension)?;
+                if let Some((g, b)) = &equalities {
+                    global.add_rows(g, b, &vec![Law::Equality; b.len()], 1)?;
+                }
+                let problem = global.builder.build().map_err(refused)?;
+                let work = Work::Problem {
+                    problem,
+                    velocity_order: Some(global.order),
+                };
+                Ok(Loaded {
+                    kind: "friction-global",
+                    title: self.title,
+                    work,
+                })
+            }
+        }
+    }
+}
+
+fn refused(error: BuildError) -> FileError {
+    FileError::invalid("problem", error.to_string())
+}
+
+/// A global problem being put together.
+struct Global {
+    builder: ProblemBuilder,
+    /// Degrees of freedom of the file, component by component.
+    order: Vec<usize>,
+    /// For every degree of freedom its component and place in it.
+    place: Vec<(usize, usize)>,
+    sizes: Vec<usize>,
+    n_values: usize,
+}
+
+impl Global {
+    /// Splits M into connected components, in the order of their first degree of freedom.
+    fn new(m: &Triplets, f: &[f64]) -> Result<Global, FileError> {
+        if ASYMMETRY < m.asymmetry() {
+            let what = format!(
+                "is not symmetric (relative asymmetry {:.1e}); give the local form W = Hᵀ M⁻¹ H instead",
+                m.asymmetry()
+            );
+            return Err(FileError::invalid("M", what));
+        }
+        let (place, sizes, order) = components(m);
+        if let Some(&size) = sizes.iter().find(|&&size| MAX_DENSE < size) {
+            let what = format!(
+                "couples {size} degrees of freedom; at most {MAX_DENSE} are factored: give the local form"
+            );
+            return Err(FileError::invalid("M", what));
+        }
+        let mut matrices: Vec<Vec<f64>> = sizes.iter().map(|&n| vec![0.0; n * n]).collect();
+        // A stored zero couples nothing and may lie between components.
+        for &(row, column, value) in m.entries.iter().filter(|entry| entry.2 != 0.0) {
+            let ((component, i), (_, j)) = (place[row], place[column]);
+            let n = sizes[component];
+            matrices[component][i * n + j] += 0.5 * value;
+            matrices[component][j * n + i] += 0.5 * value;
+        }
+        let mut builder = Problem::builder();
+        let mut first = 0;
+        for (component, matrix) in matrices.into_iter().enumerate() {
+            let dofs = &order[first..first + sizes[component]];
+            let p: Vec<f64> = dofs.iter().map(|&dof| f[dof]).collect();
+            first += sizes[component];
+            let mass = MassBlock::dense(matrix).map_err(|error| {
+                FileError::invalid(
+                    format!("M, component of row {}", dofs[0]),
+                    error.to_string(),
+                )
+            })?;
+            builder.add_mass(mass, &p).map_err(refused)?;
+        }
+        Ok(Global {
+            builder,
+            order,
+            place,
+            sizes,
+            n_values: 0,
+        })
+    }
+
+    /// Adds a block of `rows` columns of `h` for each law, with q = −`offset`.
+    fn add_rows(
+        &mut self,
+        h: &Triplets,
+        offset: &[f64],
+        laws: &[Law],
+        rows: usize,
+    ) -> Result<(), FileError> {
+        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); h.n_cols];
+        for &(dof, column, value) in &h.entries {
+            columns[column].push((dof, value));
+        }
+        for (k, &law) in laws.iter().enumerate() {
+            let columns = &columns[k * rows..(k + 1) * rows];
+            let touched = columns.iter().flatten().map(|&(dof, _)| self.place[dof].0);
+            let mut touched: Vec<usize> = touched.collect();
+            touched.sort_unstable();
+            touched.dedup();
+            self.n_values += touched.iter().map(|&c| rows * self.sizes[c]).sum::<usize>();
+            if MAX_VALUES < self.n_values {
+                let what =
+                    "couples too many degrees of freedom to too many contacts; give the local form";
+                return Err(FileError::invalid("H", what));
+            }
+            let mut values: Vec<Vec<f64>> = touched
+                .iter()
+                .map(|&c| vec![0.0; rows * self.sizes[c]])
+                .collect();
+            for (i, column) in columns.iter().enumerate() {
+                for &(dof, value) in column {
+                    let (component, j) = self.place[dof];
+                    if let Ok(at) = touched.binary_search(&component) {
+                        values[at][i * self.sizes[component] + j] += value;
+                    }
+                }
+            }
+            let on: Vec<(MassId, &[f64])> = touched
+                .iter()
+                .zip(&values)
+                .map(|(&c, values)| (MassId(c as u32), &values[..]))
+                .collect();
+            let q: Vec<f64> = offset[k * rows..(k + 1) * rows]
+                .iter()
+                .map(|w| -w)
+                .collect();
+            let added = self.builder.add_block(law, &on, &vec![0.0; rows], &q);
+            added.map_err(refused)?;
+        }
+        Ok(())
+    }
+}
+
+/// Connected components of a matrix: (component and place of each row, sizes, rows by component).
+fn components(m: &Triplets) -> (Vec<(usize, usize)>, Vec<usize>, Vec<usize>) {
+    let mut parent: Vec<usize> = (0..m.n_rows).collect();
+    fn root(parent: &mut [usize], mut i: usize) -> usize {
+        while parent[i] != i {
+            parent[i] = parent[parent[i]];
+            i = parent[i];
+        }
+        i
+    }
+    for &(row, column, value) in &m.entries {
+        if value != 0.0 {
+            let (a, b) = (root(&mut parent, row), root(&mut parent, column));
+            // The smaller index leads, so that components are named by their first row.
+            parent[a.max(b)] = a.min(b);
+        }
+    }
+    let mut name = vec![usize::MAX; m.n_rows];
+    let (mut place, mut sizes) = (Vec::with_capacity(m.n_rows), Vec::new());
+    for row in 0..m.n_rows {
+        let leader = root(&mut parent, row);
+        if leader == row {
+            name[row] = sizes.len();
+            sizes.push(0);
+        }
+        let component = name[leader];
+        place.push((component, sizes[component]));
+        sizes[component] += 1;
+    }
+    let mut starts = vec![0; sizes.len() + 1];
+    for (c, size) in sizes.iter().enumerate() {
+        starts[c + 1] = starts[c] + size;
+    }
+    let mut order = vec![0; m.n_rows];
+    for (row, &(component, at)) in place.iter().enumerate() {
+        order[starts[component] + at] = row;
+    }
+    (place, sizes, order)
+}

@@ -1,0 +1,131 @@
+//! JSON problems: one object with `schema` and `kind`; the layouts are in the chapter on files.
+//!
+//! Keys under `expect` and `notes` are ignored; any other unknown key is an error, so that a misspelt
+//! parameter cannot silently take its default. Numbers are read exactly as written and must be finite.
+
+/// A file of one kind: what all kinds share, then its own keys. Unknown keys are errors, and serde cannot
+/// combine that with a flattened header, hence the macro.
+macro_rules! problem_file {
+    ($(#[$doc:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct $name {
+            #[serde(rename = "schema")]
+            _schema: serde::de::IgnoredAny,
+            #[serde(rename = "kind")]
+            _kind: serde::de::IgnoredAny,
+            #[serde(rename = "id", default)]
+            _id: serde::de::IgnoredAny,
+            #[serde(default)]
+            title: String,
+            #[serde(rename = "notes", default)]
+            _notes: serde::de::IgnoredAny,
+            #[serde(rename = "expect", default)]
+            _expect: serde::de::IgnoredAny,
+            $($(#[$attribute])* $field: $type,)*
+        }
+    };
+}
+
+mod physical;
+mod plain;
+
+pub use plain::save;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::{FileError, Loaded, Place};
+
+/// Schemas this reader knows.
+const SCHEMAS: [&str; 2] = ["delassus-oracle-1", "delassus-problem-1"];
+
+/// What every file says first.
+#[derive(Deserialize)]
+struct Header {
+    schema: Option<String>,
+    kind: Option<String>,
+}
+
+/// Reads any kind of JSON problem.
+pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        FileError::invalid(
+            format!("byte {at}"),
+            "the text is not UTF-8; save it as UTF-8",
+        )
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(FileError::invalid(
+            "start",
+            "the file is empty; a JSON problem was expected",
+        ));
+    }
+    let header: Header = read(text)?;
+    let schema = header.schema.unwrap_or_default();
+    if !SCHEMAS.contains(&schema.as_str()) {
+        let known = SCHEMAS.join(" or ");
+        let what = format!(
+            "schema is \"{}\"; this version reads {known}",
+            shortened(&schema)
+        );
+        return Err(FileError::invalid("schema", what));
+    }
+    match header.kind.unwrap_or_default().as_str() {
+        "contact" => physical::contact(read(text)?),
+        "joints" => physical::joints(read(text)?),
+        "rows" => plain::rows(read(text)?),
+        "stabilisation" => plain::stabilisation(read(text)?),
+        "problem" => plain::problem(read(text)?),
+        "dual" => plain::dual(read(text)?),
+        "lcp" => Err(unsupported("a linear complementarity problem")),
+        "tree" => Err(unsupported("an articulated tree (kind \"tree\")")),
+        "treecontact" => Err(unsupported(
+            "an articulated tree with contacts (kind \"treecontact\")",
+        )),
+        other => {
+            let what = format!(
+                "kind is \"{}\"; known kinds: contact, joints, rows, stabilisation, problem, dual",
+                shortened(other)
+            );
+            Err(FileError::invalid("kind", what))
+        }
+    }
+}
+
+fn unsupported(kind: &'static str) -> FileError {
+    FileError::Unsupported {
+        place: Place::Value("kind".to_owned()),
+        kind,
+        remedy: "its solver is not part of this version",
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
+    serde_json::from_str(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        // The position is already told; serde_json repeats it at the end.
+        let what = error.to_string();
+        let what = what
+            .split(" at line ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        FileError::Invalid {
+            place: Place::Text { line, column },
+            what: shortened(&what),
+        }
+    })
+}
+
+/// At most 300 characters: an error must stay short whatever the file says.
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(300).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,262 @@
+//! Kinds `contact` and `joints`: bodies with poses and forces, contacts and ball joints at world points.
+
+use glam::{DMat3, DQuat, DVec3};
+use serde::Deserialize;
+
+use super::super::{FileError, Loaded, Work};
+use crate::index::MassId;
+use crate::law::Law;
+use crate::problem::jacobian::point_rows;
+use crate::problem::mass::MassBlock;
+use crate::problem::{Problem, ProblemBuilder};
+
+/// Frames and quaternions are accepted within this distance of being orthonormal.
+const UNIT_TOLERANCE: f64 = 1e-6;
+
+problem_file! {
+    /// Bodies, contacts and joints of one step.
+    ContactFile {
+        h: f64,
+        cone: Cone,
+        bodies: Vec<Body>,
+        contacts: Vec<Contact>,
+        #[serde(default)]
+        joints: Vec<BallJoint>,
+    }
+}
+
+problem_file! {
+    /// Bodies and ball joints only.
+    JointsFile {
+        h: f64,
+        bodies: Vec<Body>,
+        joints: Vec<BallJoint>,
+    }
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Cone {
+    Disk,
+    Polyhedral,
+    Box,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    m: f64,
+    #[serde(rename = "I_body")]
+    inertia: [[f64; 3]; 3],
+    x: [f64; 3],
+    q: [f64; 4],
+    #[serde(default)]
+    v: [f64; 3],
+    #[serde(default)]
+    w: [f64; 3],
+    #[serde(default)]
+    f: [f64; 3],
+    #[serde(default)]
+    tau: [f64; 3],
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contact {
+    a: i64,
+    b: i64,
+    p: [f64; 3],
+    n: [f64; 3],
+    t1: [f64; 3],
+    t2: [f64; 3],
+    mu: Friction,
+    #[serde(default = "eight")]
+    d: u32,
+    #[serde(default)]
+    q_n: f64,
+    #[serde(default)]
+    sigma_n: f64,
+}
+
+/// One coefficient, or one for each tangent.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Friction {
+    Isotropic(f64),
+    Elliptic([f64; 2]),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BallJoint {
+    a: i64,
+    b: i64,
+    p: [f64; 3],
+    #[serde(default)]
+    q: [f64; 3],
+    #[serde(default)]
+    sigma: f64,
+}
+
+fn eight() -> u32 {
+    8
+}
+
+pub(super) fn contact(file: ContactFile) -> Result<Loaded, FileError> {
+    let mut assembly = Assembly::new(file.h, &file.bodies)?;
+    for (i, contact) in file.contacts.iter().enumerate() {
+        assembly.contact(&format!("contacts[{i}]"), contact, file.cone)?;
+    }
+    for (i, joint) in file.joints.iter().enumerate() {
+        assembly.joint(&format!("joints[{i}]"), joint)?;
+    }
+    assembly.finish("contact", file.title)
+}
+
+pub(super) fn joints(file: JointsFile) -> Result<Loaded, FileError> {
+    let mut assembly = Assembly::new(file.h, &file.bodies)?;
+    for (i, joint) in file.joints.iter().enumerate() {
+        assembly.joint(&format!("joints[{i}]"), joint)?;
+    }
+    assembly.finish("joints", file.title)
+}
+
+/// A problem being put together from bodies.
+struct Assembly {
+    builder: ProblemBuilder,
+    centres: Vec<DVec3>,
+}
+
+impl Assembly {
+    fn new(h: f64, bodies: &[Body]) -> Result<Assembly, FileError> {
+        if !(0.0 < h) {
+            return Err(FileError::invalid(
+                "h",
+                format!("the time step is {h}; it must be positive"),
+            ));
+        }
+        let mut builder = Problem::builder();
+        for (i, body) in bodies.iter().enumerate() {
+            add_body(&mut builder, h, body)
+                .map_err(|what| FileError::invalid(format!("bodies[{i}]"), what))?;
+        }
+        let centres = bodies.iter().map(|body| DVec3::from(body.x)).collect();
+        Ok(Assembly { builder, centres })
+    }
+
+    fn contact(&mut self, place: &str, contact: &Contact, cone: Cone) -> Result<(), FileError> {
+        let fail = |what: String| FileError::invalid(place, what);
+        let frame = [contact.n, contact.t1, contact.t2].map(DVec3::from);
+        let skew = frame.map(|axis| (axis.length() - 1.0).abs());
+        let turn = (frame[1].cross(frame[2]) - frame[0]).length();
+        if UNIT_TOLERANCE < skew.iter().fold(turn, |m, s| m.max(*s)) {
+            let what = "n, t1, t2 are not orthonormal with t1 × t2 = n; normalise the frame";
+            return Err(fail(what.to_owned()));
+        }
+        let law = match (cone, contact.mu) {
+            (Cone::Box, Friction::Isotropic(mu)) => Law::FrictionBox { mu },
+            (Cone::Disk, Friction::Elliptic(mu)) => Law::EllipticCone { mu },
+            // Without friction every cone is the same ray.
+            (Cone::Polyhedral, Friction::Isotropic(mu)) if mu != 0.0 => Law::FrictionFacets {
+                mu,
+                directions: contact.d,
+            },
+            (_, Friction::Isotropic(mu)) => Law::FrictionCone { mu },
+            (_, Friction::Elliptic(_)) => {
+                return Err(fail("two values of mu need cone \"disk\"".to_owned()));
+            }
+        };
+        let (sigma, q) = ([contact.sigma_n, 0.0, 0.0], [contact.q_n, 0.0, 0.0]);
+        let point = DVec3::from(contact.p);
+        self.add(
+            place,
+            (contact.a, contact.b),
+            (point, frame),
+            (law, sigma, q),
+        )
+    }
+
+    fn joint(&mut self, place: &str, joint: &BallJoint) -> Result<(), FileError> {
+        let frame = (DVec3::from(joint.p), DVec3::AXES);
+        let law = (Law::Equality, [joint.sigma; 3], joint.q);
+        self.add(place, (joint.a, joint.b), frame, law)
+    }
+
+    fn add(
+        &mut self,
+        place: &str,
+        (a, b): (i64, i64),
+        (point, directions): (DVec3, [DVec3; 3]),
+        (law, sigma, q): (Law, [f64; 3], [f64; 3]),
+    ) -> Result<(), FileError> {
+        if a == b {
+            let what = format!("a and b are both {a}; a constraint needs two different bodies");
+            return Err(FileError::invalid(place, what));
+        }
+        let mut rows = Vec::with_capacity(2);
+        for (name, body, sign) in [("a", a, 1.0), ("b", b, -1.0)] {
+            if body == -1 {
+                continue;
+            }
+            let Some((id, centre)) = usize::try_from(body)
+                .ok()
+                .and_then(|id| Some((id, self.centres.get(id)?)))
+            else {
+                let last = self.centres.len() as i64 - 1;
+                let what = format!("{name} is {body}; bodies are 0 to {last}, and -1 is ground");
+                return Err(FileError::invalid(place, what));
+            };
+            rows.push((
+                MassId(id as u32),
+                point_rows(directions, point - centre, sign),
+            ));
+        }
+        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(id, g)| (*id, &g[..])).collect();
+        let added = self.builder.add_block(law, &rows, &sigma, &q);
+        added
+            .map(|_| ())
+            .map_err(|error| FileError::invalid(place, error.to_string()))
+    }
+
+    fn finish(self, kind: &'static str, title: String) -> Result<Loaded, FileError> {
+        let problem = self.builder.build();
+        let problem = problem.map_err(|error| FileError::invalid(kind, error.to_string()))?;
+        Ok(Loaded {
+            kind,
+            title,
+            work: Work::Problem {
+                problem,
+                velocity_order: None,
+            },
+        })
+    }
+}
+
+/// p = M v + h (f, τ − ω × Iω): the gyroscopic torque is not part of the file.
+fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), String> {
+    let [w, x, y, z] = body.q;
+    let orientation = DQuat::from_xyzw(x, y, z, w);
+    if !((orientation.length() - 1.0).abs() <= UNIT_TOLERANCE) {
+        let length = orientation.length();
+        return Err(format!(
+            "q has length {length}; give a unit quaternion (w, x, y, z)"
+        ));
+    }
+    let turn = DMat3::from_quat(orientation.normalize());
+    let local = DMat3::from_cols_array_2d(&body.inertia).transpose();
+    MassBlock::rigid(body.m, local).map_err(|error| error.to_string())?;
+    let world = turn * local * turn.transpose();
+    let world = (world + world.transpose()) * 0.5;
+    let mass = MassBlock::rigid(body.m, world).map_err(|error| error.to_string())?;
+    let spin = DVec3::from(body.w);
+    let momentum = DVec3::from(body.v) * body.m + h * DVec3::from(body.f);
+    let torque = DVec3::from(body.tau) - spin.cross(world * spin);
+    let angular = world * spin + h * torque;
+    let p = [
+        momentum.x, momentum.y, momentum.z, angular.x, angular.y, angular.z,
+    ];
+    builder
+        .add_mass(mass, &p)
+        .map(|_| ())
+        .map_err(|error| error.to_string())
+}
