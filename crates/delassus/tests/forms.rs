@@ -370,3 +370,47 @@ fn a_problem_without_rows_is_solved_at_once() {
     assert_eq!(solution.v[0], 2.0);
     assert_eq!(report.residual.law, 0.0);
 }
+
+#[test]
+fn a_contact_whose_normal_moves_nothing_is_judged_by_finite_numbers() {
+    // Its normal row has no entry, its tangents do: w_n = −q_n whatever happens. Met where that is slack, reported
+    // where it penetrates; never a number that is not finite.
+    let laws = [
+        Law::FrictionBox { mu: 0.5 },
+        Law::FrictionCone { mu: 0.5 },
+        Law::FrictionCone { mu: 0.0 },
+        Law::EllipticCone { mu: [0.5, 0.2] },
+        Law::EllipticCone { mu: [0.0, 0.2] },
+        Law::EllipticCone { mu: [0.0; 2] },
+    ];
+    let mut rows = [0.0; 18];
+    (rows[6], rows[13]) = (1.0, 1.0);
+    let problem = |law: Law, wanted: f64| {
+        let mut builder = Problem::builder();
+        let body = builder.add_mass(ball(1.0, 0.5), &[0.3; 6]).unwrap();
+        builder
+            .add_block(law, &[(body, &rows)], &[0.0; 3], &[wanted, 0.0, 0.0])
+            .unwrap();
+        builder.build().unwrap()
+    };
+    for law in laws {
+        // An impulse on a contact that separates is wrong, even if it moves nothing.
+        let pushed = Solution::from_lambda(&problem(law, -1.0), vec![0.4, 0.0, 0.0]);
+        assert!(
+            0.1 < Residual::of(&problem(law, -1.0), &pushed).law,
+            "{law:?}"
+        );
+        for (wanted, met) in [(-1.0, true), (0.0, true), (1.0, false)] {
+            let problem = problem(law, wanted);
+            for rule in [Rule::Iso, Rule::Exact] {
+                for lambda in [[0.0; 3], [0.4, 0.1, -0.1]] {
+                    let mut solution = Solution::from_lambda(&problem, lambda.to_vec());
+                    let report = with_rule(rule).solve(&problem, &mut solution);
+                    let what = format!("{law:?} {wanted} {rule:?}: {report}");
+                    assert_finite(&report, &solution, &what);
+                    assert_eq!(report.status == Status::Solved, met, "{what}");
+                }
+            }
+        }
+    }
+}
