@@ -147,7 +147,8 @@ mod tests {
         let body = ball(&mut builder);
         let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let cone = Law::FrictionCone { mu: 0.5 };
-        let cases: [(Law, Vec<(MassId, &[f64])>, Vec<f64>, Vec<f64>, &str); 9] = [
+        type Case<'a> = (Law, Vec<(MassId, &'a [f64])>, Vec<f64>, Vec<f64>, &'a str);
+        let cases: [Case<'_>; 9] = [
             (
                 Law::Equality,
                 vec![(MassId(7), &row)],

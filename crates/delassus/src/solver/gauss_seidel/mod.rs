@@ -197,7 +197,7 @@ impl GaussSeidel {
                 carrier.refresh(lambda);
                 return status;
             }
-            if monitor.sweeps() % REFRESH == 0 {
+            if monitor.sweeps().is_multiple_of(REFRESH) {
                 carrier.refresh(lambda);
             }
         }
