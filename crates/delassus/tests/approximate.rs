@@ -134,6 +134,7 @@ fn particle(law: Law, g: [f64; 3]) -> delassus::Problem {
 
 #[test]
 fn box_rule_holds_up_to_root_two_times_the_friction_on_the_diagonal() {
+    // errata GS13-36-diagonal: two independent bounds are a square, not a disk.
     let (mu, push) = (0.5, 1.3);
     // 1.3 times what friction can hold, along the diagonal of the tangents and along the first one.
     let diagonal = push * mu / std::f64::consts::SQRT_2;

@@ -285,7 +285,7 @@ fn projected_stick_impulse_slides_through_or_off_the_surface() {
 
 #[test]
 fn projected_stick_impulse_diverges_in_a_corner_and_is_reported() {
-    // errata GS11-1819: "free from singularity", but a block pressed into a corner with twelve contacts blows up
+    // errata GS11-1819-corner: "free from singularity", but a block pressed into a corner with twelve contacts blows up
     // under about half of all loads. It must be called diverged, with the best iterate met.
     let mut random = Random::new(20);
     let (mut diverged, count) = (0, 30);

@@ -101,6 +101,37 @@ fn residuals_updated_by_the_lower_triangle_alone_settle_nowhere() {
     assert!(defect(&a, &b, &solution.lambda) < ROUNDING);
 }
 
+#[test]
+fn counting_the_coupling_twice_is_another_iteration() {
+    // errata GS13-10: the running residual of (9) and (10) already contains l_ij Δx_j, which (7) and (8) subtract
+    // again. The splitting becomes D + 2L: it still converges on equality rows, but it is no descent along one
+    // coordinate at a time, which projections rely on.
+    let (a, b) = system();
+    let (mut x, mut r) = (vec![0.0; 3], b.iter().map(|b| -b).collect::<Vec<f64>>());
+    let mut first = Vec::new();
+    for sweep in 0..60 {
+        let mut dx = [0.0; 3];
+        for j in 0..3 {
+            let again: f64 = (0..j).map(|i| a[j][i] * dx[i]).sum();
+            dx[j] = -(r[j] + again) / a[j][j];
+            x[j] += dx[j];
+            for i in 0..3 {
+                r[i] += a[i][j] * dx[j];
+            }
+        }
+        if sweep == 0 {
+            first = x.clone();
+        }
+    }
+    assert!(defect(&a, &b, &x) < 1e-9);
+    let problem = as_problem(&a, &b);
+    let (_, solution) = sweeps(&GaussSeidel::default(), &problem, &[0.0; 3], 1);
+    assert!(1e-2 < distance(&first, &solution.lambda));
+    // Ours leaves the row served last without residual; the double count does not.
+    let last = |x: &[f64]| (dense::dot(&a[2], x) - b[2]).abs();
+    assert!(last(&solution.lambda) < ROUNDING && 1e-2 < last(&first));
+}
+
 /// A ball that slides over the ground at 1 m/s, its contact at `arm` from the centre.
 fn sliding_ball(arm: DVec3) -> Solution {
     let mut builder = Problem::builder();
@@ -222,7 +253,7 @@ fn separating_contact_is_thrown_out() {
 
 #[test]
 fn compliant_contact_sinks_many_times_too_deep() {
-    // errata GS13-18: at rest Σ λ = −(e/h) g with λ = m g₀ h. With the printed coefficients the sag is
+    // errata GS13-18-epsilon: at rest Σ λ = −(e/h) g with λ = m g₀ h. With the printed coefficients the sag is
     // 4(1 + 4τ/h)/(1 + τ/h) times ε m g₀, 13.6 times at τ = 4h; the right ones give ε m g₀.
     let (compliance, weight) = (1e-4, GRAVITY);
     let printed_sigma = 4.0 * compliance / (H * H * 5.0);
@@ -288,7 +319,7 @@ fn equalities(seed: u64) -> (Problem, dense::Assembled, Vec<f64>) {
 
 #[test]
 fn increment_with_the_sign_of_the_residual_doubles_the_error() {
-    // errata GS13-27: the last line must read −r with the r of (28); then one exact solve hits.
+    // errata GS13-27-sign: the last line must read −r with the r of (28); then one exact solve hits.
     let (problem, assembled, exact) = equalities(1);
     let lambda: Vec<f64> = exact.iter().map(|x| x + 0.5).collect();
     let mut solution = Solution::from_lambda(&problem, lambda.clone());
@@ -377,7 +408,7 @@ fn large_balls_blow_up_when_the_arm_is_not_squared() {
 
 #[test]
 fn compliant_rows_blow_up_when_compliance_is_missing_from_the_diagonal() {
-    // errata GS13-2.1, line 3: d_ii must contain ε̃. Without it each correction is 1 + ε̃/s too large.
+    // errata GS13-2.1-epsilon: in line 3 d_ii must contain ε̃. Without it each correction is 1 + ε̃/s too large.
     let (s, sigma) = (1.0, 3.0);
     assert!(HUGE < error_after_forty(s + sigma, s));
     let row = point_row(DVec3::X, DVec3::ZERO, 1.0);
@@ -387,7 +418,7 @@ fn compliant_rows_blow_up_when_compliance_is_missing_from_the_diagonal() {
 
 #[test]
 fn warm_started_contact_sticks_like_glue() {
-    // errata GS13-2.1, line 2: the warm start's impulse must be in v. Without it a particle that leaves freely at
+    // errata GS13-2.1: in line 2 the warm start's impulse must be in v. Without it a particle that leaves freely at
     // 2 m/s is pulled back by the impulse it still thinks it has.
     let (free, warm) = (2.0, 5.0);
     let (mut v, mut lambda): (f64, f64) = (free, warm);
