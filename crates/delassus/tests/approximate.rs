@@ -217,3 +217,47 @@ fn the_square_cone_depends_on_how_the_tangents_are_turned() {
     assert!((slip(Rule::Iso, 0.0) - slip(Rule::Iso, quarter)).abs() < LAW);
     assert!(0.09 < slip(Rule::Box, 0.0) - slip(Rule::Box, quarter));
 }
+
+/// One visit of a contact by a rule, written out: w = Dλ + g, D row-major.
+fn visit(rule: Rule, d: &[f64], g: &[f64; 3], lambda: &[f64; 3], mu: f64) -> [f64; 3] {
+    let row = |i: usize, z: &[f64; 3]| g[i] + (0..3).map(|j| d[3 * i + j] * z[j]).sum::<f64>();
+    let mut z = *lambda;
+    match rule {
+        Rule::Iso => {
+            z[0] = (z[0] - row(0, &z) / d[0]).max(0.0);
+            let (a, b, c) = (d[4], d[5], d[8]);
+            let top = 0.5 * (a + c) + (0.25 * (a - c) * (a - c) + b * b).sqrt();
+            let t = [z[1] - row(1, &z) / top, z[2] - row(2, &z) / top];
+            let cut = (mu * z[0] / t[0].hypot(t[1])).min(1.0);
+            [z[0], t[0] * cut, t[1] * cut]
+        }
+        _ => {
+            z[0] = (z[0] - row(0, &z) / d[0]).max(0.0);
+            let bound = mu * z[0];
+            z[1] = (z[1] - row(1, &z) / d[4]).max(-bound).min(bound);
+            z[2] = (z[2] - row(2, &z) / d[8]).max(-bound).min(bound);
+            z
+        }
+    }
+}
+
+#[test]
+fn one_sweep_over_one_contact_is_the_rule_as_written() {
+    // Fixed points do not show whether w is refreshed between the normal and the tangents; one step does.
+    let mut random = Random::new(6);
+    for _ in 0..200 {
+        let (mass, rows, g) = tilted_rod(&mut random);
+        let lambda = [
+            random.range(0.0, 1.0),
+            random.range(-0.3, 0.3),
+            random.range(-0.3, 0.3),
+        ];
+        let problem = one_contact(Law::FrictionCone { mu: 0.4 }, mass, &rows, g);
+        let blocks = problem.diagonal_blocks();
+        for rule in [Rule::Iso, Rule::Box] {
+            let expected = visit(rule, blocks.block(0), &g, &lambda, 0.4);
+            let (_, solution) = common::sweeps(&with_rule(rule), &problem, &lambda, 1);
+            assert!(distance(&solution.lambda, &expected) < 1e-12, "{rule:?}");
+        }
+    }
+}
