@@ -124,7 +124,7 @@ impl Solver for GaussSeidel {
     ) -> Status {
         self.work
             .locals
-            .prepare(problem.blocks(), &problem.diagonal_blocks(), self.rule);
+            .prepare(problem.blocks(), problem.diagonal_blocks(), self.rule);
         let widest = problem
             .blocks()
             .iter()
