@@ -38,7 +38,8 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
     /// Solver with its keys, as `gauss-seidel,rule=exact,relax=1.3`; repeat for several. `all` stands for every
-    /// variant a comparison runs. [default: gauss-seidel for solve, all for compare]
+    /// variant a comparison runs. [default: gauss-seidel,rule=exact for solve, all for
+    /// compare]
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 

@@ -21,13 +21,16 @@ use crate::table::{self, Table};
 const RELATIVE_TOLERANCE: f64 = 1e-9;
 /// Smallest speed the relative tolerance refers to [m/s].
 const SMALLEST_SPEED: f64 = 1e-12;
+/// The solver where none is asked for. The exact one-contact rule costs more per sweep than `iso` but does not
+/// cycle where normal and tangent are strongly coupled.
+const DEFAULT_SOLVER: &str = "gauss-seidel,rule=exact";
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
 
 /// Solves what the command line names.
 pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
     check(args)?;
-    let specs = solvers::expand(&args.common.solvers, "gauss-seidel")?;
+    let specs = solvers::expand(&args.common.solvers, DEFAULT_SOLVER)?;
     let mut out = Folder::prepare(&args.common)?;
     let bar = progress::bar(args.files.len() * specs.len(), args.common.quiet);
     let job = Job {

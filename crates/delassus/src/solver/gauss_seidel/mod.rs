@@ -102,6 +102,8 @@ impl Solver for GaussSeidel {
         match law {
             Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self.rule {
                 Rule::Iso | Rule::Exact => Fit::Exact,
+                // The stick impulse mixes the tangents into the normal even where they carry nothing.
+                Rule::Project => Fit::Approximate,
                 _ if law.is_convex() => Fit::Exact,
                 _ => Fit::Approximate,
             },
