@@ -46,7 +46,7 @@ fn one_file_and_one_solver_give_an_object_with_the_promised_fields() {
         "{answer}"
     );
     assert_eq!(answer["schema"], "delassus-answer-1");
-    assert_eq!(answer["options"]["rule"], "iso");
+    assert_eq!(answer["options"]["rule"], "exact");
     let residual = answer["residual"].as_object().unwrap();
     let promised = [
         "law",
