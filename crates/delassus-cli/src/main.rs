@@ -1,1 +1,52 @@
-fn main() {}
+//! The command line of delassus: solve, compare and list constraint problems.
+//!
+//! A thin leaf over the library's public interface. Commands return what belongs on standard output as text, and
+//! an [`Outcome`] that becomes the exit code; only `console` writes to the terminal.
+
+mod answer;
+mod args;
+mod compare;
+mod console;
+mod folder;
+mod input;
+mod list;
+mod measure;
+mod plot;
+mod progress;
+mod solve;
+mod solvers;
+mod table;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+use console::{Outcome, Printed, Refusal};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match &args.command {
+        Command::Solve(args) => solve::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::List(args) => list::run(args),
+    };
+    finish(result).exit_code()
+}
+
+/// Writes what a command has to say and gives the worst outcome.
+fn finish(result: Result<Printed, Refusal>) -> Outcome {
+    let printed = match result {
+        Ok(printed) => printed,
+        Err(refusal) => {
+            console::complain(&refusal);
+            return Outcome::BadInput;
+        }
+    };
+    match console::print(&printed.text) {
+        Ok(()) => printed.outcome,
+        Err(refusal) => {
+            console::complain(&refusal);
+            Outcome::BadInput
+        }
+    }
+}

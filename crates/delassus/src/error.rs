@@ -138,12 +138,19 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// Fails on the first number that is not finite.
-    pub(crate) fn check_finite(place: &str, values: &[f64]) -> Result<(), BuildError> {
+    /// Fails on the first number that is not finite; the place is only spelt out then.
+    pub(crate) fn check_finite(
+        place: impl FnOnce() -> String,
+        values: &[f64],
+    ) -> Result<(), BuildError> {
+        // A sum is finite unless a term is not (or it overflows, which the search then forgives).
+        if values.iter().sum::<f64>().is_finite() {
+            return Ok(());
+        }
         match values.iter().position(|x| !x.is_finite()) {
             None => Ok(()),
             Some(i) => Err(BuildError::NotFinite {
-                place: format!("{place}[{i}]"),
+                place: format!("{}[{i}]", place()),
                 value: values[i],
             }),
         }
@@ -151,7 +158,7 @@ impl BuildError {
 
     /// Fails unless `found` equals `expected`.
     pub(crate) fn check_length(
-        place: &str,
+        place: impl FnOnce() -> String,
         expected: usize,
         found: usize,
     ) -> Result<(), BuildError> {
@@ -159,7 +166,7 @@ impl BuildError {
             return Ok(());
         }
         Err(BuildError::WrongLength {
-            place: place.to_owned(),
+            place: place(),
             expected,
             found,
         })

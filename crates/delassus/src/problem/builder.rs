@@ -1,5 +1,6 @@
 //! Building a [`Problem`] row block by row block: every input is checked here, so that solvers may trust it.
 
+use super::delassus::DiagonalBlocks;
 use super::jacobian::{Entry, Jacobian};
 use super::mass::MassBlock;
 use super::{Block, Form, Primal, Problem};
@@ -24,8 +25,8 @@ impl ProblemBuilder {
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
     pub fn add_mass(&mut self, mass: MassBlock, p: &[f64]) -> Result<MassId, BuildError> {
         let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;
-        BuildError::check_length(&format!("p of {id:?}"), mass.dim(), p.len())?;
-        BuildError::check_finite(&format!("p of {id:?}"), p)?;
+        BuildError::check_length(|| format!("p of {id:?}"), mass.dim(), p.len())?;
+        BuildError::check_finite(|| format!("p of {id:?}"), p)?;
         self.offsets.push(self.p.len());
         self.p.extend_from_slice(p);
         self.mass.push(mass);
@@ -44,9 +45,9 @@ impl ProblemBuilder {
         let id = next_id(self.blocks.len(), "constraint blocks").map(BlockId)?;
         let n_rows = q.len();
         law.check(id, n_rows)?;
-        BuildError::check_length(&format!("sigma of {id:?}"), n_rows, sigma.len())?;
-        BuildError::check_finite(&format!("sigma of {id:?}"), sigma)?;
-        BuildError::check_finite(&format!("q of {id:?}"), q)?;
+        BuildError::check_length(|| format!("sigma of {id:?}"), n_rows, sigma.len())?;
+        BuildError::check_finite(|| format!("sigma of {id:?}"), sigma)?;
+        BuildError::check_finite(|| format!("q of {id:?}"), q)?;
         if let Some(row) = sigma.iter().position(|&s| s < 0.0) {
             return Err(BuildError::NegativeCompliance {
                 block: id,
@@ -66,9 +67,9 @@ impl ProblemBuilder {
             if rows[..i].iter().any(|&(other, _)| other == mass) {
                 return Err(BuildError::RepeatedMass { block: id, mass });
             }
-            let place = format!("G of {id:?} on {mass:?}");
-            BuildError::check_length(&place, n_rows * block.dim(), values.len())?;
-            BuildError::check_finite(&place, values)?;
+            let place = || format!("G of {id:?} on {mass:?}");
+            BuildError::check_length(place, n_rows * block.dim(), values.len())?;
+            BuildError::check_finite(place, values)?;
         }
         self.jacobian.starts.push(self.jacobian.entries.len());
         for &(mass, values) in rows {
@@ -96,7 +97,7 @@ impl ProblemBuilder {
         for (b, mass) in self.mass.iter().enumerate() {
             mass.solve(&mut free_velocity[self.offsets[b]..self.offsets[b + 1]]);
         }
-        BuildError::check_finite("free velocity", &free_velocity)?;
+        BuildError::check_finite(|| "free velocity".to_owned(), &free_velocity)?;
         let n_rows = self.q.len();
         let primal = Primal {
             mass: self.mass,
@@ -115,8 +116,9 @@ impl ProblemBuilder {
                 mul_add(values, &primal.free_velocity[columns], &mut c[block.rows()]);
             }
         }
-        BuildError::check_finite("c = G v¹ − q", &c)?;
+        BuildError::check_finite(|| "c = G v¹ − q".to_owned(), &c)?;
         Ok(Problem {
+            diagonal: DiagonalBlocks::of_primal(&primal, &self.blocks),
             form: Form::Primal(primal),
             blocks: self.blocks,
             n_rows,
@@ -135,6 +137,8 @@ mod tests {
     use super::*;
     use glam::DMat3;
 
+    type Case<'a> = (Law, Vec<(MassId, &'a [f64])>, Vec<f64>, Vec<f64>, &'a str);
+
     fn ball(builder: &mut ProblemBuilder) -> MassId {
         builder
             .add_mass(MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap(), &[0.0; 6])
@@ -147,7 +151,7 @@ mod tests {
         let body = ball(&mut builder);
         let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let cone = Law::FrictionCone { mu: 0.5 };
-        let cases: [(Law, Vec<(MassId, &[f64])>, Vec<f64>, Vec<f64>, &str); 9] = [
+        let cases: [Case<'_>; 9] = [
             (
                 Law::Equality,
                 vec![(MassId(7), &row)],

@@ -6,8 +6,10 @@
 //! rotational part of (35) carries the arm squared; (3) G M⁻¹ Gᵀ is only semidefinite where rows depend on
 //! each other, and nothing here assumes more.
 
-use super::mass::MassBlock;
-use super::{Form, Primal, Problem};
+use glam::DVec3;
+
+use super::mass::{MassBlock, Rigid};
+use super::{Block, Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::math::{dot, mul_add};
 
@@ -163,7 +165,7 @@ impl BlockMatrix {
 }
 
 /// The diagonal blocks D_kk of S, Σ included, row-major one after the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DiagonalBlocks {
     starts: Vec<usize>,
     values: Vec<f64>,
@@ -174,42 +176,73 @@ impl DiagonalBlocks {
     pub fn block(&self, k: usize) -> &[f64] {
         &self.values[self.starts[k]..self.starts[k + 1]]
     }
-}
 
-impl Problem {
-    /// D_kk = Σ_b G_kb M_b⁻¹ G_kbᵀ + Σ_kk for every block: only the bodies of a block enter.
-    pub fn diagonal_blocks(&self) -> DiagonalBlocks {
+    fn zeros(sizes: impl Iterator<Item = usize>) -> DiagonalBlocks {
         let mut starts = vec![0];
-        for block in &self.blocks {
-            starts.push(starts[starts.len() - 1] + block.n_rows * block.n_rows);
+        for size in sizes {
+            starts.push(starts[starts.len() - 1] + size * size);
         }
-        let mut values = vec![0.0; starts[self.blocks.len()]];
-        match &self.form {
-            Form::Dual(matrix) => {
-                for k in 0..self.blocks.len() {
-                    if let Some(block) = matrix.block(k, k) {
-                        values[starts[k]..starts[k + 1]].copy_from_slice(block);
-                    }
-                }
-            }
-            Form::Primal(primal) => {
-                let mut solved = Vec::new();
-                for (k, block) in self.blocks.iter().enumerate() {
-                    let d = &mut values[starts[k]..starts[k + 1]];
-                    for e in primal.jacobian.entry_range(k) {
-                        let g = primal.jacobian.entry_values(e);
-                        primal.solve_rows(e, &mut solved);
-                        add_product(g, &solved, block.n_rows, d);
-                    }
-                    for i in 0..block.n_rows {
-                        d[i * block.n_rows + i] += primal.sigma[block.start + i];
-                    }
-                }
-            }
-        }
+        let values = vec![0.0; starts[starts.len() - 1]];
         DiagonalBlocks { starts, values }
     }
 
+    pub(super) fn of_matrix(matrix: &BlockMatrix) -> DiagonalBlocks {
+        let mut blocks =
+            DiagonalBlocks::zeros((0..matrix.n_blocks()).map(|k| matrix.rows(k).len()));
+        for k in 0..matrix.n_blocks() {
+            if let Some(block) = matrix.block(k, k) {
+                blocks.values[blocks.starts[k]..blocks.starts[k + 1]].copy_from_slice(block);
+            }
+        }
+        blocks
+    }
+
+    /// D_kk = Σ_b G_kb M_b⁻¹ G_kbᵀ + Σ_kk: only the bodies of a block enter.   [GS13 (31)-(35)]
+    pub(super) fn of_primal(primal: &Primal, blocks: &[Block]) -> DiagonalBlocks {
+        let mut out = DiagonalBlocks::zeros(blocks.iter().map(|block| block.n_rows));
+        let mut solved = Vec::new();
+        for (k, block) in blocks.iter().enumerate() {
+            let d = &mut out.values[out.starts[k]..out.starts[k + 1]];
+            for e in primal.jacobian.entry_range(k) {
+                let g = primal.jacobian.entry_values(e);
+                let mass = &primal.mass[primal.jacobian.entry_mass(e)];
+                match (mass, g.as_chunks::<6>(), d.as_mut_array::<9>()) {
+                    (MassBlock::Rigid(body), ([n, t1, t2], []), Some(d)) => {
+                        add_rigid_product(body, &[n, t1, t2], d);
+                    }
+                    _ => {
+                        primal.solve_rows(e, &mut solved);
+                        add_product(g, &solved, block.n_rows, d);
+                    }
+                }
+            }
+            for i in 0..block.n_rows {
+                d[i * block.n_rows + i] += primal.sigma[block.start + i];
+            }
+        }
+        out
+    }
+}
+
+/// D += G M⁻¹ Gᵀ for three rows on a free body, by symmetry.
+fn add_rigid_product(body: &Rigid, g: &[&[f64; 6]; 3], d: &mut [f64; 9]) {
+    let inverse_mass = 1.0 / body.mass();
+    let inertia = body.inverse_inertia();
+    for i in 0..3 {
+        let linear = DVec3::from_slice(&g[i][..3]) * inverse_mass;
+        let angular = inertia * DVec3::from_slice(&g[i][3..]);
+        for j in 0..=i {
+            let entry = linear.dot(DVec3::from_slice(&g[j][..3]))
+                + angular.dot(DVec3::from_slice(&g[j][3..]));
+            d[3 * i + j] += entry;
+            if i != j {
+                d[3 * j + i] += entry;
+            }
+        }
+    }
+}
+
+impl Problem {
     /// The same problem in dual form: S and c explicitly. Blocks that share a body are coupled.
     pub fn to_dual(&self) -> Problem {
         let Form::Primal(primal) = &self.form else {
@@ -244,9 +277,9 @@ impl Problem {
                 }
             }
         }
-        let form = Form::Dual(matrix);
         Problem {
-            form,
+            diagonal: DiagonalBlocks::of_matrix(&matrix),
+            form: Form::Dual(matrix),
             blocks: self.blocks.clone(),
             n_rows: self.n_rows,
             c: self.c.clone(),

@@ -44,7 +44,7 @@ impl MassBlock {
             return Err(BuildError::BadMass { mass });
         }
         let entries = row_major(&inertia);
-        BuildError::check_finite("inertia", &entries)?;
+        BuildError::check_finite(|| "inertia".to_owned(), &entries)?;
         check_symmetric("inertia", &entries, 3)?;
         let mut factor = entries;
         cholesky(&mut factor, 3).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
@@ -53,7 +53,10 @@ impl MassBlock {
             pivot,
         })?;
         let inverse_inertia = inertia.inverse();
-        BuildError::check_finite("inverse inertia", &row_major(&inverse_inertia))?;
+        BuildError::check_finite(
+            || "inverse inertia".to_owned(),
+            &row_major(&inverse_inertia),
+        )?;
         Ok(MassBlock::Rigid(Rigid {
             mass,
             inertia,
@@ -65,7 +68,7 @@ impl MassBlock {
     pub fn dense(matrix: Vec<f64>) -> Result<MassBlock, BuildError> {
         // A block without velocities has no rows to lay a Jacobian on; at least one entry is needed.
         let n = matrix.len().isqrt().max(1);
-        BuildError::check_length("dense mass matrix", n * n, matrix.len())?;
+        BuildError::check_length(|| "dense mass matrix".to_owned(), n * n, matrix.len())?;
         if MAX_DENSE < n {
             let what = "rows of one dense mass block";
             return Err(BuildError::TooLarge {
@@ -74,7 +77,7 @@ impl MassBlock {
                 limit: MAX_DENSE,
             });
         }
-        BuildError::check_finite("dense mass matrix", &matrix)?;
+        BuildError::check_finite(|| "dense mass matrix".to_owned(), &matrix)?;
         check_symmetric("dense mass matrix", &matrix, n)?;
         let mut lower = matrix.clone();
         cholesky(&mut lower, n).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {

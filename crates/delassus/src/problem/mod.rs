@@ -11,7 +11,7 @@ pub mod residual;
 pub mod stabilise;
 
 pub use builder::ProblemBuilder;
-use delassus::BlockMatrix;
+use delassus::{BlockMatrix, DiagonalBlocks};
 use jacobian::Jacobian;
 use mass::MassBlock;
 
@@ -31,6 +31,8 @@ pub struct Problem {
     n_rows: usize,
     /// c = G v¹ − q, so that w = S λ + c.
     c: Vec<f64>,
+    /// D_kk, which the judge and most solvers need.
+    diagonal: DiagonalBlocks,
 }
 
 /// How S is given.
@@ -106,9 +108,9 @@ impl Problem {
 
     /// A problem given by its Delassus matrix: w = S λ + c with one law for each diagonal block of `matrix`.
     pub fn dual(matrix: BlockMatrix, c: Vec<f64>, laws: &[Law]) -> Result<Problem, BuildError> {
-        BuildError::check_length("laws", matrix.n_blocks(), laws.len())?;
-        BuildError::check_length("c", matrix.n_rows(), c.len())?;
-        BuildError::check_finite("c", &c)?;
+        BuildError::check_length(|| "laws".to_owned(), matrix.n_blocks(), laws.len())?;
+        BuildError::check_length(|| "c".to_owned(), matrix.n_rows(), c.len())?;
+        BuildError::check_finite(|| "c".to_owned(), &c)?;
         let mut blocks = Vec::with_capacity(laws.len());
         for (k, &law) in laws.iter().enumerate() {
             let rows = matrix.rows(k);
@@ -121,6 +123,7 @@ impl Problem {
         }
         Ok(Problem {
             n_rows: c.len(),
+            diagonal: DiagonalBlocks::of_matrix(&matrix),
             form: Form::Dual(matrix),
             blocks,
             c,
@@ -148,6 +151,11 @@ impl Problem {
             Form::Primal(primal) => primal.p.len(),
             Form::Dual(_) => 0,
         }
+    }
+
+    /// D_kk = Σ_b G_kb M_b⁻¹ G_kbᵀ + Σ_kk for every block.
+    pub fn diagonal_blocks(&self) -> &DiagonalBlocks {
+        &self.diagonal
     }
 
     /// c = G v¹ − q: the row velocities without impulses.

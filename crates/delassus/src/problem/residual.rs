@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Problem, Solution};
 use crate::index::BlockId;
+use crate::law::Law;
 use crate::math::max_abs;
 
 /// Quality of a [`Solution`]. Solvers never fill this in themselves.
@@ -93,8 +94,13 @@ impl Judge {
             .map(|block| trace(block) == 0.0)
             .collect();
         for (block, empty) in problem.blocks().iter().zip(empty) {
+            // Round and faceted cones have one scale, the trace; all other laws look at each row's own.
+            let one_scale = matches!(
+                block.law,
+                Law::FrictionCone { .. } | Law::FrictionFacets { .. }
+            );
             for d in &mut diagonal[block.rows()] {
-                if *d == 0.0 && (empty || !block.law.is_contact()) {
+                if *d == 0.0 && (empty || !one_scale) {
                     *d = substitute;
                 }
             }

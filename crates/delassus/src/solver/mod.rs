@@ -221,7 +221,7 @@ pub trait Solver {
             status,
             iterations: monitor.sweeps(),
             residual,
-            message: message(self.name(), problem, status, |law| self.fit(law)),
+            message: message(self, problem, status),
             history: monitor.into_history(),
             elapsed,
         }
@@ -229,14 +229,12 @@ pub trait Solver {
 }
 
 /// A sentence for the user where the run did not solve.
-fn message(
-    name: &str,
-    problem: &Problem,
-    status: Status,
-    fit: impl Fn(&Law) -> Fit,
-) -> Option<String> {
+fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
     let text = match status {
         Status::Solved => return None,
+        Status::IterationLimit if solver.stop().tolerance <= 0.0 => {
+            "the sweeps asked for were done; no tolerance was set".to_owned()
+        }
         Status::IterationLimit => {
             "the allowed sweeps were used up before the tolerance was reached; allow more or relax the tolerance".to_owned()
         }
@@ -248,8 +246,9 @@ fn message(
             "the iterates grew without bound; the best iterate is returned: try rule=iso or rule=exact".to_owned()
         }
         Status::Unsupported => {
-            let law = problem.blocks().iter().find(|block| fit(&block.law) == Fit::No);
+            let law = problem.blocks().iter().find(|block| solver.fit(&block.law) == Fit::No);
             let law = law.map_or("its form", |block| block.law.name());
+            let name = solver.name();
             format!("{name} has no rule for {law}; choose a solver that `delassus list solvers` shows to fit it")
         }
         _ => "the run broke down; see the residual of the returned iterate".to_owned(),

@@ -150,7 +150,7 @@ impl<'a> Monitor<'a> {
         let keep_last = fixed && law.is_finite();
         if let Some((best, lambda)) = self.best.take()
             && !keep_last
-            && !(law <= best)
+            && best < law
         {
             *solution = Solution::from_lambda(self.problem, lambda);
         } else if !law.is_finite() {

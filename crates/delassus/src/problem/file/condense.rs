@@ -25,7 +25,7 @@ impl FrictionFile {
                 let matrix = BlockMatrix::from_entries(&sizes, &w.entries).map_err(refused)?;
                 let problem = Problem::dual(matrix, q, &laws).map_err(refused)?;
                 let work = Work::Problem {
-                    problem,
+                    problem: Box::new(problem),
                     velocity_order: None,
                 };
                 Ok(Loaded {
@@ -49,7 +49,7 @@ impl FrictionFile {
                 }
                 let problem = global.builder.build().map_err(refused)?;
                 let work = Work::Problem {
-                    problem,
+                    problem: Box::new(problem),
                     velocity_order: Some(global.order),
                 };
                 Ok(Loaded {

@@ -59,7 +59,7 @@ pub enum Work {
     /// A constraint problem.
     Problem {
         /// The problem.
-        problem: Problem,
+        problem: Box<Problem>,
         /// Where velocity i of the problem stands in the file, if the order differs.
         velocity_order: Option<Vec<usize>>,
     },

@@ -102,6 +102,8 @@ impl Solver for GaussSeidel {
         match law {
             Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self.rule {
                 Rule::Iso | Rule::Exact => Fit::Exact,
+                // The stick impulse mixes the tangents into the normal even where they carry nothing.
+                Rule::Project => Fit::Approximate,
                 _ if law.is_convex() => Fit::Exact,
                 _ => Fit::Approximate,
             },
@@ -122,7 +124,7 @@ impl Solver for GaussSeidel {
     ) -> Status {
         self.work
             .locals
-            .prepare(problem.blocks(), &problem.diagonal_blocks(), self.rule);
+            .prepare(problem.blocks(), problem.diagonal_blocks(), self.rule);
         let widest = problem
             .blocks()
             .iter()
@@ -195,7 +197,7 @@ impl GaussSeidel {
                 carrier.refresh(lambda);
                 return status;
             }
-            if monitor.sweeps() % REFRESH == 0 {
+            if monitor.sweeps().is_multiple_of(REFRESH) {
                 carrier.refresh(lambda);
             }
         }

@@ -225,7 +225,7 @@ impl Assembly {
             kind,
             title,
             work: Work::Problem {
-                problem,
+                problem: Box::new(problem),
                 velocity_order: None,
             },
         })

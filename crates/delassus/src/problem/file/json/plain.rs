@@ -398,7 +398,7 @@ fn loaded(kind: &'static str, title: String, problem: Problem) -> Result<Loaded,
         kind,
         title,
         work: Work::Problem {
-            problem,
+            problem: Box::new(problem),
             velocity_order: None,
         },
     })

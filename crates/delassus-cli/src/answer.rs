@@ -1,0 +1,211 @@
+//! One answer of `solve`: schema `delassus-answer-1`, for programs, and a line of the table, for people.
+
+use std::time::Duration;
+
+use delassus::problem::Form;
+use delassus::problem::file::SpookRow;
+use delassus::solver::Sweep;
+use delassus::{Problem, Report, Residual, Solution};
+use serde::{Serialize, Serializer};
+
+use crate::console::Outcome;
+use crate::solvers::{self, Options};
+use crate::table;
+
+/// Answer to one file by one solver. Numbers that are not finite become null, which is what `serde_json` does.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Answer {
+    schema: &'static str,
+    pub(crate) file: String,
+    kind: &'static str,
+    solver: &'static str,
+    options: Options,
+    status: &'static str,
+    fit: &'static str,
+    iterations: usize,
+    residual: Residual,
+    #[serde(rename = "elapsed_s", serialize_with = "in_seconds")]
+    elapsed: Duration,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    v: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lambda: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cases: Option<Vec<SpookRow>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<Vec<Line>>,
+}
+
+/// One line of the history as the command line promises it.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Line {
+    sweep: usize,
+    law: Option<f64>,
+    eta: f64,
+    dual_decrease: f64,
+}
+
+impl From<&Sweep> for Line {
+    fn from(sweep: &Sweep) -> Line {
+        Line {
+            sweep: sweep.sweep,
+            law: sweep.law,
+            eta: sweep.eta,
+            dual_decrease: sweep.dual_decrease,
+        }
+    }
+}
+
+/// Headings of the table of answers.
+pub(crate) const HEADINGS: [&str; 10] = [
+    "file",
+    "solver",
+    "status",
+    "fit",
+    ">iterations",
+    ">law [m/s]",
+    ">relative",
+    ">momentum",
+    ">worst block",
+    ">time",
+];
+
+impl Answer {
+    /// The answer of a run, in the file's own order of velocities.
+    pub(crate) fn new(
+        (file, kind): (&str, &'static str),
+        problem: &Problem,
+        velocity_order: Option<&[usize]>,
+        solution: Solution,
+        report: Report,
+    ) -> Answer {
+        let has_bodies = matches!(problem.form(), Form::Primal(_));
+        Answer {
+            schema: "delassus-answer-1",
+            file: file.to_owned(),
+            kind,
+            solver: report.solver,
+            options: Options(report.options),
+            status: report.status.name(),
+            fit: report.fit.name(),
+            iterations: report.iterations,
+            residual: report.residual,
+            elapsed: report.elapsed,
+            message: report.message,
+            v: has_bodies.then(|| file_order(solution.v, velocity_order)),
+            lambda: Some(solution.lambda),
+            cases: None,
+            history: None,
+        }
+    }
+
+    /// Computed coefficients: nothing was iterated and nothing judged, so the residual is all null.
+    pub(crate) fn computed(
+        (file, kind): (&str, &'static str),
+        solver: &dyn delassus::Solver,
+        cases: Vec<SpookRow>,
+    ) -> Answer {
+        Answer {
+            schema: "delassus-answer-1",
+            file: file.to_owned(),
+            kind,
+            solver: solver.name(),
+            options: Options(solver.options()),
+            status: delassus::Status::Solved.name(),
+            fit: delassus::Fit::Exact.name(),
+            iterations: 0,
+            residual: Residual {
+                law: f64::NAN,
+                law_rms: f64::NAN,
+                relative: f64::NAN,
+                momentum: f64::NAN,
+                feasibility: f64::NAN,
+                complementarity: f64::NAN,
+                worst_block: None,
+            },
+            elapsed: Duration::ZERO,
+            message: None,
+            v: None,
+            lambda: None,
+            cases: Some(cases),
+            history: None,
+        }
+    }
+
+    /// Adds the history of the run.
+    pub(crate) fn with_history(mut self, history: &[Sweep]) -> Answer {
+        self.history = Some(history.iter().map(Line::from).collect());
+        self
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        if self.status == delassus::Status::Solved.name() {
+            Outcome::Solved
+        } else {
+            Outcome::NotSolved
+        }
+    }
+
+    /// The solver with the keys that differ from its defaults.
+    pub(crate) fn label(&self) -> String {
+        solvers::label(self.solver, &self.options.0)
+    }
+
+    /// The answer as one line of JSON.
+    pub(crate) fn json(&self) -> String {
+        // Strings, numbers and lists only: there is nothing in an answer that JSON cannot hold.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The answer as a row under [`HEADINGS`].
+    pub(crate) fn row(&self) -> Vec<String> {
+        let worst = self.residual.worst_block;
+        vec![
+            self.file.clone(),
+            self.label(),
+            self.status.to_owned(),
+            self.fit.to_owned(),
+            self.iterations.to_string(),
+            table::number(self.residual.law),
+            table::number(self.residual.relative),
+            table::number(self.residual.momentum),
+            worst.map_or_else(|| "-".to_owned(), |block| block.0.to_string()),
+            table::time(self.elapsed),
+        ]
+    }
+}
+
+/// Velocity i of the problem stands at `order[i]` in the file.
+fn file_order(v: Vec<f64>, order: Option<&[usize]>) -> Vec<f64> {
+    let Some(order) = order else {
+        return v;
+    };
+    let mut placed = vec![f64::NAN; v.len()];
+    for (&place, value) in order.iter().zip(v) {
+        if let Some(slot) = placed.get_mut(place) {
+            *slot = value;
+        }
+    }
+    placed
+}
+
+pub(crate) fn in_seconds<S: Serializer>(
+    elapsed: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(elapsed.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn velocities_go_back_to_where_the_file_has_them() {
+        let v = vec![1.0, 2.0, 3.0];
+        assert_eq!(file_order(v.clone(), Some(&[2, 0, 1])), [2.0, 3.0, 1.0]);
+        assert_eq!(file_order(v.clone(), None), v);
+    }
+}

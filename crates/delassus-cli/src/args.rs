@@ -1,0 +1,193 @@
+//! What may be typed: commands, options, their defaults and their checks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use delassus::problem::file::Format;
+
+/// Shown by `--version`: which readers and outputs this build has.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nfeatures: json dat fclib svg threads"
+);
+
+/// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
+#[derive(Debug, Parser)]
+#[command(name = "delassus", version = VERSION, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str =
+    "Exit code: 0 all solved, 1 something not solved, 2 bad input or usage; the worst wins.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Solve problem files or built-in problems and judge the answers.
+    Solve(SolveArgs),
+    /// Run every fitting solver on the same work and rank them by time.
+    Compare(CompareArgs),
+    /// List built-in problems, scenes and solvers.
+    List(ListArgs),
+}
+
+/// Options of every command that solves.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Common {
+    /// Solver with its keys, as `gauss-seidel,rule=exact,relax=1.3`; repeat for several. `all` stands for every
+    /// variant a comparison runs. [default: gauss-seidel,rule=exact for solve, all for
+    /// compare]
+    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
+    pub(crate) solvers: Vec<String>,
+
+    /// Most sweeps or pivots. [default: 1000000 for solve, 10000 for compare]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) iterations: Option<usize>,
+
+    /// Largest acceptable law residual in m/s. Zero, with `--iterations k`, means exactly k sweeps.
+    /// [default: for solve relative, 1e-9 × max(‖c‖∞, 1e-12 m/s), c being the row velocities without impulses;
+    /// for compare 1e-6]
+    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// Most time of one run in seconds. [default: none for solve, 10 for compare]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) time_limit: Option<Duration>,
+
+    /// Runs solved side by side. The answers are the same bits for any number; the times only mean something
+    /// at one. `compare` measures time and never overlaps runs.
+    #[arg(long, value_name = "COUNT", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+
+    /// Seed of solvers that use chance.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No progress and no remarks on standard error; errors and skipped files are still reported.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// How files are read. [default: by name: .dat, .hdf5 or .h5, otherwise json; standard input: json]
+    #[arg(long, value_name = "json|fclib|dat|lcp|mlcp|fc2d|fc3d|gfc2d|gfc3d", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Also write the answers as JSON into this folder, which must be empty or new.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Let `--out` write into a folder that is not empty, and `--save-problem` over a file.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Options of `solve`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct SolveArgs {
+    /// Problem files, `-` for standard input, or built-in problems as `name` or `name:size`.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+
+    /// Put one entry per sweep, with its law residual, into the JSON answer.
+    #[arg(long)]
+    pub(crate) history: bool,
+
+    /// Also write the problem itself as JSON: exports built-in problems, converts .dat and .hdf5.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_problem: Option<PathBuf>,
+}
+
+/// Options of `compare`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Each run is repeated until three are done or 50 ms are spent, and the shortest counts.\n\
+    Exit code: 0 each work is brought to the tolerance by some solver, 1 some work is not, 2 bad input or usage."
+)]
+pub(crate) struct CompareArgs {
+    /// Problem files, folders of them, `-` for standard input, or built-in problems as `name` or `name:size`.
+    #[arg(value_name = "WORK", required = true)]
+    pub(crate) works: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+
+    /// Draw residual against time, one line per solver, one panel for each of the first six works.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+/// Options of `list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// What to list. [default: all of it]
+    pub(crate) what: Option<Section>,
+
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What there is to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Section {
+    /// Built-in problems.
+    Problems,
+    /// Built-in scenes.
+    Scenes,
+    /// Solvers, their keys and the laws they fit.
+    Solvers,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && 0.0 <= value => Ok(value),
+        _ => Err("a law residual in m/s is needed: a finite number, at least 0".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let value = text.parse::<f64>().ok();
+    value
+        .and_then(|value| Duration::try_from_secs_f64(value).ok())
+        .ok_or_else(|| "a finite number of seconds, at least 0, is needed".to_owned())
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    let found = Format::NAMES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, format)| *format).ok_or_else(|| {
+        let known: Vec<&str> = Format::NAMES.iter().map(|(name, _)| *name).collect();
+        format!("known formats: {}", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn tolerance_and_time_refuse_what_is_no_amount() {
+        for text in ["NaN", "inf", "-1", "", "1e-6x"] {
+            assert!(tolerance(text).is_err(), "{text}");
+            assert!(seconds(text).is_err(), "{text}");
+        }
+        assert_eq!(tolerance("0"), Ok(0.0));
+        assert!(seconds("1e300").is_err());
+    }
+}

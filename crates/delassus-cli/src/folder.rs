@@ -1,0 +1,101 @@
+//! `--out`: a folder that answers are written into.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::args::Common;
+use crate::console::Refusal;
+
+/// Longest part of a work's name kept in a file name: systems allow 255 bytes in all.
+const LONGEST: usize = 120;
+
+/// A folder being filled, with the names already given away.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    taken: BTreeSet<String>,
+}
+
+impl Folder {
+    /// Makes the folder of `--out`, if any. Answers of an earlier run are not overwritten unasked.
+    pub(crate) fn prepare(common: &Common) -> Result<Option<Folder>, Refusal> {
+        let Some(path) = &common.out else {
+            return Ok(None);
+        };
+        fs::create_dir_all(path).map_err(|error| Refusal::io(path, "make the folder", &error))?;
+        let mut entries =
+            fs::read_dir(path).map_err(|error| Refusal::io(path, "read the folder", &error))?;
+        if entries.next().is_some() && !common.force {
+            return Err(Refusal(format!(
+                "--out {}: the folder is not empty; choose another, or add --force to write into it",
+                path.display()
+            )));
+        }
+        Ok(Some(Folder {
+            path: path.clone(),
+            taken: BTreeSet::new(),
+        }))
+    }
+
+    /// Writes one document under a name made from `parts`, unique within this run.
+    pub(crate) fn write(&mut self, parts: &[&str], text: &str) -> Result<(), Refusal> {
+        let stem: Vec<String> = parts.iter().map(|part| tame(part)).collect();
+        let stem = stem.join(".");
+        let mut name = format!("{stem}.json");
+        let mut count = 2;
+        while !self.taken.insert(name.clone()) {
+            name = format!("{stem}.{count}.json");
+            count += 1;
+        }
+        let path = self.path.join(name);
+        fs::write(&path, text).map_err(|error| Refusal::io(&path, "write", &error))
+    }
+}
+
+/// Writes a file that must not exist yet, unless forced.
+pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), Refusal> {
+    if force {
+        return fs::write(path, text).map_err(|error| Refusal::io(path, "write", &error));
+    }
+    let file = fs::File::create_new(path);
+    let written = file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Refusal(format!(
+            "{}: the file exists; choose another name, or add --force to overwrite it",
+            path.display()
+        )),
+        _ => Refusal::io(path, "write", &error),
+    })
+}
+
+/// The last part of a path without its extension, in characters that every file system takes.
+fn tame(part: &str) -> String {
+    let last = part.rsplit(['/', '\\']).next().unwrap_or(part);
+    let stem = [".json", ".dat", ".hdf5", ".h5"]
+        .iter()
+        .find_map(|extension| last.strip_suffix(extension))
+        .unwrap_or(last);
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() || "._=-,".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    stem.chars().take(LONGEST).map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_answers_stay_inside_their_folder() {
+        assert_eq!(tame("../../a b/stack.json"), "stack");
+        assert_eq!(tame("wall:12"), "wall-12");
+        assert_eq!(tame("relax=1.3"), "relax=1.3");
+        assert!(tame(&"x".repeat(1000)).len() <= LONGEST);
+    }
+}

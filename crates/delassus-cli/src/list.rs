@@ -1,0 +1,143 @@
+//! `delassus list`: what there is to solve and to solve it with.
+
+use delassus::gallery::{self, Exhibit};
+use delassus::solver::{Description, catalogue};
+use delassus::{Fit, Law, Stop};
+use serde_json::{Map, Value, json};
+
+use crate::args::{ListArgs, Section};
+use crate::console::{Outcome, Printed, Refusal};
+use crate::solvers;
+use crate::table::Table;
+
+/// One example of each law. Friction is not zero, so that a solver which is only right without friction is not
+/// called exact.
+const EXAMPLES: [Law; 7] = [
+    Law::Equality,
+    Law::Unilateral,
+    Law::Interval { lo: -1.0, hi: 1.0 },
+    Law::FrictionBox { mu: 0.5 },
+    Law::FrictionCone { mu: 0.5 },
+    Law::EllipticCone { mu: [0.5, 0.3] },
+    Law::FrictionFacets {
+        mu: 0.5,
+        directions: 8,
+    },
+];
+
+/// Lists what the command line names.
+pub(crate) fn run(args: &ListArgs) -> Result<Printed, Refusal> {
+    let wants = |section| args.what.is_none_or(|what| what == section);
+    let text = if args.json {
+        let mut document = Map::new();
+        document.insert("schema".to_owned(), json!("delassus-list-1"));
+        if wants(Section::Problems) {
+            let problems: Vec<Value> = gallery::exhibits().iter().map(problem_json).collect();
+            document.insert("problems".to_owned(), Value::Array(problems));
+        }
+        if wants(Section::Scenes) {
+            document.insert("scenes".to_owned(), json!([]));
+        }
+        if wants(Section::Solvers) {
+            let solvers: Result<Vec<Value>, Refusal> =
+                catalogue().iter().map(solver_json).collect();
+            document.insert("solvers".to_owned(), Value::Array(solvers?));
+        }
+        format!("{:#}\n", Value::Object(document))
+    } else {
+        let mut sections = Vec::new();
+        if wants(Section::Problems) {
+            sections.push(problems());
+        }
+        if wants(Section::Scenes) {
+            sections.push("Scenes: none yet\n".to_owned());
+        }
+        if wants(Section::Solvers) {
+            sections.push(solvers_text()?);
+        }
+        sections.join("\n")
+    };
+    let outcome = Outcome::Solved;
+    Ok(Printed { text, outcome })
+}
+
+fn problems() -> String {
+    let mut table = Table::new(&["  name", ">size", "what it is"]);
+    for exhibit in gallery::exhibits() {
+        let size = match exhibit.size {
+            0 => "-".to_owned(),
+            size => size.to_string(),
+        };
+        table.push(vec![
+            format!("  {}", exhibit.name),
+            size,
+            exhibit.about.to_owned(),
+        ]);
+    }
+    if table.is_empty() {
+        return "Problems: none yet\n".to_owned();
+    }
+    format!("Problems (another size: name:size)\n{}", table.text())
+}
+
+fn problem_json(exhibit: &Exhibit) -> Value {
+    let size = (exhibit.size != 0).then_some(exhibit.size);
+    json!({ "name": exhibit.name, "size": size, "about": exhibit.about })
+}
+
+fn solvers_text() -> Result<String, Refusal> {
+    let mut text = "Solvers (keys with the default first)\n".to_owned();
+    for entry in catalogue() {
+        text.push_str(&format!("  {}: {}\n", entry.name, entry.about));
+        for (key, values) in entry.keys {
+            text.push_str(&format!("      {key}={values}\n"));
+        }
+    }
+    let mut headings = vec!["  laws they fit"];
+    headings.extend(EXAMPLES.iter().map(Law::name));
+    let mut table = Table::new(&headings);
+    for variant in catalogue().iter().flat_map(|entry| entry.variants) {
+        let mut row = vec![format!("  {variant}")];
+        let signs = fits(variant)?.into_iter().map(|fit| match fit {
+            Fit::Exact => "exact",
+            Fit::Approximate => "≈",
+            Fit::No => "no",
+        });
+        row.extend(signs.map(str::to_owned));
+        table.push(row);
+    }
+    text.push('\n');
+    text.push_str(&table.text());
+    text.push_str("  ≈ obeys a neighbour of the law: a box for a cone, a convex relaxation\n");
+    Ok(text)
+}
+
+fn solver_json(entry: &Description) -> Result<Value, Refusal> {
+    let key = |(key, values): &(&str, &str)| {
+        let values: Vec<&str> = values.split('|').collect();
+        json!({ "key": key, "default": values.first(), "values": values })
+    };
+    let mut variants = Vec::new();
+    for variant in entry.variants {
+        variants.push(json!({ "solver": variant, "laws": laws(variant)? }));
+    }
+    Ok(json!({
+        "name": entry.name,
+        "about": entry.about,
+        "keys": entry.keys.iter().map(key).collect::<Vec<Value>>(),
+        "laws": laws(entry.name)?,
+        "variants": variants,
+    }))
+}
+
+fn laws(spec: &str) -> Result<Value, Refusal> {
+    let names = EXAMPLES.iter().map(|law| law.name().to_owned());
+    let fits = fits(spec)?.into_iter().map(|fit| json!(fit.name()));
+    Ok(Value::Object(names.zip(fits).collect()))
+}
+
+/// How a solver treats each of [`EXAMPLES`].
+fn fits(spec: &str) -> Result<Vec<Fit>, Refusal> {
+    let solver = solvers::make(spec, Stop::default(), 0)?;
+    Ok(EXAMPLES.iter().map(|law| solver.fit(law)).collect())
+}

@@ -1,0 +1,236 @@
+//! `delassus solve`: every file by every solver, judged, in the order given.
+
+use std::path::Path;
+
+use delassus::problem::file::{Loaded, Work, json};
+use delassus::solver::Record;
+use delassus::{Problem, Solution, Stop};
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+
+use crate::answer::{Answer, HEADINGS};
+use crate::args::{Common, SolveArgs};
+use crate::console::{Outcome, Printed, Refusal};
+use crate::folder::{self, Folder};
+use crate::input;
+use crate::progress;
+use crate::solvers;
+use crate::table::{self, Table};
+
+/// Tolerance where none is asked for, relative to the row velocities without impulses.
+const RELATIVE_TOLERANCE: f64 = 1e-9;
+/// Smallest speed the relative tolerance refers to [m/s].
+const SMALLEST_SPEED: f64 = 1e-12;
+/// The solver where none is asked for. The exact one-contact rule costs more per sweep than `iso` but does not
+/// cycle where normal and tangent are strongly coupled.
+const DEFAULT_SOLVER: &str = "gauss-seidel,rule=exact";
+/// Most sweeps where none are asked for.
+const ITERATIONS: usize = 1_000_000;
+
+/// Solves what the command line names.
+pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
+    check(args)?;
+    let specs = solvers::expand(&args.common.solvers, DEFAULT_SOLVER)?;
+    let mut out = Folder::prepare(&args.common)?;
+    let bar = progress::bar(args.files.len() * specs.len(), args.common.quiet);
+    let job = Job {
+        args,
+        specs: &specs,
+        bar: &bar,
+    };
+    let results: Vec<Result<Vec<Answer>, Refusal>> = pool(&args.common)?.install(|| {
+        args.files
+            .par_iter()
+            .map(|file| job.solve_file(file))
+            .collect()
+    });
+    bar.finish_and_clear();
+    let mut outcome = Outcome::Solved;
+    let mut answers = Vec::new();
+    for result in results {
+        match result {
+            Ok(solved) => answers.extend(solved),
+            Err(refusal) => outcome.blame(Err(refusal)),
+        }
+    }
+    for answer in &answers {
+        outcome = outcome.max(answer.outcome());
+        if let Some(out) = &mut out {
+            let text = answer.json() + "\n";
+            outcome.blame(out.write(&[&answer.file, &answer.label()], &text));
+        }
+    }
+    let single = args.files.len() == 1 && specs.len() == 1;
+    let text = match (args.common.json, single) {
+        (true, true) => answers
+            .first()
+            .map_or_else(String::new, |a| a.json() + "\n"),
+        (true, false) => array(&answers),
+        (false, _) => tables(&answers),
+    };
+    Ok(Printed { text, outcome })
+}
+
+/// Refuses what cannot mean anything, before reading a single file.
+fn check(args: &SolveArgs) -> Result<(), Refusal> {
+    let refuse = |text: &str| Err(Refusal(text.to_owned()));
+    input::check_standard_input(&args.files)?;
+    if args.common.tolerance == Some(0.0) && args.common.iterations.is_none() {
+        return refuse(
+            "--tolerance 0 means an exact number of sweeps, but not how many; add --iterations",
+        );
+    }
+    if args.history && !args.common.json && args.common.out.is_none() {
+        return refuse("--history goes into the JSON answer; add --json or --out");
+    }
+    if args.save_problem.is_some() && args.files.len() != 1 {
+        return refuse("--save-problem writes one problem; give exactly one FILE");
+    }
+    Ok(())
+}
+
+/// The threads files and solvers are shared out to.
+fn pool(common: &Common) -> Result<rayon::ThreadPool, Refusal> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(common.threads));
+    builder.build().map_err(|error| {
+        let count = common.threads;
+        Refusal(format!(
+            "--threads {count}: cannot be started: {error}; ask for fewer"
+        ))
+    })
+}
+
+/// What every file is solved with.
+struct Job<'a> {
+    args: &'a SolveArgs,
+    specs: &'a [String],
+    bar: &'a ProgressBar,
+}
+
+impl Job<'_> {
+    /// Reads one file and solves it by every solver. The file is forgotten afterwards, so that a long list of
+    /// them costs no memory.
+    fn solve_file(&self, file: &Path) -> Result<Vec<Answer>, Refusal> {
+        let name = input::name(file);
+        let loaded = input::load(file, self.args.common.format);
+        let loaded = loaded.inspect_err(|_| self.bar.inc(self.specs.len() as u64))?;
+        self.save(&name, &loaded)?;
+        let solve = |spec: &String| {
+            let answer = self.answer(&name, &loaded, spec);
+            self.bar.inc(1);
+            answer
+        };
+        self.specs.par_iter().map(solve).collect()
+    }
+
+    fn save(&self, name: &str, loaded: &Loaded) -> Result<(), Refusal> {
+        let Some(path) = &self.args.save_problem else {
+            return Ok(());
+        };
+        let Work::Problem { problem, .. } = &loaded.work else {
+            let kind = loaded.kind;
+            return Err(Refusal(format!(
+                "{name}: a file of kind {kind} holds no problem that --save-problem could write"
+            )));
+        };
+        let title = if loaded.title.is_empty() {
+            name
+        } else {
+            &loaded.title
+        };
+        folder::write_new(path, &json::save(problem, title), self.args.common.force)
+    }
+
+    fn answer(&self, name: &str, loaded: &Loaded, spec: &str) -> Result<Answer, Refusal> {
+        let head = (name, loaded.kind);
+        let seed = self.args.common.seed;
+        match &loaded.work {
+            Work::Stabilisation(rows) => {
+                let solver = solvers::make(spec, Stop::default(), seed)?;
+                Ok(Answer::computed(head, solver.as_ref(), rows.clone()))
+            }
+            Work::Problem {
+                problem,
+                velocity_order,
+            } => {
+                let mut solver = solvers::make(spec, self.stop(problem), seed)?;
+                let mut solution = Solution::zeros(problem);
+                let mut report = solver.solve(problem, &mut solution);
+                let history = std::mem::take(&mut report.history);
+                let answer =
+                    Answer::new(head, problem, velocity_order.as_deref(), solution, report);
+                Ok(if self.args.history {
+                    answer.with_history(&history)
+                } else {
+                    answer
+                })
+            }
+        }
+    }
+
+    fn stop(&self, problem: &Problem) -> Stop {
+        let common = &self.args.common;
+        let speed = problem
+            .c()
+            .iter()
+            .fold(SMALLEST_SPEED, |m, c| c.abs().max(m));
+        Stop {
+            tolerance: common.tolerance.unwrap_or(RELATIVE_TOLERANCE * speed),
+            iterations: common.iterations.unwrap_or(ITERATIONS),
+            time: common.time_limit,
+            record: if self.args.history {
+                Record::Residuals
+            } else {
+                Record::Sweeps
+            },
+        }
+    }
+}
+
+/// An array with one answer per line, so that it can be read with line tools too.
+fn array(answers: &[Answer]) -> String {
+    let lines: Vec<String> = answers.iter().map(Answer::json).collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+/// The table of answers, what to know about those not solved, and computed coefficients.
+fn tables(answers: &[Answer]) -> String {
+    let mut table = Table::new(&HEADINGS);
+    for answer in answers {
+        table.push(answer.row());
+    }
+    if table.is_empty() {
+        return String::new();
+    }
+    let mut text = table.text();
+    for answer in answers {
+        if let Some(message) = &answer.message {
+            text.push_str(&format!("\n{}, {}: {message}", answer.file, answer.label()));
+        }
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let mut shown = "";
+    for answer in answers {
+        // The same coefficients stand in the answer of every solver; once is enough for people.
+        if let (Some(cases), true) = (&answer.cases, shown != answer.file) {
+            shown = &answer.file;
+            let mut table = Table::new(&[
+                ">case",
+                ">sigma [1/kg]",
+                ">upsilon",
+                ">q [m/s]",
+                ">rho_drift",
+            ]);
+            for (i, case) in cases.iter().enumerate() {
+                let numbers = [case.sigma, case.upsilon, case.q, case.rho_drift];
+                let mut row = vec![i.to_string()];
+                row.extend(numbers.map(table::number));
+                table.push(row);
+            }
+            text.push_str(&format!("\n{}\n{}", answer.file, table.text()));
+        }
+    }
+    text
+}

@@ -1,0 +1,89 @@
+//! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
+
+use delassus::solver::{catalogue, from_spec};
+use delassus::{Solver, Stop};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::console::Refusal;
+
+/// The solvers asked for, in the order given. Wrong names and keys are refused before anything is read.
+pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, Refusal> {
+    let given = if given.is_empty() {
+        vec![fallback.to_owned()]
+    } else {
+        given.to_vec()
+    };
+    let mut specs = Vec::new();
+    for spec in given {
+        if spec == "all" {
+            let variants = catalogue().iter().flat_map(|entry| entry.variants);
+            specs.extend(variants.map(|&variant| variant.to_owned()));
+        } else {
+            make(&spec, Stop::default(), 0)?;
+            specs.push(spec);
+        }
+    }
+    Ok(specs)
+}
+
+/// Makes a solver, or says what is wrong with its name and keys.
+pub(crate) fn make(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + Send>, Refusal> {
+    from_spec(spec, stop, seed).map_err(|error| {
+        Refusal(format!(
+            "--solver {spec}: {error} (see `delassus list solvers`)"
+        ))
+    })
+}
+
+/// The solver's name with the keys that differ from its defaults.
+pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
+    let usual = from_spec(name, Stop::default(), 0).map_or_else(|_| Vec::new(), |s| s.options());
+    let mut label = name.to_owned();
+    for option in options {
+        if !usual.contains(option) {
+            label.push_str(&format!(",{}={}", option.0, option.1));
+        }
+    }
+    label
+}
+
+/// A solver's keys as a JSON object; values that are numbers are written as numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Options(pub(crate) Vec<(&'static str, String)>);
+
+impl Serialize for Options {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            match value.parse::<f64>() {
+                Ok(number) if number.is_finite() => map.serialize_entry(key, &number)?,
+                _ => map.serialize_entry(key, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_stands_for_every_variant_in_place() {
+        let given = ["gauss-seidel,relax=0.5".to_owned(), "all".to_owned()];
+        let specs = expand(&given, "all").unwrap();
+        let variants: usize = catalogue().iter().map(|entry| entry.variants.len()).sum();
+        assert_eq!(specs.len(), variants + 1);
+        assert_eq!(specs[0], given[0]);
+    }
+
+    #[test]
+    fn label_shows_only_what_differs_from_the_defaults() {
+        for entry in catalogue() {
+            for variant in entry.variants {
+                let solver = make(variant, Stop::default(), 0).unwrap();
+                assert_eq!(label(solver.name(), &solver.options()), *variant);
+            }
+        }
+    }
+}

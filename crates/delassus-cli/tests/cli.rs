@@ -1,0 +1,256 @@
+//! What is promised to people and programs that call the binary: exit codes, shapes, refusals.
+
+#![allow(clippy::unwrap_used)] // A test may stop anywhere.
+
+mod common;
+
+use common::{delassus, delassus_reading, folder, rows, write};
+use serde_json::Value;
+
+/// An answer without what differs from run to run.
+fn without_times(mut value: Value) -> Value {
+    match &mut value {
+        Value::Array(list) => list.iter_mut().for_each(|v| *v = without_times(v.take())),
+        Value::Object(map) => {
+            map.remove("elapsed_s");
+            map.values_mut().for_each(|v| *v = without_times(v.take()));
+        }
+        _ => {}
+    }
+    value
+}
+
+#[test]
+fn one_file_and_one_solver_give_an_object_with_the_promised_fields() {
+    let ran = delassus_reading(&["solve", "-", "--json"], rows("5").as_bytes());
+    let answer = ran.json();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let promised = [
+        "schema",
+        "file",
+        "kind",
+        "solver",
+        "options",
+        "status",
+        "fit",
+        "iterations",
+        "residual",
+        "elapsed_s",
+        "v",
+        "lambda",
+    ];
+    let keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
+    assert_eq!(keys.len(), promised.len(), "{keys:?}");
+    assert!(
+        promised.iter().all(|key| !answer[key].is_null()),
+        "{answer}"
+    );
+    assert_eq!(answer["schema"], "delassus-answer-1");
+    assert_eq!(answer["options"]["rule"], "exact");
+    let residual = answer["residual"].as_object().unwrap();
+    let promised = [
+        "law",
+        "law_rms",
+        "relative",
+        "momentum",
+        "feasibility",
+        "complementarity",
+        "worst_block",
+    ];
+    assert!(residual.len() == promised.len() && promised.iter().all(|k| residual.contains_key(*k)));
+    assert!(residual["worst_block"].is_u64());
+    // The bounded row asks for more than it may push.
+    assert_eq!(answer["lambda"][0], 1.5);
+}
+
+#[test]
+fn several_files_or_solvers_give_an_array_files_outside_solvers_inside() {
+    let folder = folder("array");
+    let (a, b) = (
+        write(&folder, "a.json", &rows("3")),
+        write(&folder, "b.json", &rows("1")),
+    );
+    let solvers = [
+        "--solver",
+        "gauss-seidel,relax=1.2",
+        "--solver",
+        "gauss-seidel",
+    ];
+    let ran = delassus(&[&["solve", &a, &b, "--json"], &solvers[..]].concat());
+    let answers = ran.json();
+    let order: Vec<(&str, f64)> = answers
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|x| {
+            (
+                x["file"].as_str().unwrap(),
+                x["options"]["relax"].as_f64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(order, [(&*a, 1.2), (&*a, 1.0), (&*b, 1.2), (&*b, 1.0)]);
+}
+
+#[test]
+fn a_bad_file_is_reported_and_the_others_are_still_solved() {
+    let folder = folder("bad-among-good");
+    let good = write(&folder, "good.json", &rows("3"));
+    let ran = delassus(&["solve", "missing.json", &good, "--json"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("missing.json"), "{}", ran.stderr);
+    let answers = ran.json();
+    assert_eq!(answers.as_array().unwrap().len(), 1);
+    assert_eq!(answers[0]["file"], good);
+}
+
+#[test]
+fn exit_code_tells_solved_from_not_solved() {
+    let tight = [
+        "solve",
+        "-",
+        "--json",
+        "--tolerance",
+        "1e-12",
+        "--iterations",
+        "1",
+    ];
+    let ran = delassus_reading(&tight, rows("1").as_bytes());
+    assert_eq!(ran.code, 1);
+    let answer = ran.json();
+    assert_eq!(answer["status"], "iteration-limit");
+    assert!(answer["message"].is_string());
+    let ran = delassus_reading(&["solve", "-"], rows("1").as_bytes());
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("gauss-seidel") && ran.stdout.contains("solved"));
+}
+
+#[test]
+fn wrong_usage_is_refused_with_what_is_known() {
+    let refused: [(&[&str], &str); 10] = [
+        (&["--solver", "gauss"], "gauss-seidel"),
+        (&["--solver", "gauss-seidel,speed=9"], "rule, sweep"),
+        (&["--solver", "gauss-seidel,rule=is"], "iso, exact"),
+        (&["--tolerance", "NaN"], "finite"),
+        (&["--tolerance", "-1"], "at least 0"),
+        (&["--tolerance", "0"], "--iterations"),
+        (&["--time-limit", "never"], "seconds"),
+        (&["--threads", "0"], "threads"),
+        (&["--format", "xml"], "json, fclib"),
+        (&["--history"], "--json"),
+    ];
+    for (arguments, clue) in refused {
+        let ran = delassus_reading(&[&["solve", "-"], arguments].concat(), rows("1").as_bytes());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains(clue), "{arguments:?}: {}", ran.stderr);
+    }
+    assert_eq!(delassus(&["solve"]).code, 2);
+    assert_eq!(delassus(&["solve", "-", "-"]).code, 2);
+}
+
+#[test]
+fn damaged_input_is_refused_with_its_place() {
+    let whole = rows("1");
+    let damaged = [
+        whole[..whole.len() / 2].to_owned(),
+        rows("NaN"),
+        rows("1e999"),
+        whole.replace("sigma", "sigmas"),
+        whole.replace("[0, 0.01]", "[0]"),
+        String::new(),
+    ];
+    for text in damaged {
+        let ran = delassus_reading(&["solve", "-", "--json"], text.as_bytes());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{text}");
+        assert!(ran.stderr.contains("standard input: "), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let folder = folder("threads");
+    let files: Vec<String> = (0..6)
+        .map(|i| write(&folder, &format!("{i}.json"), &rows(&format!("1.{i}"))))
+        .collect();
+    let answers = |threads: &str| {
+        let mut arguments = vec!["solve", "--json", "--solver", "all", "--threads", threads];
+        arguments.extend(files.iter().map(String::as_str));
+        without_times(delassus(&arguments).json())
+    };
+    let one = answers("1");
+    assert_eq!(one, answers("2"));
+    assert_eq!(one, answers("5"));
+}
+
+#[test]
+fn answers_do_not_overwrite_those_of_an_earlier_run() {
+    let out = folder("out");
+    let name = out.to_str().unwrap();
+    let solve = |more: &[&str]| {
+        let arguments = [
+            &["solve", "-", "--solver", "all", "--json", "--out", name],
+            more,
+        ]
+        .concat();
+        delassus_reading(&arguments, rows("3").as_bytes())
+    };
+    let ran = solve(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let written = || std::fs::read_dir(&out).unwrap().count();
+    let count = ran.json().as_array().unwrap().len();
+    assert_eq!(written(), count);
+    let ran = solve(&[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
+    assert_eq!(solve(&["--force"]).code, 0);
+    assert_eq!(written(), count);
+}
+
+#[test]
+fn a_saved_problem_has_the_same_answer() {
+    let folder = folder("save");
+    let original = write(&folder, "a.json", &rows("1.1"));
+    let saved = folder.join("saved.json");
+    let saved = saved.to_str().unwrap();
+    let first = delassus(&["solve", &original, "--json", "--save-problem", saved]);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let again = delassus(&["solve", saved, "--json"]).json();
+    assert_eq!(first.json()["lambda"], again["lambda"]);
+    let ran = delassus(&["solve", &original, "--save-problem", saved]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
+}
+
+#[test]
+fn every_built_in_problem_is_solved_by_name() {
+    let listed = delassus(&["list", "problems", "--json"]).json();
+    for problem in listed["problems"].as_array().unwrap() {
+        let name = problem["name"].as_str().unwrap();
+        let ran = delassus(&["solve", name, "--json", "--tolerance", "1e-4", "--quiet"]);
+        assert_eq!(ran.code, 0, "{name}: {}{}", ran.stdout, ran.stderr);
+    }
+    assert_eq!(delassus(&["solve", "no-such-thing"]).code, 2);
+}
+
+#[test]
+fn list_shows_solvers_with_keys_and_fits() {
+    let listed = delassus(&["list", "--json"]).json();
+    assert_eq!(listed["scenes"], Value::Array(Vec::new()));
+    let solver = &listed["solvers"][0];
+    assert_eq!(solver["keys"][0]["default"], "iso");
+    assert_eq!(solver["laws"]["friction-cone"], "exact");
+    let ran = delassus(&["list"]);
+    assert!(ran.code == 0 && ran.stdout.contains("Scenes: none yet"));
+    assert_eq!(delassus(&["list", "everything"]).code, 2);
+}
+
+#[test]
+fn version_names_the_features() {
+    let ran = delassus(&["--version"]);
+    assert!(
+        ran.code == 0 && ran.stdout.contains("features:"),
+        "{}",
+        ran.stdout
+    );
+}

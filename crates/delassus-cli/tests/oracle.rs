@@ -1,0 +1,194 @@
+//! Acceptance: the stored oracle problems through the binary alone, as any other program would ask.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // A test may stop anywhere and say why.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Ran, delassus};
+use serde_json::Value;
+
+/// Answers agree to this, relative to the largest velocity or one.
+const ANSWER: f64 = 1e-6;
+/// Iterates after a fixed number of sweeps, and formulas, agree to rounding.
+const ROUNDING: f64 = 1e-9;
+/// The spectral radius near a double root is only known to the square root of rounding.
+const DOUBLE_ROOT: f64 = 1e-6;
+
+/// The stored cases, or none (with a word about it) where the folder is not there.
+fn cases() -> Vec<(PathBuf, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/oracle/cases");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        eprintln!("skipped: there are no oracle cases beside this checkout");
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        (path, serde_json::from_str(&text).unwrap())
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn of_kind(kind: &str) -> impl Iterator<Item = (String, Value)> {
+    let kind = kind.to_owned();
+    let named = cases()
+        .into_iter()
+        .filter(move |(_, case)| case["kind"] == kind);
+    named.map(|(path, case)| (path.to_str().unwrap().to_owned(), case))
+}
+
+fn solve(file: &str, more: &[&str]) -> Ran {
+    let mut arguments = vec!["solve", file, "--json"];
+    arguments.extend(more);
+    delassus(&arguments)
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let list = value
+        .as_array()
+        .unwrap_or_else(|| panic!("no list: {value}"));
+    list.iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+/// Fails unless the lists agree to `tolerance` times the largest expected number or one.
+fn assert_close(found: &Value, expected: &Value, tolerance: f64, what: &str) {
+    let (found, expected) = (numbers(found), numbers(expected));
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let scale = expected.iter().fold(1.0, |m: f64, x| x.abs().max(m));
+    for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
+        assert!(
+            (a - b).abs() <= tolerance * scale,
+            "{what}[{i}]: {a} is not {b}"
+        );
+    }
+}
+
+/// The answer is solved and agrees with what is stored and unique.
+fn assert_answers(file: &str, case: &Value) {
+    let ran = solve(file, &[]);
+    let answer = ran.json();
+    assert_eq!(answer["status"], "solved", "{file}: {}", ran.stdout);
+    assert_eq!(
+        (ran.code, &answer["fit"]),
+        (0, &Value::from("exact")),
+        "{file}"
+    );
+    assert_eq!(answer["kind"], case["kind"], "{file}");
+    let expect = &case["expect"];
+    if !expect["v"].is_null() {
+        assert_close(&answer["v"], &expect["v"], ANSWER, &format!("{file} v"));
+    }
+    if !expect["lam"].is_null() {
+        assert_close(
+            &answer["lambda"],
+            &expect["lam"],
+            ANSWER,
+            &format!("{file} lambda"),
+        );
+    }
+}
+
+#[test]
+fn disk_contacts_rows_and_joints_agree_with_the_oracle() {
+    for (file, case) in of_kind("contact").filter(|(_, case)| case["cone"] == "disk") {
+        assert_answers(&file, &case);
+    }
+    for (file, case) in of_kind("rows").chain(of_kind("joints")) {
+        assert_answers(&file, &case);
+    }
+}
+
+#[test]
+fn an_exact_number_of_sweeps_gives_the_stored_iterate_and_its_history() {
+    for (file, case) in of_kind("joints") {
+        let expect = &case["expect"];
+        let sweeps = expect["iterations"].to_string();
+        let more = ["--tolerance", "0", "--iterations", &sweeps, "--history"];
+        let answer = solve(&file, &more).json();
+        assert_eq!(answer["iterations"], expect["iterations"], "{file}");
+        assert_close(&answer["lambda"], &expect["gs_lam"], ROUNDING, &file);
+        let history = answer["history"].as_array().unwrap();
+        let stored = numbers(&expect["gs_dual_decrease"]);
+        assert_eq!(history.len(), stored.len(), "{file}");
+        for (k, (line, stored)) in history.iter().zip(stored).enumerate() {
+            assert_eq!(line["sweep"], k + 1);
+            assert!(
+                line["law"].is_f64() && line["eta"].is_f64(),
+                "{file}: {line}"
+            );
+            let found = line["dual_decrease"].as_f64().unwrap();
+            assert!(
+                (found - stored).abs() <= ROUNDING * stored.abs(),
+                "{file}: {found} {stored}"
+            );
+        }
+    }
+}
+
+#[test]
+fn stabilisation_rows_agree_with_the_oracle() {
+    for (file, case) in of_kind("stabilisation") {
+        let ran = solve(&file, &[]);
+        let answer = ran.json();
+        assert_eq!((ran.code, &answer["status"]), (0, &Value::from("solved")));
+        let (found, stored) = (answer["cases"].as_array(), case["cases"].as_array());
+        let (found, stored) = (found.unwrap(), stored.unwrap());
+        assert_eq!(found.len(), stored.len());
+        for (found, stored) in found.iter().zip(stored) {
+            // x² − (1 − 3Υ)x + Υ = 0 has a double root where this is zero.
+            let upsilon = stored["upsilon"].as_f64().unwrap();
+            let apart = (0.25 * (1.0 - 3.0 * upsilon).powi(2) - upsilon).abs();
+            for key in ["sigma", "upsilon", "q", "rho_drift"] {
+                let (a, b) = (found[key].as_f64().unwrap(), stored[key].as_f64().unwrap());
+                let tolerance = if key == "rho_drift" && apart < 1e-10 {
+                    DOUBLE_ROOT
+                } else {
+                    ROUNDING
+                };
+                let scale = b.abs().max(1.0);
+                assert!((a - b).abs() <= tolerance * scale, "{file} {key}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn kinds_without_a_solver_are_refused_by_name() {
+    let refused = [
+        ("lcp", "linear complementarity"),
+        ("tree", "\"tree\""),
+        ("treecontact", "\"treecontact\""),
+    ];
+    for (kind, clue) in refused {
+        for (file, _) in of_kind(kind) {
+            let ran = solve(&file, &[]);
+            assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{file}");
+            assert!(ran.stderr.contains(clue), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn facets_are_unsupported_by_a_solver_that_has_no_rule_for_them() {
+    for (file, case) in of_kind("contact").filter(|(_, case)| case["cone"] == "polyhedral") {
+        // Contacts without friction are frictionless whatever the cone.
+        let contacts = case["contacts"].as_array().unwrap();
+        if contacts.iter().all(|contact| contact["mu"] == 0.0) {
+            assert_answers(&file, &case);
+            continue;
+        }
+        let ran = solve(&file, &[]);
+        let answer = ran.json();
+        assert_eq!(
+            (ran.code, &answer["status"]),
+            (1, &Value::from("unsupported")),
+            "{file}"
+        );
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains("friction-facets"), "{message}");
+    }
+}
