@@ -45,7 +45,7 @@
 //! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
 //! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
 //!
-//! [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
+//! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
 //!
 //! # Map

@@ -59,9 +59,9 @@ fn sources(folder: &str) -> Vec<Source> {
         let Ok(entries) = fs::read_dir(&folder) else {
             continue;
         };
-        for path in entries.map(|entry| entry.unwrap().path()) {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if ["target", ".git", "corpus", "artifacts"].contains(&name.as_str()) {
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if ["target", ".git", "corpus", "artifacts"].contains(&&*name) {
                 continue;
             }
             if path.is_dir() {
@@ -69,7 +69,7 @@ fn sources(folder: &str) -> Vec<Source> {
             } else if let Ok(text) = fs::read_to_string(&path) {
                 let name = path
                     .strip_prefix(root())
-                    .unwrap()
+                    .expect("the walk started at the root")
                     .to_string_lossy()
                     .replace('\\', "/");
                 found.push(Source { name, text });
@@ -171,7 +171,8 @@ fn fail_if_any(faults: &[String], remedy: &str) {
 
 /// The module that each name re-exported by `lib.rs` comes from.
 fn exported() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(root().join("crates/delassus/src/lib.rs")).unwrap();
+    let text = fs::read_to_string(root().join("crates/delassus/src/lib.rs"))
+        .expect("the library has a front page");
     let code = blanked(&text);
     let mut names = BTreeMap::new();
     for item in code.split("pub use ").skip(1) {
