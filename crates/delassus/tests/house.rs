@@ -410,6 +410,13 @@ fn every_path_named_in_the_docs_exists() {
                     faults.push(format!("{}:{}: `{path}`", source.name, i + 1));
                 }
             }
+            for link in line.split("](").skip(1) {
+                let path = link.split([')', '#']).next().unwrap_or_default();
+                let file = root().join(&source.name);
+                if !path.contains(':') && !file.with_file_name(path).exists() {
+                    faults.push(format!("{}:{}: ({path})", source.name, i + 1));
+                }
+            }
         }
     }
     fail_if_any(&faults, "these paths do not exist:");
