@@ -28,7 +28,7 @@ const DIVERGED: f64 = 1e4;
 pub struct SweepStats {
     /// Σ|D_kkΔ_k|² [m²/s²].
     pub eta_squared: f64,
-    /// max_k |D_kkΔ_k| [m/s].
+    /// max_k |D_kk(z_k − λ_k)|, the step before it is shortened by under-relaxation [m/s].
     pub eta_max: f64,
     /// Exact decrease of ½λᵀSλ + cᵀλ \[J\].
     pub dual_decrease: f64,
@@ -195,13 +195,13 @@ impl<'a> Monitor<'a> {
                 None => self.best = Some((law, lambda.to_vec())),
             }
         }
+        if !law.is_finite() || DIVERGED * self.first_eta.max(self.scale) < law {
+            return Some(Status::Diverged);
+        }
         // An approximate solver is measured by its own fixed point, which is what η vanishes at.
         let merit = if self.fit == Fit::Exact { law } else { eta_max };
         if merit <= self.stop.tolerance {
             return Some(Status::Solved);
-        }
-        if !law.is_finite() || DIVERGED * self.first_eta.max(self.scale) < law {
-            return Some(Status::Diverged);
         }
         self.ratio = if self.fit == Fit::Exact && 0.0 < eta_max {
             law / eta_max

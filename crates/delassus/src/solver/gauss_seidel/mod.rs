@@ -50,7 +50,7 @@ pub struct GaussSeidel {
     pub sweep: SweepKind,
     /// Order of visits.
     pub order: Order,
-    /// Relaxation ω in (0, 2): below one the step is shortened, above one the law sees ωw.
+    /// Relaxation ω in (0, 2), outside of which the run is a breakdown: below one the step is shortened, above one the law sees ωw.
     pub relax: f64,
     /// Seed of the shuffled order.
     pub seed: u64,
@@ -122,6 +122,9 @@ impl Solver for GaussSeidel {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
+        if !(0.0 < self.relax && self.relax < 2.0) {
+            return Status::Breakdown;
+        }
         self.work
             .locals
             .prepare(problem.blocks(), problem.diagonal_blocks(), self.rule);
@@ -233,7 +236,7 @@ impl GaussSeidel {
             stats.eta_max = stats.eta_max.max(squared);
             stats.dual_decrease -= change;
         }
-        stats.eta_max = stats.eta_max.sqrt();
+        stats.eta_max = stats.eta_max.sqrt() / relax.1;
         stats
     }
 }
