@@ -1,5 +1,6 @@
 //! delassus: one constraint problem for multibody dynamics, every solver that matters, one judge.
 
+pub mod collide;
 pub mod error;
 pub mod gallery;
 pub mod index;
