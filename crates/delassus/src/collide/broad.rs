@@ -6,7 +6,7 @@ use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 
 use crate::math::DVec3;
 
-/// Share of the leaves' boxes that may be re-sorted into the tree by growth before it is rebuilt.
+/// Updates after which the tree is built anew.
 const REBUILD_AFTER: u32 = 64;
 
 /// The tree, kept between steps.
@@ -15,8 +15,11 @@ pub(crate) struct Broad {
     tree: Bvh,
     work: BvhWorkspace,
     age: u32,
+    /// Collider of each leaf.
+    keys: Vec<u32>,
     boxes: Vec<Aabb>,
-    pairs: Vec<(u32, u32)>,
+    /// First collider in the high half, second in the low: one comparison sorts a pair.
+    pairs: Vec<u64>,
 }
 
 impl std::fmt::Debug for Broad {
@@ -30,23 +33,33 @@ impl std::fmt::Debug for Broad {
 impl Broad {
     /// Boxes of this step, one per collider; `None` for half-spaces, which have none.
     pub(crate) fn set(&mut self, boxes: impl Iterator<Item = Option<(DVec3, DVec3)>>) {
-        // A tree that only follows its leaves loosens; an old one is built anew.
-        let fresh = self.age == 0;
-        self.age = (self.age + 1) % REBUILD_AFTER;
-        self.boxes.clear();
-        let to_box = |(centre, half): (DVec3, DVec3)| Aabb::new(centre - half, centre + half);
-        if fresh {
-            let leaves = boxes.enumerate().filter_map(|(i, b)| Some((i, to_box(b?))));
-            self.tree = Bvh::from_iter(BvhBuildStrategy::Binned, leaves);
-            return;
-        }
-        for (i, b) in boxes.enumerate() {
-            if let Some(b) = b {
-                self.tree
-                    .insert_or_update_partially(to_box(b), i as u32, 0.0);
+        let Broad {
+            tree,
+            work,
+            age,
+            keys,
+            boxes: leaves,
+            ..
+        } = self;
+        keys.clear();
+        leaves.clear();
+        for (i, bounds) in boxes.enumerate() {
+            if let Some((centre, half)) = bounds {
+                keys.push(i as u32);
+                leaves.push(Aabb::new(centre - half, centre + half));
             }
         }
-        self.tree.refit(&mut self.work);
+        // A tree that only follows its leaves loosens; an old one is built anew. Leaves are numbered without holes:
+        // parry's builder panics on a lone leaf with any other number than zero.
+        if *age == 0 {
+            *tree = Bvh::from_leaves(BvhBuildStrategy::Binned, leaves);
+        } else {
+            for (i, leaf) in leaves.iter().enumerate() {
+                tree.insert_or_update_partially(*leaf, i as u32, 0.0);
+            }
+            tree.refit(work);
+        }
+        *age = (*age + 1) % REBUILD_AFTER;
     }
 
     /// Pairs of leaves whose boxes overlap and that `admit` lets through, with the order it gives them, sorted.
@@ -54,16 +67,26 @@ impl Broad {
         &mut self,
         extra: &[(u32, u32)],
         mut admit: impl FnMut(u32, u32) -> Option<(u32, u32)>,
-    ) -> &[(u32, u32)] {
+    ) -> impl Iterator<Item = (u32, u32)> {
         let Broad {
-            tree, work, pairs, ..
+            tree,
+            work,
+            pairs,
+            keys,
+            ..
         } = self;
         pairs.clear();
-        pairs.extend_from_slice(extra);
-        tree.traverse_bvtt_single_tree::<false>(work, &mut |i, j| pairs.extend(admit(i, j)));
+        pairs.extend(extra.iter().map(pack));
+        tree.traverse_bvtt_single_tree::<false>(work, &mut |i, j| {
+            pairs.extend(admit(keys[i as usize], keys[j as usize]).as_ref().map(pack));
+        });
         pairs.sort_unstable();
-        pairs
+        pairs.iter().map(|pair| ((pair >> 32) as u32, *pair as u32))
     }
+}
+
+fn pack(&(i, j): &(u32, u32)) -> u64 {
+    u64::from(i) << 32 | u64::from(j)
 }
 
 #[cfg(test)]
@@ -80,7 +103,9 @@ mod tests {
         for _ in 0..70 {
             at.iter_mut().for_each(|x| *x += random.vector() * 0.2);
             broad.set(at.iter().map(|&x| Some((x, half))));
-            let found = broad.pairs(&[], |i, j| Some((i.min(j), i.max(j)))).to_vec();
+            let found = broad
+                .pairs(&[], |i, j| Some((i.min(j), i.max(j))))
+                .collect::<Vec<_>>();
             let mut expected = Vec::new();
             for i in 0..at.len() {
                 for j in i + 1..at.len() {

@@ -132,7 +132,12 @@ impl Touch<'_> {
                 (a, a - n * self.axis.separation)
             }
         };
-        Some(self.raw(a, b, n, corner_id(0)))
+        let label = if matches!(self.a.core(), Core::Point) {
+            0
+        } else {
+            u32::MAX
+        };
+        Some(self.raw(a, b, n, corner_id(label)))
     }
 
     /// Corners of the overlap of the two features.
@@ -171,14 +176,14 @@ impl Touch<'_> {
     fn parallel(&self, (p0, p1): (DVec3, DVec3), (q0, q1): (DVec3, DVec3), out: &mut Vec<Raw>) {
         let (u, v) = (p1 - p0, q1 - q0);
         let (uu, vv) = (u.length_squared(), v.length_squared());
-        if !(u.cross(v).length_squared() <= PARALLEL * PARALLEL * uu * vv) || uu == 0.0 || vv == 0.0
-        {
+        let crossed = PARALLEL * PARALLEL * uu * vv < u.cross(v).length_squared();
+        if crossed || uu == 0.0 || vv == 0.0 {
             return;
         }
         let (x, y) = (u.dot(q0 - p0) / uu, u.dot(q1 - p0) / uu);
         let (lo, hi) = (x.min(y).max(0.0), x.max(y).min(1.0));
         let shortest = 1e-3 * self.size() / uu.sqrt();
-        if !(lo + shortest < hi) {
+        if hi <= lo + shortest {
             return;
         }
         for (i, s) in [lo, hi].into_iter().enumerate() {

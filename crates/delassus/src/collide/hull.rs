@@ -56,7 +56,7 @@ impl Hull {
                 .iter()
                 .any(|p| 1e-6 * size < face.normal.dot(*p) - level)
         });
-        if hull.faces.len() < 4 || outside || !(0.0 < hull.moments().0) {
+        if hull.faces.len() < 4 || outside || hull.moments().0 <= 0.0 {
             return Err(flat("the triangulation is not convex"));
         }
         Ok(hull)

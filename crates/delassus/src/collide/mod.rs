@@ -185,11 +185,24 @@ struct Motion<'a> {
     reach: &'a [f64],
 }
 
+/// What the choice of pairs needs of a collider, in one cache line.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    centre: DVec3,
+    /// How far from the centre the collider may touch something in this step; infinite for ground [m].
+    radius: f64,
+    body: usize,
+    group: Groups,
+    ground: bool,
+    movable: bool,
+}
+
 /// Colliders and their contacts, kept between steps.
 #[derive(Clone, Debug)]
 pub struct Collisions {
     colliders: Vec<Ready>,
     frames: Vec<Frame>,
+    tags: Vec<Tag>,
     planes: Vec<u32>,
     broad: Broad,
     contacts: Vec<ContactPoint>,
@@ -214,6 +227,7 @@ impl Collisions {
         Ok(Collisions {
             planes: (0..ready.len() as u32).filter(is_plane).collect(),
             frames: Vec::with_capacity(ready.len()),
+            tags: Vec::with_capacity(ready.len()),
             colliders: ready,
             broad: Broad::default(),
             contacts: Vec::new(),
@@ -258,6 +272,7 @@ impl Collisions {
         }));
         self.over_planes(motion, excluded);
         let Collisions {
+            tags,
             colliders,
             frames,
             broad,
@@ -267,10 +282,8 @@ impl Collisions {
             extra,
             ..
         } = self;
-        let pairs = broad.pairs(extra, |i, j| {
-            admit(colliders, motion.movable, excluded, (i, j))
-        });
-        for &(a, b) in pairs {
+        let pairs = broad.pairs(extra, |i, j| admit(tags, excluded, (i, j)));
+        for (a, b) in pairs {
             let (i, j) = (a.min(b), a.max(b));
             let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
             let prediction = prediction(first, second, motion.reach);
@@ -313,6 +326,7 @@ impl Collisions {
     /// Checks the arrays and places every collider in the world.
     fn place(&mut self, motion: Motion) -> Result<(), CollideError> {
         self.frames.clear();
+        self.tags.clear();
         for (collider, c) in self.colliders.iter().enumerate() {
             let body = c.body;
             let missing = |what, found| CollideError::MissingBody {
@@ -329,20 +343,29 @@ impl Collisions {
                 .reach
                 .get(body)
                 .ok_or(missing("reach", motion.reach.len()))?;
-            motion
+            let movable = *motion
                 .movable
                 .get(body)
                 .ok_or(missing("movable", motion.movable.len()))?;
-            if !(0.0 <= reach && reach <= MAX_SIZE) {
+            if !(0.0..=MAX_SIZE).contains(&reach) {
                 return Err(CollideError::BadReach { body, reach });
             }
             let turn = check_pose((at, turn), || format!("body {body}"))?;
-            self.frames.push(match c.place {
+            let frame = match c.place {
                 None => Frame::new(at, turn),
                 Some((offset, rotation)) => {
                     Frame::new(at + turn * offset, (turn * rotation).normalize())
                 }
+            };
+            self.tags.push(Tag {
+                centre: frame.at(),
+                radius: c.size * (1.0 + MARGIN) + reach,
+                body,
+                group: c.group,
+                ground: c.ground,
+                movable,
             });
+            self.frames.push(frame);
         }
         Ok(())
     }
@@ -350,6 +373,7 @@ impl Collisions {
     /// Pairs with half-spaces, by the distance of bounding spheres.
     fn over_planes(&mut self, motion: Motion, excluded: &dyn Fn(usize, usize) -> bool) {
         let Collisions {
+            tags,
             colliders,
             frames,
             planes,
@@ -364,7 +388,7 @@ impl Collisions {
                 if c.ground || prediction(c, &colliders[p as usize], motion.reach) < height {
                     continue;
                 }
-                extra.extend(admit(colliders, motion.movable, excluded, (i as u32, p)));
+                extra.extend(admit(tags, excluded, (i as u32, p)));
             }
         }
     }
@@ -377,24 +401,26 @@ fn prediction(a: &Ready, b: &Ready, reach: &[f64]) -> f64 {
 
 /// Whether two colliders may meet, and which of them is a.
 fn admit(
-    colliders: &[Ready],
-    movable: &[bool],
+    tags: &[Tag],
     excluded: &dyn Fn(usize, usize) -> bool,
     (i, j): (u32, u32),
 ) -> Option<(u32, u32)> {
     let (i, j) = (i.min(j), i.max(j));
-    let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
-    let (moves, other_moves) = (movable[first.body], movable[second.body]);
-    let apart =
-        first.body != second.body && (moves || other_moves) && !(first.ground && second.ground);
-    if !apart || !first.group.meet(second.group) || excluded(first.body, second.body) {
+    let (first, second) = (&tags[i as usize], &tags[j as usize]);
+    let reach = first.radius + second.radius;
+    let far = reach * reach < first.centre.distance_squared(second.centre);
+    let idle = !first.movable && !second.movable || first.ground && second.ground;
+    if far || idle || first.body == second.body || !first.group.meet(second.group) {
+        return None;
+    }
+    if excluded(first.body, second.body) {
         return None;
     }
     // The one that cannot move is b; of two that move, ground is.
-    let swap = if moves == other_moves {
+    let swap = if first.movable == second.movable {
         first.ground
     } else {
-        other_moves
+        second.movable
     };
     Some(if swap { (j, i) } else { (i, j) })
 }

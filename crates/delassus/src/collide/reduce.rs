@@ -36,7 +36,7 @@ pub(crate) fn reduce(points: &mut Vec<Raw>, size: f64) {
         return;
     }
     merge(points, SAME * size);
-    if KEEP < points.len() {
+    if 3 <= points.len() {
         split(points, size);
     }
     points.sort_by(|p, q| p.id.cmp(&q.id).then(p.gap.total_cmp(&q.gap)));
@@ -66,13 +66,17 @@ fn merge(points: &mut Vec<Raw>, tolerance: f64) {
 
 /// Splits into flat patches and thins each.
 fn split(points: &mut Vec<Raw>, size: f64) {
+    let together = |p: &Raw, q: &Raw| {
+        FLAT < p.normal.dot(q.normal) && (p.b - q.b).dot(p.normal).abs() <= LEVEL * size
+    };
+    // Nearly always there is one patch.
+    if points.iter().all(|p| together(&points[0], p)) {
+        thin(points, size);
+        return;
+    }
     let mut patches: Vec<Vec<Raw>> = Vec::new();
     for p in points.drain(..) {
-        let home = patches.iter_mut().find(|patch| {
-            FLAT < patch[0].normal.dot(p.normal)
-                && ((patch[0].b - p.b).dot(p.normal)).abs() <= LEVEL * size
-        });
-        match home {
+        match patches.iter_mut().find(|patch| together(&patch[0], &p)) {
             Some(patch) => patch.push(p),
             None => patches.push(vec![p]),
         }
@@ -96,36 +100,39 @@ fn rename(points: &mut [Raw]) {
     points.sort_by_key(|p| p.id);
 }
 
-/// Keeps four of the points of a flat patch: a deepest one and those that span the largest area with it.
+/// Keeps four of the points of a flat patch: a deepest one and those that span the largest area with it. Points in
+/// line keep their ends.
 fn thin(patch: &mut Vec<Raw>, size: f64) {
-    if patch.len() <= KEEP {
+    if patch.len() < 3 {
         return;
     }
     let (t1, t2) = tangents(patch[0].normal);
     let flat: Vec<[f64; 2]> = patch.iter().map(|p| [p.b.dot(t1), p.b.dot(t2)]).collect();
-    let outer = outline(&flat, SAME * size);
-    let mut rim: Vec<Raw> = outer.iter().map(|&i| patch[i]).collect();
-    if KEEP < rim.len() {
-        let xy: Vec<[f64; 2]> = outer.iter().map(|&i| flat[i]).collect();
-        rim = best_four(&rim, &xy, size)
-            .into_iter()
-            .map(|i| rim[i])
-            .collect();
+    let mut kept = outline(&flat, SAME * size);
+    if KEEP < kept.len() {
+        kept = best_four(patch, &kept, &flat, size);
     }
-    *patch = rim;
+    // Over curved surfaces the deepest point may lie inside the outline.
+    let depth = |i: &usize| patch[*i].gap;
+    let deepest = (0..patch.len()).min_by(|i, j| depth(i).total_cmp(&depth(j)));
+    let reached = kept.iter().map(depth).fold(f64::INFINITY, f64::min);
+    if let Some(deepest) = deepest.filter(|i| depth(i) + LEVEL * size < reached) {
+        kept.truncate(KEEP - 1);
+        kept.push(deepest);
+    }
+    *patch = kept.into_iter().map(|i| patch[i]).collect();
 }
 
 fn cross(o: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
 }
 
-/// Convex hull in the plane, anticlockwise, without points on its edges (Andrew's monotone chain).
+/// Convex hull in the plane, anticlockwise (Andrew's monotone chain), without points within `tolerance` of its edges.
 fn outline(points: &[[f64; 2]], tolerance: f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&i, &j| {
-        points[i][0]
-            .total_cmp(&points[j][0])
-            .then(points[i][1].total_cmp(&points[j][1]))
+        let by_x = points[i][0].total_cmp(&points[j][0]);
+        by_x.then(points[i][1].total_cmp(&points[j][1]))
     });
     let mut hull: Vec<usize> = Vec::with_capacity(points.len() + 1);
     for pass in 0..2 {
@@ -136,48 +143,68 @@ fn outline(points: &[[f64; 2]], tolerance: f64) -> Vec<usize> {
             } else {
                 order[order.len() - 1 - k]
             };
-            while start + 2 <= hull.len() {
-                let (o, a) = (points[hull[hull.len() - 2]], points[hull[hull.len() - 1]]);
-                let base = (points[i][0] - o[0]).hypot(points[i][1] - o[1]);
-                if tolerance * base < cross(o, a, points[i]) {
-                    break;
-                }
+            // Exact here: a tolerance would drop corners whose neighbours are sorted by rounding.
+            while start + 2 <= hull.len()
+                && cross(
+                    points[hull[hull.len() - 2]],
+                    points[hull[hull.len() - 1]],
+                    points[i],
+                ) <= 0.0
+            {
                 hull.pop();
             }
             hull.push(i);
         }
         hull.pop();
     }
+    let mut k = 0;
+    while k < hull.len() && 2 < hull.len() {
+        let n = hull.len();
+        let [o, p, q] = [k + n - 1, k, k + 1].map(|m| points[hull[m % n]]);
+        let between = (o[0] - p[0]) * (q[0] - p[0]) + (o[1] - p[1]) * (q[1] - p[1]) < 0.0;
+        let base = (q[0] - o[0]).hypot(q[1] - o[1]);
+        if between && cross(o, p, q).abs() <= tolerance * base {
+            hull.remove(k);
+        } else {
+            k += 1;
+        }
+    }
     hull
 }
 
 /// Four of the points of a convex outline.
-fn best_four(rim: &[Raw], xy: &[[f64; 2]], size: f64) -> Vec<usize> {
+fn best_four(patch: &[Raw], rim: &[usize], xy: &[[f64; 2]], size: f64) -> Vec<usize> {
     let n = rim.len();
-    let lowest = rim.iter().fold(f64::INFINITY, |m, p| m.min(p.gap));
-    let deep = (0..n)
-        .filter(|&i| rim[i].gap <= lowest + LEVEL * size)
-        .min_by_key(|&i| rim[i].id)
+    let lowest = rim.iter().fold(f64::INFINITY, |m, &i| m.min(patch[i].gap));
+    let start = (0..n)
+        .filter(|&k| patch[rim[k]].gap <= lowest + LEVEL * size)
+        .min_by_key(|&k| patch[rim[k]].id)
         .unwrap_or(0);
+    let deep = rim[start];
     // Far more points than a box can give: every k-th is enough, and keeps the search short.
     let stride = n.div_ceil(16);
-    let others: Vec<usize> = (1..n).step_by(stride).map(|k| (deep + k) % n).collect();
-    let mut best: (f64, [u64; 3], Vec<usize>) = (0.0, [u64::MAX; 3], vec![deep]);
+    let others: Vec<usize> = (1..n)
+        .step_by(stride)
+        .map(|k| rim[(start + k) % n])
+        .collect();
+    let mut best: (f64, [u64; 3], [usize; 4]) = (0.0, [u64::MAX; 3], [deep; 4]);
     for (x, &i) in others.iter().enumerate() {
         for (y, &j) in others.iter().enumerate().skip(x + 1) {
+            let near = cross(xy[deep], xy[i], xy[j]);
             for &k in &others[y + 1..] {
-                let area = cross(xy[deep], xy[i], xy[j]) + cross(xy[deep], xy[j], xy[k]);
-                let mut ids = [rim[i].id, rim[j].id, rim[k].id];
+                let area = near + cross(xy[deep], xy[j], xy[k]);
+                if area <= best.0 * (1.0 - AREA) {
+                    continue;
+                }
+                let mut ids = [patch[i].id, patch[j].id, patch[k].id];
                 ids.sort_unstable();
-                let better = best.0 * (1.0 + AREA) < area;
-                let tied = best.0 * (1.0 - AREA) < area && ids < best.1;
-                if better || tied {
-                    best = (area.max(best.0), ids, vec![deep, i, j, k]);
+                if best.0 * (1.0 + AREA) < area || ids < best.1 {
+                    best = (area.max(best.0), ids, [deep, i, j, k]);
                 }
             }
         }
     }
-    best.2
+    best.2.to_vec()
 }
 
 /// A well-spread number from two: the finaliser of SplitMix64.
@@ -247,7 +274,7 @@ mod tests {
         let mut points = vec![
             raw(0.0, 0.0, 0.0, 5),
             raw(1.0, 0.0, 0.0, 5),
-            raw(2.0, 0.0, 0.0, 5),
+            raw(0.0, 1.0, 0.0, 5),
         ];
         reduce(&mut points, 1.0);
         assert!(points[0].id != points[1].id && points[1].id != points[2].id);

@@ -273,14 +273,19 @@ pub(crate) fn is_degenerate(a: DVec3, b: DVec3, c: DVec3) -> bool {
         .length_squared()
         .max((c - b).length_squared())
         .max((a - c).length_squared());
-    !(1e-7 * longest < (b - a).cross(c - a).length())
+    (b - a).cross(c - a).length() <= 1e-7 * longest
 }
 
 fn length(what: &'static str, value: f64) -> Result<(), ShapeError> {
-    if MIN_SIZE <= value && value <= MAX_SIZE {
+    if (MIN_SIZE..=MAX_SIZE).contains(&value) {
         return Ok(());
     }
     Err(ShapeError::BadSize { what, value })
+}
+
+/// Finite and of sensible size.
+fn is_sound(x: f64) -> bool {
+    x.abs() <= MAX_SIZE
 }
 
 fn count(what: &'static str, count: usize, least: usize, most: usize) -> Result<(), ShapeError> {
@@ -297,7 +302,7 @@ fn count(what: &'static str, count: usize, least: usize, most: usize) -> Result<
 
 fn coordinates(what: &'static str, points: &[[f64; 3]]) -> Result<(), ShapeError> {
     for (index, point) in points.iter().enumerate() {
-        if let Some(&value) = point.iter().find(|x| !(x.abs() <= MAX_SIZE)) {
+        if let Some(&value) = point.iter().find(|x| !is_sound(**x)) {
             return Err(ShapeError::BadCoordinate { what, index, value });
         }
     }
@@ -337,10 +342,7 @@ fn check_heights(
     count("heights", heights.len(), 4, MAX_TRIANGLES)?;
     size.iter()
         .try_for_each(|&x| length("size of a height field", x))?;
-    match heights
-        .iter()
-        .position(|h| !((h * size[2]).abs() <= MAX_SIZE))
-    {
+    match heights.iter().position(|h| !is_sound(*h * size[2])) {
         None => Ok(()),
         Some(index) => Err(ShapeError::BadCoordinate {
             what: "height",
