@@ -62,6 +62,7 @@
 //! | [`gallery`] | built-in problems by name |
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
+pub mod collide;
 pub mod error;
 pub mod gallery;
 pub mod index;

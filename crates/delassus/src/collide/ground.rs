@@ -1,0 +1,328 @@
+//! Meshes and height fields: many triangles, one surface.
+//!
+//! Taken one by one, the triangles of a flat floor push sideways at their common edges (parry's ghost contacts).
+//! So a direction is believed only where the *surface* looks that way: at the part of the triangle that is farthest
+//! along it, no neighbour may rise above. Otherwise the triangle answers with its face normal, over its own area.
+
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
+
+use crate::math::{DQuat, DVec3};
+
+use super::axis::{Axis, axis, separation};
+use super::clip::{Scratch, Touch};
+use super::reduce::Raw;
+use super::shape::is_degenerate;
+use super::solid::{Convex, Core, Frame, Placed, bounds};
+
+/// Slope below which two directions of a surface are level.
+const LEVEL: f64 = 1e-5;
+
+/// A surface of triangles, in its own frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    surface: Surface,
+    pub(crate) low: DVec3,
+    pub(crate) high: DVec3,
+}
+
+#[derive(Clone, Debug)]
+enum Surface {
+    Mesh {
+        vertices: Vec<DVec3>,
+        triangles: Vec<[u32; 3]>,
+        tree: Box<Bvh>,
+        /// Triangles at vertex v: `around[first[v]..first[v + 1]]`.
+        first: Vec<u32>,
+        around: Vec<u32>,
+    },
+    Grid {
+        rows: usize,
+        columns: usize,
+        /// One height per crossing [m].
+        heights: Vec<f64>,
+        /// Distance of grid lines along x and y [m].
+        step: [f64; 2],
+    },
+}
+
+impl Ground {
+    /// A mesh that passed its check; triangles without area are left out.
+    pub(crate) fn mesh(vertices: &[[f64; 3]], triangles: &[[u32; 3]]) -> Ground {
+        let vertices: Vec<DVec3> = vertices.iter().map(|&p| DVec3::from(p)).collect();
+        let corners = |t: &[u32; 3]| t.map(|i| vertices[i as usize]);
+        let sound = |t: &&[u32; 3]| {
+            let [a, b, c] = corners(t);
+            !is_degenerate(a, b, c)
+        };
+        let triangles: Vec<[u32; 3]> = triangles.iter().filter(sound).copied().collect();
+        let boxes: Vec<Aabb> = triangles
+            .iter()
+            .map(|t| Aabb::from_points(corners(t)))
+            .collect();
+        let mut first = vec![0_u32; vertices.len() + 1];
+        for &v in triangles.iter().flatten() {
+            first[v as usize + 1] += 1;
+        }
+        for v in 0..vertices.len() {
+            first[v + 1] += first[v];
+        }
+        let mut fill = first.clone();
+        let mut around = vec![0; 3 * triangles.len()];
+        for (t, corners) in triangles.iter().enumerate() {
+            for &v in corners {
+                around[fill[v as usize] as usize] = t as u32;
+                fill[v as usize] += 1;
+            }
+        }
+        let low = vertices.iter().fold(DVec3::INFINITY, |m, &v| m.min(v));
+        let high = vertices.iter().fold(DVec3::NEG_INFINITY, |m, &v| m.max(v));
+        let tree = Box::new(Bvh::from_leaves(BvhBuildStrategy::Binned, &boxes));
+        Ground {
+            surface: Surface::Mesh {
+                vertices,
+                triangles,
+                tree,
+                first,
+                around,
+            },
+            low,
+            high,
+        }
+    }
+
+    /// A height field that passed its check.
+    pub(crate) fn grid((rows, columns): (usize, usize), heights: &[f64], size: [f64; 3]) -> Ground {
+        let heights: Vec<f64> = heights.iter().map(|h| h * size[2]).collect();
+        let step = [size[0] / (columns - 1) as f64, size[1] / (rows - 1) as f64];
+        let (bottom, top) = heights
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &z| {
+                (l.min(z), h.max(z))
+            });
+        // Solid below: a body that sank through the lowest point is still found within one cell's depth.
+        let low = DVec3::new(
+            -0.5 * size[0],
+            -0.5 * size[1],
+            bottom - step[0].max(step[1]),
+        );
+        let high = DVec3::new(0.5 * size[0], 0.5 * size[1], top);
+        Ground {
+            surface: Surface::Grid {
+                rows,
+                columns,
+                heights,
+                step,
+            },
+            low,
+            high,
+        }
+    }
+
+    fn is_solid_below(&self) -> bool {
+        matches!(self.surface, Surface::Grid { .. })
+    }
+
+    fn corner(&self, v: u32) -> DVec3 {
+        match &self.surface {
+            Surface::Mesh { vertices, .. } => vertices[v as usize],
+            Surface::Grid {
+                columns,
+                heights,
+                step,
+                ..
+            } => {
+                let (row, column) = (v as usize / columns, v as usize % columns);
+                let x = self.low.x + column as f64 * step[0];
+                DVec3::new(x, self.low.y + row as f64 * step[1], heights[v as usize])
+            }
+        }
+    }
+
+    /// Corners of a triangle, anticlockwise seen from above for a grid.
+    fn triangle(&self, t: u32) -> [u32; 3] {
+        match &self.surface {
+            Surface::Mesh { triangles, .. } => triangles[t as usize],
+            Surface::Grid { columns, .. } => {
+                let (cell, upper) = (t as usize / 2, t % 2 == 1);
+                let (row, column) = (cell / (columns - 1), cell % (columns - 1));
+                let at = |r: usize, c: usize| ((row + r) * columns + column + c) as u32;
+                if upper {
+                    [at(0, 0), at(1, 1), at(1, 0)]
+                } else {
+                    [at(0, 0), at(0, 1), at(1, 1)]
+                }
+            }
+        }
+    }
+
+    /// Triangles whose boxes meet a box, in ascending order.
+    fn near(&self, low: DVec3, high: DVec3) -> Vec<u32> {
+        let mut found: Vec<u32> = match &self.surface {
+            Surface::Mesh { tree, .. } => tree.intersect_aabb(&Aabb::new(low, high)).collect(),
+            Surface::Grid {
+                rows,
+                columns,
+                step,
+                ..
+            } => {
+                // `as usize` saturates, so that a box far outside gives an empty range.
+                let line =
+                    |x: f64, k: usize| ((x - self.low[k]) / step[k]).floor().max(0.0) as usize;
+                let across = line(low.x, 0)..(line(high.x, 0) + 1).min(columns - 1);
+                let along = line(low.y, 1)..(line(high.y, 1) + 1).min(rows - 1);
+                if high.x < self.low.x || high.y < self.low.y {
+                    return Vec::new();
+                }
+                let cells = along.flat_map(|r| across.clone().map(move |c| r * (columns - 1) + c));
+                let both = cells.flat_map(|cell| [2 * cell as u32, 2 * cell as u32 + 1]);
+                both.filter(|&t| {
+                    let z = self.triangle(t).map(|v| self.corner(v).z);
+                    low.z <= z[0].max(z[1]).max(z[2])
+                })
+                .collect()
+            }
+        };
+        found.sort_unstable();
+        found
+    }
+
+    /// Calls back for each triangle that has the vertex.
+    fn incident(&self, v: u32, mut visit: impl FnMut([u32; 3])) {
+        match &self.surface {
+            Surface::Mesh {
+                triangles,
+                first,
+                around,
+                ..
+            } => {
+                let range = first[v as usize] as usize..first[v as usize + 1] as usize;
+                around[range]
+                    .iter()
+                    .for_each(|&t| visit(triangles[t as usize]));
+            }
+            Surface::Grid { rows, columns, .. } => {
+                let (row, column) = (v as usize / columns, v as usize % columns);
+                for r in row.saturating_sub(1)..(row + 1).min(rows - 1) {
+                    for c in column.saturating_sub(1)..(column + 1).min(columns - 1) {
+                        let cell = 2 * (r * (columns - 1) + c) as u32;
+                        for t in [self.triangle(cell), self.triangle(cell + 1)] {
+                            if t.contains(&v) {
+                                visit(t);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the surface, and not only this triangle, looks in a direction where the triangle is farthest along it.
+    /// Faces say no: they have a better way to answer.
+    fn is_ridge(&self, t: u32, n: DVec3) -> bool {
+        let labels = self.triangle(t);
+        let corners = labels.map(|v| self.corner(v));
+        let height = corners.map(|c| c.dot(n));
+        let top = (0..3).fold(0, |b, i| if height[b] < height[i] { i } else { b });
+        let level = |c: DVec3| {
+            let arm = c - corners[top];
+            (n.dot(arm), LEVEL * arm.length())
+        };
+        let on_top: Vec<u32> = (0..3)
+            .filter(|&i| i == top || -level(corners[i]).1 <= level(corners[i]).0)
+            .map(|i| labels[i])
+            .collect();
+        if on_top.len() == 3 {
+            return false;
+        }
+        let mut is_ridge = true;
+        self.incident(labels[top], |other| {
+            // An edge is shared by the triangles with both its ends; a corner by all around it.
+            if on_top.iter().all(|v| other.contains(v)) {
+                for v in other {
+                    let (rise, tolerance) = level(self.corner(v));
+                    is_ridge &= rise <= tolerance;
+                }
+            }
+        });
+        is_ridge
+    }
+}
+
+/// All contacts of a solid with ground, not yet reduced; the normal points from the ground to the solid.
+pub(crate) fn contacts(
+    a: Placed,
+    (ground, place): (&Ground, &Frame),
+    prediction: f64,
+    scratch: &mut Scratch,
+    out: &mut Vec<Raw>,
+) {
+    let local = place.pose.inv_mul(&a.frame.pose);
+    let relative = Frame::new(local.translation, local.rotation);
+    let (centre, half) = bounds(a.solid, &relative);
+    let half = half + DVec3::splat(prediction);
+    let origin = Frame::new(DVec3::ZERO, DQuat::IDENTITY);
+    let middle = place.out(centre);
+    for t in ground.near(centre - half, centre + half) {
+        let labels = ground.triangle(t);
+        let corners = labels.map(|v| place.out(ground.corner(v)));
+        let core = Core::Triangle(corners, labels);
+        // The triangle takes the size of the solid, so that tolerances follow the solid.
+        let solid = Convex {
+            core,
+            radius: 0.0,
+            size: a.solid.size,
+        };
+        let b = Placed {
+            solid: &solid,
+            frame: &origin,
+        };
+        let up = (corners[1] - corners[0])
+            .cross(corners[2] - corners[0])
+            .normalize_or_zero();
+        let above = ground.is_solid_below() || 0.0 <= up.dot(middle - corners[0]);
+        let up = if above { up } else { -up };
+        one((a, b), (ground, place, t), (up, prediction), (scratch, out));
+    }
+}
+
+/// Contacts with one triangle whose outward normal is `up`.
+fn one(
+    (a, b): (Placed, Placed),
+    (ground, place, t): (&Ground, &Frame, u32),
+    (up, prediction): (DVec3, f64),
+    (scratch, out): (&mut Scratch, &mut Vec<Raw>),
+) {
+    let reach = prediction + a.solid.radius;
+    let height = separation(a, b, up);
+    if reach < height || height < -2.0 * a.solid.size {
+        return;
+    }
+    let Some(found) = axis(a, b, reach) else {
+        return;
+    };
+    // Under ground the nearest way out is up, whatever the triangle alone says.
+    let below = ground.is_solid_below() && found.normal.dot(up) <= 0.0;
+    if !below && ground.is_ridge(t, place.turn_in(found.normal)) {
+        Touch {
+            a,
+            b,
+            axis: found,
+            prediction,
+        }
+        .manifold(scratch, out);
+    } else {
+        let axis = Axis {
+            normal: up,
+            separation: height,
+            nearest: None,
+        };
+        Touch {
+            a,
+            b,
+            axis,
+            prediction,
+        }
+        .face(scratch, out);
+    }
+}

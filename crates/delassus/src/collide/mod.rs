@@ -1,0 +1,525 @@
+//! Collision: shapes, and from the poses of bodies the points where they touch or may touch within the step.
+//!
+//! What it computes: for every pair of near shapes the contact points with their signed gaps and normals, reduced to
+//! what a solver needs (at most four per flat patch), each with an id that lasts while the contact does.
+//!
+//! How: boxes in a tree give near pairs (`broad`); each pair is a pure function of its two poses (`narrow`): a
+//! contact direction (`axis`, `sat`), the overlap of the faces that look at each other (`clip`), half-spaces by
+//! support points (`plane`), meshes and height fields triangle by triangle with the surface as judge (`ground`), and
+//! the reduction (`reduce`). Nothing depends on the step before except the shape of the tree, which the sorted
+//! pairs hide: the same poses give the same contacts, to the bit.
+//!
+//! Limits: solids may be convex or unions of convex colliders of one body; meshes have no inside; bodies that pass
+//! each other entirely within a step are only seen if `reach` covers their motion.
+
+mod axis;
+mod broad;
+mod clip;
+mod ground;
+mod hull;
+mod narrow;
+mod plane;
+mod reduce;
+mod sat;
+mod shape;
+mod solid;
+
+use serde::{Deserialize, Serialize};
+
+use crate::math::{DQuat, DVec3};
+
+use broad::Broad;
+use clip::Scratch;
+use ground::Ground;
+use hull::Hull;
+use narrow::Solid;
+use reduce::{Raw, mix};
+use solid::{Convex, Core, Frame, bounds};
+
+pub use shape::{MAX_HULL_POINTS, MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, Shape, ShapeError};
+
+/// Contacts are reported up to this share of the smaller solid beyond the bodies' reach, so that resting ones stay.
+const MARGIN: f64 = 1e-3;
+
+/// Who collides with whom: two colliders meet if each is a member of a group the other wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Groups {
+    /// Groups this collider belongs to, one bit each.
+    pub member: u32,
+    /// Groups it collides with.
+    pub with: u32,
+}
+
+impl Default for Groups {
+    fn default() -> Groups {
+        Groups {
+            member: u32::MAX,
+            with: u32::MAX,
+        }
+    }
+}
+
+impl Groups {
+    /// Whether colliders of these groups meet.
+    pub fn meet(self, other: Groups) -> bool {
+        self.member & other.with != 0 && other.member & self.with != 0
+    }
+}
+
+/// A shape fixed to a body.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Collider {
+    /// The outside.
+    pub shape: Shape,
+    /// Number of the body that carries it: where its pose stands in [`Collisions::update`].
+    pub body: usize,
+    /// Position [m] and rotation in the body's frame.
+    pub pose: (DVec3, DQuat),
+    /// Who it collides with.
+    pub group: Groups,
+}
+
+impl Collider {
+    /// A shape at the origin of a body, that collides with everything.
+    pub fn new(shape: Shape, body: usize) -> Collider {
+        Collider {
+            shape,
+            body,
+            pose: (DVec3::ZERO, DQuat::IDENTITY),
+            group: Groups::default(),
+        }
+    }
+}
+
+/// One contact point of two bodies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactPoint {
+    /// Bodies (a, b); a body that cannot move is b.
+    pub bodies: (usize, usize),
+    /// Their colliders, by position in the list given to [`Collisions::new`].
+    pub colliders: (u32, u32),
+    /// On the surface of a, in the world [m].
+    pub point_a: DVec3,
+    /// On the surface of b, in the world [m].
+    pub point_b: DVec3,
+    /// Unit normal, from b to a.
+    pub normal: DVec3,
+    /// Distance along the normal; negative in penetration [m].
+    pub gap: f64,
+    /// The same for as long as the same features of the same colliders touch.
+    pub id: u64,
+}
+
+/// Why contacts cannot be computed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CollideError {
+    /// A shape that cannot be used.
+    #[error("collider {collider} on body {body}: {reason}")]
+    BadShape {
+        /// The collider.
+        collider: usize,
+        /// Its body.
+        body: usize,
+        /// What is wrong.
+        reason: ShapeError,
+    },
+    /// A pose that is no pose.
+    #[error(
+        "{place} stands at {position} with rotation {rotation}; numbers must be finite, lengths at most {MAX_SIZE:e} m, \
+         the quaternion of length one"
+    )]
+    BadPose {
+        /// Whose pose.
+        place: String,
+        /// Position given.
+        position: DVec3,
+        /// Rotation given.
+        rotation: DQuat,
+    },
+    /// A reach that is negative or not a number.
+    #[error("reach of body {body} is {reach}; it must lie between 0 and {MAX_SIZE:e} m")]
+    BadReach {
+        /// The body.
+        body: usize,
+        /// The value given.
+        reach: f64,
+    },
+    /// An array that is too short for the bodies named by colliders.
+    #[error("{what} has {found} entries but collider {collider} sits on body {body}")]
+    MissingBody {
+        /// Which array.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The collider.
+        collider: usize,
+        /// The body it names.
+        body: usize,
+    },
+    /// More colliders than indices.
+    #[error("{count} colliders are more than {} this build can index", u32::MAX)]
+    TooMany {
+        /// How many were given.
+        count: usize,
+    },
+}
+
+/// A collider made ready.
+#[derive(Clone, Debug)]
+struct Ready {
+    solid: Solid,
+    body: usize,
+    place: Option<(DVec3, DQuat)>,
+    group: Groups,
+    ground: bool,
+    /// Largest distance of a point from the origin; infinite for ground [m].
+    size: f64,
+}
+
+/// What changes per body and step.
+#[derive(Clone, Copy)]
+struct Motion<'a> {
+    poses: &'a [(DVec3, DQuat)],
+    movable: &'a [bool],
+    reach: &'a [f64],
+}
+
+/// What the choice of pairs needs of a collider, in one cache line.
+#[derive(Clone, Copy, Debug)]
+struct Tag {
+    centre: DVec3,
+    /// How far from the centre the collider may touch something in this step; infinite for ground [m].
+    radius: f64,
+    body: usize,
+    group: Groups,
+    ground: bool,
+    movable: bool,
+}
+
+/// Colliders and their contacts, kept between steps.
+#[derive(Clone, Debug)]
+pub struct Collisions {
+    colliders: Vec<Ready>,
+    frames: Vec<Frame>,
+    tags: Vec<Tag>,
+    planes: Vec<u32>,
+    broad: Broad,
+    contacts: Vec<ContactPoint>,
+    scratch: Scratch,
+    raw: Vec<Raw>,
+    extra: Vec<(u32, u32)>,
+}
+
+impl Collisions {
+    /// Checks and prepares colliders.
+    pub fn new(colliders: Vec<Collider>) -> Result<Collisions, CollideError> {
+        if u32::try_from(colliders.len()).is_err() {
+            return Err(CollideError::TooMany {
+                count: colliders.len(),
+            });
+        }
+        let mut ready = Vec::with_capacity(colliders.len());
+        for (i, collider) in colliders.into_iter().enumerate() {
+            ready.push(prepare(i, collider)?);
+        }
+        let is_plane = |&i: &u32| matches!(ready[i as usize].solid, Solid::Plane);
+        Ok(Collisions {
+            planes: (0..ready.len() as u32).filter(is_plane).collect(),
+            frames: Vec::with_capacity(ready.len()),
+            tags: Vec::with_capacity(ready.len()),
+            colliders: ready,
+            broad: Broad::default(),
+            contacts: Vec::new(),
+            scratch: Scratch::default(),
+            raw: Vec::new(),
+            extra: Vec::new(),
+        })
+    }
+
+    /// Contacts at these poses, one per body, between all pairs of bodies that `excluded` does not name (bodies that
+    /// are joined). Pairs of two bodies that are not `movable` (static or asleep) are skipped; `reach` is how far
+    /// each body may move in this step [m]. On an error there are no contacts.
+    pub fn update(
+        &mut self,
+        poses: &[(DVec3, DQuat)],
+        movable: &[bool],
+        reach: &[f64],
+        excluded: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<(), CollideError> {
+        let motion = Motion {
+            poses,
+            movable,
+            reach,
+        };
+        self.contacts.clear();
+        self.place(motion)?;
+        let Collisions {
+            colliders,
+            frames,
+            broad,
+            ..
+        } = self;
+        broad.set(colliders.iter().zip(&*frames).map(|(c, frame)| {
+            let (centre, half) = extent(&c.solid, frame)?;
+            let slack = motion.reach[c.body]
+                + if c.size.is_finite() {
+                    MARGIN * c.size
+                } else {
+                    0.0
+                };
+            Some((centre, half + DVec3::splat(slack)))
+        }));
+        self.over_planes(motion, excluded);
+        let Collisions {
+            tags,
+            colliders,
+            frames,
+            broad,
+            contacts,
+            scratch,
+            raw,
+            extra,
+            ..
+        } = self;
+        let pairs = broad.pairs(extra, |i, j| admit(tags, excluded, (i, j)));
+        for (a, b) in pairs {
+            let (i, j) = (a.min(b), a.max(b));
+            let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
+            let prediction = prediction(first, second, motion.reach);
+            narrow::contacts(
+                (&first.solid, &frames[i as usize]),
+                (&second.solid, &frames[j as usize]),
+                prediction,
+                scratch,
+                raw,
+            );
+            if raw.is_empty() {
+                continue;
+            }
+            // Ids are made in the order of colliders, so that they survive a change of who is movable.
+            let pair = mix(u64::from(i), u64::from(j));
+            raw.iter_mut().for_each(|r| r.id = mix(pair, r.id));
+            raw.sort_unstable_by_key(|r| r.id);
+            if i != a {
+                raw.iter_mut().for_each(narrow::flip);
+            }
+            let bodies = (colliders[a as usize].body, colliders[b as usize].body);
+            contacts.extend(raw.iter().map(|r| ContactPoint {
+                bodies,
+                colliders: (a, b),
+                point_a: r.a,
+                point_b: r.b,
+                normal: r.normal,
+                gap: r.gap,
+                id: r.id,
+            }));
+        }
+        Ok(())
+    }
+
+    /// The contacts of the last update, sorted by colliders and id.
+    pub fn contacts(&self) -> &[ContactPoint] {
+        &self.contacts
+    }
+
+    /// Checks the arrays and places every collider in the world.
+    fn place(&mut self, motion: Motion) -> Result<(), CollideError> {
+        self.frames.clear();
+        self.tags.clear();
+        for (collider, c) in self.colliders.iter().enumerate() {
+            let body = c.body;
+            let missing = |what, found| CollideError::MissingBody {
+                what,
+                found,
+                collider,
+                body,
+            };
+            let &(at, turn) = motion
+                .poses
+                .get(body)
+                .ok_or(missing("poses", motion.poses.len()))?;
+            let reach = *motion
+                .reach
+                .get(body)
+                .ok_or(missing("reach", motion.reach.len()))?;
+            let movable = *motion
+                .movable
+                .get(body)
+                .ok_or(missing("movable", motion.movable.len()))?;
+            if !(0.0..=MAX_SIZE).contains(&reach) {
+                return Err(CollideError::BadReach { body, reach });
+            }
+            let turn = check_pose((at, turn), || format!("body {body}"))?;
+            let frame = match c.place {
+                None => Frame::new(at, turn),
+                Some((offset, rotation)) => {
+                    Frame::new(at + turn * offset, (turn * rotation).normalize())
+                }
+            };
+            self.tags.push(Tag {
+                centre: frame.at(),
+                radius: c.size * (1.0 + MARGIN) + reach,
+                body,
+                group: c.group,
+                ground: c.ground,
+                movable,
+            });
+            self.frames.push(frame);
+        }
+        Ok(())
+    }
+
+    /// Pairs with half-spaces, by the distance of bounding spheres.
+    fn over_planes(&mut self, motion: Motion, excluded: &dyn Fn(usize, usize) -> bool) {
+        let Collisions {
+            tags,
+            colliders,
+            frames,
+            planes,
+            extra,
+            ..
+        } = self;
+        extra.clear();
+        for &p in planes.iter() {
+            let plane = &frames[p as usize];
+            for (i, c) in colliders.iter().enumerate() {
+                let height = plane.axes.z_axis.dot(frames[i].at() - plane.at()) - c.size;
+                if c.ground || prediction(c, &colliders[p as usize], motion.reach) < height {
+                    continue;
+                }
+                extra.extend(admit(tags, excluded, (i as u32, p)));
+            }
+        }
+    }
+}
+
+/// Largest gap of a pair that is worth a contact.
+fn prediction(a: &Ready, b: &Ready, reach: &[f64]) -> f64 {
+    reach[a.body] + reach[b.body] + MARGIN * a.size.min(b.size)
+}
+
+/// Whether two colliders may meet, and which of them is a.
+fn admit(
+    tags: &[Tag],
+    excluded: &dyn Fn(usize, usize) -> bool,
+    (i, j): (u32, u32),
+) -> Option<(u32, u32)> {
+    let (i, j) = (i.min(j), i.max(j));
+    let (first, second) = (&tags[i as usize], &tags[j as usize]);
+    let reach = first.radius + second.radius;
+    let far = reach * reach < first.centre.distance_squared(second.centre);
+    let idle = !first.movable && !second.movable || first.ground && second.ground;
+    if far || idle || first.body == second.body || !first.group.meet(second.group) {
+        return None;
+    }
+    if excluded(first.body, second.body) {
+        return None;
+    }
+    // The one that cannot move is b; of two that move, ground is.
+    let swap = if first.movable == second.movable {
+        first.ground
+    } else {
+        second.movable
+    };
+    Some(if swap { (j, i) } else { (i, j) })
+}
+
+/// Centre and half extents of a solid's box in the world; a half-space has none.
+fn extent(solid: &Solid, frame: &Frame) -> Option<(DVec3, DVec3)> {
+    match solid {
+        Solid::Plane => None,
+        Solid::Convex(convex) => Some(bounds(convex, frame)),
+        Solid::Ground(ground) => {
+            let half = 0.5 * (ground.high - ground.low);
+            let rows = [0, 1, 2].map(|k| frame.axes.row(k).abs().dot(half));
+            Some((
+                frame.out(0.5 * (ground.high + ground.low)),
+                DVec3::from(rows),
+            ))
+        }
+    }
+}
+
+/// The rotation of a sound pose, of length one to rounding.
+fn check_pose(
+    (at, turn): (DVec3, DQuat),
+    place: impl Fn() -> String,
+) -> Result<DQuat, CollideError> {
+    let sound = at.abs().max_element() <= MAX_SIZE && at.is_finite();
+    // A quaternion drifts in integration; beyond a part in a thousand it is a mistake.
+    let drift = (turn.length_squared() - 1.0).abs();
+    if !(sound && drift <= 1e-3) {
+        return Err(CollideError::BadPose {
+            place: place(),
+            position: at,
+            rotation: turn,
+        });
+    }
+    Ok(turn.normalize())
+}
+
+fn prepare(index: usize, collider: Collider) -> Result<Ready, CollideError> {
+    let Collider {
+        shape,
+        body,
+        pose,
+        group,
+    } = collider;
+    let bad = |reason| CollideError::BadShape {
+        collider: index,
+        body,
+        reason,
+    };
+    shape.check().map_err(bad)?;
+    let turn = check_pose(pose, || format!("collider {index} on body {body}"))?;
+    let ground = shape.is_static_only();
+    let solid = build(shape).map_err(bad)?;
+    let size = if let Solid::Convex(convex) = &solid {
+        convex.size
+    } else {
+        f64::INFINITY
+    };
+    let place = (pose.0 != DVec3::ZERO || turn != DQuat::IDENTITY).then_some((pose.0, turn));
+    Ok(Ready {
+        solid,
+        body,
+        place,
+        group,
+        ground,
+        size,
+    })
+}
+
+/// A checked shape made ready.
+fn build(shape: Shape) -> Result<Solid, ShapeError> {
+    let convex = |core, radius, size| Solid::Convex(Convex { core, radius, size });
+    Ok(match shape {
+        Shape::Sphere { radius } => convex(Core::Point, radius, radius),
+        Shape::Box { half } => convex(Core::Block(half.into()), 0.0, DVec3::from(half).length()),
+        Shape::Capsule {
+            half_length,
+            radius,
+        } => convex(Core::Segment(half_length), radius, half_length + radius),
+        Shape::Cylinder {
+            half_length: half,
+            radius,
+        } => convex(Core::Cylinder { half, radius }, 0.0, half.hypot(radius)),
+        Shape::Hull { points } => {
+            let hull = Hull::new(&points)?;
+            let size = hull.corners.iter().fold(0.0, |m: f64, c| m.max(c.length()));
+            convex(Core::Hull(hull), 0.0, size)
+        }
+        Shape::HalfSpace => Solid::Plane,
+        Shape::Mesh {
+            vertices,
+            triangles,
+        } => Solid::Ground(Ground::mesh(&vertices, &triangles)),
+        Shape::HeightField {
+            rows,
+            columns,
+            heights,
+            size,
+        } => Solid::Ground(Ground::grid((rows, columns), &heights, size)),
+    })
+}

@@ -1,0 +1,143 @@
+//! Contacts of one pair of solids: a pure function of the two poses, so that pairs may be taken in any order.
+//!
+//! How this differs from parry's manifolds: nothing is carried over from the step before. Parry reuses a manifold
+//! while it turned less than one degree and slid less than a millimetre, whatever the size of the bodies; that is fast, but
+//! the contacts then depend on history. Boxes are cheap enough here without it (see `benches/collide_pile.rs`).
+
+use crate::math::DVec3;
+
+use super::axis::axis;
+use super::clip::{Scratch, Touch, corner_id};
+use super::ground::{self, Ground};
+use super::plane;
+use super::reduce::{Raw, reduce};
+use super::solid::{Convex, Core, Frame, Placed};
+
+/// A shape made ready for contact.
+#[derive(Clone, Debug)]
+pub(crate) enum Solid {
+    Convex(Convex),
+    /// The half-space below z = 0.
+    Plane,
+    Ground(Ground),
+}
+
+/// All contacts of two solids whose gap is at most `prediction`; normals point from the second to the first.
+pub(crate) fn contacts(
+    (first, at_first): (&Solid, &Frame),
+    (second, at_second): (&Solid, &Frame),
+    prediction: f64,
+    scratch: &mut Scratch,
+    out: &mut Vec<Raw>,
+) {
+    out.clear();
+    let size = match (first, second) {
+        (Solid::Convex(a), Solid::Convex(b)) => {
+            if let (Core::Point, Core::Point) = (&a.core, &b.core) {
+                spheres((a, at_first), (b, at_second), prediction, out);
+                return;
+            }
+            let a = Placed {
+                solid: a,
+                frame: at_first,
+            };
+            let b = Placed {
+                solid: b,
+                frame: at_second,
+            };
+            convex(a, b, prediction, scratch, out);
+            a.solid.size.min(b.solid.size)
+        }
+        (Solid::Convex(a), other) => {
+            one_sided(
+                Placed {
+                    solid: a,
+                    frame: at_first,
+                },
+                (other, at_second),
+                prediction,
+                scratch,
+                out,
+            );
+            a.size
+        }
+        (other, Solid::Convex(b)) => {
+            one_sided(
+                Placed {
+                    solid: b,
+                    frame: at_second,
+                },
+                (other, at_first),
+                prediction,
+                scratch,
+                out,
+            );
+            out.iter_mut().for_each(flip);
+            b.size
+        }
+        _ => return,
+    };
+    reduce(out, size);
+}
+
+/// The same contact seen from the other side.
+pub(crate) fn flip(raw: &mut Raw) {
+    std::mem::swap(&mut raw.a, &mut raw.b);
+    raw.normal = -raw.normal;
+}
+
+fn one_sided(
+    a: Placed,
+    (other, place): (&Solid, &Frame),
+    prediction: f64,
+    scratch: &mut Scratch,
+    out: &mut Vec<Raw>,
+) {
+    match other {
+        Solid::Plane => plane::contacts(a, place, prediction, out),
+        Solid::Ground(ground) => ground::contacts(a, (ground, place), prediction, scratch, out),
+        Solid::Convex(_) => {}
+    }
+}
+
+/// Two spheres, without any of the machinery.
+fn spheres(
+    (a, at_a): (&Convex, &Frame),
+    (b, at_b): (&Convex, &Frame),
+    prediction: f64,
+    out: &mut Vec<Raw>,
+) {
+    let arm = at_a.at() - at_b.at();
+    let reach = prediction + a.radius + b.radius;
+    let square = arm.length_squared();
+    if reach * reach < square {
+        return;
+    }
+    let distance = square.sqrt();
+    // Concentric spheres leave no way out that is better than up.
+    let normal = if f64::MIN_POSITIVE < distance {
+        arm / distance
+    } else {
+        DVec3::Z
+    };
+    out.push(Raw {
+        a: at_a.at() - normal * a.radius,
+        b: at_b.at() + normal * b.radius,
+        normal,
+        gap: distance - a.radius - b.radius,
+        id: corner_id(0),
+    });
+}
+
+fn convex(a: Placed, b: Placed, prediction: f64, scratch: &mut Scratch, out: &mut Vec<Raw>) {
+    let reach = prediction + a.solid.radius + b.solid.radius;
+    if let Some(axis) = axis(a, b, reach) {
+        Touch {
+            a,
+            b,
+            axis,
+            prediction,
+        }
+        .manifold(scratch, out);
+    }
+}
