@@ -23,4 +23,8 @@ index! {
     MassId;
     /// A constraint block: consecutive rows of G that share one law.
     BlockId;
+    /// A rigid body of a world.
+    BodyId;
+    /// A joint of a world.
+    JointId;
 }

@@ -69,13 +69,16 @@ pub mod index;
 pub mod law;
 pub mod math;
 pub mod problem;
+pub mod scenes;
 pub mod solver;
+pub mod world;
 
 pub use error::BuildError;
-pub use index::{BlockId, MassId};
+pub use index::{BlockId, BodyId, JointId, MassId};
 pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
 pub use solver::gauss_seidel::GaussSeidel;
 pub use solver::{Fit, Report, Solver, Status, Stop};
+pub use world::{World, WorldBuilder};

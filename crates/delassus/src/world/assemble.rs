@@ -1,0 +1,284 @@
+//! World and step size → [`Problem`]: bodies that impulses move become mass blocks, joints and contacts become
+//! constraint blocks; what moves by itself enters through q.
+
+use glam::DVec3;
+
+use super::rows::{RowBlock, Target};
+use super::warm::Key;
+use super::{FrictionModel, World, integrate};
+use crate::collide::ContactPoint;
+use crate::error::BuildError;
+use crate::index::{BodyId, JointId, MassId};
+use crate::law::Law;
+use crate::math::tangents;
+use crate::problem::jacobian::point_rows;
+use crate::problem::mass::MassBlock;
+use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
+use crate::problem::{Problem, ProblemBuilder};
+
+/// A problem with the way back to the world.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    pub(super) problem: Problem,
+    /// Who each block belongs to, in block order.
+    pub(super) keys: Vec<Key>,
+    /// The body of each mass block.
+    pub(super) bodies: Vec<BodyId>,
+    /// First block that is a contact, and the contact of each block from there on.
+    pub(super) first_contact: usize,
+    pub(super) contacts: Vec<usize>,
+}
+
+/// What is known of the step while rows are added.
+struct Step<'a> {
+    world: &'a World,
+    h: f64,
+    builder: ProblemBuilder,
+    mass: Vec<Option<MassId>>,
+    /// Velocity of every body without constraints: the given one where impulses do not move it.
+    free: Vec<[f64; 6]>,
+    old: Vec<[f64; 6]>,
+    keys: Vec<Key>,
+}
+
+/// Assembles the step; `contacts` come from collision detection.
+pub(super) fn assemble(
+    world: &World,
+    h: f64,
+    contacts: &[ContactPoint],
+) -> Result<Assembly, BuildError> {
+    let (mut step, bodies) = Step::new(world, h)?;
+    for (j, joint) in world.joints().iter().enumerate() {
+        step.joint(JointId(j as u32), joint)?;
+    }
+    let first_contact = step.keys.len();
+    let mut used = Vec::with_capacity(contacts.len());
+    for (c, point) in contacts.iter().enumerate() {
+        if step.contact(point)? {
+            used.push(c);
+        }
+    }
+    Ok(Assembly {
+        problem: step.builder.build()?,
+        keys: step.keys,
+        bodies,
+        first_contact,
+        contacts: used,
+    })
+}
+
+impl<'a> Step<'a> {
+    /// p = M v_k + h f for every free body, gyroscopic torque included.
+    fn new(world: &'a World, h: f64) -> Result<(Step<'a>, Vec<BodyId>), BuildError> {
+        let bodies = world.bodies();
+        let mut builder = Problem::builder();
+        let (mut mass, mut free, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        let old: Vec<[f64; 6]> = bodies
+            .ids()
+            .map(|id| spatial(bodies.velocity[id.index()], bodies.spin[id.index()]))
+            .collect();
+        for id in bodies.ids() {
+            let i = id.index();
+            if !bodies.is_free(id) {
+                mass.push(None);
+                let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
+                free.push(if rests { [0.0; 6] } else { old[i] });
+                continue;
+            }
+            let inertia = bodies.world_inertia(id);
+            let force = bodies.force[i] + world.gravity * bodies.mass[i];
+            let linear = bodies.velocity[i] * bodies.mass[i] + h * force;
+            let kind = world.settings.gyroscopic;
+            let spun = integrate::gyroscopic(kind, inertia, bodies.spin[i], h);
+            let angular = spun + h * bodies.torque[i];
+            let block = MassBlock::rigid(bodies.mass[i], inertia)?;
+            let p = spatial(linear, angular);
+            let mut v = p;
+            block.solve(&mut v);
+            free.push(v);
+            mass.push(Some(builder.add_mass(block, &p)?));
+            owners.push(id);
+        }
+        let step = Step {
+            world,
+            h,
+            builder,
+            mass,
+            free,
+            old,
+            keys: Vec::new(),
+        };
+        Ok((step, owners))
+    }
+
+    /// Adds the blocks of one joint.
+    fn joint(&mut self, id: JointId, joint: &super::Joint) -> Result<(), BuildError> {
+        let hold = Stabilise::Spook {
+            compliance: joint.compliance,
+            damping: joint.damping.unwrap_or(2.0 * self.h),
+        };
+        if let super::JointKind::Gear(terms) = &joint.kind {
+            let bodies = self.world.bodies();
+            let entries: Vec<(BodyId, Vec<f64>)> = terms
+                .iter()
+                .map(|&(body, axis, ratio)| {
+                    let axis = bodies.orientation[body.index()] * axis * ratio;
+                    (body, spatial(DVec3::ZERO, axis).to_vec())
+                })
+                .collect();
+            let velocity: f64 = entries
+                .iter()
+                .map(|(b, row)| dot(row, &self.old[b.index()]))
+                .sum();
+            let (sigma, q) = hold.row(self.h, joint.coordinate, velocity);
+            return self.block(Law::Equality, &entries, (&[sigma], &[q]), Key::joint(id, 0));
+        }
+        for block in joint.rows(self.world.bodies()) {
+            self.row_block(&block, &hold, Key::joint(id, block.part))?;
+        }
+        Ok(())
+    }
+
+    fn row_block(
+        &mut self,
+        block: &RowBlock,
+        hold: &Stabilise,
+        key: Key,
+    ) -> Result<(), BuildError> {
+        let h = self.h;
+        let (mut sigma, mut q) = (Vec::new(), Vec::new());
+        let mut entries: Vec<(BodyId, Vec<f64>)> = Vec::new();
+        for (side, link) in block.bodies.iter().enumerate() {
+            if let Some(body) = link {
+                let rows = block.rows.iter();
+                let rows = rows.flat_map(|row| if side == 0 { row.first } else { row.second });
+                entries.push((*body, rows.collect()));
+            }
+        }
+        for (i, row) in block.rows.iter().enumerate() {
+            let velocity: f64 = entries
+                .iter()
+                .map(|(body, rows)| dot(&rows[6 * i..6 * i + 6], &self.old[body.index()]))
+                .sum();
+            let gap = row.gap.unwrap_or(0.0);
+            let (s, wanted) = match block.target {
+                Target::Hold => hold.row(h, gap, velocity),
+                Target::Limit => {
+                    let approach = Approach {
+                        gap,
+                        velocity,
+                        free_velocity: velocity,
+                    };
+                    contact(hold, h, approach, Restitution::default())
+                }
+                Target::Velocity(speed) => (0.0, speed),
+                Target::Spring(stiffness, damping) => {
+                    Stabilise::Spring { stiffness, damping }.row(h, gap, velocity)
+                }
+            };
+            sigma.push(s);
+            q.push(wanted);
+        }
+        let law = match block.law {
+            // Forces to impulses.
+            Law::Interval { lo, hi } => Law::Interval {
+                lo: lo * h,
+                hi: hi * h,
+            },
+            law => law,
+        };
+        self.block(law, &entries, (&sigma, &q), key)
+    }
+
+    /// Adds one contact; false where neither body can move.
+    fn contact(&mut self, point: &ContactPoint) -> Result<bool, BuildError> {
+        let bodies = self.world.bodies();
+        let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
+        if self.mass[a.index()].is_none() && self.mass[b.index()].is_none() {
+            return Ok(false);
+        }
+        // Both bodies are pushed at one point, so that no couple is left over.
+        let middle = 0.5 * (point.point_a + point.point_b);
+        let (t1, t2) = tangents(point.normal);
+        let frame = [point.normal, t1, t2];
+        let rows = [
+            point_rows(frame, middle - bodies.position[a.index()], 1.0),
+            point_rows(frame, middle - bodies.position[b.index()], -1.0),
+        ];
+        let along =
+            |v: &[[f64; 6]]| dot(&rows[0][..6], &v[a.index()]) + dot(&rows[1][..6], &v[b.index()]);
+        let approach = Approach {
+            gap: point.gap,
+            velocity: along(&self.old),
+            free_velocity: along(&self.free),
+        };
+        let surface = self.world.surface(point.colliders);
+        let restitution = Restitution {
+            coefficient: surface.restitution,
+            threshold: self.world.settings.restitution_threshold,
+        };
+        let hold = Stabilise::Spook {
+            compliance: self.world.settings.contact_compliance,
+            damping: 2.0 * self.h,
+        };
+        let (sigma, q) = contact(&hold, self.h, approach, restitution);
+        let mu = surface.friction;
+        let law = match self.world.settings.friction {
+            FrictionModel::Cone => Law::FrictionCone { mu },
+            FrictionModel::Box => Law::FrictionBox { mu },
+            FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
+        };
+        let (mut entries, mut q) = (Vec::with_capacity(2), [q, 0.0, 0.0]);
+        for (body, rows) in [(a, &rows[0]), (b, &rows[1])] {
+            match self.mass[body.index()] {
+                Some(mass) => entries.push((mass, &rows[..])),
+                None => subtract(&mut q, rows, &self.free[body.index()]),
+            }
+        }
+        self.builder
+            .add_block(law, &entries, &[sigma, 0.0, 0.0], &q)?;
+        self.keys.push(Key::contact(point));
+        Ok(true)
+    }
+
+    /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
+    fn block(
+        &mut self,
+        law: Law,
+        entries: &[(BodyId, Vec<f64>)],
+        (sigma, q): (&[f64], &[f64]),
+        key: Key,
+    ) -> Result<(), BuildError> {
+        let mut q = q.to_vec();
+        let mut rows: Vec<(MassId, &[f64])> = Vec::with_capacity(entries.len());
+        for (body, values) in entries {
+            match self.mass[body.index()] {
+                Some(mass) => rows.push((mass, values)),
+                None => subtract(&mut q, values, &self.free[body.index()]),
+            }
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.builder.add_block(law, &rows, sigma, &q)?;
+        self.keys.push(key);
+        Ok(())
+    }
+}
+
+/// q ← q − G_b v_b for a body whose velocity is given.
+fn subtract(q: &mut [f64], rows: &[f64], v: &[f64; 6]) {
+    for (q, row) in q.iter_mut().zip(rows.chunks_exact(6)) {
+        *q -= dot(row, v);
+    }
+}
+
+fn dot(a: &[f64], b: &[f64; 6]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn spatial(linear: DVec3, angular: DVec3) -> [f64; 6] {
+    [
+        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
+    ]
+}

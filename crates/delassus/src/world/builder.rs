@@ -1,0 +1,323 @@
+//! Building a [`World`]: everything is checked here, so that steps may trust it.
+
+use glam::{DQuat, DVec3};
+
+use super::warm::Warm;
+use super::{Bodies, Body, Joint, JointKind, Motion, Settings, Surface, World, WorldError};
+use crate::collide::{Collider, Collisions, Groups, Shape};
+use crate::index::{BodyId, JointId};
+
+/// A material's place in the world's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MaterialId(u32);
+
+/// Collects bodies, shapes and joints; [`WorldBuilder::build`] gives the world.
+#[derive(Clone, Debug)]
+pub struct WorldBuilder {
+    /// Gravity [m/s²].
+    pub gravity: DVec3,
+    /// How the world is stepped.
+    pub settings: Settings,
+    bodies: Bodies,
+    joints: Vec<Joint>,
+    colliders: Vec<Collider>,
+    materials: Vec<u32>,
+    surfaces: Vec<Surface>,
+    pairs: Vec<((u32, u32), Surface)>,
+}
+
+impl Default for WorldBuilder {
+    fn default() -> WorldBuilder {
+        WorldBuilder {
+            gravity: DVec3::new(0.0, 0.0, -9.81),
+            settings: Settings::default(),
+            bodies: Bodies::default(),
+            joints: Vec::new(),
+            colliders: Vec::new(),
+            materials: Vec::new(),
+            surfaces: vec![Surface {
+                friction: 0.5,
+                restitution: 0.0,
+            }],
+            pairs: Vec::new(),
+        }
+    }
+}
+
+/// How a shape is attached to a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attach {
+    /// Position in the body's axes, from its centre of mass [m].
+    pub position: DVec3,
+    /// Rotation in the body's axes.
+    pub rotation: DQuat,
+    /// Its material; the first is friction 0.5 without bounce.
+    pub material: MaterialId,
+    /// Whom it collides with.
+    pub groups: Groups,
+}
+
+impl Default for Attach {
+    fn default() -> Attach {
+        Attach {
+            position: DVec3::ZERO,
+            rotation: DQuat::IDENTITY,
+            material: MaterialId(0),
+            groups: Groups::default(),
+        }
+    }
+}
+
+impl WorldBuilder {
+    /// Bodies so far.
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// Adds a body. Names must be unique; an empty one is replaced by a number.
+    pub fn add_body(&mut self, mut body: Body) -> Result<BodyId, WorldError> {
+        if body.name.is_empty() {
+            body.name = format!("body-{:06}", self.bodies.len());
+        }
+        self.bodies.push(body)
+    }
+
+    /// Adds a body made of one shape of uniform density [kg/m³], centred on its centre of mass.
+    pub fn add_solid(
+        &mut self,
+        shape: Shape,
+        density: f64,
+        body: Body,
+        attach: Attach,
+    ) -> Result<BodyId, WorldError> {
+        let name = body.name.clone();
+        let Some((mass, centre, inertia)) = shape.mass_properties(density) else {
+            let what = "its shape has no mass of its own; give mass and inertia".to_owned();
+            return Err(WorldError::Body { name, what });
+        };
+        let id = self.add_body(Body {
+            mass,
+            inertia,
+            ..body
+        })?;
+        self.add_collider(
+            id,
+            shape,
+            Attach {
+                position: attach.position - centre,
+                ..attach
+            },
+        )?;
+        Ok(id)
+    }
+
+    /// Adds a material.
+    pub fn add_material(&mut self, surface: Surface) -> Result<MaterialId, WorldError> {
+        check_surface(&surface)?;
+        self.surfaces.push(surface);
+        Ok(MaterialId(self.surfaces.len() as u32 - 1))
+    }
+
+    /// Gives one pair of materials its own friction and restitution, in place of √(μ_a μ_b) and the larger e.
+    pub fn set_pair(
+        &mut self,
+        (a, b): (MaterialId, MaterialId),
+        surface: Surface,
+    ) -> Result<(), WorldError> {
+        check_surface(&surface)?;
+        self.pairs.push(((a.0.min(b.0), a.0.max(b.0)), surface));
+        Ok(())
+    }
+
+    /// Attaches a shape to a body.
+    pub fn add_collider(
+        &mut self,
+        body: BodyId,
+        shape: Shape,
+        attach: Attach,
+    ) -> Result<(), WorldError> {
+        let index = self.colliders.len();
+        let name = self
+            .bodies
+            .name
+            .get(body.index())
+            .cloned()
+            .unwrap_or_default();
+        let refuse = |what: String| WorldError::Collider {
+            index,
+            body: name.clone(),
+            what,
+        };
+        if self.bodies.len() <= body.index() {
+            return Err(refuse(format!(
+                "there is no body {}; add the body first",
+                body.0
+            )));
+        }
+        if self.surfaces.len() <= attach.material.0 as usize {
+            return Err(refuse("its material is not of this world".to_owned()));
+        }
+        shape.check().map_err(|error| refuse(error.to_string()))?;
+        if shape.is_static_only() && self.bodies.motion[body.index()] == Motion::Dynamic {
+            let what = "half-spaces, meshes and height fields are ground; make the body static";
+            return Err(refuse(what.to_owned()));
+        }
+        self.colliders.push(Collider {
+            shape,
+            body: body.index(),
+            pose: (attach.position, attach.rotation),
+            group: attach.groups,
+        });
+        self.materials.push(attach.material.0);
+        Ok(())
+    }
+
+    /// Adds a joint.
+    pub fn add_joint(&mut self, mut joint: Joint) -> Result<JointId, WorldError> {
+        if joint.name.is_empty() {
+            joint.name = format!("joint-{:06}", self.joints.len());
+        }
+        check_joint(&joint, &self.bodies)?;
+        joint.coordinate = joint.measure(&self.bodies);
+        self.joints.push(joint);
+        Ok(JointId(self.joints.len() as u32 - 1))
+    }
+
+    /// Finishes the world.
+    pub fn build(mut self) -> Result<World, WorldError> {
+        let mut names: Vec<&String> = self.bodies.name.iter().collect();
+        names.sort();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let what = "two bodies have this name; give each its own".to_owned();
+            return Err(WorldError::Body {
+                name: pair[0].clone(),
+                what,
+            });
+        }
+        self.pairs.sort_by_key(|entry| entry.0);
+        self.pairs.dedup_by_key(|entry| entry.0);
+        let mut joined = Vec::new();
+        for joint in self.joints.iter().filter(|joint| !joint.collide) {
+            if let [Some(a), Some(b)] = joint.bodies {
+                joined.push((a.0.min(b.0), a.0.max(b.0)));
+            }
+        }
+        joined.sort_unstable();
+        joined.dedup();
+        let mut radius = vec![0.0; self.bodies.len()];
+        for collider in &self.colliders {
+            let reach = collider.pose.0.length() + bounding_radius(&collider.shape);
+            radius[collider.body] = f64::max(radius[collider.body], reach);
+        }
+        let collisions = Collisions::new(self.colliders.clone()).map_err(|error| {
+            let what = error.to_string();
+            WorldError::Collider {
+                index: 0,
+                body: String::new(),
+                what,
+            }
+        })?;
+        Ok(World {
+            gravity: self.gravity,
+            settings: self.settings,
+            bodies: self.bodies,
+            joints: self.joints,
+            collisions: (!self.colliders.is_empty()).then_some(collisions),
+            colliders: self.colliders,
+            surfaces: self.surfaces,
+            pairs: self.pairs,
+            materials: self.materials,
+            radius,
+            joined,
+            warm: Warm::default(),
+            touches: Vec::new(),
+            time: 0.0,
+        })
+    }
+}
+
+fn check_surface(surface: &Surface) -> Result<(), WorldError> {
+    let legal = surface.friction.is_finite()
+        && 0.0 <= surface.friction
+        && (0.0..=1.0).contains(&surface.restitution);
+    if legal {
+        return Ok(());
+    }
+    let what = format!(
+        "friction {} and restitution {} are not possible; friction is not negative, restitution lies in [0, 1]",
+        surface.friction, surface.restitution
+    );
+    Err(WorldError::Body {
+        name: "material".to_owned(),
+        what,
+    })
+}
+
+/// Refuses joints that mean nothing: no body that moves, unknown bodies, numbers out of range.
+fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
+    let refuse = |what: &str| {
+        Err(WorldError::Joint {
+            name: joint.name.clone(),
+            what: what.to_owned(),
+        })
+    };
+    let links = joint.links();
+    if links.iter().any(|id| bodies.len() <= id.index()) {
+        return refuse("it names a body that does not exist; add the body first");
+    }
+    let mut sorted = links.clone();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        return refuse("it joins a body to itself");
+    }
+    if !links
+        .iter()
+        .any(|id| bodies.motion[id.index()] == Motion::Dynamic)
+    {
+        return refuse("none of its bodies is dynamic, so it can do nothing");
+    }
+    let finite = joint
+        .frames
+        .iter()
+        .all(|f| f.origin.is_finite() && f.axes.is_finite());
+    let damping = joint.damping.unwrap_or(0.0);
+    let soft = joint.compliance.is_finite() && 0.0 <= joint.compliance && 0.0 <= damping;
+    if !(finite && soft) {
+        return refuse("its frames must be finite, compliance and damping not negative");
+    }
+    let legal = match &joint.kind {
+        JointKind::Distance { least, greatest } => 0.0 <= *least && least <= greatest,
+        JointKind::Gear(terms) => {
+            1 < terms.len() && terms.iter().all(|t| t.1.is_finite() && t.2.is_finite())
+        }
+        JointKind::Rolling { radius } => radius.is_finite() && 0.0 < *radius,
+        JointKind::Hinge(drive) | JointKind::Slider(drive) => drive.is_legal(),
+        _ => true,
+    };
+    if legal {
+        Ok(())
+    } else {
+        refuse("its numbers are out of range (limits in order, forces not negative)")
+    }
+}
+
+/// Largest distance of a point of the shape from its origin; zero for ground.
+fn bounding_radius(shape: &Shape) -> f64 {
+    match shape {
+        Shape::Sphere { radius } => *radius,
+        Shape::Box { half } => DVec3::from(*half).length(),
+        Shape::Capsule {
+            half_length,
+            radius,
+        } => half_length + radius,
+        Shape::Cylinder {
+            half_length,
+            radius,
+        } => half_length.hypot(*radius),
+        Shape::Hull { points } => points
+            .iter()
+            .map(|p| DVec3::from(*p).length())
+            .fold(0.0, f64::max),
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,105 @@
+//! From velocities to poses, the torque of a spinning body, and what should be conserved.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::bodies::{Bodies, Motion};
+use crate::index::BodyId;
+
+/// How the gyroscopic torque −ω × Iω enters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gyroscopic {
+    /// One Newton step in body axes: stable, loses a little energy in fast spin.
+    #[default]
+    Implicit,
+    /// As a torque at the old state: gains energy in fast spin.
+    Explicit,
+    /// Left out: loses angular momentum unless all bodies are spheres.
+    Off,
+}
+
+/// Energy and momentum of all dynamic bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Probe {
+    /// ½vᵀMv [J].
+    pub kinetic: f64,
+    /// −Σ m g·x [J].
+    pub potential: f64,
+    /// Σ m v [N s].
+    pub momentum: DVec3,
+    /// Angular momentum about the origin [N m s].
+    pub angular_momentum: DVec3,
+}
+
+/// Angular momentum after the gyroscopic torque alone has acted for h seconds.
+pub(super) fn gyroscopic(kind: Gyroscopic, inertia: DMat3, spin: DVec3, h: f64) -> DVec3 {
+    let momentum = inertia * spin;
+    match kind {
+        Gyroscopic::Off => momentum,
+        Gyroscopic::Explicit => momentum - h * spin.cross(momentum),
+        Gyroscopic::Implicit => {
+            // f = h ω×Iω; J = I + h([ω]× I − [Iω]×); ω ← ω − J⁻¹f
+            let f = h * spin.cross(momentum);
+            if f == DVec3::ZERO {
+                return momentum;
+            }
+            let jacobian = inertia + (cross(spin) * inertia - cross(momentum)) * h;
+            inertia * (spin - jacobian.inverse() * f)
+        }
+    }
+}
+
+fn cross(v: DVec3) -> DMat3 {
+    DMat3::from_cols(
+        DVec3::new(0.0, v.z, -v.y),
+        DVec3::new(-v.z, 0.0, v.x),
+        DVec3::new(v.y, -v.x, 0.0),
+    )
+}
+
+/// quat ← exp(h ω) ⊗ quat: world angular velocity multiplies from the left.
+pub(super) fn turn(orientation: DQuat, spin: DVec3, h: f64) -> DQuat {
+    (DQuat::from_scaled_axis(spin * h) * orientation).normalize()
+}
+
+impl Bodies {
+    /// Moves every body that is not static or asleep for h seconds.
+    pub(super) fn advance(&mut self, h: f64) {
+        for i in 0..self.len() {
+            if self.motion[i] == Motion::Static || self.asleep[i] {
+                continue;
+            }
+            self.position[i] += h * self.velocity[i];
+            self.orientation[i] = turn(self.orientation[i], self.spin[i], h);
+        }
+    }
+
+    /// Energy and momentum.
+    pub fn probe(&self, gravity: DVec3) -> Probe {
+        let mut probe = Probe::default();
+        for id in self.ids() {
+            let i = id.index();
+            if self.motion[i] != Motion::Dynamic {
+                continue;
+            }
+            let (mass, v, spin) = (self.mass[i], self.velocity[i], self.spin[i]);
+            let angular = self.world_inertia(id) * spin;
+            probe.kinetic += 0.5 * (mass * v.length_squared() + spin.dot(angular));
+            probe.potential -= mass * gravity.dot(self.position[i]);
+            probe.momentum += mass * v;
+            probe.angular_momentum += angular + mass * self.position[i].cross(v);
+        }
+        probe
+    }
+
+    /// The first body whose state is not finite.
+    pub(super) fn not_finite(&self) -> Option<BodyId> {
+        self.ids().find(|id| {
+            let i = id.index();
+            let finite = self.position[i].is_finite()
+                && self.orientation[i].is_finite()
+                && self.velocity[i].is_finite()
+                && self.spin[i].is_finite();
+            !finite
+        })
+    }
+}

@@ -1,0 +1,417 @@
+//! Joints: what they hold, and how each becomes rows of G with violations.
+//!
+//! A joint is given by two frames, one on each body (or in the world), whose z axis is the joint's axis. With
+//! p_a, p_b the frame origins in the world and d = p_a − p_b:
+//! ball d = 0; hinge: ball and z_a ∥ z_b; universal: ball and x_a ⟂ y_b; fixed: ball and equal axes; slider:
+//! equal axes and d ∥ z_b; distance |d| within bounds. Rows whose direction turns with body b take the arm from
+//! b's centre to p_a, because ḋ·t includes d·(ω_b × t).
+
+use std::f64::consts::{PI, TAU};
+
+use glam::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use super::bodies::Bodies;
+use super::rows::{Link, Row, RowBlock, Target, about, along, pin};
+use crate::index::BodyId;
+use crate::law::Law;
+
+/// A frame fixed to a body (in its axes, from its centre of mass) or to the world.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Origin.
+    pub origin: DVec3,
+    /// Axes; z is the joint's axis.
+    pub axes: DQuat,
+}
+
+/// A joint between two bodies, or a body and the world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Name, unique in its world.
+    pub name: String,
+    /// First and second body; `None` is the world.
+    pub bodies: [Link; 2],
+    /// Its frame on each.
+    pub frames: [Frame; 2],
+    /// What it holds.
+    pub kind: JointKind,
+    /// Compliance ε of the held rows [m/N or rad/(N m)].
+    pub compliance: f64,
+    /// Damping time τ of the held rows [s]; `None`: twice the step, which is critical.
+    pub damping: Option<f64>,
+    /// Bodies it joins may still touch.
+    pub collide: bool,
+    /// Angle or displacement along the axis, counted through full turns.
+    pub coordinate: f64,
+}
+
+/// The kinds of joint.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JointKind {
+    /// Two points together.
+    Ball,
+    /// Rotation about one axis.
+    Hinge(Drive),
+    /// Translation along one axis.
+    Slider(Drive),
+    /// Two crossed axes: x of the first frame stays normal to y of the second.
+    Universal,
+    /// Nothing moves.
+    Fixed,
+    /// Distance of two points within bounds; equal bounds make a rod.
+    Distance {
+        /// Least distance [m].
+        least: f64,
+        /// Greatest distance [m].
+        greatest: f64,
+    },
+    /// Σ ratio · (axis · ω) = 0 over any number of bodies; axes in body axes.
+    Gear(Vec<(BodyId, DVec3, f64)>),
+    /// A ball of the first body, of this radius about its frame's origin, rolls without slipping on the plane
+    /// through the second frame's origin normal to its z. Nonholonomic.
+    Rolling {
+        /// Radius [m].
+        radius: f64,
+    },
+}
+
+/// What acts along the one free coordinate of a hinge or slider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Drive {
+    /// Bounds of the coordinate [rad or m].
+    pub limits: Option<[f64; 2]>,
+    /// Motor: wanted speed, bounded force.
+    pub motor: Option<Motor>,
+    /// Servo: wanted position, bounded force.
+    pub servo: Option<Servo>,
+    /// Dry friction: force or torque that resists motion [N or N m].
+    pub friction: f64,
+}
+
+impl Drive {
+    /// Limits in order, forces and stiffness not negative, everything a number.
+    pub(super) fn is_legal(&self) -> bool {
+        let at_least_zero = |x: f64| x.is_finite() && 0.0 <= x;
+        self.limits.is_none_or(|[lo, hi]| lo <= hi)
+            && self
+                .motor
+                .is_none_or(|m| m.speed.is_finite() && at_least_zero(m.max_force))
+            && self.servo.is_none_or(|s| {
+                s.position.is_finite()
+                    && at_least_zero(s.stiffness)
+                    && at_least_zero(s.damping)
+                    && at_least_zero(s.max_force)
+                    && 0.0 < s.stiffness + s.damping
+            })
+            && at_least_zero(self.friction)
+    }
+}
+
+/// A velocity motor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Motor {
+    /// Wanted speed [rad/s or m/s].
+    pub speed: f64,
+    /// Greatest force or torque [N or N m].
+    pub max_force: f64,
+}
+
+/// A position servo: an implicit spring with bounded force.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Servo {
+    /// Wanted angle or displacement [rad or m].
+    pub position: f64,
+    /// Stiffness [N m/rad or N/m].
+    pub stiffness: f64,
+    /// Damping [N m s/rad or N s/m].
+    pub damping: f64,
+    /// Greatest force or torque [N or N m].
+    pub max_force: f64,
+}
+
+/// Where a joint's frames are in the world right now.
+struct Placed {
+    origin: [DVec3; 2],
+    axes: [DQuat; 2],
+    arms: [DVec3; 2],
+    /// From the second body's centre to the first frame's origin.
+    reach: DVec3,
+    offset: DVec3,
+}
+
+impl Joint {
+    /// A joint at a point and axis of the world, with both frames placed there as the bodies are now.
+    pub fn at(
+        bodies: &Bodies,
+        links: [Link; 2],
+        (point, axis): (DVec3, DVec3),
+        kind: JointKind,
+    ) -> Joint {
+        let axes = frame_of(axis);
+        let frames = links.map(|link| match link {
+            None => Frame {
+                origin: point,
+                axes,
+            },
+            Some(id) => {
+                let turn = bodies.orientation[id.index()].conjugate();
+                let origin = turn * (point - bodies.position[id.index()]);
+                Frame {
+                    origin,
+                    axes: (turn * axes).normalize(),
+                }
+            }
+        });
+        Joint {
+            name: String::new(),
+            bodies: links,
+            frames,
+            kind,
+            compliance: 0.0,
+            damping: None,
+            collide: false,
+            coordinate: 0.0,
+        }
+    }
+
+    /// Bodies the joint acts on.
+    pub fn links(&self) -> Vec<BodyId> {
+        match &self.kind {
+            JointKind::Gear(terms) => terms.iter().map(|term| term.0).collect(),
+            _ => self.bodies.iter().flatten().copied().collect(),
+        }
+    }
+
+    fn place(&self, bodies: &Bodies) -> Placed {
+        let at = |side: usize| match self.bodies[side] {
+            None => (
+                self.frames[side].origin,
+                self.frames[side].axes,
+                self.frames[side].origin,
+            ),
+            Some(id) => {
+                let turn = bodies.orientation[id.index()];
+                let arm = turn * self.frames[side].origin;
+                (
+                    bodies.position[id.index()] + arm,
+                    turn * self.frames[side].axes,
+                    arm,
+                )
+            }
+        };
+        let (a, b) = (at(0), at(1));
+        Placed {
+            origin: [a.0, b.0],
+            axes: [a.1, b.1],
+            arms: [a.2, b.2],
+            reach: b.2 + (a.0 - b.0),
+            offset: a.0 - b.0,
+        }
+    }
+
+    /// Angle or displacement now, continued from the last one through full turns.
+    pub(super) fn measure(&self, bodies: &Bodies) -> f64 {
+        let placed = self.place(bodies);
+        match self.kind {
+            JointKind::Hinge(_) => {
+                let (z, x) = (placed.axes[1] * DVec3::Z, placed.axes[1] * DVec3::X);
+                let turned = placed.axes[0] * DVec3::X;
+                let angle = x.cross(turned).dot(z).atan2(x.dot(turned));
+                let turns = ((self.coordinate - angle) / TAU).round();
+                angle + turns * TAU
+            }
+            JointKind::Slider(_) => placed.offset.dot(placed.axes[1] * DVec3::Z),
+            _ => self.coordinate,
+        }
+    }
+
+    /// The joint's rows with their violations.
+    pub(super) fn rows(&self, bodies: &Bodies) -> Vec<RowBlock> {
+        let placed = self.place(bodies);
+        let mut blocks = Vec::new();
+        let mut hold = |rows: Vec<Row>, part| {
+            blocks.push(RowBlock {
+                bodies: self.bodies,
+                rows,
+                law: Law::Equality,
+                part,
+                target: Target::Hold,
+            });
+        };
+        match &self.kind {
+            JointKind::Ball => hold(pin(placed.offset, placed.arms), 0),
+            JointKind::Hinge(drive) => {
+                let mut rows = pin(placed.offset, placed.arms);
+                rows.extend(parallel(&placed));
+                hold(rows, 0);
+                let axis = placed.axes[1] * DVec3::Z;
+                blocks.extend(self.drive(drive, |gap| about(axis, gap)));
+            }
+            JointKind::Universal => {
+                let mut rows = pin(placed.offset, placed.arms);
+                let (x, y) = (placed.axes[0] * DVec3::X, placed.axes[1] * DVec3::Y);
+                rows.push(about(x.cross(y), Some(x.dot(y))));
+                hold(rows, 0);
+            }
+            JointKind::Fixed => {
+                let mut rows = pin(placed.offset, placed.arms);
+                rows.extend(aligned(&placed));
+                hold(rows, 0);
+            }
+            JointKind::Slider(drive) => {
+                let arms = [placed.arms[0], placed.reach];
+                let mut rows = aligned(&placed);
+                for axis in [DVec3::X, DVec3::Y] {
+                    let t = placed.axes[1] * axis;
+                    rows.push(along(t, arms, Some(placed.offset.dot(t))));
+                }
+                hold(rows, 0);
+                let axis = placed.axes[1] * DVec3::Z;
+                blocks.extend(self.drive(drive, |gap| along(axis, arms, gap)));
+            }
+            JointKind::Distance { least, greatest } => {
+                blocks.extend(self.distance(&placed, *least, *greatest));
+            }
+            JointKind::Gear(_) => {}
+            JointKind::Rolling { radius } => {
+                let normal = placed.axes[1] * DVec3::Z;
+                let contact = placed.origin[0] - normal * *radius;
+                let centre_b = placed.origin[1] - placed.arms[1];
+                let arms = [placed.arms[0] - normal * *radius, contact - centre_b];
+                let rows = [DVec3::X, DVec3::Y];
+                let rows = rows.map(|axis| along(placed.axes[1] * axis, arms, None));
+                blocks.push(RowBlock {
+                    bodies: self.bodies,
+                    rows: rows.to_vec(),
+                    law: Law::Equality,
+                    part: 0,
+                    target: Target::Velocity(0.0),
+                });
+            }
+        }
+        blocks
+    }
+
+    fn distance(&self, placed: &Placed, least: f64, greatest: f64) -> Vec<RowBlock> {
+        let length = placed.offset.length();
+        // Coinciding points have no direction; any will separate them.
+        let n = placed.offset.try_normalize().unwrap_or(DVec3::Z);
+        let block = |row, law, part, target| RowBlock {
+            bodies: self.bodies,
+            rows: vec![row],
+            law,
+            part,
+            target,
+        };
+        if least == greatest {
+            let row = along(n, placed.arms, Some(length - least));
+            return vec![block(row, Law::Equality, 0, Target::Hold)];
+        }
+        let low = along(n, placed.arms, Some(length - least));
+        let high = along(-n, placed.arms, Some(greatest - length));
+        let mut blocks = vec![block(high, Law::Unilateral, 1, Target::Limit)];
+        if 0.0 < least {
+            blocks.push(block(low, Law::Unilateral, 2, Target::Limit));
+        }
+        blocks
+    }
+
+    /// Limits, motor, servo and friction along the free coordinate.
+    fn drive(&self, drive: &Drive, row: impl Fn(Option<f64>) -> Row) -> Vec<RowBlock> {
+        let mut blocks = Vec::new();
+        let mut push = |row, law, part, target| {
+            blocks.push(RowBlock {
+                bodies: self.bodies,
+                rows: vec![row],
+                law,
+                part,
+                target,
+            });
+        };
+        if let Some([lo, hi]) = drive.limits {
+            let low = row(Some(self.coordinate - lo));
+            let mut high = row(Some(hi - self.coordinate));
+            high.first = high.first.map(|x| -x);
+            high.second = high.second.map(|x| -x);
+            push(low, Law::Unilateral, 1, Target::Limit);
+            push(high, Law::Unilateral, 2, Target::Limit);
+        }
+        // Bounds are forces here; assembly turns them into impulses.
+        let within = |force: f64| Law::Interval {
+            lo: -force,
+            hi: force,
+        };
+        if let Some(motor) = drive.motor {
+            push(
+                row(None),
+                within(motor.max_force),
+                3,
+                Target::Velocity(motor.speed),
+            );
+        }
+        if let Some(servo) = drive.servo {
+            let spring = Target::Spring(servo.stiffness, servo.damping);
+            push(
+                row(Some(self.coordinate - servo.position)),
+                within(servo.max_force),
+                4,
+                spring,
+            );
+        }
+        if 0.0 < drive.friction {
+            push(row(None), within(drive.friction), 5, Target::Velocity(0.0));
+        }
+        blocks
+    }
+
+    /// Largest violation of the held rows and passed limits [m or rad].
+    pub(super) fn violation(&self, bodies: &Bodies) -> f64 {
+        let mut worst: f64 = 0.0;
+        for block in self.rows(bodies) {
+            for gap in block.rows.iter().filter_map(|row| row.gap) {
+                worst = match block.target {
+                    Target::Hold => worst.max(gap.abs()),
+                    Target::Limit => worst.max(-gap),
+                    _ => worst,
+                };
+            }
+        }
+        worst
+    }
+}
+
+/// z_a ∥ z_b: g_i = z_a · t_i with t fixed to b, ġ_i = (ω_a − ω_b)·(z_a × t_i).
+fn parallel(placed: &Placed) -> Vec<Row> {
+    let z = placed.axes[0] * DVec3::Z;
+    let row = |axis: DVec3| {
+        let t = placed.axes[1] * axis;
+        about(z.cross(t), Some(z.dot(t)))
+    };
+    vec![row(DVec3::X), row(DVec3::Y)]
+}
+
+/// Equal axes: g is twice the vector part of the rotation from b's frame to a's, in world axes.
+fn aligned(placed: &Placed) -> Vec<Row> {
+    let mut turn = placed.axes[0] * placed.axes[1].conjugate();
+    if turn.w < 0.0 {
+        turn = -turn;
+    }
+    let error = 2.0 * turn.xyz();
+    DVec3::AXES
+        .iter()
+        .map(|&axis| about(axis, Some(error.dot(axis))))
+        .collect()
+}
+
+/// Axes whose z is `axis`; unit z where it has no length.
+fn frame_of(axis: DVec3) -> DQuat {
+    let z = axis.try_normalize().unwrap_or(DVec3::Z);
+    if (z + DVec3::Z).length() < 1e-9 {
+        return DQuat::from_rotation_x(PI);
+    }
+    DQuat::from_rotation_arc(DVec3::Z, z)
+}

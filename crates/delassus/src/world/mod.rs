@@ -1,0 +1,473 @@
+//! A world of rigid bodies, joints and contacts, stepped by any solver.
+//!
+//! One step: find contacts, assemble a [`Problem`], start from the last step's impulses, solve, move the bodies.
+//! The problem of any step can be taken out, saved and solved elsewhere: [`World::problem`].
+
+mod assemble;
+mod bodies;
+mod builder;
+mod integrate;
+mod joint;
+mod rows;
+pub mod scene;
+mod sleep;
+mod state;
+mod warm;
+
+use std::time::Instant;
+
+use glam::{DQuat, DVec3};
+
+pub use bodies::{Bodies, Body, Motion};
+pub use builder::{Attach, MaterialId, WorldBuilder};
+pub use integrate::{Gyroscopic, Probe};
+pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
+pub use rows::Link;
+pub use sleep::Sleep;
+pub use state::{State, StateError};
+
+use crate::collide::{Collider, Collisions, ContactPoint};
+use crate::error::BuildError;
+use crate::index::{BlockId, BodyId, JointId};
+use crate::problem::{Problem, Solution};
+use crate::solver::{Report, Solver};
+use assemble::Assembly;
+use warm::Warm;
+
+/// Which friction law contacts get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionModel {
+    /// Coulomb's cone.
+    #[default]
+    Cone,
+    /// Two independent tangents.
+    Box,
+    /// A cone of so many directions.
+    Facets(u32),
+}
+
+/// How a world is stepped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Steps a call to [`World::step`] is divided into.
+    pub substeps: u32,
+    /// How spinning bodies are treated.
+    pub gyroscopic: Gyroscopic,
+    /// Which law contacts obey.
+    pub friction: FrictionModel,
+    /// Compliance of contacts [m/N].
+    pub contact_compliance: f64,
+    /// Approach speed below which contacts do not bounce [m/s].
+    pub restitution_threshold: f64,
+    /// Bodies at rest fall asleep; off where `None`.
+    pub sleep: Option<Sleep>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            substeps: 1,
+            gyroscopic: Gyroscopic::default(),
+            friction: FrictionModel::default(),
+            contact_compliance: 0.0,
+            restitution_threshold: 0.1,
+            sleep: None,
+        }
+    }
+}
+
+/// Friction and restitution of a pair of surfaces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Surface {
+    /// Coefficient of friction.
+    pub friction: f64,
+    /// Coefficient of restitution in [0, 1].
+    pub restitution: f64,
+}
+
+/// Why a world cannot be built.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// A body that cannot be.
+    #[error("body \"{name}\": {what}")]
+    Body {
+        /// Its name.
+        name: String,
+        /// What is wrong and how to mend it.
+        what: String,
+    },
+    /// A joint that cannot be.
+    #[error("joint \"{name}\": {what}")]
+    Joint {
+        /// Its name.
+        name: String,
+        /// What is wrong and how to mend it.
+        what: String,
+    },
+    /// A collider that cannot be.
+    #[error("collider {index} of body \"{body}\": {what}")]
+    Collider {
+        /// Which collider.
+        index: usize,
+        /// Its body.
+        body: String,
+        /// What is wrong and how to mend it.
+        what: String,
+    },
+}
+
+/// Why a step was refused. The world is as it was before.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The step size is not a positive number.
+    #[error("the step is {h} s; it must be positive and finite")]
+    BadStep {
+        /// The step given [s].
+        h: f64,
+    },
+    /// Collision detection refused the state.
+    #[error("collision detection: {what}")]
+    Collide {
+        /// What it said.
+        what: String,
+    },
+    /// The problem could not be assembled.
+    #[error("assembly: {0}")]
+    Assemble(#[from] BuildError),
+    /// The step would have put a number that is not finite into the state.
+    #[error(
+        "the step was refused: body \"{body}\" would leave the finite numbers (worst constraint: {row}); the last good state is kept"
+    )]
+    NotFinite {
+        /// The first body concerned.
+        body: String,
+        /// The constraint with the largest residual.
+        row: String,
+        /// The problem that led there.
+        problem: Box<Problem>,
+    },
+}
+
+/// What one step did.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The solver's report (of the last substep; iterations are summed and the residual is the worst).
+    pub report: Report,
+    /// Substeps whose solve did not end as solved.
+    pub unsolved: u32,
+    /// Contacts in the last substep.
+    pub contacts: usize,
+    /// Deepest penetration met while stepping [m].
+    pub penetration: f64,
+    /// Largest joint violation after the step [m or rad].
+    pub violation: f64,
+    /// Energy and momentum after the step.
+    pub probe: Probe,
+    /// Where the time went.
+    pub clock: Clock,
+}
+
+/// Seconds spent in each phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Clock {
+    /// Finding contacts.
+    pub collide: f64,
+    /// Building the problem.
+    pub assemble: f64,
+    /// Solving it, judging included.
+    pub solve: f64,
+    /// Moving bodies and taking stock.
+    pub integrate: f64,
+}
+
+/// A contact of the last step with its impulse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// Where, and between which bodies.
+    pub point: ContactPoint,
+    /// Impulse (n, t₁, t₂) on the first body [N s].
+    pub impulse: [f64; 3],
+}
+
+/// Bodies, joints, colliders and what is remembered between steps.
+#[derive(Debug)]
+pub struct World {
+    /// Gravity [m/s²].
+    pub gravity: DVec3,
+    /// How it is stepped.
+    pub settings: Settings,
+    bodies: Bodies,
+    joints: Vec<Joint>,
+    colliders: Vec<Collider>,
+    surfaces: Vec<Surface>,
+    pairs: Vec<((u32, u32), Surface)>,
+    materials: Vec<u32>,
+    /// Largest distance of a body's colliders from its centre [m].
+    radius: Vec<f64>,
+    /// Body pairs that joints keep from colliding, sorted.
+    joined: Vec<(u32, u32)>,
+    collisions: Option<Collisions>,
+    warm: Warm,
+    touches: Vec<Touch>,
+    time: f64,
+}
+
+impl World {
+    /// Bodies.
+    pub fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// Bodies, to set velocities, forces and poses between steps.
+    pub fn bodies_mut(&mut self) -> &mut Bodies {
+        &mut self.bodies
+    }
+
+    /// Joints.
+    pub fn joints(&self) -> &[Joint] {
+        &self.joints
+    }
+
+    /// A joint's drive and frames, to change between steps.
+    pub fn joint_mut(&mut self, id: JointId) -> Option<&mut Joint> {
+        self.joints.get_mut(id.index())
+    }
+
+    /// Colliders.
+    pub fn colliders(&self) -> &[Collider] {
+        &self.colliders
+    }
+
+    /// Contacts of the last step with their impulses, in a fixed order.
+    pub fn touches(&self) -> &[Touch] {
+        &self.touches
+    }
+
+    /// Time simulated so far [s].
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Force between two bodies over the last step of h seconds, on the first [N].
+    pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
+        let mut force = DVec3::ZERO;
+        for touch in &self.touches {
+            let (first, second) = touch.point.bodies;
+            let sign = match (first as u32, second as u32) {
+                pair if pair == (a.0, b.0) => 1.0,
+                pair if pair == (b.0, a.0) => -1.0,
+                _ => continue,
+            };
+            let n = touch.point.normal;
+            let (t1, t2) = crate::math::tangents(n);
+            let [pn, p1, p2] = touch.impulse;
+            force += (n * pn + t1 * p1 + t2 * p2) * (sign / h);
+        }
+        force
+    }
+
+    /// Advances the world by h seconds.
+    pub fn step(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        let substeps = self.settings.substeps.max(1);
+        let part = h / f64::from(substeps);
+        if !(part.is_finite() && 0.0 < part) {
+            return Err(StepError::BadStep { h });
+        }
+        let mut step = self.substep(part, solver)?;
+        for _ in 1..substeps {
+            let next = self.substep(part, solver)?;
+            step.join(next);
+        }
+        self.bodies.force.fill(DVec3::ZERO);
+        self.bodies.torque.fill(DVec3::ZERO);
+        Ok(step)
+    }
+
+    /// The problem the next step of h seconds would solve, with its warm start.
+    pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
+        let contacts = self.collide(h)?;
+        let assembly = assemble::assemble(self, h, &contacts)?;
+        let guess = self.warm.guess(&assembly, h);
+        let solution = Solution::from_lambda(&assembly.problem, guess.lambda);
+        Ok((assembly.problem, solution))
+    }
+
+    /// Collide, assemble, warm-start, solve, integrate.
+    fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        let mut clock = Clock::default();
+        let mut start = Instant::now();
+        let mut lap = |at: &mut f64| {
+            *at = start.elapsed().as_secs_f64();
+            start = Instant::now();
+        };
+        let contacts = self.collide(h)?;
+        lap(&mut clock.collide);
+        let assembly = assemble::assemble(self, h, &contacts)?;
+        let mut solution = self.warm.guess(&assembly, h);
+        lap(&mut clock.assemble);
+        let report = solver.solve(&assembly.problem, &mut solution);
+        lap(&mut clock.solve);
+        let assembly = self.commit(h, assembly, &solution, &report)?;
+        self.remember(&assembly, &contacts, &solution);
+        self.warm.save(&assembly, &solution.lambda, h);
+        self.rest(h, &contacts);
+        let violation = self
+            .joints
+            .iter()
+            .map(|joint| joint.violation(&self.bodies));
+        let violation = violation.fold(0.0, f64::max);
+        let probe = self.bodies.probe(self.gravity);
+        lap(&mut clock.integrate);
+        Ok(Step {
+            unsolved: u32::from(report.status != crate::Status::Solved),
+            report,
+            contacts: contacts.len(),
+            penetration: contacts.iter().fold(0.0, |m, c| m.max(-c.gap)),
+            violation,
+            probe,
+            clock,
+        })
+    }
+
+    /// Writes the new velocities and moves the bodies, unless a number would stop being finite.
+    fn commit(
+        &mut self,
+        h: f64,
+        assembly: Assembly,
+        solution: &Solution,
+        report: &Report,
+    ) -> Result<Assembly, StepError> {
+        let before = self.bodies.clone();
+        for (id, v) in assembly.bodies.iter().zip(solution.v.chunks_exact(6)) {
+            self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
+            self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
+        }
+        self.bodies.advance(h);
+        if let Some(id) = self.bodies.not_finite() {
+            let body = self.bodies.name[id.index()].clone();
+            self.bodies = before;
+            let row = self.describe(&assembly, report.residual.worst_block);
+            let problem = Box::new(assembly.problem);
+            return Err(StepError::NotFinite { body, row, problem });
+        }
+        for i in 0..self.joints.len() {
+            let joint = &self.joints[i];
+            self.joints[i].coordinate = match &joint.kind {
+                JointKind::Gear(terms) => {
+                    let rate = |&(body, axis, ratio): &(BodyId, DVec3, f64)| {
+                        let axis = before.orientation[body.index()] * axis;
+                        ratio * axis.dot(self.bodies.spin[body.index()])
+                    };
+                    joint.coordinate + h * terms.iter().map(rate).sum::<f64>()
+                }
+                _ => joint.measure(&self.bodies),
+            };
+        }
+        self.time += h;
+        Ok(assembly)
+    }
+
+    /// A constraint block in words.
+    fn describe(&self, assembly: &Assembly, block: Option<BlockId>) -> String {
+        let Some(block) = block else {
+            return "none".to_owned();
+        };
+        match assembly.keys.get(block.index()) {
+            Some(key) => key.describe(self),
+            None => format!("block {}", block.0),
+        }
+    }
+
+    fn remember(&mut self, assembly: &Assembly, contacts: &[ContactPoint], solution: &Solution) {
+        self.touches.clear();
+        let blocks = &assembly.problem.blocks()[assembly.first_contact..];
+        for (block, &c) in blocks.iter().zip(&assembly.contacts) {
+            let lambda = &solution.lambda[block.rows()];
+            let impulse = [lambda[0], lambda[1], lambda[2]];
+            self.touches.push(Touch {
+                point: contacts[c],
+                impulse,
+            });
+        }
+    }
+
+    /// Finds the contacts that may matter within h seconds.
+    fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+        let Some(collisions) = &mut self.collisions else {
+            return Ok(Vec::new());
+        };
+        let bodies = &self.bodies;
+        let poses: Vec<(DVec3, DQuat)> = bodies
+            .position
+            .iter()
+            .copied()
+            .zip(bodies.orientation.iter().copied())
+            .collect();
+        let movable: Vec<bool> = bodies.ids().map(|id| bodies.is_free(id)).collect();
+        // A body may fall on top of its present speed within the step.
+        let fall = self.gravity.length() * h;
+        let reach: Vec<f64> = bodies
+            .ids()
+            .map(|id| {
+                let i = id.index();
+                let moves = bodies.motion[i] != Motion::Static && !bodies.asleep[i];
+                let speed = bodies.velocity[i].length() + fall;
+                let turning = bodies.spin[i].length() * self.radius[i];
+                if moves { h * (speed + turning) } else { 0.0 }
+            })
+            .collect();
+        let joined = &self.joined;
+        let excluded = |a: usize, b: usize| {
+            let pair = (a.min(b) as u32, a.max(b) as u32);
+            joined.binary_search(&pair).is_ok()
+        };
+        collisions
+            .update(&poses, &movable, &reach, &excluded)
+            .map_err(|error| StepError::Collide {
+                what: error.to_string(),
+            })?;
+        Ok(collisions.contacts().to_vec())
+    }
+
+    /// Friction and restitution between two colliders.
+    pub fn surface(&self, (a, b): (u32, u32)) -> Surface {
+        let (a, b) = (self.materials[a as usize], self.materials[b as usize]);
+        let pair = (a.min(b), a.max(b));
+        if let Ok(found) = self.pairs.binary_search_by_key(&pair, |entry| entry.0) {
+            return self.pairs[found].1;
+        }
+        let (a, b) = (self.surfaces[a as usize], self.surfaces[b as usize]);
+        Surface {
+            friction: (a.friction * b.friction).sqrt(),
+            restitution: a.restitution.max(b.restitution),
+        }
+    }
+}
+
+impl Step {
+    /// Adds a later substep to this step.
+    fn join(&mut self, next: Step) {
+        let iterations = self.report.iterations + next.report.iterations;
+        let residual = if self.report.residual.law < next.report.residual.law {
+            next.report.residual
+        } else {
+            self.report.residual
+        };
+        self.report = Report {
+            iterations,
+            residual,
+            ..next.report
+        };
+        self.unsolved += next.unsolved;
+        self.contacts = next.contacts;
+        self.penetration = self.penetration.max(next.penetration);
+        self.violation = next.violation;
+        self.probe = next.probe;
+        self.clock.collide += next.clock.collide;
+        self.clock.assemble += next.clock.assemble;
+        self.clock.solve += next.clock.solve;
+        self.clock.integrate += next.clock.integrate;
+    }
+}

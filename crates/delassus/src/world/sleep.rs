@@ -1,0 +1,107 @@
+//! Bodies at rest may be left out of the step: whole islands fall asleep together and wake together.
+
+use super::{Motion, World};
+use crate::collide::ContactPoint;
+use crate::index::BodyId;
+
+/// When an island falls asleep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sleep {
+    /// Speed below which a body counts as resting [m/s]; spins count by the body's size.
+    pub speed: f64,
+    /// How long all bodies of an island must rest [s].
+    pub after: f64,
+}
+
+impl Default for Sleep {
+    fn default() -> Sleep {
+        Sleep {
+            speed: 0.01,
+            after: 0.5,
+        }
+    }
+}
+
+impl World {
+    /// Wakes a body; its island follows within the next step.
+    pub fn wake(&mut self, id: BodyId) {
+        if let Some(asleep) = self.bodies.asleep.get_mut(id.index()) {
+            *asleep = false;
+            self.bodies.rest[id.index()] = 0.0;
+        }
+    }
+
+    /// Counts rest, puts islands to sleep and wakes those that something awake and moving touches.
+    pub(super) fn rest(&mut self, h: f64, contacts: &[ContactPoint]) {
+        let Some(sleep) = self.settings.sleep else {
+            return;
+        };
+        let n = self.bodies.len();
+        for i in 0..n {
+            let speed =
+                self.bodies.velocity[i].length() + self.bodies.spin[i].length() * self.radius[i];
+            let rest = &mut self.bodies.rest[i];
+            *rest = if speed < sleep.speed { *rest + h } else { 0.0 };
+        }
+        let islands = self.islands(contacts);
+        let mut rested = vec![f64::INFINITY; n];
+        for i in 0..n {
+            // What moves by itself keeps its neighbours awake; what never moves does not matter.
+            let rest = match self.bodies.motion[i] {
+                Motion::Dynamic => self.bodies.rest[i],
+                _ => f64::INFINITY,
+            };
+            let island = islands[i];
+            rested[island] = f64::min(rested[island], rest);
+        }
+        for point in contacts {
+            let (a, b) = point.bodies;
+            for (body, other) in [(a, b), (b, a)] {
+                let moving =
+                    self.bodies.velocity[other].length() + self.bodies.spin[other].length();
+                if self.bodies.motion[other] == Motion::Kinematic && 0.0 < moving {
+                    rested[islands[body]] = 0.0;
+                }
+            }
+        }
+        for i in 0..n {
+            let asleep =
+                self.bodies.motion[i] == Motion::Dynamic && sleep.after <= rested[islands[i]];
+            if asleep && !self.bodies.asleep[i] {
+                self.bodies.velocity[i] = glam::DVec3::ZERO;
+                self.bodies.spin[i] = glam::DVec3::ZERO;
+            }
+            self.bodies.asleep[i] = asleep;
+        }
+    }
+
+    /// The island of every body: the smallest body connected to it through joints and contacts of dynamic bodies.
+    pub(super) fn islands(&self, contacts: &[ContactPoint]) -> Vec<usize> {
+        let mut parent: Vec<usize> = (0..self.bodies.len()).collect();
+        let dynamic = |i: usize| self.bodies.motion[i] == Motion::Dynamic;
+        let mut unite = |a: usize, b: usize| {
+            if dynamic(a) && dynamic(b) {
+                let (a, b) = (root(&mut parent, a), root(&mut parent, b));
+                parent[a.max(b)] = a.min(b);
+            }
+        };
+        for point in contacts {
+            unite(point.bodies.0, point.bodies.1);
+        }
+        for joint in &self.joints {
+            let links = joint.links();
+            for pair in links.windows(2) {
+                unite(pair[0].index(), pair[1].index());
+            }
+        }
+        (0..parent.len()).map(|i| root(&mut parent, i)).collect()
+    }
+}
+
+fn root(parent: &mut [usize], mut i: usize) -> usize {
+    while parent[i] != i {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    i
+}

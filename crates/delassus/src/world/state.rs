@@ -1,0 +1,143 @@
+//! Taking a world's state out and putting it back, bit for bit: what a run needs to go on as if it had never
+//! stopped. Shapes, joints and materials are not part of it; they come from the scene.
+
+use glam::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+use super::warm::Warm;
+use super::{Motion, World};
+
+/// Everything that changes while a world is stepped, warm-start impulses included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct State {
+    time: f64,
+    names: Vec<String>,
+    position: Vec<DVec3>,
+    orientation: Vec<DQuat>,
+    velocity: Vec<DVec3>,
+    spin: Vec<DVec3>,
+    rest: Vec<f64>,
+    asleep: Vec<bool>,
+    joints: Vec<(String, f64)>,
+    warm: Warm,
+}
+
+/// Why a state does not fit a world.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// It belongs to another scene.
+    #[error("the state is of another scene: {what}")]
+    OtherScene {
+        /// What differs.
+        what: String,
+    },
+    /// It holds a number no world can have.
+    #[error("body \"{body}\" has a position, orientation or velocity that is not a finite number")]
+    NotFinite {
+        /// The body.
+        body: String,
+    },
+}
+
+impl World {
+    /// The state as it is now.
+    pub fn state(&self) -> State {
+        State {
+            time: self.time,
+            names: self.bodies.name.clone(),
+            position: self.bodies.position.clone(),
+            orientation: self.bodies.orientation.clone(),
+            velocity: self.bodies.velocity.clone(),
+            spin: self.bodies.spin.clone(),
+            rest: self.bodies.rest.clone(),
+            asleep: self.bodies.asleep.clone(),
+            joints: self
+                .joints
+                .iter()
+                .map(|joint| (joint.name.clone(), joint.coordinate))
+                .collect(),
+            warm: self.warm.clone(),
+        }
+    }
+
+    /// Puts a state back. The world is unchanged where it does not fit.
+    pub fn restore(&mut self, state: &State) -> Result<(), StateError> {
+        let other = |what: String| Err(StateError::OtherScene { what });
+        if state.names != self.bodies.name {
+            let found = state.names.len();
+            return other(format!(
+                "its {found} bodies are not the {} of the world",
+                self.bodies.len()
+            ));
+        }
+        let n = state.names.len();
+        let lengths = [
+            state.position.len(),
+            state.orientation.len(),
+            state.velocity.len(),
+            state.spin.len(),
+            state.rest.len(),
+            state.asleep.len(),
+        ];
+        let joints = state.joints.iter().map(|joint| &joint.0);
+        if lengths.iter().any(|&length| length != n)
+            || !joints.eq(self.joints.iter().map(|joint| &joint.name))
+            || !state.warm.is_sound()
+        {
+            return other("its arrays or joints do not match".to_owned());
+        }
+        let mut bodies = self.bodies.clone();
+        bodies.position.clone_from(&state.position);
+        bodies.orientation.clone_from(&state.orientation);
+        bodies.velocity.clone_from(&state.velocity);
+        bodies.spin.clone_from(&state.spin);
+        bodies.rest.clone_from(&state.rest);
+        bodies.asleep.clone_from(&state.asleep);
+        if let Some(id) = bodies.not_finite() {
+            let body = bodies.name[id.index()].clone();
+            return Err(StateError::NotFinite { body });
+        }
+        self.bodies = bodies;
+        for (joint, (_, coordinate)) in self.joints.iter_mut().zip(&state.joints) {
+            joint.coordinate = *coordinate;
+        }
+        self.warm = state.warm.clone();
+        self.time = state.time;
+        self.touches.clear();
+        Ok(())
+    }
+
+    /// A hash of all poses and velocities: equal bits, equal hash, on every machine.
+    pub fn state_hash(&self) -> u64 {
+        let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
+        let mut add = |x: f64| {
+            for byte in x.to_bits().to_le_bytes() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+            }
+        };
+        for i in 0..self.bodies.len() {
+            if self.bodies.motion[i] == Motion::Static {
+                continue;
+            }
+            self.bodies.position[i]
+                .to_array()
+                .into_iter()
+                .for_each(&mut add);
+            self.bodies.orientation[i]
+                .to_array()
+                .into_iter()
+                .for_each(&mut add);
+            self.bodies.velocity[i]
+                .to_array()
+                .into_iter()
+                .for_each(&mut add);
+            self.bodies.spin[i]
+                .to_array()
+                .into_iter()
+                .for_each(&mut add);
+        }
+        hash
+    }
+}

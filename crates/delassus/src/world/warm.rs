@@ -1,0 +1,109 @@
+//! Warm start by identity: the impulse of a joint or contact is found again in the next step by who it belongs
+//! to, not by where it stands.
+
+use serde::{Deserialize, Serialize};
+
+use super::World;
+use super::assemble::Assembly;
+use crate::collide::ContactPoint;
+use crate::index::JointId;
+use crate::problem::Solution;
+
+/// Who a block belongs to. Joints come before contacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Key(u32, u32, u32, u64);
+
+impl Key {
+    pub(super) fn joint(id: JointId, part: u32) -> Key {
+        Key(0, id.0, part, 0)
+    }
+
+    pub(super) fn contact(point: &ContactPoint) -> Key {
+        Key(1, point.colliders.0, point.colliders.1, point.id)
+    }
+}
+
+impl Key {
+    /// Whose block it is, in words.
+    pub(super) fn describe(self, world: &World) -> String {
+        let Key(kind, first, second, _) = self;
+        if kind == 0 {
+            let name = world
+                .joints()
+                .get(first as usize)
+                .map_or("", |joint| &joint.name);
+            return format!("joint \"{name}\"");
+        }
+        let body = |collider: u32| {
+            let body = world.colliders().get(collider as usize).map(|c| c.body);
+            body.and_then(|b| world.bodies().name.get(b))
+                .map_or("", |name| name)
+        };
+        format!("contact of \"{}\" and \"{}\"", body(first), body(second))
+    }
+}
+
+/// Impulses of the last step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Warm {
+    /// Sorted keys with their rows in `lambda`.
+    keys: Vec<(Key, usize, usize)>,
+    lambda: Vec<f64>,
+    h: f64,
+}
+
+impl Warm {
+    /// The start for a new step: known impulses, scaled by the ratio of the step sizes, zero elsewhere.
+    pub(super) fn guess(&self, assembly: &Assembly, h: f64) -> Solution {
+        let ratio = if 0.0 < self.h { h / self.h } else { 0.0 };
+        let mut lambda = vec![0.0; assembly.problem.n_rows()];
+        let mut old = self.keys.iter().peekable();
+        let mut last = None;
+        for (key, block) in assembly.keys.iter().zip(assembly.problem.blocks()) {
+            // Keys come sorted, so both lists are walked once; a step back starts over.
+            if last.is_some_and(|last| *key < last) {
+                old = self.keys.iter().peekable();
+            }
+            last = Some(*key);
+            while old.next_if(|entry| entry.0 < *key).is_some() {}
+            if let Some(&&(found, start, rows)) = old.peek()
+                && found == *key
+                && rows == block.n_rows
+            {
+                for (new, old) in lambda[block.rows()].iter_mut().zip(&self.lambda[start..]) {
+                    *new = old * ratio;
+                }
+            }
+        }
+        Solution {
+            v: Vec::new(),
+            lambda,
+        }
+    }
+
+    /// Rows within the impulses, numbers finite: what a file must still show.
+    pub(super) fn is_sound(&self) -> bool {
+        let inside = |&(_, start, rows): &(Key, usize, usize)| {
+            start
+                .checked_add(rows)
+                .is_some_and(|end| end <= self.lambda.len())
+        };
+        self.keys.is_sorted()
+            && self.keys.iter().all(inside)
+            && self.lambda.iter().all(|x| x.is_finite())
+    }
+
+    /// Remembers the impulses of this step.
+    pub(super) fn save(&mut self, assembly: &Assembly, lambda: &[f64], h: f64) {
+        self.keys.clear();
+        let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
+        self.keys
+            .extend(blocks.map(|(key, block)| (*key, block.start, block.n_rows)));
+        if !self.keys.is_sorted() {
+            self.keys.sort_unstable();
+        }
+        self.lambda.clear();
+        self.lambda.extend_from_slice(lambda);
+        self.h = h;
+    }
+}
