@@ -219,7 +219,7 @@ impl<'a> Step<'a> {
         };
         let hold = Stabilise::Spook {
             compliance: self.world.settings.contact_compliance,
-            damping: 2.0 * self.h,
+            damping: self.world.settings.contact_damping * self.h,
         };
         let (sigma, q) = contact(&hold, self.h, approach, restitution);
         let mu = surface.friction;

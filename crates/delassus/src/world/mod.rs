@@ -57,6 +57,9 @@ pub struct Settings {
     pub friction: FrictionModel,
     /// Compliance of contacts [m/N].
     pub contact_compliance: f64,
+    /// Damping time of contacts in steps: penetration is pushed out by 4/(1 + 4·this) per step. Larger values
+    /// leave a little more penetration and much less noise when solves are cut short.
+    pub contact_damping: f64,
     /// Approach speed below which contacts do not bounce [m/s].
     pub restitution_threshold: f64,
     /// Bodies at rest fall asleep; off where `None`.
@@ -70,6 +73,7 @@ impl Default for Settings {
             gyroscopic: Gyroscopic::default(),
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
+            contact_damping: 5.0,
             restitution_threshold: 0.1,
             sleep: None,
         }
