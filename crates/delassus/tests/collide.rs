@@ -90,11 +90,11 @@ fn touch_within(shapes: [&Shape; 2], poses: [Pose; 2], reach: f64) -> Vec<Contac
         Collider::new(shapes[0].clone(), 0),
         Collider::new(shapes[1].clone(), 1),
     ];
-    let mut collisions = Collisions::new(colliders).unwrap();
+    let mut collisions = Collisions::new(colliders).expect("the shapes are sound");
     let movable = shapes.map(|s| !s.is_static_only());
     collisions
         .update(&poses, &movable, &[reach; 2], &|_, _| false)
-        .unwrap();
+        .expect("the poses are sound");
     for c in collisions.contacts() {
         assert!((c.normal.length() - 1.0).abs() < 1e-12);
         assert!(
