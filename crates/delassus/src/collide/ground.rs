@@ -9,7 +9,7 @@ use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 use crate::math::{DQuat, DVec3};
 
-use super::axis::{Axis, axis, separation};
+use super::axis::{Axis, axis, nearest_on_triangle, separation};
 use super::clip::{Scratch, Touch};
 use super::reduce::Raw;
 use super::shape::is_degenerate;
@@ -35,6 +35,8 @@ enum Surface {
         /// Triangles at vertex v: `around[first[v]..first[v + 1]]`.
         first: Vec<u32>,
         around: Vec<u32>,
+        /// Whether neighbours wind the same way, so that one side of the whole surface can be told.
+        oriented: bool,
     },
     Grid {
         rows: usize,
@@ -75,6 +77,7 @@ impl Ground {
                 fill[v as usize] += 1;
             }
         }
+        let oriented = is_oriented(&triangles);
         let low = vertices.iter().fold(DVec3::INFINITY, |m, &v| m.min(v));
         let high = vertices.iter().fold(DVec3::NEG_INFINITY, |m, &v| m.max(v));
         let tree = Box::new(Bvh::from_leaves(BvhBuildStrategy::Binned, &boxes));
@@ -85,6 +88,7 @@ impl Ground {
                 tree,
                 first,
                 around,
+                oriented,
             },
             low,
             high,
@@ -121,6 +125,30 @@ impl Ground {
 
     fn is_solid_below(&self) -> bool {
         matches!(self.surface, Surface::Grid { .. })
+    }
+
+    /// The side of the surface a point is on, against the winding of the triangles near it: that of the nearest
+    /// one. `None` where the triangles do not agree on sides. Taken one by one, a body that sank a little into the
+    /// top of a table would be held by the inner side of its walls.
+    fn side(&self, near: &[u32], p: DVec3) -> Option<f64> {
+        if !matches!(self.surface, Surface::Mesh { oriented: true, .. }) {
+            return self.is_solid_below().then_some(1.0);
+        }
+        let mut best = (f64::INFINITY, 0.0_f64);
+        for &t in near {
+            let corners = self.triangle(t).map(|v| self.corner(v));
+            let up = (corners[1] - corners[0])
+                .cross(corners[2] - corners[0])
+                .normalize_or_zero();
+            let arm = p - nearest_on_triangle(p, &corners);
+            let (distance, height) = (arm.length(), up.dot(arm));
+            // Of triangles that meet in the nearest point, the one that faces it most.
+            let closer = distance < best.0 * (1.0 - 1e-9);
+            if closer || distance <= best.0 * (1.0 + 1e-9) && best.1.abs() < height.abs() {
+                best = (distance, height);
+            }
+        }
+        Some(1.0_f64.copysign(best.1))
     }
 
     fn corner(&self, v: u32) -> DVec3 {
@@ -249,6 +277,14 @@ impl Ground {
     }
 }
 
+/// Whether no two triangles run along an edge in the same sense.
+fn is_oriented(triangles: &[[u32; 3]]) -> bool {
+    let sense = |t: &[u32; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
+    let mut edges: Vec<(u32, u32)> = triangles.iter().flat_map(sense).collect();
+    edges.sort_unstable();
+    edges.windows(2).all(|w| w[0] != w[1])
+}
+
 /// All contacts of a solid with ground, not yet reduced; the normal points from the ground to the solid.
 pub(crate) fn contacts(
     a: Placed,
@@ -263,7 +299,9 @@ pub(crate) fn contacts(
     let half = half + DVec3::splat(prediction);
     let origin = Frame::new(DVec3::ZERO, DQuat::IDENTITY);
     let middle = place.out(centre);
-    for t in ground.near(centre - half, centre + half) {
+    let near = ground.near(centre - half, centre + half);
+    let side = ground.side(&near, centre);
+    for t in near {
         let labels = ground.triangle(t);
         let corners = labels.map(|v| place.out(ground.corner(v)));
         let core = Core::Triangle(corners, labels);
@@ -280,9 +318,14 @@ pub(crate) fn contacts(
         let up = (corners[1] - corners[0])
             .cross(corners[2] - corners[0])
             .normalize_or_zero();
-        let above = ground.is_solid_below() || 0.0 <= up.dot(middle - corners[0]);
-        let up = if above { up } else { -up };
-        one((a, b), (ground, place, t), (up, prediction), (scratch, out));
+        let side = side.unwrap_or_else(|| 1.0_f64.copysign(up.dot(middle - corners[0])));
+        let up = up * side;
+        one(
+            (a, b),
+            (ground, place, t),
+            (up, middle, prediction),
+            (scratch, out),
+        );
     }
 }
 
@@ -290,7 +333,7 @@ pub(crate) fn contacts(
 fn one(
     (a, b): (Placed, Placed),
     (ground, place, t): (&Ground, &Frame, u32),
-    (up, prediction): (DVec3, f64),
+    (up, middle, prediction): (DVec3, DVec3, f64),
     (scratch, out): (&mut Scratch, &mut Vec<Raw>),
 ) {
     let reach = prediction + a.solid.radius;
@@ -311,7 +354,8 @@ fn one(
             prediction,
         }
         .manifold(scratch, out);
-    } else {
+    } else if ground.is_solid_below() || 0.0 <= up.dot(middle - b.support(up)) {
+        // A centre behind the face sees the inner side of a wall whose outer side is meant: no contact of its own.
         let axis = Axis {
             normal: up,
             separation: height,

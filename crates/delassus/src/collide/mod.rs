@@ -286,34 +286,15 @@ impl Collisions {
         for (a, b) in pairs {
             let (i, j) = (a.min(b), a.max(b));
             let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
-            let prediction = prediction(first, second, motion.reach);
             narrow::contacts(
                 (&first.solid, &frames[i as usize]),
                 (&second.solid, &frames[j as usize]),
-                prediction,
+                prediction(first, second, reach),
                 scratch,
                 raw,
             );
-            if raw.is_empty() {
-                continue;
-            }
-            // Ids are made in the order of colliders, so that they survive a change of who is movable.
-            let pair = mix(u64::from(i), u64::from(j));
-            raw.iter_mut().for_each(|r| r.id = mix(pair, r.id));
-            raw.sort_unstable_by_key(|r| r.id);
-            if i != a {
-                raw.iter_mut().for_each(narrow::flip);
-            }
             let bodies = (colliders[a as usize].body, colliders[b as usize].body);
-            contacts.extend(raw.iter().map(|r| ContactPoint {
-                bodies,
-                colliders: (a, b),
-                point_a: r.a,
-                point_b: r.b,
-                normal: r.normal,
-                gap: r.gap,
-                id: r.id,
-            }));
+            finish(raw, (a, b), bodies, contacts);
         }
         Ok(())
     }
@@ -392,6 +373,34 @@ impl Collisions {
             }
         }
     }
+}
+
+/// Writes the contacts of one pair to the list, in the order of their ids.
+fn finish(
+    raw: &mut [Raw],
+    (a, b): (u32, u32),
+    bodies: (usize, usize),
+    contacts: &mut Vec<ContactPoint>,
+) {
+    if raw.is_empty() {
+        return;
+    }
+    // Ids are made in the order of colliders, so that they survive a change of who is movable.
+    let pair = mix(u64::from(a.min(b)), u64::from(a.max(b)));
+    raw.iter_mut().for_each(|r| r.id = mix(pair, r.id));
+    raw.sort_unstable_by_key(|r| r.id);
+    if b < a {
+        raw.iter_mut().for_each(narrow::flip);
+    }
+    contacts.extend(raw.iter().map(|r| ContactPoint {
+        bodies,
+        colliders: (a, b),
+        point_a: r.a,
+        point_b: r.b,
+        normal: r.normal,
+        gap: r.gap,
+        id: r.id,
+    }));
 }
 
 /// Largest gap of a pair that is worth a contact.

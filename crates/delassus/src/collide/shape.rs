@@ -50,8 +50,8 @@ pub enum Shape {
     },
     /// Everything below z = 0; the outward normal is +z.
     HalfSpace,
-    /// A two-sided surface of triangles: bodies are pushed to the side on which their centre lies. Triangles
-    /// without area are dropped (see [`Shape::degenerate_triangles`]); holes are fine.
+    /// A two-sided surface of triangles: bodies are pushed to the side on which their centre lies, of the whole
+    /// surface where its triangles wind consistently, else of each triangle. Triangles without area are dropped (see [`Shape::degenerate_triangles`]); holes are fine.
     Mesh {
         /// Corners [m].
         vertices: Vec<[f64; 3]>,
