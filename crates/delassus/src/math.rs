@@ -17,19 +17,41 @@ pub fn tangents(n: DVec3) -> (DVec3, DVec3) {
 }
 
 /// y += A x for a row-major A with `y.len()` rows and `x.len()` columns.
+#[inline]
 pub(crate) fn mul_add(a: &[f64], x: &[f64], y: &mut [f64]) {
+    if let Some(x) = x.as_array::<6>() {
+        for (row, yi) in a.as_chunks::<6>().0.iter().zip(y) {
+            *yi += dot_6(row, x);
+        }
+        return;
+    }
     for (row, yi) in a.chunks_exact(x.len()).zip(y) {
         *yi += dot(row, x);
     }
 }
 
 /// y += Aᵀ x for a row-major A with `x.len()` rows and `y.len()` columns.
+#[inline]
 pub(crate) fn mul_transposed_add(a: &[f64], x: &[f64], y: &mut [f64]) {
+    if let Some(y) = y.as_mut_array::<6>() {
+        for (row, xi) in a.as_chunks::<6>().0.iter().zip(x) {
+            for j in 0..6 {
+                y[j] += row[j] * xi;
+            }
+        }
+        return;
+    }
     for (row, xi) in a.chunks_exact(y.len()).zip(x) {
         for (yj, aij) in y.iter_mut().zip(row) {
             *yj += aij * xi;
         }
     }
+}
+
+/// Inner product of six, in two halves that do not wait for each other.
+#[inline]
+pub(crate) fn dot_6(a: &[f64; 6], b: &[f64; 6]) -> f64 {
+    (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 }
 
 /// Inner product, summed from the first entry to the last.

@@ -32,25 +32,7 @@ impl Residual {
     /// Judges an answer. v is recomputed from λ; the given v only enters `momentum`. An answer of the wrong
     /// size or with numbers that are not finite has infinite residuals.
     pub fn of(problem: &Problem, solution: &Solution) -> Residual {
-        let mut judge = Judge::new(problem);
-        let mut residual = judge.judge(problem, &solution.lambda);
-        residual.momentum = if solution.v.len() == judge.v.len() {
-            let defect = solution
-                .v
-                .iter()
-                .zip(&judge.v)
-                .map(|(given, implied)| given - implied);
-            defect.fold(0.0, |m, d| {
-                if d.is_nan() {
-                    f64::INFINITY
-                } else {
-                    d.abs().max(m)
-                }
-            })
-        } else {
-            f64::INFINITY
-        };
-        residual
+        Judge::new(problem).judge_solution(problem, solution)
     }
 
     fn infinite() -> Residual {
@@ -111,6 +93,21 @@ impl Judge {
             v,
             w: vec![0.0; problem.n_rows()],
         }
+    }
+
+    /// All metrics.
+    pub(crate) fn judge_solution(&mut self, problem: &Problem, solution: &Solution) -> Residual {
+        let mut residual = self.judge(problem, &solution.lambda);
+        residual.momentum = if solution.v.len() == self.v.len() {
+            let defect = solution.v.iter().zip(&self.v);
+            defect.fold(0.0, |m, (given, implied)| {
+                let d = (given - implied).abs();
+                if d.is_nan() { f64::INFINITY } else { d.max(m) }
+            })
+        } else {
+            f64::INFINITY
+        };
+        residual
     }
 
     /// All metrics but `momentum`, which needs the solver's own v.

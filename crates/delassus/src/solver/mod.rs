@@ -1,7 +1,7 @@
 //! One trait, many solvers: what a solver is, how it stops, and what it reports.
 //!
 //! A solver reads a [`Problem`], improves a [`Solution`] and says how it ended. It never grades itself: the
-//! provided [`Solver::solve`] times the run and asks [`Residual::of`].
+//! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
 mod catalogue;
 pub mod gauss_seidel;
@@ -212,8 +212,7 @@ pub trait Solver {
             let status = self.run(problem, solution, &mut monitor);
             (status, start.elapsed().saturating_sub(monitor.recording()))
         };
-        let status = monitor.conclude(status, solution);
-        let residual = Residual::of(problem, solution);
+        let (status, residual) = monitor.conclude(status, solution);
         Report {
             solver: self.name(),
             options: self.options(),

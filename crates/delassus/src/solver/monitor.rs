@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Fit, Record, Status, Stop};
 use crate::math::max_abs;
-use crate::problem::residual::Judge;
+use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
 
 /// First sweep at which the law residual is looked at unasked; later ones are half as far again.
@@ -134,29 +134,33 @@ impl<'a> Monitor<'a> {
         timed_out.then_some(Status::TimeLimit)
     }
 
-    /// The status of a run that was given no sweep to do, and the last word on one that was: a run that is
-    /// not solved hands back its best iterate, and `solved` must hold for the iterate handed back.
-    pub(super) fn conclude(&mut self, status: Status, solution: &mut Solution) -> Status {
-        let law = self.judge.judge(self.problem, &solution.lambda).law;
-        let within = law <= self.stop.tolerance;
+    /// The last word on a run: one that is not solved hands back its best iterate, and `solved` must hold for
+    /// the iterate handed back, whose residual is returned.
+    pub(super) fn conclude(
+        &mut self,
+        status: Status,
+        solution: &mut Solution,
+    ) -> (Status, Residual) {
+        let residual = self.judge.judge_solution(self.problem, solution);
+        let within = residual.law <= self.stop.tolerance;
         let fixed = self.stop.tolerance <= 0.0;
         match (status, self.fit) {
-            (Status::Unsupported, _) | (_, Fit::No) => return Status::Unsupported,
-            (Status::Solved, Fit::Exact) if !within => return Status::Stalled,
-            (Status::Solved, _) => return Status::Solved,
-            (_, Fit::Exact) if within && !fixed => return Status::Solved,
+            (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
+            (Status::Solved, Fit::Exact) if !within => return (Status::Stalled, residual),
+            (Status::Solved, _) => return (Status::Solved, residual),
+            (_, Fit::Exact) if within && !fixed => return (Status::Solved, residual),
             _ => {}
         }
-        let keep_last = fixed && law.is_finite();
-        if let Some((best, lambda)) = self.best.take()
-            && !keep_last
-            && best < law
-        {
-            *solution = Solution::from_lambda(self.problem, lambda);
-        } else if !law.is_finite() {
-            *solution = Solution::zeros(self.problem);
+        let finite = residual.law.is_finite();
+        let keep_last = fixed && finite;
+        match self.best.take() {
+            Some((best, lambda)) if !keep_last && !(residual.law <= best) => {
+                *solution = Solution::from_lambda(self.problem, lambda);
+            }
+            _ if !finite => *solution = Solution::zeros(self.problem),
+            _ => return (status, residual),
         }
-        status
+        (status, self.judge.judge_solution(self.problem, solution))
     }
 
     /// Sweeps so far.

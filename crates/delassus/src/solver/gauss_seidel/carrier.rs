@@ -2,7 +2,7 @@
 //! themselves where only the Delassus matrix is known.
 
 use crate::index::{BlockId, MassId};
-use crate::math::{dot, mul_add, mul_transposed_add};
+use crate::math::{dot, dot_6, mul_add, mul_transposed_add};
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::jacobian::Incidence;
 use crate::problem::mass::MassBlock;
@@ -91,7 +91,7 @@ impl<'a> Velocities<'a> {
         match &self.inverse[jacobian.entry_mass(e)] {
             Inverse::Rigid(mass, inertia) => {
                 let mut impulse = [0.0; 6];
-                transposed_6(jacobian.entry_values(e), delta, &mut impulse);
+                mul_transposed_add(jacobian.entry_values(e), delta, &mut impulse);
                 add_rigid(*mass, inertia, &impulse, out);
             }
             Inverse::Columns => {
@@ -117,11 +117,7 @@ impl Carrier for Velocities<'_> {
         let jacobian = self.primal.jacobian();
         for e in jacobian.entry_range(k) {
             let v = &self.v[self.primal.columns(jacobian.entry_mass(e))];
-            let values = jacobian.entry_values(e);
-            match <&[f64; 6]>::try_from(v) {
-                Ok(v) => rows_6(values, v, w),
-                Err(_) => mul_add(values, v, w),
-            }
+            mul_add(jacobian.entry_values(e), v, w);
         }
     }
 
@@ -133,7 +129,7 @@ impl Carrier for Velocities<'_> {
             let columns = self.primal.columns(b);
             if let Inverse::Rigid(mass, inertia) = &self.inverse[b] {
                 let mut impulse = [0.0; 6];
-                transposed_6(jacobian.entry_values(e), delta, &mut impulse);
+                mul_transposed_add(jacobian.entry_values(e), delta, &mut impulse);
                 add_rigid(*mass, inertia, &impulse, &mut self.v[columns]);
             } else {
                 let start = self.column_starts[e];
@@ -198,12 +194,6 @@ impl Carrier for Velocities<'_> {
     }
 }
 
-/// Inner product of six, in two halves that do not wait for each other.
-#[inline]
-fn dot_6(a: &[f64; 6], b: &[f64; 6]) -> f64 {
-    (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
-}
-
 impl Inverse {
     fn of(mass: &MassBlock) -> Inverse {
         match mass {
@@ -215,24 +205,6 @@ impl Inverse {
                 Inverse::Rigid(1.0 / body.mass(), symmetric)
             }
             MassBlock::Dense(_) => Inverse::Columns,
-        }
-    }
-}
-
-/// w += G v for six velocities.
-#[inline]
-fn rows_6(values: &[f64], v: &[f64; 6], w: &mut [f64]) {
-    for (row, w) in values.as_chunks::<6>().0.iter().zip(w) {
-        *w += dot_6(row, v);
-    }
-}
-
-/// impulse += Gᵀ Δ for six velocities.
-#[inline]
-fn transposed_6(values: &[f64], delta: &[f64], impulse: &mut [f64; 6]) {
-    for (row, delta) in values.as_chunks::<6>().0.iter().zip(delta) {
-        for j in 0..6 {
-            impulse[j] += row[j] * delta;
         }
     }
 }
