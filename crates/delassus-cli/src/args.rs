@@ -38,8 +38,8 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
     /// Solver with its keys, as `gauss-seidel,rule=exact,relax=1.3`; repeat for several. `all` stands for every
-    /// variant a comparison runs. [default: gauss-seidel,rule=exact for solve, all for
-    /// compare]
+    /// variant a comparison runs. [default: for solve gauss-seidel,rule=exact, and where that does not solve
+    /// `iso` and shorter steps; for compare all]
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 
@@ -48,7 +48,7 @@ pub(crate) struct Common {
     pub(crate) iterations: Option<usize>,
 
     /// Largest acceptable law residual in m/s. Zero, with `--iterations k`, means exactly k sweeps.
-    /// [default: for solve relative, 1e-9 × max(‖c‖∞, 1e-12 m/s), c being the row velocities without impulses;
+    /// [default: for solve relative, 1e-10 of the largest row velocity without impulses, or what rounding can tell;
     /// for compare 1e-6]
     #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,

@@ -254,3 +254,23 @@ fn version_names_the_features() {
         ran.stdout
     );
 }
+
+/// A chain in free fall whose joints already agree: c is rounding alone, and a tolerance relative to it would be
+/// below anything a sweep can reach.
+#[test]
+fn joints_that_already_agree_are_solved_at_once() {
+    let body = |x: f64| {
+        format!(
+            r#"{{"m":1,"I_body":[[0.1,0,0],[0,0.1,0],[0,0,0.1]],"x":[{x},0.3,0.7],"q":[1,0,0,0],"v":[0.3,0.1,0.7],"f":[0,0,-9.81]}}"#
+        )
+    };
+    let text = format!(
+        r#"{{"schema":"delassus-oracle-1","kind":"joints","h":0.01,"bodies":[{},{},{}],
+        "joints":[{{"a":0,"b":1,"p":[0.05,0.3,0.7]}},{{"a":1,"b":2,"p":[0.15,0.3,0.7]}}]}}"#,
+        body(0.0),
+        body(0.1),
+        body(0.2)
+    );
+    let ran = delassus_reading(&["solve", "-", "--json"], text.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+}

@@ -62,9 +62,7 @@ pub enum BuildError {
         found: usize,
     },
     /// A block whose Jacobian names a mass block that does not exist.
-    #[error(
-        "{block:?} acts on {mass:?} but there are only {masses} mass blocks; add the mass first"
-    )]
+    #[error("{block} acts on {mass} but there are only {masses} mass blocks; add the mass first")]
     UnknownMass {
         /// The constraint block.
         block: BlockId,
@@ -74,7 +72,7 @@ pub enum BuildError {
         masses: usize,
     },
     /// A block that names one mass block twice.
-    #[error("{block:?} names {mass:?} twice; add the two Jacobian blocks and give their sum")]
+    #[error("{block} names {mass} twice; add the two Jacobian blocks and give their sum")]
     RepeatedMass {
         /// The constraint block.
         block: BlockId,
@@ -82,7 +80,7 @@ pub enum BuildError {
         mass: MassId,
     },
     /// A law laid over a number of rows it is not defined for.
-    #[error("{block:?} has {rows} rows but its law ({law}) needs {needs}")]
+    #[error("{block} has {rows} rows but its law ({law}) needs {needs}")]
     RowsOfLaw {
         /// The constraint block.
         block: BlockId,
@@ -94,7 +92,7 @@ pub enum BuildError {
         needs: &'static str,
     },
     /// A parameter of a law out of its range.
-    #[error("{parameter} of {block:?} is {value}; it must be {needs}")]
+    #[error("{parameter} of {block} is {value}; it must be {needs}")]
     BadLaw {
         /// The constraint block.
         block: BlockId,
@@ -106,7 +104,7 @@ pub enum BuildError {
         needs: &'static str,
     },
     /// Negative compliance.
-    #[error("compliance of row {row} of {block:?} is {value}; it must not be negative")]
+    #[error("compliance of row {row} of {block} is {value}; it must not be negative")]
     NegativeCompliance {
         /// The constraint block.
         block: BlockId,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 macro_rules! index {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $word:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -15,16 +15,22 @@ macro_rules! index {
                 self.0 as usize
             }
         }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{} {}", $word, self.0)
+            }
+        }
     )*};
 }
 
 index! {
     /// A diagonal block of M: one free body or one dense block.
-    MassId;
+    MassId, "mass";
     /// A constraint block: consecutive rows of G that share one law.
-    BlockId;
+    BlockId, "block";
     /// A rigid body of a world.
-    BodyId;
+    BodyId, "body";
     /// A joint of a world.
-    JointId;
+    JointId, "joint";
 }

@@ -226,12 +226,13 @@ fn faults_are_told_with_place_and_value() {
         (
             r#""a":0"#,
             r#""a":1"#,
-            "contacts[0]: a is 1; bodies are 0 to 0",
+            "contacts[0]: a is 1; there are 1 bodies",
         ),
         (r#""a":0"#, r#""a":-1"#, "two different bodies"),
         (r#""a":0"#, r#""a":99999999999999999999"#, "4:"),
         (r#""n":[0,0,1]"#, r#""n":[0,0,2]"#, "not orthonormal"),
-        (r#""mu":0.3"#, r#""mu":-0.3"#, "mu of BlockId(0) is -0.3"),
+        (r#""mu":0.3"#, r#""mu":"a lot""#, "mu must be one number"),
+        (r#""mu":0.3"#, r#""mu":-0.3"#, "mu of block 0 is -0.3"),
         (r#""sigma_n":0.0"#, r#""sigma_n":-1"#, "compliance of row 0"),
         (
             r#""cone":"disk""#,

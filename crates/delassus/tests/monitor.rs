@@ -359,3 +359,42 @@ fn chains_converge_at_the_square_of_the_jacobi_rate() {
     assert!((relaxed - (best - 1.0)).abs() < 0.03, "{relaxed} {best}");
     assert!(relaxed < 0.8 * plain);
 }
+
+/// A row that nothing moves and that asks for a velocity cannot be met. The sweeps have nothing to change there,
+/// so η is zero; a rule that is approximate on the contact beside it must still not call this solved.
+#[test]
+fn approximate_rules_do_not_hide_a_violated_row_they_obey() {
+    let mut builder = Problem::builder();
+    let ball = delassus::MassBlock::rigid(1.0, delassus::math::DMat3::IDENTITY).unwrap();
+    let body = builder
+        .add_mass(ball, &[1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
+        .unwrap();
+    let axes = delassus::math::DVec3::AXES;
+    let frame = [axes[2], axes[0], axes[1]];
+    let rows = delassus::problem::jacobian::point_rows(frame, -axes[2], 1.0);
+    let cone = Law::FrictionCone { mu: 0.5 };
+    builder
+        .add_block(cone, &[(body, &rows)], &[0.0; 3], &[0.0; 3])
+        .unwrap();
+    builder
+        .add_block(Law::Equality, &[], &[0.0], &[1.0])
+        .unwrap();
+    let problem = builder.build().unwrap();
+    for rule in [
+        Rule::Box,
+        Rule::Ccp,
+        Rule::Nonlinear,
+        Rule::Project,
+        Rule::Iso,
+        Rule::Exact,
+    ] {
+        let mut solution = Solution::zeros(&problem);
+        let report = GaussSeidel {
+            rule,
+            ..Default::default()
+        }
+        .solve(&problem, &mut solution);
+        assert_eq!(report.status, Status::Stalled, "{rule:?}");
+        assert!((report.residual.law - 1.0).abs() < 1e-12);
+    }
+}

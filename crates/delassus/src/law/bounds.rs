@@ -37,10 +37,14 @@ pub(super) fn interval(lambda: &[f64], w: &[f64], diagonal: &[f64], bounds: (f64
 
 /// One bounded row: natural residual d·|λ − clamp(λ − w/d, lo, hi)|.
 pub(super) fn scalar(lambda: f64, w: f64, d: f64, (lo, hi): (f64, f64)) -> Fault {
-    // max and min instead of clamp: they cannot panic, whatever the numbers.
-    let clamp = |x: f64| x.max(lo).min(hi);
-    let natural = d * (lambda - clamp(lambda - w / d)).abs();
-    let outside = d * (lambda - clamp(lambda)).abs();
+    // d·|λ − clamp(λ − w/d)| without subtracting λ from itself, which would hide w behind a large λ.
+    let target = lambda - w / d;
+    let natural = match target {
+        _ if target < lo => d * (lambda - lo).abs(),
+        _ if hi < target => d * (lambda - hi).abs(),
+        _ => w.abs(),
+    };
+    let outside = d * (lo - lambda).max(lambda - hi).max(0.0);
     // An infinite bound cannot be reached, so w must not point towards it.
     let towards = match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {
         (true, true) => w.abs(),

@@ -30,8 +30,17 @@ pub fn project(x: &mut [f64], mu: f64) {
 /// Scales a tangential impulse back to the disk of the given radius; it keeps its direction.
 #[inline]
 pub fn project_disk(t: [f64; 2], radius: f64) -> [f64; 2] {
-    // The squares decide without a root for contacts that stick.
+    // The squares decide without a root for contacts that stick; below this they would underflow.
     let squared = t[0] * t[0] + t[1] * t[1];
+    if squared < 1e-280 {
+        let length = t[0].hypot(t[1]);
+        let scale = if length <= radius {
+            1.0
+        } else {
+            radius / length
+        };
+        return [t[0] * scale, t[1] * scale];
+    }
     if squared <= radius * radius {
         return t;
     }
@@ -51,6 +60,10 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fau
     let mut shifted = [0.0; 3];
     shifted[..rows].copy_from_slice(w);
     shifted[0] = shift(w, mu);
+    // An overflow in the shift would be projected away and look like a law that holds.
+    if !(rho * shifted[0]).is_finite() {
+        return Fault::INFINITE;
+    }
     let mut defect = [0.0; 3];
     for i in 0..rows {
         defect[i] = lambda[i] - rho * shifted[i];
@@ -111,6 +124,15 @@ mod tests {
     fn projected(mut x: [f64; 3], mu: f64) -> [f64; 3] {
         project(&mut x, mu);
         x
+    }
+
+    #[test]
+    fn speeds_beyond_the_range_of_squares_are_never_a_law_that_holds() {
+        let law = Law::FrictionCone { mu: 0.5 };
+        let fault = law.fault(&[0.0; 3], &[-1e200, 1e200, 1e200], &[1.0; 3]);
+        assert!(fault.natural == f64::INFINITY, "{fault:?}");
+        let t = project_disk([3e-200, 4e-200], 1e-200);
+        assert!((t[0].hypot(t[1]) / 1e-200 - 1.0).abs() < 1e-12, "{t:?}");
     }
 
     #[test]

@@ -67,6 +67,15 @@ pub struct Fault {
     pub complementarity: f64,
 }
 
+impl Fault {
+    /// What cannot be measured is as wrong as can be.
+    pub(crate) const INFINITE: Fault = Fault {
+        natural: f64::INFINITY,
+        feasibility: f64::INFINITY,
+        complementarity: f64::INFINITY,
+    };
+}
+
 impl Law {
     /// The law's name in files and messages.
     pub fn name(&self) -> &'static str {

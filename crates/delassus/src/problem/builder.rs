@@ -25,8 +25,8 @@ impl ProblemBuilder {
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
     pub fn add_mass(&mut self, mass: MassBlock, p: &[f64]) -> Result<MassId, BuildError> {
         let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;
-        BuildError::check_length(|| format!("p of {id:?}"), mass.dim(), p.len())?;
-        BuildError::check_finite(|| format!("p of {id:?}"), p)?;
+        BuildError::check_length(|| format!("p of {id}"), mass.dim(), p.len())?;
+        BuildError::check_finite(|| format!("p of {id}"), p)?;
         self.offsets.push(self.p.len());
         self.p.extend_from_slice(p);
         self.mass.push(mass);
@@ -45,9 +45,9 @@ impl ProblemBuilder {
         let id = next_id(self.blocks.len(), "constraint blocks").map(BlockId)?;
         let n_rows = q.len();
         law.check(id, n_rows)?;
-        BuildError::check_length(|| format!("sigma of {id:?}"), n_rows, sigma.len())?;
-        BuildError::check_finite(|| format!("sigma of {id:?}"), sigma)?;
-        BuildError::check_finite(|| format!("q of {id:?}"), q)?;
+        BuildError::check_length(|| format!("sigma of {id}"), n_rows, sigma.len())?;
+        BuildError::check_finite(|| format!("sigma of {id}"), sigma)?;
+        BuildError::check_finite(|| format!("q of {id}"), q)?;
         if let Some(row) = sigma.iter().position(|&s| s < 0.0) {
             return Err(BuildError::NegativeCompliance {
                 block: id,
@@ -67,7 +67,7 @@ impl ProblemBuilder {
             if rows[..i].iter().any(|&(other, _)| other == mass) {
                 return Err(BuildError::RepeatedMass { block: id, mass });
             }
-            let place = || format!("G of {id:?} on {mass:?}");
+            let place = || format!("G of {id} on {mass}");
             BuildError::check_length(place, n_rows * block.dim(), values.len())?;
             BuildError::check_finite(place, values)?;
         }
@@ -157,7 +157,7 @@ mod tests {
                 vec![(MassId(7), &row)],
                 vec![0.0],
                 vec![0.0],
-                "MassId(7)",
+                "mass 7",
             ),
             (
                 Law::Equality,

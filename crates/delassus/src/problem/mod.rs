@@ -163,6 +163,27 @@ impl Problem {
         &self.c
     }
 
+    /// The size of the terms that c is the sum of, max_i(Σ_j |G_ij v¹_j| + |q_i|): rounding of a row velocity is
+    /// a few ε of this, however small c itself is \[m/s\].
+    pub fn velocity_scale(&self) -> f64 {
+        let Form::Primal(primal) = &self.form else {
+            return crate::math::max_abs(&self.c);
+        };
+        let mut scale: f64 = 0.0;
+        for (k, block) in self.blocks.iter().enumerate() {
+            for i in 0..block.n_rows {
+                let mut sum = primal.q[block.start + i].abs();
+                for e in primal.jacobian.entry_range(k) {
+                    let v = &primal.free_velocity[primal.columns(primal.jacobian.entry_mass(e))];
+                    let row = &primal.jacobian.entry_values(e)[i * v.len()..(i + 1) * v.len()];
+                    sum += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
+                }
+                scale = scale.max(sum);
+            }
+        }
+        scale
+    }
+
     /// v ← v¹ + M⁻¹Gᵀλ. Does nothing for a dual problem.
     pub fn velocity(&self, lambda: &[f64], v: &mut [f64]) {
         let Form::Primal(primal) = &self.form else {

@@ -110,6 +110,20 @@ impl Judge {
         residual
     }
 
+    /// The largest residual over the blocks that `obeyed` marks, of the impulses judged last.
+    pub(crate) fn law_over(&self, problem: &Problem, lambda: &[f64], obeyed: &[bool]) -> f64 {
+        let blocks = problem.blocks().iter().zip(obeyed);
+        blocks
+            .filter(|(_, obeyed)| **obeyed)
+            .map(|(block, _)| {
+                let rows = block.rows();
+                let diagonal = &self.diagonal[rows.clone()];
+                let (lambda, w) = (&lambda[rows.clone()], &self.w[rows]);
+                block.law.fault(lambda, w, diagonal).natural
+            })
+            .fold(0.0, f64::max)
+    }
+
     /// All metrics but `momentum`, which needs the solver's own v.
     pub(crate) fn judge(&mut self, problem: &Problem, lambda: &[f64]) -> Residual {
         if lambda.len() != problem.n_rows() || !max_abs(lambda).is_finite() {
@@ -130,7 +144,7 @@ impl Judge {
             let fault = block
                 .law
                 .fault(&lambda[rows.clone()], &self.w[rows], diagonal);
-            if !fault.natural.is_finite() {
+            if !(fault.natural.is_finite() && fault.feasibility.is_finite()) {
                 return Residual {
                     worst_block: Some(BlockId(k as u32)),
                     ..Residual::infinite()

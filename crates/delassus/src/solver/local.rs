@@ -44,6 +44,8 @@ pub(crate) struct Contact {
     normal_step: f64,
     /// 1/λ_max(D_tt), or 1/λ_max(D) for the convex relaxation; zero where D vanishes.
     step: f64,
+    /// D⁻¹ for the rules that solve for stick; boxed so that the others do not carry it along.
+    inverse: Option<Box<[f64; 9]>>,
     /// (μ₁, μ₂) where rows are scaled so that the elliptic cone becomes the circular one with μ = 1.
     scale: Option<[f64; 2]>,
     rule: Rule,
@@ -238,7 +240,12 @@ impl Contact {
             rule
         };
         let needs_inverse = matches!(rule, Rule::Exact | Rule::Project | Rule::Nonlinear);
-        let rule = if needs_inverse && !is_regular(&d) {
+        let inverse = if needs_inverse {
+            regular_inverse(&d)
+        } else {
+            None
+        };
+        let rule = if needs_inverse && inverse.is_none() {
             Rule::Iso
         } else {
             rule
@@ -253,6 +260,7 @@ impl Contact {
             d,
             mu,
             normal_step,
+            inverse: inverse.map(Box::new),
             step,
             scale,
             rule,
@@ -388,7 +396,8 @@ impl Contact {
 
     /// The impulse that stops all three rows: λ − D⁻¹w.
     fn stick(&self, w: &[f64; 3], lambda: &[f64; 3]) -> [f64; 3] {
-        let moved = inverse_3(&self.d).map_or([0.0; 3], |inverse| mul_3(&inverse, w));
+        let inverse = self.inverse.as_deref();
+        let moved = inverse.map_or([0.0; 3], |inverse| mul_3(inverse, w));
         std::array::from_fn(|i| lambda[i] - moved[i])
     }
 
@@ -461,7 +470,8 @@ impl Secular {
     }
 
     /// Walks up from stick until F changes sign, then closes the bracket by the Illinois rule. F(0) > 0
-    /// because stick failed and F(∞) = μg_n/d_nn < 0, so a root exists; walking finds the least one.
+    /// because stick failed and F(∞) = μg_n/d_nn < 0, so a root exists. Walking finds
+    /// the least one unless two lie within a factor of four of each other.
     fn root(&self) -> f64 {
         let (mut lo, mut f_lo) = (0.0, self.value(0.0));
         let mut hi = self.e[0] * 1e-6;
@@ -514,14 +524,13 @@ impl Secular {
     }
 }
 
-/// Symmetric to rounding and safely positive definite: what a 3×3 solve may rely on.
-fn is_regular(d: &[f64; 9]) -> bool {
+/// D⁻¹ where D is symmetric to rounding and safely positive definite: what a 3×3 solve may rely on.
+fn regular_inverse(d: &[f64; 9]) -> Option<[f64; 9]> {
     let skew = (d[1] - d[3])
         .abs()
         .max((d[2] - d[6]).abs())
         .max((d[5] - d[7]).abs());
     let mut factor = *d;
-    skew <= 1e-9 * (d[0] + d[4] + d[8]).abs()
-        && cholesky(&mut factor, 3).is_ok()
-        && inverse_3(d).is_some()
+    let regular = skew <= 1e-9 * (d[0] + d[4] + d[8]).abs() && cholesky(&mut factor, 3).is_ok();
+    regular.then(|| inverse_3(d)).flatten()
 }

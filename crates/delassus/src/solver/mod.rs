@@ -204,7 +204,7 @@ pub trait Solver {
             Solution::from_lambda(problem, std::mem::take(&mut solution.lambda))
         };
         let fit = self.fit_of(problem);
-        let mut monitor = Monitor::new(problem, self.stop(), fit);
+        let mut monitor = Monitor::new(problem, self.stop(), |law| self.fit(law));
         let (status, elapsed) = if fit == Fit::No {
             (Status::Unsupported, Duration::ZERO)
         } else {

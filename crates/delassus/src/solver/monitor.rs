@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::{Fit, Record, Status, Stop};
+use crate::law::Law;
 use crate::math::max_abs;
 use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
 
 /// First sweep at which the law residual is looked at unasked; later ones are half as far again.
 const FIRST_CHECK: usize = 8;
-/// A run has stalled if its residual fell by less than this factor over the last two thirds of its sweeps …
+/// A run has stalled if neither its residual nor η fell by this factor over the last two thirds of its sweeps …
 const STALL_FACTOR: f64 = 0.99;
 /// … and over at least this many.
 const STALL_WINDOW: usize = 3000;
@@ -55,6 +56,8 @@ pub struct Monitor<'a> {
     problem: &'a Problem,
     stop: Stop,
     fit: Fit,
+    /// Blocks whose law the solver obeys exactly: an approximate solver must still meet these.
+    obeyed: Vec<bool>,
     judge: Judge,
     start: Instant,
     recording: Duration,
@@ -65,17 +68,29 @@ pub struct Monitor<'a> {
     /// Law residual per eta_max at the last check: turns the cheap monitor into a forecast.
     ratio: f64,
     next_check: usize,
-    /// Sweep and merit at which progress was last seen.
-    mark: (usize, f64),
+    /// Sweep, merit and η at which progress was last seen.
+    mark: (usize, f64, f64),
 }
 
 impl<'a> Monitor<'a> {
     /// A monitor for one run.
-    pub fn new(problem: &'a Problem, stop: Stop, fit: Fit) -> Monitor<'a> {
+    pub fn new(problem: &'a Problem, stop: Stop, fit: impl Fn(&Law) -> Fit) -> Monitor<'a> {
+        let diagonal = problem.diagonal_blocks();
+        let mut worst = Fit::Exact;
+        let mut obeyed = Vec::with_capacity(problem.blocks().len());
+        for (k, block) in problem.blocks().iter().enumerate() {
+            let fit = fit(&block.law);
+            worst = worst.max(fit);
+            // Rows that nothing moves are out of the solver's hands: there the law holds or it does not.
+            let d = diagonal.block(k);
+            let immobile = (0..block.n_rows).any(|i| d[i * block.n_rows + i] == 0.0);
+            obeyed.push(fit == Fit::Exact || immobile);
+        }
         Monitor {
             problem,
             stop,
-            fit,
+            fit: worst,
+            obeyed,
             judge: Judge::new(problem),
             start: Instant::now(),
             recording: Duration::ZERO,
@@ -85,7 +100,7 @@ impl<'a> Monitor<'a> {
             first_eta: 0.0,
             ratio: 1.0,
             next_check: FIRST_CHECK,
-            mark: (0, f64::INFINITY),
+            mark: (0, f64::INFINITY, f64::INFINITY),
         }
     }
 
@@ -202,8 +217,14 @@ impl<'a> Monitor<'a> {
         if !law.is_finite() || DIVERGED * self.first_eta.max(self.scale) < law {
             return Some(Status::Diverged);
         }
-        // An approximate solver is measured by its own fixed point, which is what η vanishes at.
-        let merit = if self.fit == Fit::Exact { law } else { eta_max };
+        // An approximate solver is measured by its own fixed point, which is what η vanishes at, and by the
+        // law itself where it obeys it.
+        let merit = if self.fit == Fit::Exact {
+            law
+        } else {
+            let obeyed = self.judge.law_over(self.problem, lambda, &self.obeyed);
+            eta_max.max(obeyed)
+        };
         if merit <= self.stop.tolerance {
             return Some(Status::Solved);
         }
@@ -214,8 +235,9 @@ impl<'a> Monitor<'a> {
         };
         if self.next_check <= sweep {
             self.next_check = sweep + sweep / 2;
-            if merit < STALL_FACTOR * self.mark.1 {
-                self.mark = (sweep, merit);
+            // The largest residual may rest while the sweeps as a whole still settle: η tells.
+            if merit < STALL_FACTOR * self.mark.1 || eta_max < STALL_FACTOR * self.mark.2 {
+                self.mark = (sweep, merit.min(self.mark.1), eta_max.min(self.mark.2));
             } else if STALL_WINDOW.max(sweep - sweep / 3) <= sweep - self.mark.0 {
                 return Some(Status::Stalled);
             }

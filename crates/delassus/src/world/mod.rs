@@ -279,13 +279,19 @@ impl World {
         if !(part.is_finite() && 0.0 < part) {
             return Err(StepError::BadStep { h });
         }
-        let mut step = self.substep(part, solver)?;
-        for _ in 1..substeps {
-            let next = self.substep(part, solver)?;
-            step.join(next);
-        }
+        let before = self.snapshot();
+        let step = self.substeps(part, substeps, solver);
+        let step = step.inspect_err(|_| self.rewind(before))?;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
+        Ok(step)
+    }
+
+    fn substeps(&mut self, h: f64, count: u32, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        let mut step = self.substep(h, solver)?;
+        for _ in 1..count {
+            step.join(self.substep(h, solver)?);
+        }
         Ok(step)
     }
 
@@ -343,15 +349,22 @@ impl World {
         solution: &Solution,
         report: &Report,
     ) -> Result<Assembly, StepError> {
-        let before = self.bodies.clone();
         for (id, v) in assembly.bodies.iter().zip(solution.v.chunks_exact(6)) {
             self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
             self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
         }
+        let gears = self
+            .joints
+            .iter()
+            .any(|joint| matches!(joint.kind, JointKind::Gear(_)));
+        let turned = if gears {
+            self.bodies.orientation.clone()
+        } else {
+            Vec::new()
+        };
         self.bodies.advance(h);
         if let Some(id) = self.bodies.not_finite() {
             let body = self.bodies.name[id.index()].clone();
-            self.bodies = before;
             let row = self.describe(&assembly, report.residual.worst_block);
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });
@@ -361,7 +374,7 @@ impl World {
             self.joints[i].coordinate = match &joint.kind {
                 JointKind::Gear(terms) => {
                     let rate = |&(body, axis, ratio): &(BodyId, DVec3, f64)| {
-                        let axis = before.orientation[body.index()] * axis;
+                        let axis = turned[body.index()] * axis;
                         ratio * axis.dot(self.bodies.spin[body.index()])
                     };
                     joint.coordinate + h * terms.iter().map(rate).sum::<f64>()

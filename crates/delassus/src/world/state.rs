@@ -23,6 +23,20 @@ pub struct State {
     warm: Warm,
 }
 
+/// What a refused step puts back.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    time: f64,
+    position: Vec<DVec3>,
+    orientation: Vec<DQuat>,
+    velocity: Vec<DVec3>,
+    spin: Vec<DVec3>,
+    rest: Vec<f64>,
+    asleep: Vec<bool>,
+    coordinates: Vec<f64>,
+    warm: Option<Warm>,
+}
+
 /// Why a state does not fit a world.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -42,6 +56,39 @@ pub enum StateError {
 }
 
 impl World {
+    /// The state before a step. Impulses are only kept where several substeps might spoil them.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let bodies = &self.bodies;
+        Snapshot {
+            time: self.time,
+            position: bodies.position.clone(),
+            orientation: bodies.orientation.clone(),
+            velocity: bodies.velocity.clone(),
+            spin: bodies.spin.clone(),
+            rest: bodies.rest.clone(),
+            asleep: bodies.asleep.clone(),
+            coordinates: self.joints.iter().map(|joint| joint.coordinate).collect(),
+            warm: (1 < self.settings.substeps).then(|| self.warm.clone()),
+        }
+    }
+
+    /// Puts the state before a step back.
+    pub(super) fn rewind(&mut self, before: Snapshot) {
+        self.time = before.time;
+        self.bodies.position = before.position;
+        self.bodies.orientation = before.orientation;
+        self.bodies.velocity = before.velocity;
+        self.bodies.spin = before.spin;
+        self.bodies.rest = before.rest;
+        self.bodies.asleep = before.asleep;
+        for (joint, coordinate) in self.joints.iter_mut().zip(before.coordinates) {
+            joint.coordinate = coordinate;
+        }
+        if let Some(warm) = before.warm {
+            self.warm = warm;
+        }
+    }
+
     /// The state as it is now.
     pub fn state(&self) -> State {
         State {

@@ -80,7 +80,10 @@ struct Contact {
 
 /// One coefficient, or one for each tangent.
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "mu must be one number, or two: one for each tangent"
+)]
 enum Friction {
     Isotropic(f64),
     Elliptic([f64; 2]),
@@ -202,8 +205,10 @@ impl Assembly {
                 .ok()
                 .and_then(|id| Some((id, self.centres.get(id)?)))
             else {
-                let last = self.centres.len() as i64 - 1;
-                let what = format!("{name} is {body}; bodies are 0 to {last}, and -1 is ground");
+                let count = self.centres.len();
+                let what = format!(
+                    "{name} is {body}; there are {count} bodies, counted from 0, and -1 is ground"
+                );
                 return Err(FileError::invalid(place, what));
             };
             rows.push((

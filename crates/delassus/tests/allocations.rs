@@ -1,0 +1,70 @@
+//! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more.
+
+#![allow(
+    unsafe_code,
+    clippy::unwrap_used,
+    reason = "counting allocations takes an allocator, and that is unsafe to write"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use delassus::solver::from_spec;
+use delassus::{Solution, Stop, gallery};
+
+struct Counting;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// One test only: tests of one file run side by side and would count each other's allocations.
+#[test]
+fn more_sweeps_cost_no_more_allocations() {
+    let specs = [
+        "gauss-seidel",
+        "gauss-seidel,rule=exact",
+        "gauss-seidel,rule=box",
+        "gauss-seidel,rule=ccp,order=shuffle",
+        "gauss-seidel,rule=project,relax=0.9",
+        "gauss-seidel,rule=nonlinear,order=symmetric",
+        "gauss-seidel,sweep=residual",
+    ];
+    for name in ["stack:3", "machine", "chain:5"] {
+        let primal = gallery::build(name).unwrap();
+        for problem in [primal.to_dual(), primal] {
+            for spec in specs {
+                let count = |iterations| {
+                    let stop = Stop {
+                        tolerance: 0.0,
+                        iterations,
+                        ..Stop::default()
+                    };
+                    let mut solver = from_spec(spec, stop, 1).unwrap();
+                    let mut solution = Solution::zeros(&problem);
+                    let before = COUNT.load(Ordering::Relaxed);
+                    solver.solve(&problem, &mut solution);
+                    COUNT.load(Ordering::Relaxed) - before
+                };
+                // The first run may set up what later runs find.
+                count(10);
+                assert_eq!(count(10), count(1000), "{name} {spec}");
+            }
+        }
+    }
+}
