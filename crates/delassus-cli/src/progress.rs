@@ -31,7 +31,7 @@ pub(crate) fn steps(first: u64, last: u64, quiet: bool) -> ProgressBar {
     }
     let bar = ProgressBar::new(last).with_position(first);
     bar.reset_eta();
-    let template = "{bar:30} step {pos}/{len}  {msg}  {eta} left";
+    let template = "{bar:20} {eta} left  {wide_msg}";
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

@@ -143,10 +143,10 @@ impl<'a> Run<'a> {
         let dt = self.plan.options.dt;
         let end = dt * self.plan.steps as f64;
         let factor = speed * dt;
-        self.bar.set_position(self.step);
         self.bar.set_message(format!(
             "{time:.2} of {end:.2} s  {speed:.0} steps/s  {factor:.2} × real time"
         ));
+        self.bar.set_position(self.step);
     }
 
     /// Puts the state into the trajectory and the contact sheet where its turn has come.

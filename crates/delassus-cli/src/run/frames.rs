@@ -24,6 +24,7 @@ const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
 const STATIC: &str = "#b4b4b4";
+const LINK: &str = "#444444";
 
 /// Poses of all bodies at some moment.
 #[derive(Clone, Debug)]
@@ -208,6 +209,11 @@ impl View {
             Outline::Line(points) => writeln!(
                 svg,
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"/>",
+                list(points)
+            ),
+            Outline::Link(points) => writeln!(
+                svg,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{LINK}\" stroke-width=\"0.8\"/>",
                 list(points)
             ),
             Outline::Ground { point, normal } => {

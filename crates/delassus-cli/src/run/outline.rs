@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use delassus::World;
 use delassus::collide::{Collider, Shape};
+use delassus::world::{Joint, JointKind};
 use glam::{DQuat, DVec2, DVec3};
 
 /// Points on a circle that looks round in a small picture.
@@ -27,6 +28,8 @@ pub(super) enum Outline {
     Polygon(Vec<DVec2>),
     /// An open line.
     Line(Vec<DVec2>),
+    /// A joint: from body to anchor to anchor to body.
+    Link(Vec<DVec2>),
     /// Everything on the side of the point that the normal does not show to.
     Ground { point: DVec2, normal: DVec2 },
 }
@@ -39,7 +42,7 @@ impl Outline {
                 let reach = DVec2::splat(*radius);
                 Some((*centre - reach, *centre + reach))
             }
-            Outline::Polygon(points) | Outline::Line(points) => {
+            Outline::Polygon(points) | Outline::Line(points) | Outline::Link(points) => {
                 let first = *points.first()?;
                 let grow = |(low, high): (DVec2, DVec2), p: &DVec2| (low.min(*p), high.max(*p));
                 Some(points.iter().fold((first, first), grow))
@@ -103,23 +106,45 @@ pub(super) fn outlines(collider: &Collider, body: Pose) -> Vec<Outline> {
             heights,
             size,
         } => relief((*rows, *columns), heights, *size, place),
-        // A shape this version cannot draw is left out of the picture.
-        #[allow(unreachable_patterns)]
-        _ => Vec::new(),
     }
 }
 
-/// Every outline of the world's colliders with the body it belongs to.
+/// Every outline of the world's colliders and joints with the body it belongs to.
 pub(super) fn of_world<'a>(
     world: &'a World,
     poses: &'a [Pose],
 ) -> impl Iterator<Item = (usize, Outline)> + 'a {
-    world.colliders().iter().flat_map(move |collider| {
+    let joints = world.joints().iter().filter_map(|joint| link(joint, poses));
+    let colliders = world.colliders().iter().flat_map(move |collider| {
         let drawn = outlines(collider, poses[collider.body]);
         drawn
             .into_iter()
             .map(move |outline| (collider.body, outline))
-    })
+    });
+    colliders.chain(joints)
+}
+
+/// The line of a joint, for the kinds that have points to be joined.
+fn link(joint: &Joint, poses: &[Pose]) -> Option<(usize, Outline)> {
+    if matches!(joint.kind, JointKind::Gear(_) | JointKind::Rolling { .. }) {
+        return None;
+    }
+    let ends: Vec<Vec<DVec2>> = joint
+        .bodies
+        .iter()
+        .zip(&joint.frames)
+        .map(|(body, frame)| match body {
+            Some(id) => {
+                let (position, turn) = poses[id.index()];
+                vec![side(position), side(position + turn * frame.origin)]
+            }
+            None => vec![side(frame.origin)],
+        })
+        .collect();
+    let owner = joint.bodies.iter().flatten().next()?.index();
+    let [first, second] = ends.try_into().ok()?;
+    let points = first.into_iter().chain(second.into_iter().rev()).collect();
+    Some((owner, Outline::Link(points)))
 }
 
 /// x and z of a point.

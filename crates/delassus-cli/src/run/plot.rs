@@ -3,6 +3,7 @@
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::tally::Point;
 use crate::console::Refusal;
@@ -10,12 +11,20 @@ use crate::plot::power;
 
 const SIZE: (u32, u32) = (860, 1000);
 const TITLE: u32 = 36;
-/// Residuals below this are drawn here: a logarithm needs an end.
-const FLOOR: f64 = 1e-16;
+/// Residuals below this part of the tolerance are drawn there: they say no more than that all is well.
+const FLOOR: f64 = 1e-3;
+/// The same where there is no tolerance [m/s].
+const SMALLEST: f64 = 1e-16;
 
 const BLUE: RGBColor = RGBColor(0, 114, 178);
 const VERMILION: RGBColor = RGBColor(213, 94, 0);
 const GREY: RGBColor = RGBColor(110, 110, 110);
+
+/// Where a text stands relative to its point: to the right of it and above.
+const ABOVE: Pos = Pos {
+    h_pos: HPos::Left,
+    v_pos: VPos::Bottom,
+};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
@@ -65,8 +74,13 @@ fn draw<'a>(
         line("potential", BLUE, |p| p.potential),
     ];
     linear(&panels[0], "energy [J]", &energy)?;
-    let depth = [line("deepest", BLUE, |p| 1e3 * p.penetration)];
-    linear(&panels[1], "penetration [mm]", &depth)?;
+    let deepest = series.iter().fold(0.0, |m: f64, p| m.max(p.penetration));
+    let (unit, depth) = match deepest {
+        _ if 1e-3 <= deepest => ("[mm]", line("", BLUE, |p| 1e3 * p.penetration)),
+        _ if 1e-6 <= deepest => ("[µm]", line("", BLUE, |p| 1e6 * p.penetration)),
+        _ => ("[nm]", line("", BLUE, |p| 1e9 * p.penetration)),
+    };
+    linear(&panels[1], &format!("penetration {unit}"), &[depth])?;
     let law = line("law residual", BLUE, |p| p.law);
     logarithmic(&panels[2], "law residual [m/s]", &law, tolerance)?;
     let sweeps = [line("iterations", BLUE, |p| p.iterations)];
@@ -125,19 +139,7 @@ fn logarithmic<'a>(
     line: &Line<'_>,
     tolerance: f64,
 ) -> Result<(), Failure<'a>> {
-    let usable = |x: &f64| x.is_finite() && FLOOR < *x;
-    let values = line.points.iter().map(|p| p.1).chain([tolerance]);
-    let (low, high) = values
-        .filter(usable)
-        .fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
-    let (low, high) = if high == 0.0 {
-        (1e-9, 1e-6)
-    } else {
-        let decade = |x: f64| x.log10();
-        let low = decade(low).floor();
-        let high = decade(high).ceil().max(low + 1.0);
-        (10f64.powf(low - 1e-6), 10f64.powf(high + 1e-6))
-    };
+    let (low, high) = decades(&line.points, tolerance);
     let times = times(&line.points);
     let mut chart = ChartBuilder::on(area)
         .margin(10)
@@ -158,11 +160,29 @@ fn logarithmic<'a>(
     if low <= tolerance {
         let target = [(times.0, tolerance), (times.1, tolerance)];
         chart.draw_series(LineSeries::new(target, GREY.stroke_width(1)))?;
+        let label = plotters::element::Text::new(
+            "tolerance",
+            (times.0, 1.1 * tolerance),
+            ("sans-serif", 12).into_font().color(&GREY).pos(ABOVE),
+        );
+        chart.draw_series([label])?;
     }
     let points = line.points.iter().filter(|p| !p.1.is_nan());
     let points = points.map(|p| (p.0, p.1.clamp(low, high)));
     chart.draw_series(LineSeries::new(points, line.colour.stroke_width(2)))?;
     Ok(())
+}
+
+/// Whole decades around the residuals and the tolerance, with room for a line at the top.
+fn decades(points: &[(f64, f64)], tolerance: f64) -> (f64, f64) {
+    let floor = SMALLEST.max(FLOOR * tolerance);
+    let values = points.iter().map(|point| point.1).chain([tolerance]);
+    let values = values.filter(|x| x.is_finite()).map(|x| x.max(floor));
+    let (low, high) = values.fold((1.0_f64, floor), |(a, b), x| (a.min(x), b.max(x)));
+    let low = low.log10().floor();
+    let high = (3.0 * high).log10().ceil().max(low + 1.0);
+    // A hair wider, so that the powers of ten at both ends get their labels.
+    (10f64.powf(low - 1e-6), 10f64.powf(high + 1e-6))
 }
 
 fn times(points: &[(f64, f64)]) -> (f64, f64) {
@@ -205,7 +225,7 @@ mod tests {
         ];
         for series in [&series[..0], &series[..1], &series[..]] {
             let svg = svg("<a> & b", 0.0, series).unwrap();
-            assert!(svg.contains("penetration [mm]") && svg.contains("time [s]"));
+            assert!(svg.contains("penetration [nm]") && svg.contains("time [s]"));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }
