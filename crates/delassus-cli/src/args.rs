@@ -14,12 +14,14 @@ const VERSION: &str = concat!(
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
 #[derive(Debug, Parser)]
-#[command(name = "delassus", version = VERSION, after_help = EXIT_CODES)]
+#[command(name = "delassus", version = VERSION, after_help = ALL_EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+const ALL_EXIT_CODES: &str = "Exit code: 0 all solved or ran to the end, 1 something not solved, interrupted or \
+    refused, 2 bad input or usage; the worst wins.";
 const EXIT_CODES: &str =
     "Exit code: 0 all solved, 1 something not solved, 2 bad input or usage; the worst wins.";
 
@@ -45,17 +47,18 @@ pub(crate) struct Common {
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 
-    /// Most sweeps or pivots. [default: 1000000 for solve, 10000 for compare]
+    /// Most sweeps or pivots. [default: 1000000 for solve; for compare 10000, or the scene's]
     #[arg(long, value_name = "COUNT")]
     pub(crate) iterations: Option<usize>,
 
     /// Largest acceptable law residual in m/s. Zero, with `--iterations k`, means exactly k sweeps.
     /// [default: for solve relative, 1e-9 × max(‖c‖∞, 1e-12 m/s), c being the row velocities without impulses;
-    /// for compare 1e-6]
+    /// for compare 1e-6, or the scene's]
     #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
 
-    /// Most time of one run in seconds. [default: none for solve, 10 for compare]
+    /// Most time of one run, or of one solve in a scene's step, in seconds. [default: none for solve and scenes,
+    /// 10 for compare]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<Duration>,
 

@@ -39,6 +39,15 @@ struct Comparison {
     scenes: Vec<SceneRanking>,
 }
 
+impl Comparison {
+    /// Whether each work and each scene has a solver that brought it to the tolerance.
+    fn is_reached(&self) -> bool {
+        let work = |work: &Ranking| work.runs.iter().any(|run| run.reached);
+        let scene = |scene: &SceneRanking| scene.runs.iter().any(|run| run.reached);
+        self.works.iter().all(work) && self.scenes.iter().all(scene)
+    }
+}
+
 /// All solvers on one work, the fastest that reached the tolerance first.
 #[derive(Debug, Serialize)]
 struct Ranking {
@@ -86,21 +95,15 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
         outcome.blame(Err(Refusal(text.to_owned())));
     }
     outcome.blame(session.draw(&works));
-    let solved = works
-        .iter()
-        .all(|work| work.runs.iter().any(|run| run.reached));
-    let kept = scenes
-        .iter()
-        .all(|scene| scene.runs.iter().any(|run| run.reached));
-    if !(solved && kept) {
-        outcome = outcome.max(Outcome::NotSolved);
-    }
     let comparison = Comparison {
         schema: "delassus-compare-1",
         tolerance: stop.tolerance,
         works,
         scenes,
     };
+    if !comparison.is_reached() {
+        outcome = outcome.max(Outcome::NotSolved);
+    }
     let json = serde_json::to_string(&comparison).unwrap_or_default() + "\n";
     if let Some(out) = &mut out {
         outcome.blame(out.write(&["compare"], &json));

@@ -129,6 +129,8 @@ impl<'a> Run<'a> {
             self.keep_frame(world)?;
             if self.plan.checkpoint_is_due(self.step) {
                 self.checkpoint(world)?;
+                // Whoever resumes after a crash finds the recordings up to the checkpoint.
+                self.recorder.as_mut().map_or(Ok(()), Recorder::flush)?;
             }
             if REFRESH <= shown.elapsed() {
                 shown = Instant::now();
@@ -165,7 +167,6 @@ impl<'a> Run<'a> {
         let Some(out) = &self.args.out else {
             return Ok(None);
         };
-        // Where the whole run ends is part of the plan, so that nobody has to repeat it.
         let path = out.join(format!("checkpoint-{}.json", self.step));
         Checkpoint::new(self.plan, self.step, world).write(&path)?;
         Ok(Some(path))
@@ -203,7 +204,7 @@ impl<'a> Run<'a> {
         if let Some(mut recorder) = self.recorder.take() {
             // A run that ended early has its last state in the trajectory all the same.
             recorder.frame(world)?;
-            recorder.close()?;
+            recorder.flush()?;
         }
         self.sheet.close(world);
         folder::write_whole(&out.join("summary.json"), &summary.json())?;

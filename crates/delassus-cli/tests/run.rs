@@ -236,16 +236,22 @@ fn damaged_checkpoints_are_refused_with_their_name() {
 
 #[test]
 fn a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_bits() {
-    let out = folder("run-killed");
-    let mut child = start(&out, 3);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let last = *checkpoints(&out).last().unwrap();
-    let file = out.join(format!("checkpoint-{last}.json"));
-    let steps = (last + 30).to_string();
-    let resumed = hash(&["run", "--resume", file.to_str().unwrap(), "--steps", &steps]);
-    let whole = hash(&["run", "pile:50", "--dt", "0.01", "--steps", &steps]);
-    assert_eq!(resumed, whole);
+    for round in 1..=4 {
+        let out = folder(&format!("run-killed-{round}"));
+        let mut child = start(&out, round);
+        sleep(Duration::from_millis(3 * round as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let last = *checkpoints(&out).last().unwrap();
+        let file = out.join(format!("checkpoint-{last}.json"));
+        let steps = (last + 30).to_string();
+        let resumed = hash(&["run", "--resume", file.to_str().unwrap(), "--steps", &steps]);
+        let whole = hash(&["run", "pile:50", "--dt", "0.01", "--steps", &steps]);
+        assert_eq!(resumed, whole, "killed after step {last}");
+        // The diagnostics reach at least to the checkpoint before the last.
+        let lines = text(&out.join("steps.csv")).lines().count() as u64;
+        assert!(last <= lines + 20, "{lines} lines at step {last}");
+    }
 }
 
 #[cfg(unix)]

@@ -81,14 +81,7 @@ pub(super) fn outlines(collider: &Collider, body: Pose) -> Vec<Outline> {
         Shape::Cylinder {
             half_length,
             radius,
-        } => {
-            let ring = |z: f64| {
-                circle(DVec2::ZERO, *radius)
-                    .into_iter()
-                    .map(move |p| DVec3::new(p.x, p.y, z))
-            };
-            hull(ring(-half_length).chain(ring(*half_length)).collect())
-        }
+        } => hull(rings(*half_length, *radius)),
         Shape::Hull { points } => hull(points.iter().copied().map(DVec3::from_array).collect()),
         Shape::HalfSpace => ground(pose),
         Shape::Mesh {
@@ -192,6 +185,15 @@ fn corners(half: DVec3) -> Vec<DVec3> {
     let sign = |bit: usize| if bit == 0 { -1.0 } else { 1.0 };
     let corner = |i: usize| half * DVec3::new(sign(i & 1), sign(i & 2), sign(i & 4));
     (0..8).map(corner).collect()
+}
+
+/// Both ends of a cylinder.
+fn rings(half_length: f64, radius: f64) -> Vec<DVec3> {
+    let ring = |z: f64| {
+        let rim = circle(DVec2::ZERO, radius).into_iter();
+        rim.map(move |p| DVec3::new(p.x, p.y, z))
+    };
+    ring(-half_length).chain(ring(half_length)).collect()
 }
 
 fn circle(centre: DVec2, radius: f64) -> Vec<DVec2> {

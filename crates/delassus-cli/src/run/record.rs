@@ -144,7 +144,7 @@ impl Recorder {
     }
 
     /// Writes out what is still in memory.
-    pub(super) fn close(mut self) -> Result<(), Refusal> {
+    pub(super) fn flush(&mut self) -> Result<(), Refusal> {
         self.table.flush()?;
         self.binary.flush()?;
         self.steps.flush()

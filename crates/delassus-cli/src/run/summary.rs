@@ -59,10 +59,27 @@ struct Energy {
     largest_rise: f64,
 }
 
+impl Energy {
+    fn of(tally: &Tally) -> Energy {
+        Energy {
+            start: tally.energy_start,
+            end: tally.energy_end,
+            largest_rise: tally.energy_rise,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Spread {
     mean: f64,
     most: u64,
+}
+
+impl Spread {
+    fn of(tally: &Tally, (sum, most): (u64, u64)) -> Spread {
+        let mean = tally.mean(sum as f64);
+        Spread { mean, most }
+    }
 }
 
 /// Mean time of a step and of its phases [ms].
@@ -126,20 +143,10 @@ impl Summary {
             law: tally.law,
             penetration: tally.penetration,
             violation: tally.violation,
-            energy: Energy {
-                start: tally.energy_start,
-                end: tally.energy_end,
-                largest_rise: tally.energy_rise,
-            },
+            energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
-            iterations_per_step: Spread {
-                mean: tally.mean(tally.iterations as f64),
-                most: tally.most_iterations,
-            },
-            contacts_per_step: Spread {
-                mean: tally.mean(tally.contacts as f64),
-                most: tally.most_contacts,
-            },
+            iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
+            contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),
             ms_per_step: Milliseconds::of(tally),
             elapsed_s,
             real_time_factor: simulated / elapsed_s.max(1e-9),
