@@ -14,12 +14,14 @@ const VERSION: &str = concat!(
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
 #[derive(Debug, Parser)]
-#[command(name = "delassus", version = VERSION, after_help = EXIT_CODES)]
+#[command(name = "delassus", version = VERSION, after_help = ALL_EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+const ALL_EXIT_CODES: &str = "Exit code: 0 all solved or ran to the end, 1 something not solved, interrupted or \
+    refused, 2 bad input or usage; the worst wins.";
 const EXIT_CODES: &str =
     "Exit code: 0 all solved, 1 something not solved, 2 bad input or usage; the worst wins.";
 
@@ -30,6 +32,8 @@ pub(crate) enum Command {
     Solve(SolveArgs),
     /// Run every fitting solver on the same work and rank them by time.
     Compare(CompareArgs),
+    /// Step a scene through time and say how well every law was kept.
+    Run(RunArgs),
     /// List built-in problems, scenes and solvers.
     List(ListArgs),
 }
@@ -43,17 +47,18 @@ pub(crate) struct Common {
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 
-    /// Most sweeps or pivots. [default: 1000000 for solve, 10000 for compare]
+    /// Most sweeps or pivots. [default: 1000000 for solve; for compare 10000, or the scene's]
     #[arg(long, value_name = "COUNT")]
     pub(crate) iterations: Option<usize>,
 
     /// Largest acceptable law residual in m/s. Zero, with `--iterations k`, means exactly k sweeps.
     /// [default: for solve relative, 1e-10 of the largest row velocity without impulses, or what rounding can tell;
-    /// for compare 1e-6]
+    /// for compare 1e-6, or the scene's]
     #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
 
-    /// Most time of one run in seconds. [default: none for solve, 10 for compare]
+    /// Most time of one run, or of one solve in a scene's step, in seconds. [default: none for solve and scenes,
+    /// 10 for compare]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<Duration>,
 
@@ -115,7 +120,8 @@ pub(crate) struct SolveArgs {
     Exit code: 0 each work is brought to the tolerance by some solver, 1 some work is not, 2 bad input or usage."
 )]
 pub(crate) struct CompareArgs {
-    /// Problem files, folders of them, `-` for standard input, or built-in problems as `name` or `name:size`.
+    /// Problem files, folders of them, `-` for standard input, scenes (`.toml` or built-in) or built-in problems
+    /// as `name` or `name:size`. A name that is both means the scene; `problem:` and `scene:` in front decide.
     #[arg(value_name = "WORK", required = true)]
     pub(crate) works: Vec<PathBuf>,
 
@@ -125,6 +131,89 @@ pub(crate) struct CompareArgs {
     /// Draw residual against time, one line per solver, one panel for each of the first six works.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+
+    /// Simulated time of each scene in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) time: Option<f64>,
+}
+
+/// Options of `run`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 ran to the end, 1 interrupted or a step was refused, 2 bad input or usage.\n\
+    Steps that missed the tolerance are counted in the summary and do not change the exit code."
+)]
+pub(crate) struct RunArgs {
+    /// A built-in scene as `name` or `name:size`, a scene file, or `-` for standard input.
+    #[arg(value_name = "SCENE", required_unless_present = "resume")]
+    pub(crate) scene: Option<PathBuf>,
+
+    /// Solver with its keys, as `gauss-seidel,rule=exact`. [default: the scene's]
+    #[arg(long, value_name = "NAME[,KEY=VALUE…]")]
+    pub(crate) solver: Option<String>,
+
+    /// Most sweeps or pivots of a step. [default: the scene's]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) iterations: Option<usize>,
+
+    /// Largest acceptable law residual of a step in m/s. [default: the scene's]
+    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// Length of a step in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) dt: Option<f64>,
+
+    /// Steps from time zero to the end. [default: as many as the time needs]
+    #[arg(long, value_name = "COUNT", conflicts_with = "time")]
+    pub(crate) steps: Option<u64>,
+
+    /// Time from zero to the end in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) time: Option<f64>,
+
+    /// Parts a step is divided into. [default: the scene's]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) substeps: Option<u32>,
+
+    /// Seed of solvers that use chance. [default: 0]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+
+    /// Threads to step with; the bits are the same for any number.
+    #[arg(long, value_name = "COUNT", default_value_t = 1,
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No progress and no remarks on standard error; errors are still reported.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+
+    /// Write trajectory, diagnostics, summary and pictures into this folder, which must be empty or new.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Let `--out` write into a folder that is not empty.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Write a checkpoint into the folder of `--out` whenever so many simulated seconds have passed.
+    #[arg(long, value_name = "SECONDS", requires = "out", value_parser = positive,
+          allow_negative_numbers = true)]
+    pub(crate) checkpoint_every: Option<f64>,
+
+    /// Go on from a checkpoint; scene and options are taken from it.
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["scene", "solver", "iterations", "tolerance", "dt", "substeps", "seed"])]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
+    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) every: Option<u64>,
 }
 
 /// Options of `list`.
@@ -153,6 +242,13 @@ fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && 0.0 <= value => Ok(value),
         _ => Err("a law residual in m/s is needed: a finite number, at least 0".to_owned()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && 0.0 < value => Ok(value),
+        _ => Err("a finite number of seconds, greater than 0, is needed".to_owned()),
     }
 }
 
@@ -186,6 +282,7 @@ mod tests {
         for text in ["NaN", "inf", "-1", "", "1e-6x"] {
             assert!(tolerance(text).is_err(), "{text}");
             assert!(seconds(text).is_err(), "{text}");
+            assert!(positive(text).is_err(), "{text}");
         }
         assert_eq!(tolerance("0"), Ok(0.0));
         assert!(seconds("1e300").is_err());

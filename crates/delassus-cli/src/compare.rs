@@ -18,6 +18,8 @@ use crate::input;
 use crate::measure::{Run, measure, trace};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
 use crate::progress;
+use crate::scene::is_scene;
+use crate::scene_compare::{self, SceneRanking};
 use crate::solvers;
 use crate::table::{self, Table};
 
@@ -34,6 +36,16 @@ struct Comparison {
     schema: &'static str,
     tolerance: f64,
     works: Vec<Ranking>,
+    scenes: Vec<SceneRanking>,
+}
+
+impl Comparison {
+    /// Whether each work and each scene has a solver that brought it to the tolerance.
+    fn is_reached(&self) -> bool {
+        let work = |work: &Ranking| work.runs.iter().any(|run| run.reached);
+        let scene = |scene: &SceneRanking| scene.runs.iter().any(|run| run.reached);
+        self.works.iter().all(work) && self.scenes.iter().all(scene)
+    }
 }
 
 /// All solvers on one work, the fastest that reached the tolerance first.
@@ -63,8 +75,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let specs = solvers::expand(&common.solvers, "all")?;
     let mut out = Folder::prepare(common)?;
     let mut outcome = Outcome::Solved;
-    let sources = sources(&args.works, &mut outcome);
-    let bar = progress::bar(sources.len() * specs.len(), common.quiet);
+    let (scenes, problems): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        args.works.iter().partition(|work| is_scene(work));
+    let sources = sources(&problems, &mut outcome);
+    let count = sources.len() + scenes.len();
+    let bar = progress::bar(count * specs.len(), common.quiet);
     let mut session = Session {
         args,
         stop,
@@ -73,23 +88,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
         panels: Vec::new(),
     };
     let works = session.rank_all(&sources, &mut outcome);
+    let scenes = session.rank_scenes(&scenes, &mut outcome);
     bar.finish_and_clear();
-    if works.is_empty() && outcome != Outcome::BadInput {
+    if works.is_empty() && scenes.is_empty() && outcome != Outcome::BadInput {
         let text = "there is no problem to compare in what was named";
         outcome.blame(Err(Refusal(text.to_owned())));
     }
     outcome.blame(session.draw(&works));
-    if !works
-        .iter()
-        .all(|work| work.runs.iter().any(|run| run.reached))
-    {
-        outcome = outcome.max(Outcome::NotSolved);
-    }
     let comparison = Comparison {
         schema: "delassus-compare-1",
         tolerance: stop.tolerance,
         works,
+        scenes,
     };
+    if !comparison.is_reached() {
+        outcome = outcome.max(Outcome::NotSolved);
+    }
     let json = serde_json::to_string(&comparison).unwrap_or_default() + "\n";
     if let Some(out) = &mut out {
         outcome.blame(out.write(&["compare"], &json));
@@ -119,9 +133,9 @@ fn stop(common: &Common) -> Result<Stop, Refusal> {
 }
 
 /// The files behind the words: folders are opened, one level deep, in the order of names.
-fn sources(works: &[PathBuf], outcome: &mut Outcome) -> Vec<Source> {
+fn sources(works: &[&PathBuf], outcome: &mut Outcome) -> Vec<Source> {
     let mut sources = Vec::new();
-    for work in works {
+    for &work in works {
         if !work.is_dir() {
             sources.push(Source {
                 path: work.clone(),
@@ -172,6 +186,18 @@ impl Session<'_> {
             }
         }
         works
+    }
+
+    /// Steps the scenes one after the other under every solver.
+    fn rank_scenes(&self, scenes: &[&PathBuf], outcome: &mut Outcome) -> Vec<SceneRanking> {
+        let mut ranked = Vec::new();
+        for scene in scenes {
+            match scene_compare::rank(scene, self.args, self.specs, self.bar) {
+                Ok(ranking) => ranked.push(ranking),
+                Err(refusal) => self.bar.suspend(|| outcome.blame(Err(refusal))),
+            }
+        }
+        ranked
     }
 
     /// Reads one work and runs every solver on it, one after the other. A file of a folder that is no problem
@@ -293,11 +319,18 @@ fn tables(comparison: &Comparison) -> String {
         }
         text.push('\n');
     }
-    let runs = || comparison.works.iter().flat_map(|work| &work.runs);
-    if runs().any(|run| run.fit == Fit::Approximate) {
+    for scene in &comparison.scenes {
+        text.push_str(&scene.text());
+    }
+    let runs = comparison.works.iter().flat_map(|work| &work.runs);
+    let runs = runs.map(|run| (run.fit, run.reached));
+    let scene_runs = comparison.scenes.iter().flat_map(|scene| &scene.runs);
+    let scene_runs = scene_runs.map(|run| (run.fit, run.reached));
+    let all: Vec<(Fit, bool)> = runs.chain(scene_runs).collect();
+    if all.iter().any(|(fit, _)| *fit == Fit::Approximate) {
         text.push_str("≈ obeys a neighbour of the law (a box for a cone, a convex relaxation); its law residual is that of the work's own law\n");
     }
-    if runs().any(|run| !run.reached) {
+    if all.iter().any(|(_, reached)| !reached) {
         text.push_str("– did not reach the tolerance; sorted by law residual\n");
     }
     text

@@ -24,15 +24,7 @@ impl Folder {
         let Some(path) = &common.out else {
             return Ok(None);
         };
-        fs::create_dir_all(path).map_err(|error| Refusal::io(path, "make the folder", &error))?;
-        let mut entries =
-            fs::read_dir(path).map_err(|error| Refusal::io(path, "read the folder", &error))?;
-        if entries.next().is_some() && !common.force {
-            return Err(Refusal(format!(
-                "--out {}: the folder is not empty; choose another, or add --force to write into it",
-                path.display()
-            )));
-        }
+        make(path, common.force)?;
         Ok(Some(Folder {
             path: path.clone(),
             taken: BTreeSet::new(),
@@ -52,6 +44,38 @@ impl Folder {
         let path = self.path.join(name);
         fs::write(&path, text).map_err(|error| Refusal::io(&path, "write", &error))
     }
+}
+
+/// Makes a folder; one that is not empty is refused unless forced.
+pub(crate) fn make(path: &Path, force: bool) -> Result<(), Refusal> {
+    fs::create_dir_all(path).map_err(|error| Refusal::io(path, "make the folder", &error))?;
+    let mut entries =
+        fs::read_dir(path).map_err(|error| Refusal::io(path, "read the folder", &error))?;
+    if entries.next().is_some() && !force {
+        return Err(Refusal(format!(
+            "--out {}: the folder is not empty; choose another, or add --force to write into it",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a file whole or not at all: under another name first, then renamed.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.tmp"));
+    let written = fs::File::create(&temporary).and_then(|mut file| {
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        // On the disk before it gets its name: a crash must not leave the name without the content.
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    written.map_err(|error| Refusal::io(path, "write", &error))?;
+    // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
+    if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
 }
 
 /// Writes a file that must not exist yet, unless forced.

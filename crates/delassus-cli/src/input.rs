@@ -10,9 +10,15 @@ use delassus::problem::file::{self, Format, Loaded, Work};
 
 use crate::console::Refusal;
 
+/// Put in front of a name that is both a problem and a scene, to mean the built-in problem.
+pub(crate) const PROBLEM: &str = "problem:";
+
 /// Reads a file or standard input, or builds a built-in problem where no file has the name.
 pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Refusal> {
     let name = name(source);
+    if let Some(spec) = name.strip_prefix(PROBLEM) {
+        return build(spec).map_err(|error| not_found(spec, &error));
+    }
     if is_standard_input(source) {
         let mut bytes = Vec::new();
         io::stdin()
@@ -60,7 +66,7 @@ pub(crate) fn check_standard_input(sources: &[PathBuf]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn is_standard_input(source: &Path) -> bool {
+pub(crate) fn is_standard_input(source: &Path) -> bool {
     source.as_os_str() == "-"
 }
 

@@ -1,6 +1,7 @@
 //! `delassus list`: what there is to solve and to solve it with.
 
 use delassus::gallery::{self, Exhibit};
+use delassus::scenes;
 use delassus::solver::{Description, catalogue};
 use delassus::{Fit, Law, Stop};
 use serde_json::{Map, Value, json};
@@ -36,7 +37,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<Printed, Refusal> {
             document.insert("problems".to_owned(), Value::Array(problems));
         }
         if wants(Section::Scenes) {
-            document.insert("scenes".to_owned(), json!([]));
+            let scenes: Vec<Value> = scenes::exhibits().iter().map(scene_json).collect();
+            document.insert("scenes".to_owned(), Value::Array(scenes));
         }
         if wants(Section::Solvers) {
             let solvers: Result<Vec<Value>, Refusal> =
@@ -50,7 +52,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Printed, Refusal> {
             sections.push(problems());
         }
         if wants(Section::Scenes) {
-            sections.push("Scenes: none yet\n".to_owned());
+            sections.push(scenes_text());
         }
         if wants(Section::Solvers) {
             sections.push(solvers_text()?);
@@ -62,22 +64,40 @@ pub(crate) fn run(args: &ListArgs) -> Result<Printed, Refusal> {
 }
 
 fn problems() -> String {
+    let entries = gallery::exhibits().iter();
+    named(
+        "Problems",
+        entries.map(|exhibit| (exhibit.name, exhibit.size, exhibit.about)),
+    )
+}
+
+fn scenes_text() -> String {
+    let entries = scenes::exhibits().iter();
+    named(
+        "Scenes",
+        entries.map(|exhibit| (exhibit.name, exhibit.size, exhibit.about)),
+    )
+}
+
+/// A table of what can be asked for by name, with the size taken where none is given.
+fn named<'a>(title: &str, entries: impl Iterator<Item = (&'a str, usize, &'a str)>) -> String {
     let mut table = Table::new(&["  name", ">size", "what it is"]);
-    for exhibit in gallery::exhibits() {
-        let size = match exhibit.size {
+    for (name, size, about) in entries {
+        let size = match size {
             0 => "-".to_owned(),
             size => size.to_string(),
         };
-        table.push(vec![
-            format!("  {}", exhibit.name),
-            size,
-            exhibit.about.to_owned(),
-        ]);
+        table.push(vec![format!("  {name}"), size, about.to_owned()]);
     }
     if table.is_empty() {
-        return "Problems: none yet\n".to_owned();
+        return format!("{title}: none yet\n");
     }
-    format!("Problems (another size: name:size)\n{}", table.text())
+    format!("{title} (another size: name:size)\n{}", table.text())
+}
+
+fn scene_json(exhibit: &scenes::Exhibit) -> Value {
+    let size = (exhibit.size != 0).then_some(exhibit.size);
+    json!({ "name": exhibit.name, "size": size, "about": exhibit.about })
 }
 
 fn problem_json(exhibit: &Exhibit) -> Value {

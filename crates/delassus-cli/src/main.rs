@@ -1,4 +1,4 @@
-//! The command line of delassus: solve, compare and list constraint problems.
+//! The command line of delassus: solve, compare and list constraint problems, run scenes.
 //!
 //! A thin leaf over the library's public interface. Commands return what belongs on standard output as text, and
 //! an [`Outcome`] that becomes the exit code; only `console` writes to the terminal.
@@ -13,6 +13,9 @@ mod list;
 mod measure;
 mod plot;
 mod progress;
+mod run;
+mod scene;
+mod scene_compare;
 mod solve;
 mod solvers;
 mod table;
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let result = match &args.command {
         Command::Solve(args) => solve::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Run(args) => run::run(args),
         Command::List(args) => list::run(args),
     };
     finish(result).exit_code()

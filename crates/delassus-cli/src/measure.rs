@@ -39,7 +39,7 @@ impl Run {
     }
 }
 
-fn fit_name<S: serde::Serializer>(fit: &Fit, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn fit_name<S: serde::Serializer>(fit: &Fit, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(fit.name())
 }
 

@@ -257,7 +257,7 @@ fn visible(points: &[(f64, f64)], (floor, ceiling): (f64, f64)) -> Vec<(f64, f64
 }
 
 /// `1e-5` where the power of ten is meant and rounding says 9.999e-6.
-fn power(x: f64) -> String {
+pub(crate) fn power(x: f64) -> String {
     let exponent = x.log10().round();
     let mantissa = x / 10f64.powf(exponent);
     if (mantissa - 1.0).abs() < 1e-6 {

@@ -23,3 +23,17 @@ pub(crate) fn bar(length: usize, quiet: bool) -> ProgressBar {
         Err(_) => bar,
     }
 }
+
+/// A bar over the steps of a run; its message says how fast time passes.
+pub(crate) fn steps(first: u64, last: u64, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(last).with_position(first);
+    bar.reset_eta();
+    let template = "{bar:20} {eta} left  {wide_msg}";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,239 @@
+//! `delassus run`: a scene stepped through time, watched, recorded, and resumable.
+
+mod checkpoint;
+mod frames;
+mod outline;
+mod plan;
+mod plot;
+mod record;
+mod summary;
+mod tally;
+
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use delassus::problem::file::json;
+use delassus::world::StepError;
+use delassus::{Solver, World};
+use indicatif::ProgressBar;
+
+use crate::args::RunArgs;
+use crate::console::{Outcome, Printed, Refusal, complain, note};
+use crate::folder;
+use crate::progress;
+use crate::solvers;
+use checkpoint::Checkpoint;
+use frames::Sheet;
+use plan::Plan;
+use record::Recorder;
+use summary::Summary;
+
+pub(crate) use plan::steps_of;
+pub(crate) use tally::Tally;
+
+/// How often the progress bar says something new.
+const REFRESH: Duration = Duration::from_millis(100);
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ending {
+    Completed,
+    /// Somebody asked to stop.
+    Interrupted(String),
+    /// A step would have spoilt the state.
+    Refused(String),
+}
+
+/// Runs what the command line names.
+pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
+    let (plan, mut world) = Plan::make(args)?;
+    let mut solver = solvers::make(&plan.options.solver, plan.stop(), plan.options.seed)?;
+    if let Some(out) = &args.out {
+        folder::make(out, args.force)?;
+    }
+    let mut run = Run::start(args, &plan, &world)?;
+    let begin = Instant::now();
+    let ending = run.steps(&mut world, solver.as_mut())?;
+    let elapsed = begin.elapsed();
+    run.bar.finish_and_clear();
+    let summary = Summary::new(&run, &world, solver.as_ref(), (&ending, elapsed));
+    run.finish(&world, &summary)?;
+    let outcome = match &ending {
+        Ending::Completed => Outcome::Solved,
+        Ending::Interrupted(text) | Ending::Refused(text) => {
+            complain(&Refusal(text.clone()));
+            Outcome::NotSolved
+        }
+    };
+    let text = if args.json {
+        summary.json()
+    } else {
+        summary.text()
+    };
+    Ok(Printed { text, outcome })
+}
+
+/// A run under way.
+struct Run<'a> {
+    args: &'a RunArgs,
+    plan: &'a Plan,
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+    tally: Tally,
+    recorder: Option<Recorder>,
+    sheet: Sheet,
+    /// Steps done since time zero.
+    step: u64,
+}
+
+impl<'a> Run<'a> {
+    fn start(args: &'a RunArgs, plan: &'a Plan, world: &World) -> Result<Run<'a>, Refusal> {
+        let recorder = match &args.out {
+            Some(out) => Some(Recorder::create(out, world, plan.options.dt)?),
+            None => None,
+        };
+        let mut run = Run {
+            args,
+            plan,
+            bar: progress::steps(plan.first, plan.steps, args.quiet),
+            interrupted: watch_interrupts(args.quiet),
+            tally: Tally::new(world),
+            recorder,
+            sheet: Sheet::new(plan.first, plan.steps),
+            step: plan.first,
+        };
+        run.keep_frame(world)?;
+        Ok(run)
+    }
+
+    /// Steps to the end, or until somebody or something objects.
+    fn steps(&mut self, world: &mut World, solver: &mut dyn Solver) -> Result<Ending, Refusal> {
+        let begin = Instant::now();
+        let mut shown = begin;
+        while self.step < self.plan.steps {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return self.interrupt(world);
+            }
+            let step = match world.step(self.plan.options.dt, solver) {
+                Ok(step) => step,
+                Err(error) => return self.refuse(world, error),
+            };
+            self.step += 1;
+            self.tally.add(self.step, world.time(), &step);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.step(self.step, world.time(), &step)?;
+            }
+            self.keep_frame(world)?;
+            if self.plan.checkpoint_is_due(self.step) {
+                self.checkpoint(world)?;
+                // Whoever resumes after a crash finds the recordings up to the checkpoint.
+                self.recorder.as_mut().map_or(Ok(()), Recorder::flush)?;
+            }
+            if REFRESH <= shown.elapsed() {
+                shown = Instant::now();
+                self.report(world.time(), begin.elapsed().as_secs_f64());
+            }
+        }
+        Ok(Ending::Completed)
+    }
+
+    fn report(&self, time: f64, elapsed: f64) {
+        let speed = (self.step - self.plan.first) as f64 / elapsed;
+        let dt = self.plan.options.dt;
+        let end = dt * self.plan.steps as f64;
+        let factor = speed * dt;
+        self.bar.set_message(format!(
+            "{time:.2} of {end:.2} s  {speed:.0} steps/s  {factor:.2} × real time"
+        ));
+        self.bar.set_position(self.step);
+    }
+
+    /// Puts the state into the trajectory and the contact sheet where its turn has come.
+    fn keep_frame(&mut self, world: &World) -> Result<(), Refusal> {
+        let due = self.step.is_multiple_of(self.plan.every) || self.step == self.plan.steps;
+        if let (Some(recorder), true) = (&mut self.recorder, due || self.step == self.plan.first) {
+            recorder.frame(world)?;
+        }
+        if self.recorder.is_some() {
+            self.sheet.offer(self.step, world);
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self, world: &World) -> Result<Option<PathBuf>, Refusal> {
+        let Some(out) = &self.args.out else {
+            return Ok(None);
+        };
+        let path = out.join(format!("checkpoint-{}.json", self.step));
+        Checkpoint::new(self.plan, self.step, world).write(&path)?;
+        Ok(Some(path))
+    }
+
+    fn interrupt(&self, world: &World) -> Result<Ending, Refusal> {
+        let mut text = format!("interrupted at step {} of {}", self.step, self.plan.steps);
+        if let Some(path) = self.checkpoint(world)? {
+            text.push_str(&format!("; go on with --resume {}", path.display()));
+        }
+        Ok(Ending::Interrupted(text))
+    }
+
+    /// Keeps the problem that led out of the finite numbers, so that it can be looked at and solved elsewhere.
+    fn refuse(&self, world: &World, error: StepError) -> Result<Ending, Refusal> {
+        let number = self.step + 1;
+        let mut text = format!("step {number} at {} s: {error}", world.time());
+        if let StepError::NotFinite { problem, .. } = &error {
+            let path = match &self.args.out {
+                Some(out) => out.join(format!("refused-step-{number}.json")),
+                None => Path::new(&format!("delassus-refused-step-{number}.json")).to_owned(),
+            };
+            let title = format!("{}, step {number}", self.plan.source.name);
+            folder::write_whole(&path, &json::save(problem, &title))?;
+            text.push_str(&format!("; its problem is in {}", path.display()));
+        }
+        Ok(Ending::Refused(text))
+    }
+
+    /// Closes the recordings and writes what can only be written at the end.
+    fn finish(&mut self, world: &World, summary: &Summary) -> Result<(), Refusal> {
+        let Some(out) = &self.args.out else {
+            return Ok(());
+        };
+        if let Some(mut recorder) = self.recorder.take() {
+            // A run that ended early has its last state in the trajectory all the same.
+            recorder.frame(world)?;
+            recorder.flush()?;
+        }
+        self.sheet.close(world);
+        folder::write_whole(&out.join("summary.json"), &summary.json())?;
+        let title = &self.plan.title;
+        let plot = plot::svg(title, self.plan.options.tolerance, self.tally.series())?;
+        folder::write_whole(&out.join("plot.svg"), &plot)?;
+        let sheet = self.sheet.svg(title, world);
+        folder::write_whole(&out.join("frames.svg"), &sheet)
+    }
+}
+
+/// A flag that Ctrl-C or a request to end sets; asked twice, the process ends at once.
+fn watch_interrupts(quiet: bool) -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&flag);
+    let handler = move || {
+        if raised.swap(true, Ordering::Relaxed) {
+            process::exit(130);
+        }
+    };
+    if let Err(error) = ctrlc::set_handler(handler)
+        && !quiet
+    {
+        note(&format!(
+            "Ctrl-C will end the run without keeping anything: {error}"
+        ));
+    }
+    flag
+}
+
+#[cfg(test)]
+mod tests;

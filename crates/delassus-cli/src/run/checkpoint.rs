@@ -1,0 +1,111 @@
+//! Checkpoints: the scene, the options and the state in one file, written whole or not at all.
+
+use std::fs;
+use std::path::Path;
+
+use delassus::World;
+use delassus::world::State;
+use serde::{Deserialize, Serialize};
+
+use super::plan::{Options, Plan};
+use crate::console::Refusal;
+use crate::folder;
+use crate::scene::Source;
+
+const SCHEMA: &str = "delassus-checkpoint-1";
+
+/// Everything needed to go on as if the run had never stopped.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Checkpoint {
+    schema: String,
+    scene: Source,
+    options: Options,
+    /// Steps done.
+    step: u64,
+    /// Steps to be done in all.
+    steps: u64,
+    /// Hash of the poses and velocities in `state`.
+    state_hash: String,
+    state: State,
+}
+
+impl Checkpoint {
+    pub(super) fn new(plan: &Plan, step: u64, world: &World) -> Checkpoint {
+        Checkpoint {
+            schema: SCHEMA.to_owned(),
+            scene: plan.source.clone(),
+            options: plan.options.clone(),
+            step,
+            steps: plan.steps,
+            state_hash: hash(world),
+            state: world.state(),
+        }
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), Refusal> {
+        let text = serde_json::to_string(self)
+            .map_err(|error| Refusal(format!("{}: {error}", path.display())))?;
+        folder::write_whole(path, &(text + "\n"))
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Checkpoint, Refusal> {
+        let text = fs::read_to_string(path).map_err(|error| Refusal::io(path, "read", &error))?;
+        let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|error| {
+            let path = path.display();
+            Refusal(format!(
+                "{path}: is not a whole checkpoint: {error}; resume from another one"
+            ))
+        })?;
+        let schema = &checkpoint.schema;
+        if schema != SCHEMA {
+            return Err(Refusal(format!(
+                "{}: its schema is \"{schema}\"; this version reads \"{SCHEMA}\"",
+                path.display()
+            )));
+        }
+        Ok(checkpoint)
+    }
+
+    /// The plan and the world as they were.
+    pub(super) fn resume(self, path: &Path) -> Result<(Plan, World), Refusal> {
+        let refuse = |what: String| Refusal(format!("{}: {what}", path.display()));
+        let legal = self.options.dt.is_finite()
+            && 0.0 < self.options.dt
+            && 0.0 <= self.options.tolerance
+            && 0 < self.options.substeps;
+        if !legal {
+            return Err(refuse(
+                "its step, tolerance or substeps are not possible; resume from another one"
+                    .to_owned(),
+            ));
+        }
+        let scene = self.scene.build()?;
+        let mut world = scene.world;
+        world.settings.substeps = self.options.substeps;
+        world
+            .restore(&self.state)
+            .map_err(|error| refuse(error.to_string()))?;
+        if hash(&world) != self.state_hash {
+            return Err(refuse(
+                "its state does not have the hash it had when it was written; resume from another one"
+                    .to_owned(),
+            ));
+        }
+        let plan = Plan {
+            source: self.scene,
+            title: scene.title,
+            options: self.options,
+            first: self.step,
+            steps: self.steps,
+            every: 1,
+            checkpoint_every: None,
+        };
+        Ok((plan, world))
+    }
+}
+
+/// The state's hash as people and files read it.
+pub(super) fn hash(world: &World) -> String {
+    format!("{:016x}", world.state_hash())
+}

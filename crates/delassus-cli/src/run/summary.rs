@@ -1,0 +1,260 @@
+//! The end of a run in words and as JSON.
+
+use std::time::Duration;
+
+use delassus::{Solver, World};
+use serde::Serialize;
+
+use super::checkpoint::hash;
+use super::tally::{Tally, Worst};
+use super::{Ending, Run};
+use crate::solvers::{self, Options};
+use crate::table;
+
+/// The document of `--json` and `summary.json`.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    schema: &'static str,
+    scene: String,
+    title: String,
+    /// `completed`, `interrupted` or `refused`.
+    ending: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    bodies: usize,
+    joints: usize,
+    /// Steps done before this run: those of the checkpoint it went on from.
+    first_step: u64,
+    /// Steps done since time zero.
+    steps: u64,
+    steps_planned: u64,
+    dt: f64,
+    substeps: u32,
+    /// Simulated time [s].
+    time: f64,
+    solver: &'static str,
+    options: Options,
+    tolerance: f64,
+    most_iterations: usize,
+    seed: u64,
+    threads: u16,
+    law: Worst,
+    penetration: Worst,
+    violation: Worst,
+    energy: Energy,
+    unsolved_steps: u64,
+    iterations_per_step: Spread,
+    contacts_per_step: Spread,
+    ms_per_step: Milliseconds,
+    elapsed_s: f64,
+    real_time_factor: f64,
+    state_hash: String,
+}
+
+/// Energy of the dynamic bodies [J].
+#[derive(Debug, Serialize)]
+struct Energy {
+    start: f64,
+    end: f64,
+    largest_rise: f64,
+}
+
+impl Energy {
+    fn of(tally: &Tally) -> Energy {
+        Energy {
+            start: tally.energy_start,
+            end: tally.energy_end,
+            largest_rise: tally.energy_rise,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Spread {
+    mean: f64,
+    most: u64,
+}
+
+impl Spread {
+    fn of(tally: &Tally, (sum, most): (u64, u64)) -> Spread {
+        let mean = tally.mean(sum as f64);
+        Spread { mean, most }
+    }
+}
+
+/// Mean time of a step and of its phases [ms].
+#[derive(Debug, Serialize)]
+struct Milliseconds {
+    total: f64,
+    collide: f64,
+    assemble: f64,
+    solve: f64,
+    integrate: f64,
+}
+
+impl Milliseconds {
+    fn of(tally: &Tally) -> Milliseconds {
+        let mean = |seconds: f64| 1e3 * tally.mean(seconds);
+        Milliseconds {
+            total: mean(tally.seconds()),
+            collide: mean(tally.clock.collide),
+            assemble: mean(tally.clock.assemble),
+            solve: mean(tally.clock.solve),
+            integrate: mean(tally.clock.integrate),
+        }
+    }
+}
+
+impl Summary {
+    pub(super) fn new(
+        run: &Run<'_>,
+        world: &World,
+        solver: &dyn Solver,
+        (ending, elapsed): (&Ending, Duration),
+    ) -> Summary {
+        let (plan, tally) = (run.plan, &run.tally);
+        let (ending, message) = match ending {
+            Ending::Completed => ("completed", None),
+            Ending::Interrupted(text) => ("interrupted", Some(text.clone())),
+            Ending::Refused(text) => ("refused", Some(text.clone())),
+        };
+        let elapsed_s = elapsed.as_secs_f64();
+        let simulated = plan.options.dt * tally.steps as f64;
+        Summary {
+            schema: "delassus-run-1",
+            scene: plan.source.name.clone(),
+            title: plan.title.clone(),
+            ending,
+            message,
+            bodies: world.bodies().len(),
+            joints: world.joints().len(),
+            first_step: plan.first,
+            steps: run.step,
+            steps_planned: plan.steps,
+            dt: plan.options.dt,
+            substeps: plan.options.substeps,
+            time: world.time(),
+            solver: solver.name(),
+            options: Options(solver.options()),
+            tolerance: plan.options.tolerance,
+            most_iterations: plan.options.iterations,
+            seed: plan.options.seed,
+            threads: run.args.threads,
+            law: tally.law,
+            penetration: tally.penetration,
+            violation: tally.violation,
+            energy: Energy::of(tally),
+            unsolved_steps: tally.unsolved,
+            iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
+            contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),
+            ms_per_step: Milliseconds::of(tally),
+            elapsed_s,
+            real_time_factor: simulated / elapsed_s.max(1e-9),
+            state_hash: hash(world),
+        }
+    }
+
+    pub(super) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// What a person wants to know, one thing per line.
+    pub(super) fn text(&self) -> String {
+        let mut lines = self.head();
+        lines.extend(self.quality());
+        lines.extend(self.cost());
+        lines.push(("state hash", self.state_hash.clone()));
+        let width = lines.iter().map(|(label, _)| label.len()).max();
+        let width = width.unwrap_or(0);
+        let line = |(label, value): &(&str, String)| format!("{label:<width$}  {value}\n");
+        lines.iter().map(line).collect()
+    }
+
+    fn head(&self) -> Vec<(&'static str, String)> {
+        let solver = solvers::label(self.solver, &self.options.0);
+        let scene = match &self.title {
+            title if title.is_empty() || *title == self.scene => self.scene.clone(),
+            title => format!("{}: {title}", self.scene),
+        };
+        let mut steps = format!("{} of {} s", self.steps, self.dt);
+        if self.substeps != 1 {
+            steps.push_str(&format!(", {} substeps each", self.substeps));
+        }
+        steps.push_str(&format!(", {:.4} s simulated", self.time));
+        if self.first_step != 0 {
+            steps.push_str(&format!("; resumed at step {}", self.first_step));
+        }
+        if self.ending != "completed" {
+            steps.push_str(&format!("; {} before step {}", self.ending, self.steps + 1));
+        }
+        vec![
+            ("scene", scene),
+            (
+                "world",
+                format!("{} bodies, {} joints", self.bodies, self.joints),
+            ),
+            ("steps", steps),
+            (
+                "solver",
+                format!(
+                    "{solver}, to {:e} m/s or {} iterations",
+                    self.tolerance, self.most_iterations
+                ),
+            ),
+        ]
+    }
+
+    fn quality(&self) -> Vec<(&'static str, String)> {
+        let worst = |worst: &Worst, unit: &str| match worst.step {
+            Some(step) => format!("{} {unit} in step {step}", table::number(worst.value)),
+            None => format!("0 {unit}"),
+        };
+        let energy = &self.energy;
+        let done = self.steps - self.first_step;
+        vec![
+            ("worst law residual", worst(&self.law, "m/s")),
+            ("worst penetration", worst(&self.penetration, "m")),
+            ("worst joint violation", worst(&self.violation, "m or rad")),
+            (
+                "energy",
+                format!(
+                    "{:.6e} J at the start, {:.6e} J at the end, largest rise {} J",
+                    energy.start,
+                    energy.end,
+                    table::number(energy.largest_rise)
+                ),
+            ),
+            (
+                "steps not solved",
+                format!("{} of {done}", self.unsolved_steps),
+            ),
+        ]
+    }
+
+    fn cost(&self) -> Vec<(&'static str, String)> {
+        let ms = &self.ms_per_step;
+        let share = |name: &str, part: f64| {
+            let percent = 100.0 * part / ms.total.max(1e-12);
+            format!("{name} {part:.4} ms ({percent:.0} %)")
+        };
+        let phases = [
+            share("collide", ms.collide),
+            share("assemble", ms.assemble),
+            share("solve", ms.solve),
+            share("integrate", ms.integrate),
+        ];
+        let spread = |spread: &Spread| format!("{:.1}, at most {}", spread.mean, spread.most);
+        vec![
+            ("iterations per step", spread(&self.iterations_per_step)),
+            ("contacts per step", spread(&self.contacts_per_step)),
+            (
+                "time per step",
+                format!(
+                    "{:.4} ms, {:.2} × real time",
+                    ms.total, self.real_time_factor
+                ),
+            ),
+            ("  of which", phases.join(", ")),
+        ]
+    }
+}

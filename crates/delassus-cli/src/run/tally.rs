@@ -1,0 +1,159 @@
+//! What a run adds up while it goes: the worst of everything, energy, and where the time went.
+
+use delassus::World;
+use delassus::world::{Clock, Step};
+use serde::Serialize;
+
+/// Points kept for pictures; when full, neighbours are merged.
+const MOST_POINTS: usize = 4096;
+
+/// The largest value of something, and the step it was met in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Worst {
+    pub(crate) value: f64,
+    /// None where it was never above zero.
+    pub(crate) step: Option<u64>,
+}
+
+impl Worst {
+    fn add(&mut self, step: u64, value: f64) {
+        // Not-a-number is the worst of all.
+        if !(value <= self.value) {
+            (self.value, self.step) = (value, Some(step));
+        }
+    }
+}
+
+/// A point of the pictures: one step, or the worst of some neighbouring steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) time: f64,
+    pub(super) kinetic: f64,
+    pub(super) potential: f64,
+    pub(super) law: f64,
+    pub(super) penetration: f64,
+    pub(super) iterations: f64,
+}
+
+impl Point {
+    fn merged(self, later: Point) -> Point {
+        Point {
+            law: self.law.max(later.law),
+            penetration: self.penetration.max(later.penetration),
+            iterations: self.iterations.max(later.iterations),
+            ..later
+        }
+    }
+}
+
+/// Sums and worst values of a run so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    pub(crate) steps: u64,
+    /// Steps in which some solve did not end as solved.
+    pub(crate) unsolved: u64,
+    pub(crate) law: Worst,
+    pub(crate) penetration: Worst,
+    pub(crate) violation: Worst,
+    /// Energy at the start [J].
+    pub(crate) energy_start: f64,
+    pub(crate) energy_end: f64,
+    energy_least: f64,
+    /// Largest rise above any earlier energy [J].
+    pub(crate) energy_rise: f64,
+    pub(crate) iterations: u64,
+    pub(crate) most_iterations: u64,
+    pub(crate) contacts: u64,
+    pub(crate) most_contacts: u64,
+    pub(crate) clock: Clock,
+    points: Vec<Point>,
+    /// Steps in each point.
+    stride: u64,
+}
+
+impl Tally {
+    pub(crate) fn new(world: &World) -> Tally {
+        let probe = world.bodies().probe(world.gravity);
+        let energy = probe.kinetic + probe.potential;
+        Tally {
+            steps: 0,
+            unsolved: 0,
+            law: Worst::default(),
+            penetration: Worst::default(),
+            violation: Worst::default(),
+            energy_start: energy,
+            energy_end: energy,
+            energy_least: energy,
+            energy_rise: 0.0,
+            iterations: 0,
+            most_iterations: 0,
+            contacts: 0,
+            most_contacts: 0,
+            clock: Clock::default(),
+            points: Vec::new(),
+            stride: 1,
+        }
+    }
+
+    pub(crate) fn add(&mut self, number: u64, time: f64, step: &Step) {
+        let law = step.report.residual.law;
+        self.steps += 1;
+        self.unsolved += u64::from(0 < step.unsolved);
+        self.law.add(number, law);
+        self.penetration.add(number, step.penetration);
+        self.violation.add(number, step.violation);
+        let energy = step.probe.kinetic + step.probe.potential;
+        self.energy_end = energy;
+        self.energy_least = self.energy_least.min(energy);
+        self.energy_rise = self.energy_rise.max(energy - self.energy_least);
+        let (iterations, contacts) = (step.report.iterations as u64, step.contacts as u64);
+        self.iterations += iterations;
+        self.most_iterations = self.most_iterations.max(iterations);
+        self.contacts += contacts;
+        self.most_contacts = self.most_contacts.max(contacts);
+        self.clock.collide += step.clock.collide;
+        self.clock.assemble += step.clock.assemble;
+        self.clock.solve += step.clock.solve;
+        self.clock.integrate += step.clock.integrate;
+        self.push(Point {
+            time,
+            kinetic: step.probe.kinetic,
+            potential: step.probe.potential,
+            law,
+            penetration: step.penetration,
+            iterations: iterations as f64,
+        });
+    }
+
+    fn push(&mut self, point: Point) {
+        if self.stride == 1 || (self.steps - 1).is_multiple_of(self.stride) {
+            self.points.push(point);
+        } else if let Some(last) = self.points.last_mut() {
+            *last = last.merged(point);
+        }
+        if MOST_POINTS <= self.points.len() && self.steps.is_multiple_of(self.stride) {
+            let pairs = self.points.chunks(2);
+            let merge = |pair: &[Point]| match pair {
+                [first, second] => first.merged(*second),
+                _ => pair[0],
+            };
+            self.points = pairs.map(merge).collect();
+            self.stride *= 2;
+        }
+    }
+
+    /// Energy, residuals and the rest against time, in at most 4096 points.
+    pub(super) fn series(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Mean of a sum over the steps; zero before the first.
+    pub(crate) fn mean(&self, sum: f64) -> f64 {
+        sum / self.steps.max(1) as f64
+    }
+
+    /// Seconds spent in all phases.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.clock.collide + self.clock.assemble + self.clock.solve + self.clock.integrate
+    }
+}

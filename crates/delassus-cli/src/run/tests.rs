@@ -1,0 +1,103 @@
+//! What only a world made for it can show.
+
+use std::time::Duration;
+
+use clap::Parser;
+use delassus::WorldBuilder;
+use delassus::world::Body;
+
+use super::*;
+use crate::args::{Args, Command};
+use crate::scene::Source;
+use plan::Options;
+
+/// A step in which free fall leaves the finite numbers: h² g is not one.
+const TOO_LONG: f64 = 1e160;
+
+fn falling() -> World {
+    let mut builder = WorldBuilder::default();
+    let body = Body {
+        name: "stone".to_owned(),
+        ..Body::default()
+    };
+    builder.add_body(body).unwrap();
+    builder.build().unwrap()
+}
+
+fn plan(dt: f64) -> Plan {
+    Plan {
+        source: Source {
+            name: "stone".to_owned(),
+            text: None,
+        },
+        title: "a stone <falls>".to_owned(),
+        options: Options {
+            dt,
+            solver: "gauss-seidel".to_owned(),
+            tolerance: 1e-6,
+            iterations: 100,
+            substeps: 1,
+            seed: 0,
+        },
+        first: 0,
+        steps: 4,
+        every: 1,
+        checkpoint_every: None,
+    }
+}
+
+fn args(out: &Path) -> RunArgs {
+    let out = out.to_str().unwrap();
+    let args = Args::parse_from(["delassus", "run", "stone", "--quiet", "--out", out]);
+    match args.command {
+        Command::Run(args) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("delassus-{}-{name}", process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn a_refused_step_keeps_the_last_good_state_and_its_problem() {
+    let out = folder("refused");
+    let (args, plan, mut world) = (args(&out), plan(TOO_LONG), falling());
+    let before = world.state_hash();
+    let mut solver = solvers::make("gauss-seidel", plan.stop(), 0).unwrap();
+    let mut run = Run::start(&args, &plan, &world).unwrap();
+    let ending = run.steps(&mut world, solver.as_mut()).unwrap();
+    let Ending::Refused(text) = &ending else {
+        panic!("{ending:?}");
+    };
+    assert!(
+        text.contains("stone") && text.contains("refused-step-1.json"),
+        "{text}"
+    );
+    assert_eq!(world.state_hash(), before);
+    let saved = std::fs::read(out.join("refused-step-1.json")).unwrap();
+    assert!(delassus::problem::file::parse(&saved, delassus::problem::file::Format::Json).is_ok());
+    let ended = (&ending, Duration::ZERO);
+    let summary = Summary::new(&run, &world, solver.as_ref(), ended);
+    run.finish(&world, &summary).unwrap();
+    assert!(summary.json().contains("\"ending\": \"refused\""));
+    std::fs::remove_dir_all(&out).unwrap();
+}
+
+#[test]
+fn an_interrupted_run_can_be_resumed_from_where_it_stopped() {
+    let out = folder("interrupted");
+    let (args, plan, mut world) = (args(&out), plan(0.01), falling());
+    let mut solver = solvers::make("gauss-seidel", plan.stop(), 0).unwrap();
+    let mut run = Run::start(&args, &plan, &world).unwrap();
+    run.interrupted.store(true, Ordering::Relaxed);
+    let ending = run.steps(&mut world, solver.as_mut()).unwrap();
+    let Ending::Interrupted(text) = ending else {
+        panic!("{ending:?}");
+    };
+    assert!(text.contains("interrupted at step 0 of 4"), "{text}");
+    assert!(Checkpoint::read(&out.join("checkpoint-0.json")).is_ok());
+    std::fs::remove_dir_all(&out).unwrap();
+}

@@ -1,0 +1,221 @@
+//! `delassus compare SCENE`: the same scene from the same start under every fitting solver.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use delassus::world::scene::Scene;
+use delassus::{Fit, Stop};
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::args::CompareArgs;
+use crate::console::Refusal;
+use crate::measure::fit_name;
+use crate::run::{Tally, steps_of};
+use crate::scene::Source;
+use crate::solvers::{self, Options};
+use crate::table::{self, Table};
+
+/// All solvers on one scene, the fastest whose every step kept the tolerance first.
+#[derive(Debug, Serialize)]
+pub(crate) struct SceneRanking {
+    scene: String,
+    title: String,
+    bodies: usize,
+    joints: usize,
+    steps: u64,
+    dt: f64,
+    tolerance: f64,
+    pub(crate) runs: Vec<SceneRun>,
+    /// Variants that cannot treat one of the scene's laws.
+    #[serde(skip)]
+    misfits: Vec<String>,
+}
+
+/// One solver on one scene.
+#[derive(Debug, Serialize)]
+pub(crate) struct SceneRun {
+    solver: &'static str,
+    options: Options,
+    #[serde(serialize_with = "fit_name")]
+    pub(crate) fit: Fit,
+    /// Whether every step kept the tolerance and none was refused.
+    pub(crate) reached: bool,
+    /// Steps done; fewer than asked for where one was refused.
+    steps: u64,
+    unsolved_steps: u64,
+    /// Worst law residual [m/s].
+    law: f64,
+    /// Worst penetration [m].
+    penetration: f64,
+    /// Worst joint violation [m or rad].
+    violation: f64,
+    /// Energy at the end less that at the start [J].
+    energy_change: f64,
+    ms_per_step: f64,
+    iterations_per_step: f64,
+    state_hash: String,
+    /// Why a step was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// Steps one scene under each solver.
+pub(crate) fn rank(
+    path: &Path,
+    args: &CompareArgs,
+    specs: &[String],
+    bar: &ProgressBar,
+) -> Result<SceneRanking, Refusal> {
+    let source = Source::find(path)?;
+    let scene = source.build()?;
+    let stop = Stop {
+        tolerance: args.common.tolerance.unwrap_or(scene.run.tolerance),
+        iterations: args.common.iterations.unwrap_or(scene.run.iterations),
+        time: args.common.time_limit,
+        ..Stop::default()
+    };
+    let dt = scene.run.dt;
+    let mut ranking = SceneRanking {
+        scene: source.name.clone(),
+        bodies: scene.world.bodies().len(),
+        joints: scene.world.joints().len(),
+        steps: steps_of(args.time.unwrap_or(scene.run.time), dt)?,
+        dt,
+        tolerance: stop.tolerance,
+        title: scene.title,
+        runs: Vec::new(),
+        misfits: Vec::new(),
+    };
+    for spec in specs {
+        bar.set_message(format!("{}  {spec}", source.name));
+        // Built anew, so that all start from the same bits.
+        let again = source.build()?;
+        match step_through(again, spec, (stop, args.common.seed), ranking.steps)? {
+            Some(run) => ranking.runs.push(run),
+            None => ranking.misfits.push(spec.clone()),
+        }
+        bar.inc(1);
+    }
+    ranking.runs.sort_by(by_merit);
+    Ok(ranking)
+}
+
+/// Runs a scene under one solver. `None` where the solver cannot treat a law that came up.
+fn step_through(
+    scene: Scene,
+    spec: &str,
+    (stop, seed): (Stop, u64),
+    steps: u64,
+) -> Result<Option<SceneRun>, Refusal> {
+    let (mut world, dt) = (scene.world, scene.run.dt);
+    let mut solver = solvers::make(spec, stop, seed)?;
+    let mut tally = Tally::new(&world);
+    let (mut fit, mut message) = (Fit::Exact, None);
+    for number in 1..=steps {
+        match world.step(dt, solver.as_mut()) {
+            Ok(step) if step.report.fit == Fit::No => return Ok(None),
+            Ok(step) => {
+                // Contacts may come up late, so the worst fit of all steps is the run's.
+                fit = fit.max(step.report.fit);
+                tally.add(number, world.time(), &step);
+            }
+            Err(error) => {
+                message = Some(format!("step {number}: {error}"));
+                break;
+            }
+        }
+    }
+    Ok(Some(SceneRun {
+        solver: solver.name(),
+        options: Options(solver.options()),
+        fit,
+        // The scene's own laws decide, whatever law the solver obeys.
+        reached: message.is_none() && tally.law.value <= stop.tolerance,
+        steps: tally.steps,
+        unsolved_steps: tally.unsolved,
+        law: tally.law.value,
+        penetration: tally.penetration.value,
+        violation: tally.violation.value,
+        energy_change: tally.energy_end - tally.energy_start,
+        ms_per_step: 1e3 * tally.mean(tally.seconds()),
+        iterations_per_step: tally.mean(tally.iterations as f64),
+        state_hash: format!("{:016x}", world.state_hash()),
+        message,
+    }))
+}
+
+/// Those that kept the tolerance first, by time; then the others, by what they did keep.
+fn by_merit(a: &SceneRun, b: &SceneRun) -> Ordering {
+    let reached = b.reached.cmp(&a.reached);
+    reached.then_with(|| {
+        if a.reached {
+            a.ms_per_step.total_cmp(&b.ms_per_step)
+        } else {
+            let whole = a.message.is_some().cmp(&b.message.is_some());
+            whole.then(a.law.total_cmp(&b.law))
+        }
+    })
+}
+
+impl SceneRanking {
+    /// The table for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!(
+            "{} (scene; bodies: {}, joints: {}), {} steps of {} s, to a law residual of {:e} m/s in every step\n",
+            self.scene, self.bodies, self.joints, self.steps, self.dt, self.tolerance
+        );
+        text.push_str(&self.table());
+        if !self.misfits.is_empty() {
+            let misfits = self.misfits.join("; ");
+            text.push_str(&format!("  no rule for a law of this scene: {misfits}\n"));
+        }
+        for run in &self.runs {
+            if let Some(message) = &run.message {
+                let label = solvers::label(run.solver, &run.options.0);
+                text.push_str(&format!("  {label}: {message}\n"));
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    fn table(&self) -> String {
+        let mut table = Table::new(&[
+            ">  ",
+            "",
+            "solver",
+            ">not solved",
+            ">worst law [m/s]",
+            ">penetration [m]",
+            ">energy change [J]",
+            ">iterations/step",
+            ">ms/step",
+        ]);
+        for (i, run) in self.runs.iter().enumerate() {
+            let place = match run.reached {
+                true => (i + 1).to_string(),
+                false => "–".to_owned(),
+            };
+            let mark = match run.fit {
+                Fit::Approximate => "≈",
+                _ => "",
+            };
+            table.push(vec![
+                format!("  {place}"),
+                mark.to_owned(),
+                solvers::label(run.solver, &run.options.0),
+                run.unsolved_steps.to_string(),
+                table::number(run.law),
+                table::number(run.penetration),
+                table::number(run.energy_change),
+                format!("{:.1}", run.iterations_per_step),
+                format!("{:.4}", run.ms_per_step),
+            ]);
+        }
+        if table.is_empty() {
+            return "  no solver fits\n".to_owned();
+        }
+        table.text()
+    }
+}

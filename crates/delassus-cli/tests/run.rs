@@ -1,0 +1,466 @@
+//! What is promised about runs: the summary, the recordings, resuming, interruption, refusals.
+
+#![allow(clippy::unwrap_used)] // A test may stop anywhere.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{delassus, delassus_reading, folder, write};
+use serde_json::Value;
+
+/// A run that lasts long enough to be stopped in its middle.
+const LONG: [&str; 4] = ["run", "pile:50", "--time", "1000"];
+/// Longest wait for something that takes a fraction of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn hash(arguments: &[&str]) -> String {
+    let ran = delassus(&[arguments, &["--json"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.json()["state_hash"].as_str().unwrap().to_owned()
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The steps of the checkpoints in a folder, sorted.
+fn checkpoints(folder: &Path) -> Vec<u64> {
+    let names = std::fs::read_dir(folder).into_iter().flatten();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let step = |name: String| {
+        let name = name.strip_prefix("checkpoint-")?.strip_suffix(".json")?;
+        name.parse().ok()
+    };
+    let mut steps: Vec<u64> = names.filter_map(step).collect();
+    steps.sort_unstable();
+    steps
+}
+
+/// Starts a long run that writes a checkpoint every 20 steps, and waits for some of them.
+fn start(out: &Path, count: usize) -> Child {
+    let child = Command::new(env!("CARGO_BIN_EXE_delassus"))
+        .args(LONG)
+        .args(["--dt", "0.01", "--checkpoint-every", "0.2", "--force"])
+        .arg("--out")
+        .arg(out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    while checkpoints(out).len() < count {
+        assert!(begin.elapsed() < PATIENCE, "no checkpoint was written");
+        sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn the_summary_has_the_promised_fields() {
+    let ran = delassus(&["run", "stack:3", "--steps", "20", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let summary = ran.json();
+    assert_eq!(summary["schema"], "delassus-run-1");
+    assert_eq!(
+        (&summary["steps"], &summary["ending"]),
+        (&20.into(), &"completed".into())
+    );
+    for key in ["law", "penetration", "violation"] {
+        assert!(summary[key]["value"].is_number(), "{key}");
+    }
+    for key in ["total", "collide", "assemble", "solve", "integrate"] {
+        assert!(summary["ms_per_step"][key].is_number(), "{key}");
+    }
+    for key in ["start", "end", "largest_rise"] {
+        assert!(summary["energy"][key].is_number(), "{key}");
+    }
+    let promised = [
+        "scene",
+        "bodies",
+        "joints",
+        "dt",
+        "solver",
+        "unsolved_steps",
+        "iterations_per_step",
+        "state_hash",
+    ];
+    assert!(
+        promised.iter().all(|key| !summary[key].is_null()),
+        "{summary}"
+    );
+    let ran = delassus(&["run", "stack:3", "--steps", "20"]);
+    for label in [
+        "worst law residual",
+        "energy",
+        "steps not solved",
+        "collide",
+        "state hash",
+    ] {
+        assert!(ran.stdout.contains(label), "{label}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn steps_that_miss_the_tolerance_are_counted_and_do_not_fail_the_run() {
+    let hasty = [
+        "--steps",
+        "10",
+        "--iterations",
+        "1",
+        "--tolerance",
+        "1e-14",
+        "--json",
+    ];
+    let ran = delassus(&[&["run", "pile:50", "--dt", "0.05"], &hasty[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(0 < ran.json()["unsolved_steps"].as_u64().unwrap());
+}
+
+#[test]
+fn a_run_resumed_at_any_step_ends_with_the_same_bits() {
+    let out = folder("run-resume");
+    let dir = out.to_str().unwrap();
+    let whole = ["run", "stack:3", "--steps", "30", "--dt", "0.01"];
+    let every = ["--checkpoint-every", "0.01", "--out", dir];
+    let end = hash(&[&whole[..], &every].concat());
+    assert_eq!(end, hash(&whole));
+    let steps = checkpoints(&out);
+    assert_eq!(steps, (1..=30).collect::<Vec<u64>>());
+    for step in steps {
+        let file = out.join(format!("checkpoint-{step}.json"));
+        assert_eq!(
+            end,
+            hash(&["run", "--resume", file.to_str().unwrap()]),
+            "step {step}"
+        );
+    }
+}
+
+#[test]
+fn resuming_keeps_solver_keys_substeps_and_seed() {
+    let out = folder("run-resume-options");
+    let dir = out.to_str().unwrap();
+    let solver = "gauss-seidel,order=shuffle";
+    let end = hash(&[
+        "run",
+        "pile:50",
+        "--steps",
+        "40",
+        "--dt",
+        "0.01",
+        "--substeps",
+        "2",
+        "--seed",
+        "7",
+        "--solver",
+        solver,
+        "--checkpoint-every",
+        "0.25",
+        "--out",
+        dir,
+    ]);
+    let file = out.join("checkpoint-25.json");
+    assert_eq!(end, hash(&["run", "--resume", file.to_str().unwrap()]));
+    let ran = delassus(&["run", "--resume", file.to_str().unwrap(), "--steps", "10"]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("beyond"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn joints_and_spin_resume_with_the_same_bits() {
+    for scene in ["newton-cradle", "spinning-top", "incline"] {
+        let out = folder(&format!("run-resume-{scene}"));
+        let dir = out.to_str().unwrap();
+        let options = [
+            "--steps",
+            "40",
+            "--dt",
+            "0.005",
+            "--checkpoint-every",
+            "0.085",
+        ];
+        let end = hash(&[&["run", scene, "--out", dir], &options[..]].concat());
+        let file = out.join("checkpoint-17.json");
+        assert_eq!(
+            end,
+            hash(&["run", "--resume", file.to_str().unwrap()]),
+            "{scene}"
+        );
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit_of_a_run() {
+    let run = ["run", "pile:50", "--steps", "30", "--threads"];
+    assert_eq!(
+        hash(&[&run[..], &["1"]].concat()),
+        hash(&[&run[..], &["2"]].concat())
+    );
+}
+
+#[test]
+fn damaged_checkpoints_are_refused_with_their_name() {
+    let out = folder("run-damaged");
+    let dir = out.to_str().unwrap();
+    let options = ["--steps", "10", "--dt", "0.01", "--checkpoint-every", "0.1"];
+    hash(&[&["run", "stack:3", "--out", dir], &options[..]].concat());
+    let whole = text(&out.join("checkpoint-10.json"));
+    let mut moved: Value = serde_json::from_str(&whole).unwrap();
+    moved["state"]["position"][1][0] = 123.0.into();
+    let mut elsewhere: Value = serde_json::from_str(&whole).unwrap();
+    elsewhere["scene"]["name"] = "stack:4".into();
+    let damaged = [
+        whole[..whole.len() / 2].to_owned(),
+        whole.replace("checkpoint-1\"", "checkpoint-9\""),
+        whole.replace("\"step\"", "\"stop\""),
+        whole.replace("\"dt\":0.01", "\"dt\":-1"),
+        moved.to_string(),
+        elsewhere.to_string(),
+        String::new(),
+    ];
+    for (i, damaged) in damaged.iter().enumerate() {
+        let file = write(&out, "damaged.json", damaged);
+        let ran = delassus(&["run", "--resume", &file, "--steps", "20"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{i}");
+        assert!(ran.stderr.contains("damaged.json"), "{i}: {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{i}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_bits() {
+    for round in 1..=4 {
+        let out = folder(&format!("run-killed-{round}"));
+        let mut child = start(&out, round);
+        sleep(Duration::from_millis(3 * round as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let last = *checkpoints(&out).last().unwrap();
+        let file = out.join(format!("checkpoint-{last}.json"));
+        let steps = (last + 30).to_string();
+        let resumed = hash(&["run", "--resume", file.to_str().unwrap(), "--steps", &steps]);
+        let whole = hash(&["run", "pile:50", "--dt", "0.01", "--steps", &steps]);
+        assert_eq!(resumed, whole, "killed after step {last}");
+        // The diagnostics reach at least to the checkpoint before the last.
+        let lines = text(&out.join("steps.csv")).lines().count() as u64;
+        assert!(last <= lines + 20, "{lines} lines at step {last}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_there_is_and_can_go_on() {
+    let out = folder("run-interrupted");
+    let child = start(&out, 2);
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("interrupted at step"), "{stderr}");
+    let summary: Value = serde_json::from_str(&text(&out.join("summary.json"))).unwrap();
+    assert_eq!(summary["ending"], "interrupted");
+    let step = summary["steps"].as_u64().unwrap();
+    assert_eq!(checkpoints(&out).last(), Some(&step));
+    let lines = text(&out.join("steps.csv")).lines().count() as u64;
+    assert_eq!(lines, step + 1);
+    assert!(text(&out.join("frames.svg")).ends_with("</svg>\n"));
+    let file = out.join(format!("checkpoint-{step}.json"));
+    let (file, step) = (file.to_str().unwrap(), step.to_string());
+    let resumed = hash(&["run", "--resume", file, "--steps", &step]);
+    assert_eq!(summary["state_hash"], resumed);
+}
+
+#[test]
+fn the_binary_trajectory_is_laid_out_as_documented_and_agrees_with_the_table() {
+    let out = folder("run-trajectory");
+    let options = ["--steps", "10", "--dt", "0.01", "--every", "4", "--out"];
+    hash(&[&["run", "stack:3"], &options[..], &[out.to_str().unwrap()]].concat());
+    let bytes = std::fs::read(out.join("trajectory.bin")).unwrap();
+    assert_eq!(&bytes[..8], b"DELASSUS");
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let number = |at: usize| f64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (version, count) = (word(8), word(12));
+    assert_eq!((version, number(16)), (1, 0.01));
+    let (mut names, mut at) = (Vec::new(), 24);
+    for _ in 0..count {
+        let length = word(at);
+        names.push(std::str::from_utf8(&bytes[at + 4..at + 4 + length]).unwrap());
+        at += 4 + length;
+    }
+    let frame = 8 + 56 * count;
+    // Steps 0, 4, 8 and the last.
+    assert_eq!(bytes.len() - at, 4 * frame);
+    let table = text(&out.join("trajectory.csv"));
+    let mut lines = table.lines();
+    assert_eq!(
+        lines.next(),
+        Some("time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz")
+    );
+    for (i, line) in lines.enumerate() {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!((fields.len(), fields[1]), (15, names[i % count]));
+        let start = at + i / count * frame;
+        assert_eq!(fields[0].parse(), Ok(number(start)));
+        for k in 0..7 {
+            let value = number(start + 8 + 56 * (i % count) + 8 * k);
+            assert_eq!(fields[2 + k].parse(), Ok(value), "{line}");
+        }
+    }
+}
+
+#[test]
+fn out_holds_everything_and_is_not_overwritten_unasked() {
+    let out = folder("run-out");
+    let arguments = [
+        "run",
+        "stack:3",
+        "--steps",
+        "20",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    assert_eq!(delassus(&arguments).code, 0);
+    let lines = text(&out.join("steps.csv"));
+    assert_eq!(lines.lines().count(), 21);
+    let summary: Value = serde_json::from_str(&text(&out.join("summary.json"))).unwrap();
+    assert_eq!(summary["steps"], 20);
+    let plot = text(&out.join("plot.svg"));
+    for label in [
+        "energy [J]",
+        "penetration [",
+        "law residual [m/s]",
+        "iterations per step",
+    ] {
+        assert!(plot.contains(label), "{label}");
+    }
+    let frames = text(&out.join("frames.svg"));
+    assert_eq!(frames.matches("t = ").count(), 8);
+    assert!(frames.contains("<polygon") && !frames.contains("NaN"));
+    let ran = delassus(&arguments);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("--force"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(delassus(&[&arguments[..], &["--force"]].concat()).code, 0);
+}
+
+#[test]
+fn a_step_out_of_the_finite_numbers_is_refused() {
+    let out = folder("run-refused");
+    let dir = out.to_str().unwrap();
+    let ran = delassus(&[
+        "run", "stack:3", "--dt", "1e160", "--steps", "2", "--json", "--out", dir,
+    ]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("step 1 at 0 s"), "{}", ran.stderr);
+    let summary = ran.json();
+    assert_eq!(
+        (&summary["ending"], &summary["steps"]),
+        (&"refused".into(), &0.into())
+    );
+}
+
+#[test]
+fn wrong_usage_of_run_is_refused_with_what_is_known() {
+    let refused: [(&[&str], &str); 12] = [
+        (&[], "SCENE"),
+        (&["no-such-scene"], "list scenes"),
+        (&["missing.toml"], "missing.toml"),
+        (&["problem:stack"], "delassus solve"),
+        (&["stack:3", "--solver", "gauss"], "gauss-seidel"),
+        (&["stack:3", "--dt", "0"], "greater than 0"),
+        (&["stack:3", "--dt", "NaN"], "finite"),
+        (&["stack:3", "--steps", "1", "--time", "1"], "--time"),
+        (
+            &["stack:3", "--time", "1", "--dt", "1e-300"],
+            "too many steps",
+        ),
+        (&["stack:3", "--checkpoint-every", "1"], "--out"),
+        (&["stack:3", "--tolerance", "0"], "--iterations"),
+        (&["stack:3", "--resume", "a.json"], "--resume"),
+    ];
+    for (arguments, clue) in refused {
+        let ran = delassus(&[&["run"], arguments].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains(clue), "{arguments:?}: {}", ran.stderr);
+    }
+    let ran = delassus_reading(&["run", "-"], b"this is = = no scene");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("standard input: "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_scene_is_compared_under_every_fitting_solver_from_the_same_start() {
+    let ran = delassus(&["compare", "stack:3", "--time", "0.2", "--json"]);
+    assert!(ran.code != 2, "{}", ran.stderr);
+    let comparison = ran.json();
+    assert_eq!(comparison["works"].as_array().unwrap().len(), 0);
+    let scene = &comparison["scenes"][0];
+    assert_eq!(scene["scene"], "stack:3");
+    let tolerance = scene["tolerance"].as_f64().unwrap();
+    let runs = scene["runs"].as_array().unwrap();
+    assert!(2 < runs.len());
+    let mut last = (true, 0.0);
+    for run in runs {
+        let law = run["law"].as_f64().unwrap();
+        let reached = run["reached"].as_bool().unwrap();
+        assert_eq!(reached, law <= tolerance);
+        let key = if reached {
+            run["ms_per_step"].as_f64().unwrap()
+        } else {
+            law
+        };
+        assert!((last.0 || !reached) && (last.0 != reached || last.1 <= key));
+        last = (reached, key);
+    }
+    let ran = delassus(&["compare", "stack:3", "--time", "0.2"]);
+    for heading in [
+        "not solved",
+        "worst law [m/s]",
+        "penetration [m]",
+        "ms/step",
+    ] {
+        assert!(ran.stdout.contains(heading), "{heading}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn prefixes_tell_problems_from_scenes_of_the_same_name() {
+    let quick = ["--solver", "gauss-seidel", "--json"];
+    let ran = delassus(
+        &[
+            &[
+                "compare",
+                "problem:stack:3",
+                "scene:stack:3",
+                "--time",
+                "0.1",
+            ],
+            &quick[..],
+        ]
+        .concat(),
+    );
+    let comparison = ran.json();
+    assert_eq!(comparison["works"][0]["work"], "problem:stack:3");
+    assert_eq!(comparison["scenes"][0]["scene"], "stack:3");
+    let answer = delassus(&["solve", "problem:stack:3", "--json"]).json();
+    assert_eq!(
+        answer["lambda"],
+        delassus(&["solve", "stack:3", "--json"]).json()["lambda"]
+    );
+}
