@@ -1,6 +1,20 @@
 //! Built-in scenes by name, shared by tests, benches and the command line.
+//!
+//! Lengths are in metres, z is up, and the same name gives the same bits everywhere.
 
-use crate::world::scene::{Scene, SceneError};
+mod chains;
+mod machines;
+mod masonry;
+mod stacks;
+
+use glam::{DQuat, DVec3};
+
+use crate::collide::Shape;
+use crate::index::BodyId;
+use crate::world::scene::{RunDefaults, Scene, SceneError};
+use crate::world::{
+    Attach, Body, Joint, JointKind, Link, Motion, Surface, WorldBuilder, WorldError,
+};
 
 /// One built-in scene.
 #[derive(Clone, Copy, Debug)]
@@ -13,18 +27,258 @@ pub struct Exhibit {
     pub limit: usize,
     /// What it is, in one line.
     pub about: &'static str,
+    /// The smallest size.
+    least: usize,
+    make: fn(usize) -> Result<Made, WorldError>,
 }
+
+/// What a scene's function gives back.
+type Made = (Stage, RunDefaults);
 
 /// All built-in scenes.
 pub fn exhibits() -> &'static [Exhibit] {
-    &[]
+    const fn exhibit(
+        name: &'static str,
+        (least, size, limit): (usize, usize, usize),
+        about: &'static str,
+        make: fn(usize) -> Result<Made, WorldError>,
+    ) -> Exhibit {
+        Exhibit {
+            name,
+            size,
+            limit,
+            about,
+            least,
+            make,
+        }
+    }
+    const NONE: (usize, usize, usize) = (0, 0, 0);
+    const ALL: [Exhibit; 14] = [
+        exhibit(
+            "necklace",
+            (1, 40, 100_000),
+            "N beads on ball joints, released level from a fixed point",
+            chains::necklace,
+        ),
+        exhibit(
+            "stack",
+            (1, 10, 100_000),
+            "N boxes of 1 m on each other",
+            stacks::stack,
+        ),
+        exhibit(
+            "heavy-stack",
+            (1, 10, 100_000),
+            "the same with a top 100 times as heavy",
+            stacks::heavy_stack,
+        ),
+        exhibit(
+            "pile",
+            (1, 1000, 1_000_000),
+            "N balls dropped into a square container",
+            stacks::pile,
+        ),
+        exhibit(
+            "incline",
+            NONE,
+            "a block held by friction on a slope of 20 degrees",
+            machines::incline,
+        ),
+        exhibit(
+            "arch",
+            (3, 11, 199),
+            "a masonry arch of N wedges, standing by friction alone",
+            masonry::arch,
+        ),
+        exhibit(
+            "card-house",
+            (1, 2, 20),
+            "N storeys of cards that lean on each other",
+            masonry::card_house,
+        ),
+        exhibit(
+            "dominoes",
+            (1, 20, 10_000),
+            "N dominoes in a row, the first one pushed",
+            masonry::dominoes,
+        ),
+        exhibit(
+            "newton-cradle",
+            (1, 5, 1000),
+            "N balls on rods, the first one lifted: perfect bounces",
+            chains::newton_cradle,
+        ),
+        exhibit(
+            "slider-crank",
+            NONE,
+            "a motor turns a crank that drives a piston",
+            machines::slider_crank,
+        ),
+        exhibit(
+            "wrecking-ball",
+            NONE,
+            "a heavy ball on a chain swings into a wall",
+            chains::wrecking_ball,
+        ),
+        exhibit(
+            "rolling-ball",
+            NONE,
+            "a ball that slides until it rolls, at 5/7 of its speed",
+            machines::rolling_ball,
+        ),
+        exhibit(
+            "spinning-top",
+            NONE,
+            "a fast top on a fixed tip, in steady precession",
+            machines::spinning_top,
+        ),
+        exhibit(
+            "bridge",
+            (2, 20, 10_000),
+            "N planks on hinges between two banks, under a load",
+            chains::bridge,
+        ),
+    ];
+    &ALL
 }
 
 /// Makes a built-in scene from `name` or `name:size`. The same name gives the same bits.
 pub fn build(spec: &str) -> Result<Scene, SceneError> {
-    let place = spec.to_owned();
-    Err(SceneError::Invalid {
-        place,
-        what: "there is no such scene".to_owned(),
-    })
+    let refuse = |what: String| {
+        Err(SceneError::Invalid {
+            place: spec.chars().take(80).collect(),
+            what,
+        })
+    };
+    let (name, text) = match spec.split_once(':') {
+        Some((name, text)) => (name, Some(text)),
+        None => (spec, None),
+    };
+    let Some(exhibit) = exhibits().iter().find(|exhibit| exhibit.name == name) else {
+        let known: Vec<&str> = exhibits().iter().map(|exhibit| exhibit.name).collect();
+        let known = known.join(", ");
+        return refuse(format!(
+            "there is no built-in scene of this name; known: {known}"
+        ));
+    };
+    let size = match text {
+        None => exhibit.size,
+        Some(_) if exhibit.limit == 0 => {
+            return refuse(format!("{name} has no size; give its name alone"));
+        }
+        Some(text) => match text.parse() {
+            Ok(size) if exhibit.least <= size && size <= exhibit.limit => size,
+            _ => {
+                let (least, limit) = (exhibit.least, exhibit.limit);
+                return refuse(format!(
+                    "this is not a size of {name}; give a whole number from {least} to {limit}"
+                ));
+            }
+        },
+    };
+    let made = (exhibit.make)(size).and_then(|(stage, run)| Ok((stage.builder.build()?, run)));
+    match made {
+        Ok((world, run)) => Ok(Scene {
+            title: format!("{spec}: {}", exhibit.about),
+            world,
+            run,
+        }),
+        Err(error) => refuse(error.to_string()),
+    }
+}
+
+/// A world being built, with one material for everything.
+struct Stage {
+    builder: WorldBuilder,
+    attach: Attach,
+}
+
+impl Stage {
+    /// Nothing but a material.
+    fn new(friction: f64, restitution: f64) -> Result<Stage, WorldError> {
+        let mut builder = WorldBuilder::default();
+        let material = builder.add_material(Surface {
+            friction,
+            restitution,
+        })?;
+        let attach = Attach {
+            material,
+            ..Attach::default()
+        };
+        Ok(Stage { builder, attach })
+    }
+
+    /// A fixed plane through a point; everything behind it is solid.
+    fn plane(&mut self, name: &str, point: DVec3, normal: DVec3) -> Result<BodyId, WorldError> {
+        let orientation = if (normal + DVec3::Z).length() < 1e-9 {
+            DQuat::from_rotation_x(std::f64::consts::PI)
+        } else {
+            DQuat::from_rotation_arc(DVec3::Z, normal)
+        };
+        let body = self.builder.add_body(Body {
+            name: name.to_owned(),
+            motion: Motion::Static,
+            position: point,
+            orientation,
+            ..Body::default()
+        })?;
+        self.builder
+            .add_collider(body, Shape::HalfSpace, self.attach)?;
+        Ok(body)
+    }
+
+    /// The level ground at z = 0.
+    fn ground(&mut self) -> Result<BodyId, WorldError> {
+        self.plane("ground", DVec3::ZERO, DVec3::Z)
+    }
+
+    /// A body of one shape whose origin is its centre.
+    fn solid(&mut self, shape: Shape, density: f64, body: Body) -> Result<BodyId, WorldError> {
+        self.builder.add_solid(shape, density, body, self.attach)
+    }
+
+    /// A body of one shape that never moves.
+    fn fixture(&mut self, shape: Shape, name: &str, position: DVec3) -> Result<BodyId, WorldError> {
+        let body = self.builder.add_body(Body {
+            name: name.to_owned(),
+            motion: Motion::Static,
+            position,
+            ..Body::default()
+        })?;
+        self.builder.add_collider(body, shape, self.attach)?;
+        Ok(body)
+    }
+
+    /// A joint at a point and axis of the world.
+    fn joint(
+        &mut self,
+        name: String,
+        links: [Link; 2],
+        place: (DVec3, DVec3),
+        kind: JointKind,
+    ) -> Result<(), WorldError> {
+        let joint = Joint::at(self.builder.bodies(), links, place, kind);
+        self.builder.add_joint(Joint { name, ..joint })?;
+        Ok(())
+    }
+}
+
+/// A body at rest.
+fn at(name: String, position: DVec3) -> Body {
+    Body {
+        name,
+        position,
+        ..Body::default()
+    }
+}
+
+/// Steps of `dt` for `time` seconds, swept until `tolerance` at most `iterations` times.
+fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults {
+    RunDefaults {
+        dt,
+        time,
+        tolerance,
+        iterations,
+        ..RunDefaults::default()
+    }
 }
