@@ -245,6 +245,13 @@ impl World {
         &self.touches
     }
 
+    /// Impulses of a joint's held rows over the last substep, on its first body, in the order of its rows [N s or
+    /// N m s]: for a ball, hinge, universal or fixed joint the first three act at its point along the world's axes.
+    /// Empty before the first step and where none of its bodies can move.
+    pub fn joint_impulse(&self, id: JointId) -> &[f64] {
+        self.warm.impulse(warm::Key::joint(id, 0))
+    }
+
     /// Time simulated so far [s].
     pub fn time(&self) -> f64 {
         self.time
