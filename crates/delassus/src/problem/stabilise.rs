@@ -142,7 +142,9 @@ pub fn contact(
         -approach.gap / h
     };
     let closes = approach.gap <= 0.0 || approach.gap + h * approach.free_velocity < 0.0;
-    if closes && approach.velocity < -restitution.threshold {
+    // Without bounce the gap is closed: max(−g/h, 0) would stop the body where the step began, above the ground.
+    let bounces = 0.0 < restitution.coefficient && approach.velocity < -restitution.threshold;
+    if closes && bounces {
         return (
             c.sigma,
             rest.max(-restitution.coefficient * approach.velocity),

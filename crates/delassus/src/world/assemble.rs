@@ -95,6 +95,10 @@ impl<'a> Step<'a> {
             let p = spatial(linear, angular);
             let mut v = p;
             block.solve(&mut v);
+            if let Some(&value) = v.iter().find(|x| !x.is_finite()) {
+                let place = format!("free velocity of body \"{}\"", bodies.name[i]);
+                return Err(BuildError::NotFinite { place, value });
+            }
             free.push(v);
             mass.push(Some(builder.add_mass(block, &p)?));
             owners.push(id);

@@ -370,6 +370,10 @@ impl Joint {
 
     /// Largest violation of the held rows and passed limits [m or rad].
     pub(super) fn violation(&self, bodies: &Bodies) -> f64 {
+        // A gear has no position of its own: its violation is what its turns add up to.
+        if let JointKind::Gear(_) = self.kind {
+            return self.coordinate.abs();
+        }
         let mut worst: f64 = 0.0;
         for block in self.rows(bodies) {
             for gap in block.rows.iter().filter_map(|row| row.gap) {

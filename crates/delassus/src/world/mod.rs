@@ -191,7 +191,7 @@ pub struct Clock {
 pub struct Touch {
     /// Where, and between which bodies.
     pub point: ContactPoint,
-    /// Impulse (n, t₁, t₂) on the first body [N s].
+    /// Impulse (n, t₁, t₂) on the first body over the last substep [N s].
     pub impulse: [f64; 3],
 }
 
@@ -249,13 +249,21 @@ impl World {
         &self.touches
     }
 
+    /// Impulses of a joint's held rows over the last substep, on its first body, in the order of its rows [N s or
+    /// N m s]: for a ball, hinge, universal or fixed joint the first three act at its point along the world's axes.
+    /// Empty before the first step and where none of its bodies can move.
+    pub fn joint_impulse(&self, id: JointId) -> &[f64] {
+        self.warm.impulse(warm::Key::joint(id, 0))
+    }
+
     /// Time simulated so far [s].
     pub fn time(&self) -> f64 {
         self.time
     }
 
-    /// Force between two bodies over the last step of h seconds, on the first [N].
+    /// Force between two bodies in the last substep of a step of h seconds, on the first [N].
     pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
+        let part = h / f64::from(self.settings.substeps.max(1));
         let mut force = DVec3::ZERO;
         for touch in &self.touches {
             let (first, second) = touch.point.bodies;
@@ -267,7 +275,7 @@ impl World {
             let n = touch.point.normal;
             let (t1, t2) = crate::math::tangents(n);
             let [pn, p1, p2] = touch.impulse;
-            force += (n * pn + t1 * p1 + t2 * p2) * (sign / h);
+            force += (n * pn + t1 * p1 + t2 * p2) * (sign / part);
         }
         force
     }
@@ -279,6 +287,7 @@ impl World {
         if !(part.is_finite() && 0.0 < part) {
             return Err(StepError::BadStep { h });
         }
+        self.check_finite()?;
         let before = self.snapshot();
         let step = self.substeps(part, substeps, solver);
         let step = step.inspect_err(|_| self.rewind(before))?;
@@ -297,7 +306,8 @@ impl World {
 
     /// The problem the next step of h seconds would solve, with its warm start.
     pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
-        let contacts = self.collide(h)?;
+        self.check_finite()?;
+        let contacts = self.collide_awake(h)?;
         let assembly = assemble::assemble(self, h, &contacts)?;
         let guess = self.warm.guess(&assembly, h);
         let solution = Solution::from_lambda(&assembly.problem, guess.lambda);
@@ -312,7 +322,7 @@ impl World {
             *at = start.elapsed().as_secs_f64();
             start = Instant::now();
         };
-        let contacts = self.collide(h)?;
+        let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
         let assembly = assemble::assemble(self, h, &contacts)?;
         let mut solution = self.warm.guess(&assembly, h);
@@ -410,6 +420,40 @@ impl World {
         }
     }
 
+    /// Refuses numbers that a caller put into the bodies and that no step can start from.
+    fn check_finite(&self) -> Result<(), StepError> {
+        let bodies = &self.bodies;
+        for i in 0..bodies.len() {
+            let vectors = [
+                ("position", bodies.position[i]),
+                ("velocity", bodies.velocity[i]),
+                ("spin", bodies.spin[i]),
+                ("force", bodies.force[i]),
+                ("torque", bodies.torque[i]),
+            ];
+            if let Some((what, vector)) = vectors.iter().find(|(_, v)| !v.is_finite()) {
+                let numbers = vector.to_array();
+                let worst = numbers.iter().find(|x| !x.is_finite());
+                return Err(StepError::Assemble(BuildError::NotFinite {
+                    place: format!("{what} of body \"{}\"", bodies.name[i]),
+                    value: worst.copied().unwrap_or(f64::NAN),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds contacts and wakes what is hit, until nobody else wakes: a blow is then shared instead of being stopped
+    /// by a sleeper, whose own neighbours are only looked for once it is awake.
+    fn collide_awake(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+        loop {
+            let contacts = self.collide(h)?;
+            if !self.rouse(&contacts) {
+                return Ok(contacts);
+            }
+        }
+    }
+
     /// Finds the contacts that may matter within h seconds.
     fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
         let Some(collisions) = &mut self.collisions else {
@@ -423,14 +467,18 @@ impl World {
             .zip(bodies.orientation.iter().copied())
             .collect();
         let movable: Vec<bool> = bodies.ids().map(|id| bodies.is_free(id)).collect();
-        // A body may fall on top of its present speed within the step.
-        let fall = self.gravity.length() * h;
         let reach: Vec<f64> = bodies
             .ids()
             .map(|id| {
                 let i = id.index();
                 let moves = bodies.motion[i] != Motion::Static && !bodies.asleep[i];
-                let speed = bodies.velocity[i].length() + fall;
+                // A body may gain speed on top of its present one within the step.
+                let force = bodies.force[i].length() / bodies.mass[i];
+                let gain = match bodies.motion[i] {
+                    Motion::Dynamic => (self.gravity.length() + force) * h,
+                    _ => 0.0,
+                };
+                let speed = bodies.velocity[i].length() + gain;
                 let turning = bodies.spin[i].length() * self.radius[i];
                 if moves { h * (speed + turning) } else { 0.0 }
             })

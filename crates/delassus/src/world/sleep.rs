@@ -31,6 +31,53 @@ impl World {
         }
     }
 
+    /// Wakes sleepers that were given a force or velocity, and those that something awake and moving touches or is
+    /// joined to. True where one woke.
+    pub(super) fn rouse(&mut self, contacts: &[ContactPoint]) -> bool {
+        let bodies = &self.bodies;
+        let n = bodies.len();
+        if !bodies.asleep.contains(&true) {
+            return false;
+        }
+        let given = |i: usize| {
+            let vectors = [
+                bodies.force[i],
+                bodies.torque[i],
+                bodies.velocity[i],
+                bodies.spin[i],
+            ];
+            vectors.iter().any(|v| *v != glam::DVec3::ZERO)
+        };
+        let disturbs = |i: usize| match bodies.motion[i] {
+            Motion::Static => false,
+            Motion::Kinematic => 0.0 < bodies.velocity[i].length() + bodies.spin[i].length(),
+            // Rest is counted after each step: none means that it moves or has just been woken.
+            Motion::Dynamic => !bodies.asleep[i] && bodies.rest[i] == 0.0,
+        };
+        let mut wake: Vec<bool> = (0..n)
+            .map(|i| self.settings.sleep.is_none() || given(i))
+            .collect();
+        for point in contacts {
+            let (a, b) = point.bodies;
+            wake[a] |= disturbs(b);
+            wake[b] |= disturbs(a);
+        }
+        for joint in &self.joints {
+            let links = joint.links();
+            if links.iter().any(|id| disturbs(id.index())) {
+                links.iter().for_each(|id| wake[id.index()] = true);
+            }
+        }
+        let mut woke = false;
+        for i in (0..n).filter(|&i| wake[i]) {
+            if self.bodies.asleep[i] {
+                self.wake(BodyId(i as u32));
+                woke = true;
+            }
+        }
+        woke
+    }
+
     /// Counts rest, puts islands to sleep and wakes those that something awake and moving touches.
     pub(super) fn rest(&mut self, h: f64, contacts: &[ContactPoint]) {
         let Some(sleep) = self.settings.sleep else {

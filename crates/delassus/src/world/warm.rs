@@ -81,6 +81,15 @@ impl Warm {
         }
     }
 
+    /// The impulses of one block; empty where it was not part of the last step.
+    pub(super) fn impulse(&self, key: Key) -> &[f64] {
+        let Ok(at) = self.keys.binary_search_by_key(&key, |entry| entry.0) else {
+            return &[];
+        };
+        let (_, start, rows) = self.keys[at];
+        &self.lambda[start..start + rows]
+    }
+
     /// Rows within the impulses, numbers finite: what a file must still show.
     pub(super) fn is_sound(&self) -> bool {
         let inside = |&(_, start, rows): &(Key, usize, usize)| {

@@ -146,6 +146,7 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
         "substeps",
         "friction",
         "contact-compliance",
+        "contact-damping",
         "restitution-threshold",
         "gyroscopic",
         "sleep",
@@ -180,6 +181,9 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
         contact_compliance: table
             .read("contact-compliance", Value::not_negative)?
             .unwrap_or(default.contact_compliance),
+        contact_damping: table
+            .read("contact-damping", Value::positive)?
+            .unwrap_or(default.contact_damping),
         restitution_threshold: table
             .read("restitution-threshold", Value::not_negative)?
             .unwrap_or(default.restitution_threshold),

@@ -1,0 +1,422 @@
+//! Every kind of joint: holds what it must, frees what it must, and drives act within their bounds.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
+
+#[path = "common/world.rs"]
+mod kit;
+
+use delassus::math::{DMat3, DQuat, DVec3};
+use delassus::world::{Body, Drive, Joint, JointKind, Motor, Servo};
+use delassus::{BodyId, JointId, World, WorldBuilder};
+use kit::{GRAVITY, at, ball, ground, material, run, solver, space};
+
+/// Step of these runs [s].
+const H: f64 = 1e-3;
+/// Law residual of each solve [m/s].
+const TIGHT: f64 = 1e-10;
+/// Violation of joints of 1 m that turn at less than 6 rad/s [m or rad]: (ωh)², linearised once a step.
+const HELD: f64 = 3.6e-5;
+/// Sizes of a steady state that is known exactly, relative: the solver's tolerance and what is left of transients.
+const STEADY: f64 = 1e-6;
+
+/// Two bodies in space, joined at a point between them along z.
+fn pair(kind: JointKind) -> (World, JointId) {
+    let mut builder = space();
+    let mut body = |x: f64| {
+        let inertia = DMat3::from_diagonal(DVec3::new(0.3, 0.2, 0.4));
+        let body = Body {
+            inertia,
+            ..at(DVec3::new(x, 0.1 * x, 0.0))
+        };
+        builder.add_body(body).unwrap()
+    };
+    let links = [Some(body(-0.5)), Some(body(0.5))];
+    let mut joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, DVec3::Z), kind);
+    joint.name = "joint".to_owned();
+    let id = builder.add_joint(joint).unwrap();
+    (builder.build().unwrap(), id)
+}
+
+/// How many independent relative motions the joint lets pass, found by pushing the first body in each of the six
+/// directions, and the worst violation one second after a hard push.
+fn freedoms(kind: &JointKind) -> (usize, f64) {
+    /// So gentle that axes do not turn while the share Υ of a held velocity that SPOOK keeps dies out.
+    const GENTLE: f64 = 1e-4;
+    let pushed = |direction: usize, speed: f64, steps: usize| {
+        let (mut world, _) = pair(kind.clone());
+        let mut push = [DVec3::ZERO; 2];
+        push[direction / 3][direction % 3] = speed;
+        world.bodies_mut().velocity[0] = push[0];
+        world.bodies_mut().spin[0] = push[1];
+        let last = run(&mut world, H, steps, &mut solver(1e-13));
+        (world, last)
+    };
+    let mut rows: Vec<[f64; 6]> = Vec::new();
+    let mut worst: f64 = 0.0;
+    for direction in 0..6 {
+        let (world, _) = pushed(direction, GENTLE, 30);
+        let bodies = world.bodies();
+        let (first, second) = (BodyId(0), BodyId(1));
+        let point = bodies.to_world(second, DVec3::new(-0.5, -0.05, 0.0));
+        let v = bodies.velocity_at(first, point) - bodies.velocity_at(second, point);
+        let (v, spin) = (v / GENTLE, (bodies.spin[0] - bodies.spin[1]) / GENTLE);
+        rows.push([v.x, v.y, v.z, spin.x, spin.y, spin.z]);
+        worst = worst.max(pushed(direction, 1.0, 1000).1.violation);
+    }
+    (rank(rows), worst)
+}
+
+/// Rank by elimination with full pivots.
+fn rank(mut rows: Vec<[f64; 6]>) -> usize {
+    /// A pivot below this is the solver's tolerance, what Υ³⁰ leaves, or the small turn of the axes.
+    const PIVOT: f64 = 1e-3;
+    let mut rank = 0;
+    while rank < rows.len() {
+        let places = (rank..rows.len()).flat_map(|i| (0..6).map(move |j| (i, j)));
+        let size = |&(i, j): &(usize, usize)| rows[i][j].abs();
+        let (i, j) = places.max_by(|a, b| size(a).total_cmp(&size(b))).unwrap();
+        if rows[i][j].abs() < PIVOT {
+            break;
+        }
+        rows.swap(rank, i);
+        let pivot = rows[rank];
+        for row in &mut rows[rank + 1..] {
+            let factor = row[j] / pivot[j];
+            for (x, p) in row.iter_mut().zip(pivot) {
+                *x -= factor * p;
+            }
+        }
+        rank += 1;
+    }
+    rank
+}
+
+#[test]
+fn every_joint_frees_exactly_its_motions_and_holds_the_others() {
+    for (kind, free) in [
+        (JointKind::Ball, 3),
+        (JointKind::Hinge(Drive::default()), 1),
+        (JointKind::Slider(Drive::default()), 1),
+        (JointKind::Universal, 2),
+        (JointKind::Fixed, 0),
+    ] {
+        let (found, violation) = freedoms(&kind);
+        eprintln!("{kind:?}: {found} freedoms, violation {violation:.1e} after 1 s");
+        assert_eq!(found, free, "{kind:?}");
+        assert!(violation < HELD, "{kind:?}: {violation}");
+    }
+}
+
+/// Ends that coincide have no direction to be held along; the joint must not blow up over it.
+#[test]
+fn rod_of_no_length_stays_finite_and_short() {
+    let (mut world, _) = pair(JointKind::Distance {
+        least: 0.0,
+        greatest: 0.0,
+    });
+    world.bodies_mut().velocity[0] = DVec3::new(0.1, 0.0, 0.0);
+    let last = run(&mut world, H, 200, &mut solver(TIGHT));
+    eprintln!("rod of no length: {:.1e} m", last.violation);
+    assert!(last.violation < 1e-3, "{}", last.violation);
+}
+
+/// A bob on a line of 1 m from the origin, pulled by gravity.
+fn hung(least: f64, start: DVec3, velocity: DVec3) -> (World, JointId) {
+    let mut builder = WorldBuilder::default();
+    let bob = builder
+        .add_body(Body {
+            velocity,
+            ..at(start)
+        })
+        .unwrap();
+    let kind = JointKind::Distance {
+        least,
+        greatest: 1.0,
+    };
+    let mut joint = Joint::at(builder.bodies(), [Some(bob), None], (start, DVec3::Z), kind);
+    joint.frames[1].origin = DVec3::ZERO;
+    let id = builder.add_joint(joint).unwrap();
+    (builder.build().unwrap(), id)
+}
+
+#[test]
+fn rod_keeps_its_length_and_frees_five_motions() {
+    let (mut world, _) = hung(1.0, DVec3::X, DVec3::new(0.0, 1.0, 0.0));
+    world.bodies_mut().spin[0] = DVec3::new(1.0, 2.0, 3.0);
+    let mut worst: f64 = 0.0;
+    for _ in 0..2000 {
+        let step = run(&mut world, H, 1, &mut solver(TIGHT));
+        worst = worst.max(step.violation);
+    }
+    eprintln!("rod: violation {worst:.1e}");
+    assert!(worst < HELD, "{worst}");
+    // A line through the centre of mass leaves the spin alone.
+    let spin = world.bodies().spin[0] - DVec3::new(1.0, 2.0, 3.0);
+    assert!(spin.length() < 1e-9, "{spin}");
+}
+
+#[test]
+fn rope_lets_fall_until_it_is_taut_and_then_holds() {
+    let (mut world, _) = hung(0.0, DVec3::new(0.0, 0.0, -0.5), DVec3::ZERO);
+    run(&mut world, H, 300, &mut solver(TIGHT));
+    let fallen = world.bodies().velocity[0].z;
+    assert!((fallen + 0.3 * GRAVITY).abs() < 1e-9, "{fallen}");
+    let last = run(&mut world, H, 1000, &mut solver(TIGHT));
+    let height = world.bodies().position[0].z;
+    assert!((height + 1.0).abs() < 1e-9, "{height}");
+    assert!(last.violation < HELD);
+}
+
+/// Three wheels about z; Σ ratio ω = 0 and nothing else.
+#[test]
+fn gear_of_three_bodies_keeps_its_sum_and_shares_torque_by_ratio() {
+    let mut builder = space();
+    let ratios = [1.0, -2.0, 0.5];
+    let mut terms = Vec::new();
+    for (i, ratio) in ratios.into_iter().enumerate() {
+        let wheel = builder
+            .add_body(at(DVec3::new(3.0 * i as f64, 0.0, 0.0)))
+            .unwrap();
+        let kind = JointKind::Hinge(Drive::default());
+        let place = (builder.bodies().position[i], DVec3::Z);
+        let hinge = Joint::at(builder.bodies(), [Some(wheel), None], place, kind);
+        builder.add_joint(hinge).unwrap();
+        terms.push((wheel, DVec3::Z, ratio));
+    }
+    let place = (DVec3::ZERO, DVec3::Z);
+    let gear = Joint::at(
+        builder.bodies(),
+        [None, None],
+        place,
+        JointKind::Gear(terms),
+    );
+    let id = builder.add_joint(gear).unwrap();
+    let mut world = builder.build().unwrap();
+    let mut worst: f64 = 0.0;
+    for _ in 0..1000 {
+        world.bodies_mut().torque[0] = DVec3::new(0.0, 0.0, 1.0);
+        worst = worst.max(run(&mut world, H, 1, &mut solver(TIGHT)).violation);
+    }
+    let spin: Vec<f64> = world.bodies().spin.iter().map(|s| s.z).collect();
+    let sum: f64 = ratios.iter().zip(&spin).map(|(r, s)| r * s).sum();
+    assert!(sum.abs() < 1e-9, "{sum}");
+    assert!(worst < 1e-9, "{worst}");
+    // Unit inertias: ω̇ = (1, 0, 0) + ratio λ with λ = −1/Σ ratio².
+    let lambda = -1.0 / 5.25;
+    for (i, ratio) in ratios.into_iter().enumerate() {
+        let expected = if i == 0 { 1.0 } else { 0.0 } + ratio * lambda;
+        assert!((spin[i] - expected).abs() < STEADY, "{spin:?}");
+    }
+    let torque = world.joint_impulse(id)[0] / H;
+    assert!((torque - lambda).abs() < STEADY, "{torque}");
+}
+
+#[test]
+fn rolling_joint_keeps_speed_equal_to_spin_times_radius() {
+    let mut builder = WorldBuilder::default();
+    builder.gravity = DVec3::new(1.0, 0.5, -GRAVITY);
+    let smooth = material(&mut builder, 0.0, 0.0);
+    ground(&mut builder, DQuat::IDENTITY, smooth);
+    let id = ball(&mut builder, 0.2, at(DVec3::new(0.0, 0.0, 0.2)), smooth);
+    let kind = JointKind::Rolling { radius: 0.2 };
+    let place = (DVec3::new(0.0, 0.0, 0.2), DVec3::Z);
+    let mut joint = Joint::at(builder.bodies(), [Some(id), None], place, kind);
+    joint.frames[1].origin = DVec3::ZERO;
+    builder.add_joint(joint).unwrap();
+    let mut world = builder.build().unwrap();
+    run(&mut world, H, 1000, &mut solver(TIGHT));
+    let (v, spin) = (
+        world.bodies().velocity[id.index()],
+        world.bodies().spin[id.index()],
+    );
+    let slip = v + spin.cross(DVec3::new(0.0, 0.0, -0.2));
+    assert!(slip.length() < 1e-8, "{slip}");
+    // A rolling ball feels 5/7 of the pull.
+    let expected = DVec3::new(1.0, 0.5, 0.0) * (5.0 / 7.0);
+    assert!((v - expected).length() < STEADY, "{v}");
+}
+
+/// A carriage of 2 kg on a vertical slider, or a wheel of 2 kg m² under a torque, as told.
+fn lift(drive: Drive) -> (World, JointId) {
+    let mut builder = WorldBuilder::default();
+    let carriage = builder
+        .add_body(Body {
+            mass: 2.0,
+            ..Body::default()
+        })
+        .unwrap();
+    let place = (DVec3::ZERO, DVec3::Z);
+    let kind = JointKind::Slider(drive);
+    let joint = Joint::at(builder.bodies(), [Some(carriage), None], place, kind);
+    let id = builder.add_joint(joint).unwrap();
+    (builder.build().unwrap(), id)
+}
+
+const WEIGHT: f64 = 2.0 * GRAVITY;
+
+#[test]
+fn slider_stops_at_its_limit() {
+    let limits = Some([-0.3, 0.4]);
+    let (mut world, _) = lift(Drive {
+        limits,
+        ..Drive::default()
+    });
+    run(&mut world, H, 1000, &mut solver(TIGHT));
+    let z = world.bodies().position[0].z;
+    assert!((z + 0.3).abs() < 1e-9, "{z}");
+    world.gravity = DVec3::new(0.0, 0.0, 20.0);
+    run(&mut world, H, 1000, &mut solver(TIGHT));
+    let z = world.bodies().position[0].z;
+    assert!((z - 0.4).abs() < 1e-9, "{z}");
+}
+
+/// Without a load a carriage that meets its limit between two steps must come to rest on it, not short of it.
+#[test]
+fn slider_that_flies_into_its_limit_stops_exactly_there() {
+    let limits = Some([-0.3, 0.4005]);
+    let (mut world, _) = lift(Drive {
+        limits,
+        ..Drive::default()
+    });
+    world.gravity = DVec3::ZERO;
+    world.bodies_mut().velocity[0] = DVec3::new(0.0, 0.0, 100.0);
+    run(&mut world, H, 20, &mut solver(TIGHT));
+    let z = world.bodies().position[0].z;
+    assert!((z - 0.4005).abs() < 1e-9, "{z}");
+}
+
+/// A wheel about z with a torque.
+fn wheel(drive: Drive, torque: f64, steps: usize) -> (World, JointId) {
+    let mut builder = space();
+    let body = builder.add_body(Body::default()).unwrap();
+    let place = (DVec3::ZERO, DVec3::Z);
+    let kind = JointKind::Hinge(drive);
+    let joint = Joint::at(builder.bodies(), [Some(body), None], place, kind);
+    let id = builder.add_joint(joint).unwrap();
+    let mut world = builder.build().unwrap();
+    for _ in 0..steps {
+        world.bodies_mut().torque[0] = DVec3::new(0.0, 0.0, torque);
+        run(&mut world, H, 1, &mut solver(TIGHT));
+    }
+    (world, id)
+}
+
+#[test]
+fn hinge_stops_at_its_limits_beyond_a_full_turn() {
+    let limits = Some([-7.0, 8.0]);
+    let drive = Drive {
+        limits,
+        ..Drive::default()
+    };
+    for (torque, bound) in [(4.0, 8.0), (-4.0, -7.0)] {
+        let (world, _) = wheel(drive, torque, 4000);
+        let angle = world.joints()[0].coordinate;
+        assert!((angle - bound).abs() < 1e-8, "{angle}");
+        assert!(world.bodies().spin[0].length() < 1e-8);
+    }
+}
+
+#[test]
+fn motor_reaches_its_speed_and_gives_no_more_than_its_force() {
+    let motor = Some(Motor {
+        speed: 0.5,
+        max_force: 1.5 * WEIGHT,
+    });
+    let drive = Drive {
+        motor,
+        ..Drive::default()
+    };
+    let (mut world, _) = lift(drive);
+    // Half a weight is left for lifting: a = g/2 until the speed is there.
+    run(&mut world, H, 50, &mut solver(TIGHT));
+    let speed = world.bodies().velocity[0].z;
+    assert!((speed - 0.5 * GRAVITY * 0.05).abs() < STEADY, "{speed}");
+    run(&mut world, H, 200, &mut solver(TIGHT));
+    let speed = world.bodies().velocity[0].z;
+    assert!((speed - 0.5).abs() < 1e-9, "{speed}");
+    // Too weak for the load, it is dragged down with a = −g/2.
+    let motor = Some(Motor {
+        speed: 0.5,
+        max_force: 0.5 * WEIGHT,
+    });
+    let (mut world, _) = lift(Drive {
+        motor,
+        ..Drive::default()
+    });
+    run(&mut world, H, 100, &mut solver(TIGHT));
+    let speed = world.bodies().velocity[0].z;
+    assert!((speed + 0.05 * GRAVITY).abs() < STEADY, "{speed}");
+}
+
+#[test]
+fn servo_holds_a_load_with_the_sag_of_its_spring_and_yields_above_its_force() {
+    let servo = |max_force: f64| Drive {
+        servo: Some(Servo {
+            position: 0.1,
+            stiffness: 400.0,
+            damping: 60.0,
+            max_force,
+        }),
+        ..Drive::default()
+    };
+    let (mut world, _) = lift(servo(10.0 * WEIGHT));
+    run(&mut world, H, 4000, &mut solver(TIGHT));
+    let z = world.bodies().position[0].z;
+    let expected = 0.1 - WEIGHT / 400.0;
+    assert!((z - expected).abs() < STEADY, "{z} {expected}");
+    let (mut world, _) = lift(servo(0.25 * WEIGHT));
+    run(&mut world, H, 100, &mut solver(TIGHT));
+    let speed = world.bodies().velocity[0].z;
+    assert!((speed + 0.075 * GRAVITY).abs() < STEADY, "{speed}");
+}
+
+#[test]
+fn joint_friction_holds_below_its_bound_and_slips_above() {
+    let rubbing = |friction: f64| Drive {
+        friction,
+        ..Drive::default()
+    };
+    let (mut world, _) = lift(rubbing(1.01 * WEIGHT));
+    run(&mut world, H, 500, &mut solver(TIGHT));
+    let v = world.bodies().velocity[0].length();
+    assert!(v < 1e-9, "{v}");
+    let (mut world, _) = lift(rubbing(0.9 * WEIGHT));
+    run(&mut world, H, 500, &mut solver(TIGHT));
+    let v = world.bodies().velocity[0].z;
+    assert!((v + 0.1 * GRAVITY * 0.5).abs() < STEADY, "{v}");
+    // A hinge the same, and friction alone brings it to rest.
+    let (world, _) = wheel(rubbing(2.0), 1.9, 300);
+    assert!(world.bodies().spin[0].length() < 1e-9);
+    let (mut world, _) = wheel(rubbing(2.0), 3.0, 300);
+    let spin = world.bodies().spin[0].z;
+    assert!((spin - 0.3).abs() < STEADY, "{spin}");
+    run(&mut world, H, 200, &mut solver(TIGHT));
+    assert!(world.bodies().spin[0].length() < 1e-9);
+}
+
+#[test]
+fn compliant_joint_sags_by_compliance_times_force() {
+    for (compliance, h) in [(1e-3, 1e-3), (1e-3, 1e-2), (1e-4, 1e-2)] {
+        let mut builder = WorldBuilder::default();
+        let body = builder.add_body(Body::default()).unwrap();
+        let place = (DVec3::ZERO, DVec3::Z);
+        let mut joint = Joint::at(
+            builder.bodies(),
+            [Some(body), None],
+            place,
+            JointKind::Fixed,
+        );
+        joint.compliance = compliance;
+        joint.damping = Some(0.05);
+        let id = builder.add_joint(joint).unwrap();
+        let mut world = builder.build().unwrap();
+        run(&mut world, h, (4.0 / h) as usize, &mut solver(TIGHT));
+        let sag = -world.bodies().position[0].z / (compliance * GRAVITY);
+        assert!((sag - 1.0).abs() < 1e-5, "{sag}");
+        let force = world.joint_impulse(id)[2] / h;
+        assert!((force / GRAVITY - 1.0).abs() < 1e-5, "{force}");
+    }
+}
