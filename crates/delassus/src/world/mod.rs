@@ -281,11 +281,31 @@ impl World {
         if !(part.is_finite() && 0.0 < part) {
             return Err(StepError::BadStep { h });
         }
-        let mut step = self.substep(part, solver)?;
+        // A refusal of a later substep takes back the earlier ones.
+        let before = (1 < substeps).then(|| {
+            let coordinates: Vec<f64> = self.joints.iter().map(|joint| joint.coordinate).collect();
+            (
+                self.bodies.clone(),
+                coordinates,
+                self.warm.clone(),
+                self.time,
+            )
+        });
+        let mut stepped = self.substep(part, solver);
         for _ in 1..substeps {
-            let next = self.substep(part, solver)?;
-            step.join(next);
+            stepped = stepped.and_then(|mut step| {
+                step.join(self.substep(part, solver)?);
+                Ok(step)
+            });
         }
+        if let (Err(_), Some((bodies, coordinates, warm, time))) = (&stepped, before) {
+            (self.bodies, self.warm, self.time) = (bodies, warm, time);
+            for (joint, coordinate) in self.joints.iter_mut().zip(coordinates) {
+                joint.coordinate = coordinate;
+            }
+            self.touches.clear();
+        }
+        let step = stepped?;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
         Ok(step)
