@@ -127,5 +127,5 @@ pub(super) fn dominoes(n: usize) -> Result<Made, WorldError> {
         stage.solid(shape, 1200.0, domino)?;
     }
     let time = 1.0 + 0.06 * n as f64;
-    Ok((stage, run((0.002, time), 1e-6, 1000)))
+    Ok((stage, run((0.002, time), 1e-5, 2000)))
 }

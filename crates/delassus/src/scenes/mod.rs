@@ -35,110 +35,114 @@ pub struct Exhibit {
 /// What a scene's function gives back.
 type Made = (Stage, RunDefaults);
 
+const fn exhibit(
+    name: &'static str,
+    (least, size, limit): (usize, usize, usize),
+    about: &'static str,
+    make: fn(usize) -> Result<Made, WorldError>,
+) -> Exhibit {
+    Exhibit {
+        name,
+        size,
+        limit,
+        about,
+        least,
+        make,
+    }
+}
+
+/// No size.
+const NONE: (usize, usize, usize) = (0, 0, 0);
+
+const ALL: [Exhibit; 14] = [
+    exhibit(
+        "necklace",
+        (1, 40, 100_000),
+        "N beads on ball joints, released level from a fixed point",
+        chains::necklace,
+    ),
+    exhibit(
+        "stack",
+        (1, 10, 100_000),
+        "N boxes of 1 m on each other",
+        stacks::stack,
+    ),
+    exhibit(
+        "heavy-stack",
+        (1, 10, 100_000),
+        "the same with a top 100 times as heavy",
+        stacks::heavy_stack,
+    ),
+    exhibit(
+        "pile",
+        (1, 1000, 1_000_000),
+        "N balls dropped into a square container",
+        stacks::pile,
+    ),
+    exhibit(
+        "incline",
+        NONE,
+        "a block held by friction on a slope of 20 degrees",
+        machines::incline,
+    ),
+    exhibit(
+        "arch",
+        (3, 11, 199),
+        "a masonry arch of N wedges, standing by friction alone",
+        masonry::arch,
+    ),
+    exhibit(
+        "card-house",
+        (1, 2, 20),
+        "N storeys of cards that lean on each other",
+        masonry::card_house,
+    ),
+    exhibit(
+        "dominoes",
+        (1, 20, 10_000),
+        "N dominoes in a row, the first one pushed",
+        masonry::dominoes,
+    ),
+    exhibit(
+        "newton-cradle",
+        (1, 5, 1000),
+        "N balls on rods, the first one lifted: perfect bounces",
+        chains::newton_cradle,
+    ),
+    exhibit(
+        "slider-crank",
+        NONE,
+        "a motor turns a crank that drives a piston",
+        machines::slider_crank,
+    ),
+    exhibit(
+        "wrecking-ball",
+        NONE,
+        "a heavy ball on a chain swings into a wall",
+        chains::wrecking_ball,
+    ),
+    exhibit(
+        "rolling-ball",
+        NONE,
+        "a ball that slides until it rolls, at 5/7 of its speed",
+        machines::rolling_ball,
+    ),
+    exhibit(
+        "spinning-top",
+        NONE,
+        "a fast top on a fixed tip, in steady precession",
+        machines::spinning_top,
+    ),
+    exhibit(
+        "bridge",
+        (2, 20, 10_000),
+        "N planks on hinges between two banks, under a load",
+        chains::bridge,
+    ),
+];
+
 /// All built-in scenes.
 pub fn exhibits() -> &'static [Exhibit] {
-    const fn exhibit(
-        name: &'static str,
-        (least, size, limit): (usize, usize, usize),
-        about: &'static str,
-        make: fn(usize) -> Result<Made, WorldError>,
-    ) -> Exhibit {
-        Exhibit {
-            name,
-            size,
-            limit,
-            about,
-            least,
-            make,
-        }
-    }
-    const NONE: (usize, usize, usize) = (0, 0, 0);
-    const ALL: [Exhibit; 14] = [
-        exhibit(
-            "necklace",
-            (1, 40, 100_000),
-            "N beads on ball joints, released level from a fixed point",
-            chains::necklace,
-        ),
-        exhibit(
-            "stack",
-            (1, 10, 100_000),
-            "N boxes of 1 m on each other",
-            stacks::stack,
-        ),
-        exhibit(
-            "heavy-stack",
-            (1, 10, 100_000),
-            "the same with a top 100 times as heavy",
-            stacks::heavy_stack,
-        ),
-        exhibit(
-            "pile",
-            (1, 1000, 1_000_000),
-            "N balls dropped into a square container",
-            stacks::pile,
-        ),
-        exhibit(
-            "incline",
-            NONE,
-            "a block held by friction on a slope of 20 degrees",
-            machines::incline,
-        ),
-        exhibit(
-            "arch",
-            (3, 11, 199),
-            "a masonry arch of N wedges, standing by friction alone",
-            masonry::arch,
-        ),
-        exhibit(
-            "card-house",
-            (1, 2, 20),
-            "N storeys of cards that lean on each other",
-            masonry::card_house,
-        ),
-        exhibit(
-            "dominoes",
-            (1, 20, 10_000),
-            "N dominoes in a row, the first one pushed",
-            masonry::dominoes,
-        ),
-        exhibit(
-            "newton-cradle",
-            (1, 5, 1000),
-            "N balls on rods, the first one lifted: perfect bounces",
-            chains::newton_cradle,
-        ),
-        exhibit(
-            "slider-crank",
-            NONE,
-            "a motor turns a crank that drives a piston",
-            machines::slider_crank,
-        ),
-        exhibit(
-            "wrecking-ball",
-            NONE,
-            "a heavy ball on a chain swings into a wall",
-            chains::wrecking_ball,
-        ),
-        exhibit(
-            "rolling-ball",
-            NONE,
-            "a ball that slides until it rolls, at 5/7 of its speed",
-            machines::rolling_ball,
-        ),
-        exhibit(
-            "spinning-top",
-            NONE,
-            "a fast top on a fixed tip, in steady precession",
-            machines::spinning_top,
-        ),
-        exhibit(
-            "bridge",
-            (2, 20, 10_000),
-            "N planks on hinges between two banks, under a load",
-            chains::bridge,
-        ),
-    ];
     &ALL
 }
 

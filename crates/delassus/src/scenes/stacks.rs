@@ -15,9 +15,12 @@ pub(super) fn stack(n: usize) -> Result<Made, WorldError> {
     tower(n, 1.0)
 }
 
-/// The same with a top 100 times as heavy: the hard case for sweeps from the bottom up.
+/// The same with a top 100 times as heavy: the hard case for sweeps. Both ways in turn they come ten times closer
+/// than bottom up, yet no step is solved to the tolerance.
 pub(super) fn heavy_stack(n: usize) -> Result<Made, WorldError> {
-    tower(n, 100.0)
+    let (stage, mut run) = tower(n, 100.0)?;
+    run.solver = "gauss-seidel,order=symmetric".to_owned();
+    Ok((stage, run))
 }
 
 fn tower(n: usize, top: f64) -> Result<Made, WorldError> {

@@ -1,6 +1,6 @@
 //! Building a [`World`]: everything is checked here, so that steps may trust it.
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 use super::warm::Warm;
 use super::{Bodies, Body, Joint, JointKind, Motion, Settings, Surface, World, WorldError};
@@ -82,7 +82,8 @@ impl WorldBuilder {
         self.bodies.push(body)
     }
 
-    /// Adds a body made of one shape of uniform density [kg/m³], centred on its centre of mass.
+    /// Adds a body made of one shape of uniform density [kg/m³], centred on its centre of mass and turned in the
+    /// body's axes as `attach` says.
     pub fn add_solid(
         &mut self,
         shape: Shape,
@@ -95,19 +96,14 @@ impl WorldBuilder {
             let what = "its shape has no mass of its own; give mass and inertia".to_owned();
             return Err(WorldError::Body { name, what });
         };
+        let inertia = turned(inertia, attach.rotation);
         let id = self.add_body(Body {
             mass,
             inertia,
             ..body
         })?;
-        self.add_collider(
-            id,
-            shape,
-            Attach {
-                position: attach.position - centre,
-                ..attach
-            },
-        )?;
+        let position = attach.position - attach.rotation * centre;
+        self.add_collider(id, shape, Attach { position, ..attach })?;
         Ok(id)
     }
 
@@ -234,6 +230,16 @@ impl WorldBuilder {
             time: 0.0,
         })
     }
+}
+
+/// R I Rᵀ, symmetric to the last bit.
+pub(super) fn turned(inertia: DMat3, rotation: DQuat) -> DMat3 {
+    if rotation == DQuat::IDENTITY {
+        return inertia;
+    }
+    let turn = DMat3::from_quat(rotation);
+    let turned = turn * inertia * turn.transpose();
+    (turned + turned.transpose()) * 0.5
 }
 
 fn check_surface(surface: &Surface) -> Result<(), WorldError> {

@@ -256,6 +256,12 @@ impl World {
         self.warm.impulse(warm::Key::joint(id, 0))
     }
 
+    /// Friction and restitution of the materials in the order they were added, behind the default one; they may be
+    /// changed between steps. Pairs with their own surface keep it.
+    pub fn surfaces_mut(&mut self) -> &mut [Surface] {
+        &mut self.surfaces
+    }
+
     /// Time simulated so far [s].
     pub fn time(&self) -> f64 {
         self.time

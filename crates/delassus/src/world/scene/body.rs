@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DMat3, DVec3};
 
 use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
+use crate::world::builder::turned;
 use crate::world::{Attach, Body, MaterialId, Motion, WorldBuilder};
 
 /// Materials by name.
@@ -189,15 +190,8 @@ fn compound(
         let (mass, centre, inertia) = shape
             .mass_properties(density)
             .ok_or_else(|| table.fault("one of its shapes has no mass; give mass and inertia"))?;
-        let turn = DMat3::from_quat(attach.rotation);
         let centre = attach.position + attach.rotation * centre;
-        let turned = turn * inertia * turn.transpose();
-        let symmetric = (turned + turned.transpose()) * 0.5;
-        let inertia = if attach.rotation == DQuat::IDENTITY {
-            inertia
-        } else {
-            symmetric
-        };
+        let inertia = turned(inertia, attach.rotation);
         parts.push((mass, centre, inertia));
     }
     if let [part] = parts[..] {

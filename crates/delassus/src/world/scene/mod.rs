@@ -1,6 +1,6 @@
 //! Scene files: TOML in, a [`World`] with run defaults out.
 //!
-//! The layout, with units, defaults and examples, is written down in `docs/scenes.md`.
+#![doc = include_str!("../../../../../docs/scenes.md")]
 
 mod body;
 mod joint;
