@@ -75,7 +75,10 @@ impl<'a> Step<'a> {
         let (mut mass, mut free, mut owners) = (Vec::new(), Vec::new(), Vec::new());
         let old: Vec<[f64; 6]> = bodies
             .ids()
-            .map(|id| spatial(bodies.velocity[id.index()], bodies.spin[id.index()]))
+            .map(|id| match bodies.motion[id.index()] {
+                super::Motion::Static => [0.0; 6],
+                _ => spatial(bodies.velocity[id.index()], bodies.spin[id.index()]),
+            })
             .collect();
         for id in bodies.ids() {
             let i = id.index();
