@@ -495,3 +495,56 @@ fn rigid_joint_without_damping_is_refused() {
     joint.compliance = 1e-6;
     assert!(builder.add_joint(joint).is_ok());
 }
+
+/// A universal joint is a cross with a hinge about x to the first body and one about y to the second. With a cross
+/// that weighs next to nothing both must swing alike.
+#[test]
+fn universal_joint_swings_like_a_light_cross_on_two_hinges() {
+    /// What the cross adds to the inertia about the joint, relative, times the way of the bob [m].
+    const LIGHT: f64 = 2e-4;
+    let swing = |cross: bool| {
+        let mut builder = WorldBuilder::default();
+        builder.gravity = DVec3::new(3.0, -4.0, -GRAVITY);
+        let bob = Body {
+            inertia: DMat3::from_diagonal(DVec3::new(0.1, 0.2, 0.05)),
+            spin: DVec3::new(0.5, 0.0, 0.0),
+            ..at(DVec3::new(0.3, 0.0, -0.4))
+        };
+        let bob = builder.add_body(bob).unwrap();
+        let join = |builder: &mut WorldBuilder, links, axis, kind| {
+            let joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, axis), kind);
+            builder.add_joint(joint).unwrap();
+        };
+        if cross {
+            let light = Body {
+                mass: 1e-3,
+                inertia: DMat3::IDENTITY * 1e-4,
+                ..Body::default()
+            };
+            let light = builder.add_body(light).unwrap();
+            let hinge = || JointKind::Hinge(Drive::default());
+            join(&mut builder, [Some(bob), Some(light)], DVec3::X, hinge());
+            join(&mut builder, [Some(light), None], DVec3::Y, hinge());
+        } else {
+            join(
+                &mut builder,
+                [Some(bob), None],
+                DVec3::Z,
+                JointKind::Universal,
+            );
+        }
+        let mut world = builder.build().unwrap();
+        run(&mut world, H, 500, &mut solver(1e-9));
+        (world.bodies().position[0], world.bodies().orientation[0])
+    };
+    let (one, two) = (swing(false), swing(true));
+    let turned = one.1.angle_between(two.1);
+    eprintln!(
+        "universal: {:.1e} m, {turned:.1e} rad",
+        one.0.distance(two.0)
+    );
+    assert!(one.0.distance(two.0) < LIGHT, "{one:?} {two:?}");
+    assert!(turned < 2.0 * LIGHT, "{one:?} {two:?}");
+    // It did swing.
+    assert!(0.1 < one.0.distance(DVec3::new(0.3, 0.0, -0.4)));
+}
