@@ -1,4 +1,5 @@
 //! Contacts of every pair of shapes, their reduction, and what stays the same from step to step.
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use delassus::collide::{CollideError, Collider, Collisions, ContactPoint, Groups, Shape};
 use delassus::math::{DQuat, DVec3, Random};

@@ -9,7 +9,7 @@
 mod kit;
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, Joint, JointKind, Motor, Servo};
+use delassus::world::{Body, Drive, Joint, JointKind, Motion, Motor, Servo};
 use delassus::{BodyId, JointId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, ground, material, run, solver, space};
 
@@ -419,4 +419,132 @@ fn compliant_joint_sags_by_compliance_times_force() {
         let force = world.joint_impulse(id)[2] / h;
         assert!((force / GRAVITY - 1.0).abs() < 1e-5, "{force}");
     }
+}
+
+/// A bob on a ball joint to an anchor that is the world, a static body, or one that moves by itself.
+fn anchored(anchor: Option<(Motion, DVec3)>) -> World {
+    let mut builder = WorldBuilder::default();
+    let (bob, link) = {
+        let bob = builder.add_body(at(DVec3::new(0.0, 0.0, -1.0))).unwrap();
+        let link = anchor.map(|(motion, velocity)| {
+            let body = Body {
+                motion,
+                velocity,
+                ..Body::default()
+            };
+            builder.add_body(body).unwrap()
+        });
+        (bob, link)
+    };
+    builder.gravity = DVec3::new(3.0, 0.0, -GRAVITY);
+    let place = (DVec3::ZERO, DVec3::Z);
+    let joint = Joint::at(builder.bodies(), [Some(bob), link], place, JointKind::Ball);
+    builder.add_joint(joint).unwrap();
+    let mut world = builder.build().unwrap();
+    let velocity = anchor.filter(|(motion, _)| *motion == Motion::Kinematic);
+    world.bodies_mut().velocity[0] = velocity.map_or(DVec3::ZERO, |(_, v)| v);
+    let last = run(&mut world, H, 500, &mut solver(1e-12));
+    assert!(last.violation < HELD, "{}", last.violation);
+    world
+}
+
+#[test]
+fn anchor_that_moves_by_itself_is_followed_and_a_static_one_is_the_world() {
+    let free = anchored(None).bodies().position[0];
+    // A velocity given to a static body means nothing.
+    let fixed = anchored(Some((Motion::Static, DVec3::new(5.0, 0.0, 0.0))));
+    assert!((fixed.bodies().position[0] - free).length() < 1e-12);
+    // Galileo: on an anchor in steady motion the bob swings the same.
+    let drift = DVec3::new(2.0, -1.0, 0.5);
+    let moving = anchored(Some((Motion::Kinematic, drift)));
+    let found = moving.bodies().position[0] - drift * 0.5;
+    assert!((found - free).length() < 1e-9, "{found} {free}");
+}
+
+#[test]
+fn geared_wheels_may_overlap_without_touching() {
+    let mut builder = space();
+    let surface = material(&mut builder, 0.5, 0.0);
+    let wheels = [0.0, 0.15].map(|x| {
+        let body = at(DVec3::new(x, 0.0, 0.0));
+        ball(&mut builder, 0.1, body, surface)
+    });
+    let terms = wheels.map(|id| (id, DVec3::Z, 1.0)).to_vec();
+    let place = (DVec3::ZERO, DVec3::Z);
+    let gear = Joint::at(
+        builder.bodies(),
+        [None, None],
+        place,
+        JointKind::Gear(terms),
+    );
+    builder.add_joint(gear).unwrap();
+    let mut world = builder.build().unwrap();
+    let last = run(&mut world, H, 10, &mut solver(TIGHT));
+    assert_eq!(last.contacts, 0);
+}
+
+/// At τ = 0 and ε = 0 the stabilisation has a double eigenvalue −1 and violations grow.
+#[test]
+fn rigid_joint_without_damping_is_refused() {
+    let mut builder = space();
+    let body = builder.add_body(Body::default()).unwrap();
+    let place = (DVec3::ZERO, DVec3::Z);
+    let mut joint = Joint::at(builder.bodies(), [Some(body), None], place, JointKind::Ball);
+    joint.damping = Some(0.0);
+    assert!(builder.add_joint(joint.clone()).is_err());
+    joint.compliance = 1e-6;
+    assert!(builder.add_joint(joint).is_ok());
+}
+
+/// A universal joint is a cross with a hinge about x to the first body and one about y to the second. With a cross
+/// that weighs next to nothing both must swing alike.
+#[test]
+fn universal_joint_swings_like_a_light_cross_on_two_hinges() {
+    /// What the cross adds to the inertia about the joint, relative, times the way of the bob [m].
+    const LIGHT: f64 = 2e-4;
+    let swing = |cross: bool| {
+        let mut builder = WorldBuilder::default();
+        builder.gravity = DVec3::new(3.0, -4.0, -GRAVITY);
+        let bob = Body {
+            inertia: DMat3::from_diagonal(DVec3::new(0.1, 0.2, 0.05)),
+            spin: DVec3::new(0.5, 0.0, 0.0),
+            ..at(DVec3::new(0.3, 0.0, -0.4))
+        };
+        let bob = builder.add_body(bob).unwrap();
+        let join = |builder: &mut WorldBuilder, links, axis, kind| {
+            let joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, axis), kind);
+            builder.add_joint(joint).unwrap();
+        };
+        if cross {
+            let light = Body {
+                mass: 1e-3,
+                inertia: DMat3::IDENTITY * 1e-4,
+                ..Body::default()
+            };
+            let light = builder.add_body(light).unwrap();
+            let hinge = || JointKind::Hinge(Drive::default());
+            join(&mut builder, [Some(bob), Some(light)], DVec3::X, hinge());
+            join(&mut builder, [Some(light), None], DVec3::Y, hinge());
+        } else {
+            join(
+                &mut builder,
+                [Some(bob), None],
+                DVec3::Z,
+                JointKind::Universal,
+            );
+        }
+        let mut world = builder.build().unwrap();
+        run(&mut world, H, 500, &mut solver(1e-9));
+        (world.bodies().position[0], world.bodies().orientation[0])
+    };
+    let (one, two) = (swing(false), swing(true));
+    let turned = one.1.angle_between(two.1);
+    eprintln!(
+        "universal: {:.1e} m, {turned:.1e} rad",
+        one.0.distance(two.0)
+    );
+    assert!(one.0.distance(two.0) < LIGHT, "{one:?} {two:?}");
+    assert!(turned < 2.0 * LIGHT, "{one:?} {two:?}");
+    // It did swing.
+    assert!(0.1 < one.0.distance(DVec3::new(0.3, 0.0, -0.4)));
 }

@@ -253,6 +253,26 @@ pub(crate) fn separation(a: Placed, b: Placed, normal: DVec3) -> f64 {
     normal.dot(a.support(-normal) - b.support(normal))
 }
 
+/// The nearest points of two cores that do not overlap, by GJK alone.
+pub(crate) fn closest(a: Placed, b: Placed) -> Option<Axis> {
+    let to_a: Pose = a.frame.pose.inv_mul(&b.frame.pose);
+    let mut simplex = VoronoiSimplex::new();
+    let answer = contact_support_map_support_map_with_params(
+        &to_a,
+        a.core(),
+        b.core(),
+        f64::MAX,
+        &mut simplex,
+        None,
+    );
+    let GJKResult::ClosestPoints(p, q, _) = answer else {
+        return None;
+    };
+    let (p, q) = (a.frame.out(p), a.frame.out(q));
+    let normal = (p - q).try_normalize()?;
+    Some(Axis::between(p, q, normal))
+}
+
 /// Any two cores, by GJK and EPA, corrected by the faces.
 fn general(a: Placed, b: Placed, reach: f64) -> Option<Axis> {
     let to_a: Pose = a.frame.pose.inv_mul(&b.frame.pose);

@@ -121,11 +121,20 @@ impl Touch<'_> {
     }
 
     /// The nearest points as a contact; invented from a support point where a penetrating pair has none.
-    fn nearest(&self, only_known: bool) -> Option<Raw> {
+    pub(crate) fn nearest(&self, only_known: bool) -> Option<Raw> {
         let n = self.axis.normal;
         let (a, b) = match self.axis.nearest {
             // Replaced normals leave the nearest points a little off the axis.
             Some((a, _)) => (a, a - n * self.axis.separation),
+            // A ball touches along the line of its centre, whatever found the axis.
+            None if matches!(self.a.core(), Core::Point) => {
+                let a = self.a.frame.at();
+                (a, a - n * self.axis.separation)
+            }
+            None if matches!(self.b.core(), Core::Point) => {
+                let b = self.b.frame.at();
+                (b + n * self.axis.separation, b)
+            }
             None if only_known || 0.0 < self.axis.separation => return None,
             None => {
                 let a = self.a.support(-n);

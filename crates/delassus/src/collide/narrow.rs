@@ -6,7 +6,7 @@
 
 use crate::math::DVec3;
 
-use super::axis::axis;
+use super::axis::{axis, closest};
 use super::clip::{Scratch, Touch, corner_id};
 use super::ground::{self, Ground};
 use super::plane;
@@ -139,5 +139,18 @@ fn convex(a: Placed, b: Placed, prediction: f64, scratch: &mut Scratch, out: &mu
             prediction,
         }
         .manifold(scratch, out);
+        // Solids that approach corner to corner have no faces over each other; their nearest points still meet.
+        if out.is_empty()
+            && 0.0 < axis.separation
+            && let Some(axis) = closest(a, b).filter(|found| found.separation <= reach)
+        {
+            let touch = Touch {
+                a,
+                b,
+                axis,
+                prediction,
+            };
+            out.extend(touch.nearest(true));
+        }
     }
 }

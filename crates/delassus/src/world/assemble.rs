@@ -16,6 +16,9 @@ use crate::problem::mass::MassBlock;
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
+/// Bodies that overlap part at no more than this [m/s]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
+const PUSH: f64 = 1.0;
+
 /// A problem with the way back to the world.
 #[derive(Debug)]
 pub(super) struct Assembly {
@@ -75,7 +78,10 @@ impl<'a> Step<'a> {
         let (mut mass, mut free, mut owners) = (Vec::new(), Vec::new(), Vec::new());
         let old: Vec<[f64; 6]> = bodies
             .ids()
-            .map(|id| spatial(bodies.velocity[id.index()], bodies.spin[id.index()]))
+            .map(|id| match bodies.motion[id.index()] {
+                super::Motion::Static => [0.0; 6],
+                _ => spatial(bodies.velocity[id.index()], bodies.spin[id.index()]),
+            })
             .collect();
         for id in bodies.ids() {
             let i = id.index();
@@ -211,8 +217,13 @@ impl<'a> Step<'a> {
         ];
         let along =
             |v: &[[f64; 6]]| dot(&rows[0][..6], &v[a.index()]) + dot(&rows[1][..6], &v[b.index()]);
+        let hold = Stabilise::Spook {
+            compliance: self.world.settings.contact_compliance,
+            damping: self.world.settings.contact_damping * self.h,
+        };
+        let deepest = PUSH * self.h / hold.coefficients(self.h).e;
         let approach = Approach {
-            gap: point.gap,
+            gap: point.gap.max(-deepest),
             velocity: along(&self.old),
             free_velocity: along(&self.free),
         };
@@ -220,10 +231,6 @@ impl<'a> Step<'a> {
         let restitution = Restitution {
             coefficient: surface.restitution,
             threshold: self.world.settings.restitution_threshold,
-        };
-        let hold = Stabilise::Spook {
-            compliance: self.world.settings.contact_compliance,
-            damping: self.world.settings.contact_damping * self.h,
         };
         let (sigma, q) = contact(&hold, self.h, approach, restitution);
         let mu = surface.friction;

@@ -194,8 +194,10 @@ impl WorldBuilder {
         self.pairs.dedup_by_key(|entry| entry.0);
         let mut joined = Vec::new();
         for joint in self.joints.iter().filter(|joint| !joint.collide) {
-            if let [Some(a), Some(b)] = joint.bodies {
-                joined.push((a.0.min(b.0), a.0.max(b.0)));
+            let links = joint.links();
+            for (i, a) in links.iter().enumerate() {
+                let later = links[i + 1..].iter();
+                joined.extend(later.map(|b| (a.0.min(b.0), a.0.max(b.0))));
             }
         }
         joined.sort_unstable();
@@ -286,10 +288,13 @@ fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
         .frames
         .iter()
         .all(|f| f.origin.is_finite() && f.axes.is_finite());
-    let damping = joint.damping.unwrap_or(0.0);
-    let soft = joint.compliance.is_finite() && 0.0 <= joint.compliance && 0.0 <= damping;
-    if !(finite && soft) {
-        return refuse("its frames must be finite, compliance and damping not negative");
+    let compliant = joint.compliance.is_finite() && 0.0 <= joint.compliance;
+    // Rigid and undamped, the drift map has a double eigenvalue −1: violations grow without bound.
+    let damped = |tau: f64| 0.0 < tau || (tau == 0.0 && 0.0 < joint.compliance);
+    if !(finite && compliant && joint.damping.is_none_or(damped)) {
+        return refuse(
+            "its frames must be finite, compliance not negative, damping positive (zero only where compliant)",
+        );
     }
     let legal = match &joint.kind {
         JointKind::Distance { least, greatest } => 0.0 <= *least && least <= greatest,
