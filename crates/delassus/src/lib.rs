@@ -60,6 +60,8 @@
 //! | [`solver`] | the trait, how a run stops, what it reports |
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
 //! | [`gallery`] | built-in problems by name |
+//! | [`world::scene`] | scene files in TOML |
+//! | [`scenes`] | built-in scenes by name |
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
 pub mod collide;

@@ -77,10 +77,10 @@ pub(super) fn add_joints(
             None => spoken_name(&table)?,
         };
         table.what = format!("joint \"{}\"", short(&name));
-        let complaint = table.fault("another joint has this name too; give each its own name");
-        if named.insert(name, table).is_some() {
-            return Err(complaint);
+        if named.contains_key(&name) {
+            return Err(table.fault("another joint has this name too; give each its own name"));
         }
+        named.insert(name, table);
     }
     for (name, table) in named {
         let joint = Joint {

@@ -14,7 +14,7 @@ use crate::solver::{Stop, from_spec};
 use body::Materials;
 use reader::{Table, Value, fault};
 
-/// Longest scene file that is read [bytes].
+/// Longest scene file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
 /// Most bodies of a scene file, and most joints.
 pub const MAX_BODIES: usize = 1_000_000;
@@ -33,9 +33,9 @@ pub struct Scene {
 /// How a scene is run unless asked otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunDefaults {
-    /// Step [s].
+    /// Step \[s\].
     pub dt: f64,
-    /// Time to simulate [s].
+    /// Time to simulate \[s\].
     pub time: f64,
     /// Solver with its keys.
     pub solver: String,
