@@ -170,7 +170,8 @@ fn eliminate(m: &mut [f64], inverse: &mut [f64], n: usize, (row, column): (usize
 /// Largest eigenvalue of the symmetric part of [[a, b], [c, d]].
 pub(crate) fn largest_eigenvalue_2(a: f64, b: f64, c: f64, d: f64) -> f64 {
     let off = 0.5 * (b + c);
-    0.5 * (a + d) + (0.5 * (a - d)).hypot(off)
+    let half = 0.5 * (a - d);
+    0.5 * (a + d) + (half * half + off * off).sqrt()
 }
 
 /// An upper bound on the largest eigenvalue of the symmetric part of a row-major 3×3 matrix, tight to

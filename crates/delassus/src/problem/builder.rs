@@ -22,6 +22,19 @@ pub struct ProblemBuilder {
 }
 
 impl ProblemBuilder {
+    /// Makes room for so many mass blocks of six velocities, and constraint blocks of three rows on two of them.
+    pub fn reserve(&mut self, masses: usize, blocks: usize) {
+        self.mass.reserve(masses);
+        self.offsets.reserve(masses + 1);
+        self.p.reserve(6 * masses);
+        self.blocks.reserve(blocks);
+        self.sigma.reserve(3 * blocks);
+        self.q.reserve(3 * blocks);
+        self.jacobian.starts.reserve(blocks + 1);
+        self.jacobian.entries.reserve(2 * blocks);
+        self.jacobian.values.reserve(36 * blocks);
+    }
+
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
     pub fn add_mass(&mut self, mass: MassBlock, p: &[f64]) -> Result<MassId, BuildError> {
         let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;

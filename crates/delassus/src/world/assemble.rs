@@ -51,6 +51,9 @@ pub(super) fn assemble(
     contacts: &[ContactPoint],
 ) -> Result<Assembly, BuildError> {
     let (mut step, bodies) = Step::new(world, h)?;
+    step.builder
+        .reserve(0, contacts.len() + world.joints().len());
+    step.keys.reserve(contacts.len());
     for (j, joint) in world.joints().iter().enumerate() {
         step.joint(JointId(j as u32), joint)?;
     }
@@ -75,6 +78,7 @@ impl<'a> Step<'a> {
     fn new(world: &'a World, h: f64) -> Result<(Step<'a>, Vec<BodyId>), BuildError> {
         let bodies = world.bodies();
         let mut builder = Problem::builder();
+        builder.reserve(bodies.len(), 0);
         let (mut mass, mut free, mut owners) = (Vec::new(), Vec::new(), Vec::new());
         let old: Vec<[f64; 6]> = bodies
             .ids()

@@ -19,6 +19,11 @@ pub(super) trait Carrier {
     /// Recomputes everything carried from the impulses alone.
     fn refresh(&mut self, lambda: &[f64]);
 
+    /// Starts from impulses whose velocities are already right.
+    fn begin(&mut self, lambda: &[f64]) {
+        self.refresh(lambda);
+    }
+
     /// [`Carrier::row_velocity`] of a block of three rows.
     #[inline]
     fn contact_velocity(&self, k: usize, lambda: &[f64]) -> [f64; 3] {
@@ -142,6 +147,8 @@ impl Carrier for Velocities<'_> {
     fn refresh(&mut self, lambda: &[f64]) {
         self.problem.velocity(lambda, self.v);
     }
+
+    fn begin(&mut self, _lambda: &[f64]) {}
 
     #[inline]
     fn contact_velocity(&self, k: usize, lambda: &[f64]) -> [f64; 3] {

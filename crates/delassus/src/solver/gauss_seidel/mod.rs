@@ -187,7 +187,7 @@ impl GaussSeidel {
             return Status::IterationLimit;
         }
         // The warm start's impulses are already in v; a carrier of residuals starts from them too.
-        carrier.refresh(lambda);
+        carrier.begin(lambda);
         loop {
             if self.order == Order::Shuffle {
                 random.shuffle(&mut self.work.order);
@@ -197,7 +197,6 @@ impl GaussSeidel {
                 self.work.order.reverse();
             }
             if let Some(status) = monitor.after_sweep(stats, lambda) {
-                carrier.refresh(lambda);
                 return status;
             }
             if monitor.sweeps().is_multiple_of(REFRESH) {
