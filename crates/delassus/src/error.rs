@@ -110,7 +110,7 @@ pub enum BuildError {
         block: BlockId,
         /// Row inside the block.
         row: usize,
-        /// The value given [1/kg].
+        /// The value given \[1/kg\].
         value: f64,
     },
     /// A matrix entry outside the matrix.

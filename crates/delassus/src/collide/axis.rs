@@ -27,7 +27,7 @@ const TURNS: usize = 60;
 pub(crate) struct Axis {
     /// Unit, from the second core to the first.
     pub(crate) normal: DVec3,
-    /// Distance of the cores along the normal; negative when they overlap [m].
+    /// Distance of the cores along the normal; negative when they overlap \[m\].
     pub(crate) separation: f64,
     /// The nearest points of the cores, where the method finds them.
     pub(crate) nearest: Option<(DVec3, DVec3)>,

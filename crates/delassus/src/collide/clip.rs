@@ -81,7 +81,7 @@ pub(crate) struct Touch<'a> {
     pub(crate) a: Placed<'a>,
     pub(crate) b: Placed<'a>,
     pub(crate) axis: Axis,
-    /// Largest gap worth a contact [m].
+    /// Largest gap worth a contact \[m\].
     pub(crate) prediction: f64,
 }
 

@@ -41,9 +41,9 @@ enum Surface {
     Grid {
         rows: usize,
         columns: usize,
-        /// One height per crossing [m].
+        /// One height per crossing \[m\].
         heights: Vec<f64>,
-        /// Distance of grid lines along x and y [m].
+        /// Distance of grid lines along x and y \[m\].
         step: [f64; 2],
     },
 }

@@ -73,7 +73,7 @@ pub struct Collider {
     pub shape: Shape,
     /// Number of the body that carries it: where its pose stands in [`Collisions::update`].
     pub body: usize,
-    /// Position [m] and rotation in the body's frame.
+    /// Position \[m\] and rotation in the body's frame.
     pub pose: (DVec3, DQuat),
     /// Who it collides with.
     pub group: Groups,
@@ -98,13 +98,13 @@ pub struct ContactPoint {
     pub bodies: (usize, usize),
     /// Their colliders, by position in the list given to [`Collisions::new`].
     pub colliders: (u32, u32),
-    /// On the surface of a, in the world [m].
+    /// On the surface of a, in the world \[m\].
     pub point_a: DVec3,
-    /// On the surface of b, in the world [m].
+    /// On the surface of b, in the world \[m\].
     pub point_b: DVec3,
     /// Unit normal, from b to a.
     pub normal: DVec3,
-    /// Distance along the normal; negative in penetration [m].
+    /// Distance along the normal; negative in penetration \[m\].
     pub gap: f64,
     /// The same for as long as the same features of the same colliders touch.
     pub id: u64,
@@ -173,7 +173,7 @@ struct Ready {
     place: Option<(DVec3, DQuat)>,
     group: Groups,
     ground: bool,
-    /// Largest distance of a point from the origin; infinite for ground [m].
+    /// Largest distance of a point from the origin; infinite for ground \[m\].
     size: f64,
 }
 
@@ -189,7 +189,7 @@ struct Motion<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Tag {
     centre: DVec3,
-    /// How far from the centre the collider may touch something in this step; infinite for ground [m].
+    /// How far from the centre the collider may touch something in this step; infinite for ground \[m\].
     radius: f64,
     body: usize,
     group: Groups,
@@ -239,7 +239,7 @@ impl Collisions {
 
     /// Contacts at these poses, one per body, between all pairs of bodies that `excluded` does not name (bodies that
     /// are joined). Pairs of two bodies that are not `movable` (static or asleep) are skipped; `reach` is how far
-    /// each body may move in this step [m]. On an error there are no contacts.
+    /// each body may move in this step \[m\]. On an error there are no contacts.
     pub fn update(
         &mut self,
         poses: &[(DVec3, DQuat)],

@@ -19,13 +19,13 @@ const FLAT: f64 = 1.0 - 1e-6;
 /// One contact of a pair, before its bodies are written to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Raw {
-    /// On the first surface, in the world [m].
+    /// On the first surface, in the world \[m\].
     pub(crate) a: DVec3,
-    /// On the second surface [m].
+    /// On the second surface \[m\].
     pub(crate) b: DVec3,
     /// From the second to the first.
     pub(crate) normal: DVec3,
-    /// Negative in penetration [m].
+    /// Negative in penetration \[m\].
     pub(crate) gap: f64,
     pub(crate) id: u64,
 }

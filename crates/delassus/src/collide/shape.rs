@@ -10,9 +10,9 @@ use super::hull::Hull;
 pub const MAX_HULL_POINTS: usize = 4096;
 /// Most triangles of a mesh, and most heights of a height field.
 pub const MAX_TRIANGLES: usize = 1 << 24;
-/// Largest length a shape may have [m]: beyond it double precision cannot hold a gap of a micrometre.
+/// Largest length a shape may have \[m\]: beyond it double precision cannot hold a gap of a micrometre.
 pub const MAX_SIZE: f64 = 1e9;
-/// Smallest length of a shape [m].
+/// Smallest length of a shape \[m\].
 pub const MIN_SIZE: f64 = 1e-9;
 
 /// The outside of a body, in its own frame.
@@ -21,31 +21,31 @@ pub const MIN_SIZE: f64 = 1e-9;
 pub enum Shape {
     /// A ball about the origin.
     Sphere {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A box about the origin.
     Box {
-        /// Half of each edge [m].
+        /// Half of each edge \[m\].
         half: [f64; 3],
     },
     /// All points within `radius` of a segment along z.
     Capsule {
-        /// Half of the segment [m]; the round ends come on top.
+        /// Half of the segment \[m\]; the round ends come on top.
         half_length: f64,
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// A circular cylinder along z.
     Cylinder {
-        /// Half of the height [m].
+        /// Half of the height \[m\].
         half_length: f64,
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// The convex hull of points.
     Hull {
-        /// At least four points, not all in one plane [m].
+        /// At least four points, not all in one plane \[m\].
         points: Vec<[f64; 3]>,
     },
     /// Everything below z = 0; the outward normal is +z.
@@ -53,7 +53,7 @@ pub enum Shape {
     /// A two-sided surface of triangles: bodies are pushed to the side on which their centre lies, of the whole
     /// surface where its triangles wind consistently, else of each triangle. Triangles without area are dropped (see [`Shape::degenerate_triangles`]); holes are fine.
     Mesh {
-        /// Corners [m].
+        /// Corners \[m\].
         vertices: Vec<[f64; 3]>,
         /// Three corners each, by index.
         triangles: Vec<[u32; 3]>,
@@ -67,7 +67,7 @@ pub enum Shape {
         columns: usize,
         /// One height per crossing.
         heights: Vec<f64>,
-        /// Lengths along x and y [m] and the factor of the heights.
+        /// Lengths along x and y \[m\] and the factor of the heights.
         size: [f64; 3],
     },
 }
@@ -203,7 +203,7 @@ impl Shape {
             .collect()
     }
 
-    /// Mass [kg], centre [m] and inertia about the centre [kg m²] of the solid of that density [kg/m³];
+    /// Mass \[kg\], centre \[m\] and inertia about the centre \[kg m²\] of the solid of that density \[kg/m³\];
     /// `None` for ground, for a shape that does not pass [`Shape::check`] and for a density that is not positive.
     pub fn mass_properties(&self, density: f64) -> Option<(f64, DVec3, DMat3)> {
         if self.check().is_err() || !(0.0 < density && density.is_finite()) {

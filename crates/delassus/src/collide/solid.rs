@@ -36,7 +36,7 @@ pub(crate) enum Core {
 pub(crate) struct Convex {
     pub(crate) core: Core,
     pub(crate) radius: f64,
-    /// Largest distance of a point of the solid from its origin [m].
+    /// Largest distance of a point of the solid from its origin \[m\].
     pub(crate) size: f64,
 }
 

@@ -25,10 +25,10 @@ pub enum Law {
     Unilateral,
     /// lo ≤ λ ≤ hi; w = 0 inside, w ≥ 0 at lo, w ≤ 0 at hi. Motors, joint friction, limits of force.
     Interval {
-        /// Smallest impulse, −∞ allowed [N s].
+        /// Smallest impulse, −∞ allowed \[N s\].
         #[serde(with = "bounds::minus_infinity")]
         lo: f64,
-        /// Largest impulse, +∞ allowed [N s].
+        /// Largest impulse, +∞ allowed \[N s\].
         #[serde(with = "bounds::plus_infinity")]
         hi: f64,
     },
@@ -59,9 +59,9 @@ pub enum Law {
 /// How far one block is from its law. All velocities in m/s, energy in joule.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fault {
-    /// Euclidean norm of the natural map: zero exactly where the law holds [m/s].
+    /// Euclidean norm of the natural map: zero exactly where the law holds \[m/s\].
     pub natural: f64,
-    /// Distance of λ to its set (over ρ) and of w below its bound, the larger [m/s].
+    /// Distance of λ to its set (over ρ) and of w below its bound, the larger \[m/s\].
     pub feasibility: f64,
     /// |λᵀŵ| \[J\].
     pub complementarity: f64,

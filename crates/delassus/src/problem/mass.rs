@@ -38,7 +38,7 @@ pub struct Dense {
 }
 
 impl MassBlock {
-    /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes [kg m²].
+    /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes \[kg m²\].
     pub fn rigid(mass: f64, inertia: DMat3) -> Result<MassBlock, BuildError> {
         if !(mass.is_finite() && 0.0 < mass && (1.0 / mass).is_finite()) {
             return Err(BuildError::BadMass { mass });
@@ -148,7 +148,7 @@ impl Rigid {
         self.mass
     }
 
-    /// Inertia about the centre of mass, world axes [kg m²].
+    /// Inertia about the centre of mass, world axes \[kg m²\].
     pub fn inertia(&self) -> DMat3 {
         self.inertia
     }

@@ -240,17 +240,17 @@ impl Primal {
         &self.jacobian
     }
 
-    /// Compliance of each row [1/kg].
+    /// Compliance of each row \[1/kg\].
     pub fn sigma(&self) -> &[f64] {
         &self.sigma
     }
 
-    /// Momentum before constraints [N s].
+    /// Momentum before constraints \[N s\].
     pub fn p(&self) -> &[f64] {
         &self.p
     }
 
-    /// Wanted row velocities [m/s].
+    /// Wanted row velocities \[m/s\].
     pub fn q(&self) -> &[f64] {
         &self.q
     }

@@ -12,15 +12,15 @@ use crate::math::max_abs;
 /// Quality of a [`Solution`]. Solvers never fill this in themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Residual {
-    /// Largest natural-map residual over the blocks [m/s].
+    /// Largest natural-map residual over the blocks \[m/s\].
     pub law: f64,
-    /// Root mean square of the same over the blocks [m/s].
+    /// Root mean square of the same over the blocks \[m/s\].
     pub law_rms: f64,
     /// `law` divided by max(‖c‖∞, 1e-12 m/s).
     pub relative: f64,
-    /// ‖v − v¹ − M⁻¹Gᵀλ‖∞: how far the given v is from the one its impulses imply [m/s].
+    /// ‖v − v¹ − M⁻¹Gᵀλ‖∞: how far the given v is from the one its impulses imply \[m/s\].
     pub momentum: f64,
-    /// Largest distance of an impulse to its set (over ρ) and of a row velocity below its bound [m/s].
+    /// Largest distance of an impulse to its set (over ρ) and of a row velocity below its bound \[m/s\].
     pub feasibility: f64,
     /// Largest |λᵀŵ| \[J\].
     pub complementarity: f64,

@@ -10,23 +10,23 @@
 /// How one holonomic row is kept from drifting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stabilise {
-    /// SPOOK: compliance ε [m/N] and damping time τ \[s\]; critically damped at τ = 2h.   [GS11 (2)]
+    /// SPOOK: compliance ε \[m/N\] and damping time τ \[s\]; critically damped at τ = 2h.   [GS11 (2)]
     Spook {
-        /// Compliance ε ≥ 0 [m/N].
+        /// Compliance ε ≥ 0 \[m/N\].
         compliance: f64,
         /// Damping time τ \[s\].
         damping: f64,
     },
     /// Baumgarte's correction at rate β; monotone for βh ≤ 1, stable below 2.   \[Chain\]
     Baumgarte {
-        /// Rate β [1/s].
+        /// Rate β \[1/s\].
         rate: f64,
     },
     /// An implicit spring and damper.
     Spring {
-        /// Stiffness k [N/m].
+        /// Stiffness k \[N/m\].
         stiffness: f64,
-        /// Damping c [N s/m].
+        /// Damping c \[N s/m\].
         damping: f64,
     },
     /// The velocity alone: nonholonomic rows, Υ = 0.
@@ -40,7 +40,7 @@ pub struct Coefficients {
     pub e: f64,
     /// Share υ of the old row velocity kept.
     pub upsilon: f64,
-    /// Compliance Σ [1/kg].
+    /// Compliance Σ \[1/kg\].
     pub sigma: f64,
 }
 
@@ -82,7 +82,7 @@ impl Stabilise {
         }
     }
 
-    /// (Σ, q) of an equality row with violation `gap` \[m\] and row velocity `velocity` = G v_k [m/s].
+    /// (Σ, q) of an equality row with violation `gap` \[m\] and row velocity `velocity` = G v_k \[m/s\].
     pub fn row(&self, h: f64, gap: f64, velocity: f64) -> (f64, f64) {
         let c = self.coefficients(h);
         (c.sigma, -c.e / h * gap + c.upsilon * velocity)
@@ -109,9 +109,9 @@ impl Coefficients {
 pub struct Approach {
     /// Signed gap, negative in penetration \[m\].
     pub gap: f64,
-    /// Normal row velocity before the step, G v_k [m/s].
+    /// Normal row velocity before the step, G v_k \[m/s\].
     pub velocity: f64,
-    /// Normal row velocity without constraints, G v¹ [m/s].
+    /// Normal row velocity without constraints, G v¹ \[m/s\].
     pub free_velocity: f64,
 }
 
@@ -120,7 +120,7 @@ pub struct Approach {
 pub struct Restitution {
     /// Coefficient e_r in [0, 1].
     pub coefficient: f64,
-    /// Approach speed below which the contact does not bounce [m/s].
+    /// Approach speed below which the contact does not bounce \[m/s\].
     pub threshold: f64,
 }
 

@@ -61,7 +61,7 @@ fn wedge(stage: &mut Stage, name: String, points: Vec<[f64; 3]>) -> Result<(), W
     stage.builder.add_collider(id, shape, attach)
 }
 
-/// Length, width and thickness of a card [m], and its lean from upright.
+/// Length, width and thickness of a card \[m\], and its lean from upright.
 const CARD: DVec3 = DVec3::new(0.09, 0.06, 0.002);
 const LEAN: f64 = 20.0 * PI / 180.0;
 

@@ -7,7 +7,7 @@ use crate::collide::Shape;
 use crate::math::Random;
 use crate::world::WorldError;
 
-/// Density of everything here [kg/m³].
+/// Density of everything here \[kg/m³\].
 const DENSITY: f64 = 1000.0;
 
 /// Boxes of 1 m on each other. With few sweeps the boxes drift apart slowly; with these they stand still.
@@ -35,9 +35,9 @@ fn tower(n: usize, top: f64) -> Result<Made, WorldError> {
     Ok((stage, run((0.01, 10.0), 1e-7, 20_000)))
 }
 
-/// Radius of a ball of the pile [m].
+/// Radius of a ball of the pile \[m\].
 const RADIUS: f64 = 0.1;
-/// Distance of grid points and the largest move away from one [m]: no two balls touch at the start.
+/// Distance of grid points and the largest move away from one \[m\]: no two balls touch at the start.
 const SPACING: f64 = 0.22;
 const JITTER: f64 = 0.009;
 

@@ -89,7 +89,7 @@ impl Fit {
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// Largest acceptable law residual [m/s]. Zero means: exactly `iterations` sweeps, last iterate returned.
+    /// Largest acceptable law residual \[m/s\]. Zero means: exactly `iterations` sweeps, last iterate returned.
     pub tolerance: f64,
     /// Most sweeps or pivots.
     pub iterations: usize,

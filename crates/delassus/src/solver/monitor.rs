@@ -27,9 +27,9 @@ const DIVERGED: f64 = 1e4;
 /// What one sweep knows about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SweepStats {
-    /// Σ|D_kkΔ_k|² [m²/s²].
+    /// Σ|D_kkΔ_k|² \[m²/s²\].
     pub eta_squared: f64,
-    /// max_k |D_kk(z_k − λ_k)|, the step before it is shortened by under-relaxation [m/s].
+    /// max_k |D_kk(z_k − λ_k)|, the step before it is shortened by under-relaxation \[m/s\].
     pub eta_max: f64,
     /// Exact decrease of ½λᵀSλ + cᵀλ \[J\].
     pub dual_decrease: f64,
@@ -40,9 +40,9 @@ pub struct SweepStats {
 pub struct Sweep {
     /// Number of the sweep, from 1.
     pub sweep: usize,
-    /// Law residual after it [m/s], where it was computed.
+    /// Law residual after it \[m/s\], where it was computed.
     pub law: Option<f64>,
-    /// (Σ|D_kkΔ_k|²)^½ [m/s].
+    /// (Σ|D_kkΔ_k|²)^½ \[m/s\].
     pub eta: f64,
     /// Exact decrease of the dual objective \[J\].
     pub dual_decrease: f64,

@@ -16,7 +16,7 @@ use crate::problem::mass::MassBlock;
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
-/// Bodies that overlap part at no more than this [m/s]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
+/// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
 const PUSH: f64 = 1.0;
 
 /// A problem with the way back to the world.

@@ -27,17 +27,17 @@ pub struct Body {
     pub name: String,
     /// What moves it.
     pub motion: Motion,
-    /// Centre of mass [m].
+    /// Centre of mass \[m\].
     pub position: DVec3,
     /// Body axes to world axes.
     pub orientation: DQuat,
-    /// Velocity of the centre of mass [m/s].
+    /// Velocity of the centre of mass \[m/s\].
     pub velocity: DVec3,
-    /// Angular velocity, world axes [rad/s].
+    /// Angular velocity, world axes \[rad/s\].
     pub spin: DVec3,
-    /// Mass [kg]; ignored unless dynamic.
+    /// Mass \[kg\]; ignored unless dynamic.
     pub mass: f64,
-    /// Inertia about the centre of mass, body axes [kg m²]; ignored unless dynamic.
+    /// Inertia about the centre of mass, body axes \[kg m²\]; ignored unless dynamic.
     pub inertia: DMat3,
 }
 
@@ -63,23 +63,23 @@ pub struct Bodies {
     pub name: Vec<String>,
     /// What moves each.
     pub motion: Vec<Motion>,
-    /// Centres of mass [m].
+    /// Centres of mass \[m\].
     pub position: Vec<DVec3>,
     /// Orientations.
     pub orientation: Vec<DQuat>,
-    /// Velocities [m/s].
+    /// Velocities \[m/s\].
     pub velocity: Vec<DVec3>,
-    /// Angular velocities, world axes [rad/s].
+    /// Angular velocities, world axes \[rad/s\].
     pub spin: Vec<DVec3>,
-    /// Masses [kg].
+    /// Masses \[kg\].
     pub mass: Vec<f64>,
-    /// Inertias in body axes [kg m²].
+    /// Inertias in body axes \[kg m²\].
     pub inertia: Vec<DMat3>,
-    /// Forces besides gravity for the next step [N].
+    /// Forces besides gravity for the next step \[N\].
     pub force: Vec<DVec3>,
-    /// Torques about the centre of mass for the next step, world axes [N m].
+    /// Torques about the centre of mass for the next step, world axes \[N m\].
     pub torque: Vec<DVec3>,
-    /// How long each has been at rest [s]; only counted where sleeping is on.
+    /// How long each has been at rest \[s\]; only counted where sleeping is on.
     pub rest: Vec<f64>,
     /// Asleep: left out of the step until something wakes it.
     pub asleep: Vec<bool>,

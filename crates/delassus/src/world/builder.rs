@@ -14,7 +14,7 @@ pub struct MaterialId(u32);
 /// Collects bodies, shapes and joints; [`WorldBuilder::build`] gives the world.
 #[derive(Clone, Debug)]
 pub struct WorldBuilder {
-    /// Gravity [m/s²].
+    /// Gravity \[m/s²\].
     pub gravity: DVec3,
     /// How the world is stepped.
     pub settings: Settings,
@@ -47,7 +47,7 @@ impl Default for WorldBuilder {
 /// How a shape is attached to a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attach {
-    /// Position in the body's axes, from its centre of mass [m].
+    /// Position in the body's axes, from its centre of mass \[m\].
     pub position: DVec3,
     /// Rotation in the body's axes.
     pub rotation: DQuat,
@@ -82,7 +82,7 @@ impl WorldBuilder {
         self.bodies.push(body)
     }
 
-    /// Adds a body made of one shape of uniform density [kg/m³], centred on its centre of mass and turned in the
+    /// Adds a body made of one shape of uniform density \[kg/m³\], centred on its centre of mass and turned in the
     /// body's axes as `attach` says.
     pub fn add_solid(
         &mut self,

@@ -20,13 +20,13 @@ pub enum Gyroscopic {
 /// Energy and momentum of all dynamic bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Probe {
-    /// ½vᵀMv [J].
+    /// ½vᵀMv \[J\].
     pub kinetic: f64,
-    /// −Σ m g·x [J].
+    /// −Σ m g·x \[J\].
     pub potential: f64,
-    /// Σ m v [N s].
+    /// Σ m v \[N s\].
     pub momentum: DVec3,
-    /// Angular momentum about the origin [N m s].
+    /// Angular momentum about the origin \[N m s\].
     pub angular_momentum: DVec3,
 }
 

@@ -38,7 +38,7 @@ pub struct Joint {
     pub kind: JointKind,
     /// Compliance ε of the held rows [m/N or rad/(N m)].
     pub compliance: f64,
-    /// Damping time τ of the held rows [s]; `None`: twice the step, which is critical.
+    /// Damping time τ of the held rows \[s\]; `None`: twice the step, which is critical.
     pub damping: Option<f64>,
     /// Bodies it joins may still touch.
     pub collide: bool,
@@ -61,9 +61,9 @@ pub enum JointKind {
     Fixed,
     /// Distance of two points within bounds; equal bounds make a rod.
     Distance {
-        /// Least distance [m].
+        /// Least distance \[m\].
         least: f64,
-        /// Greatest distance [m].
+        /// Greatest distance \[m\].
         greatest: f64,
     },
     /// Σ ratio · (axis · ω) = 0 over any number of bodies; axes in body axes.
@@ -71,7 +71,7 @@ pub enum JointKind {
     /// A ball of the first body, of this radius about its frame's origin, rolls without slipping on the plane
     /// through the second frame's origin normal to its z. Nonholonomic.
     Rolling {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
 }
@@ -80,13 +80,13 @@ pub enum JointKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Drive {
-    /// Bounds of the coordinate [rad or m].
+    /// Bounds of the coordinate \[rad or m\].
     pub limits: Option<[f64; 2]>,
     /// Motor: wanted speed, bounded force.
     pub motor: Option<Motor>,
     /// Servo: wanted position, bounded force.
     pub servo: Option<Servo>,
-    /// Dry friction: force or torque that resists motion [N or N m].
+    /// Dry friction: force or torque that resists motion \[N or N m\].
     pub friction: f64,
 }
 
@@ -113,9 +113,9 @@ impl Drive {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Motor {
-    /// Wanted speed [rad/s or m/s].
+    /// Wanted speed \[rad/s or m/s\].
     pub speed: f64,
-    /// Greatest force or torque [N or N m].
+    /// Greatest force or torque \[N or N m\].
     pub max_force: f64,
 }
 
@@ -123,13 +123,13 @@ pub struct Motor {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Servo {
-    /// Wanted angle or displacement [rad or m].
+    /// Wanted angle or displacement \[rad or m\].
     pub position: f64,
     /// Stiffness [N m/rad or N/m].
     pub stiffness: f64,
     /// Damping [N m s/rad or N s/m].
     pub damping: f64,
-    /// Greatest force or torque [N or N m].
+    /// Greatest force or torque \[N or N m\].
     pub max_force: f64,
 }
 
@@ -368,7 +368,7 @@ impl Joint {
         blocks
     }
 
-    /// Largest violation of the held rows and passed limits [m or rad].
+    /// Largest violation of the held rows and passed limits \[m or rad\].
     pub(super) fn violation(&self, bodies: &Bodies) -> f64 {
         // A gear has no position of its own: its violation is what its turns add up to.
         if let JointKind::Gear(_) = self.kind {

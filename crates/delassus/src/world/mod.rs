@@ -55,12 +55,12 @@ pub struct Settings {
     pub gyroscopic: Gyroscopic,
     /// Which law contacts obey.
     pub friction: FrictionModel,
-    /// Compliance of contacts [m/N].
+    /// Compliance of contacts \[m/N\].
     pub contact_compliance: f64,
     /// Damping time of contacts in steps: penetration is pushed out by 4/(1 + 4·this) per step. Larger values
     /// leave a little more penetration and much less noise when solves are cut short.
     pub contact_damping: f64,
-    /// Approach speed below which contacts do not bounce [m/s].
+    /// Approach speed below which contacts do not bounce \[m/s\].
     pub restitution_threshold: f64,
     /// Bodies at rest fall asleep; off where `None`.
     pub sleep: Option<Sleep>,
@@ -128,7 +128,7 @@ pub enum StepError {
     /// The step size is not a positive number.
     #[error("the step is {h} s; it must be positive and finite")]
     BadStep {
-        /// The step given [s].
+        /// The step given \[s\].
         h: f64,
     },
     /// Collision detection refused the state.
@@ -163,9 +163,9 @@ pub struct Step {
     pub unsolved: u32,
     /// Contacts in the last substep.
     pub contacts: usize,
-    /// Deepest penetration met while stepping [m].
+    /// Deepest penetration met while stepping \[m\].
     pub penetration: f64,
-    /// Largest joint violation after the step [m or rad].
+    /// Largest joint violation after the step \[m or rad\].
     pub violation: f64,
     /// Energy and momentum after the step.
     pub probe: Probe,
@@ -191,14 +191,14 @@ pub struct Clock {
 pub struct Touch {
     /// Where, and between which bodies.
     pub point: ContactPoint,
-    /// Impulse (n, t₁, t₂) on the first body over the last substep [N s].
+    /// Impulse (n, t₁, t₂) on the first body over the last substep \[N s\].
     pub impulse: [f64; 3],
 }
 
 /// Bodies, joints, colliders and what is remembered between steps.
 #[derive(Debug)]
 pub struct World {
-    /// Gravity [m/s²].
+    /// Gravity \[m/s²\].
     pub gravity: DVec3,
     /// How it is stepped.
     pub settings: Settings,
@@ -208,7 +208,7 @@ pub struct World {
     surfaces: Vec<Surface>,
     pairs: Vec<((u32, u32), Surface)>,
     materials: Vec<u32>,
-    /// Largest distance of a body's colliders from its centre [m].
+    /// Largest distance of a body's colliders from its centre \[m\].
     radius: Vec<f64>,
     /// Body pairs that joints keep from colliding, sorted.
     joined: Vec<(u32, u32)>,
@@ -262,12 +262,12 @@ impl World {
         &mut self.surfaces
     }
 
-    /// Time simulated so far [s].
+    /// Time simulated so far \[s\].
     pub fn time(&self) -> f64 {
         self.time
     }
 
-    /// Force between two bodies in the last substep of a step of h seconds, on the first [N].
+    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\].
     pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
         let part = h / f64::from(self.settings.substeps.max(1));
         let mut force = DVec3::ZERO;

@@ -14,7 +14,7 @@ pub type Link = Option<BodyId>;
 pub(super) struct Row {
     pub(super) first: [f64; 6],
     pub(super) second: [f64; 6],
-    /// Violation g [m or rad]; `None` for rows that prescribe a velocity alone.
+    /// Violation g \[m or rad\]; `None` for rows that prescribe a velocity alone.
     pub(super) gap: Option<f64>,
 }
 

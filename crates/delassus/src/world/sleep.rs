@@ -7,9 +7,9 @@ use crate::index::BodyId;
 /// When an island falls asleep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sleep {
-    /// Speed below which a body counts as resting [m/s]; spins count by the body's size.
+    /// Speed below which a body counts as resting \[m/s\]; spins count by the body's size.
     pub speed: f64,
-    /// How long all bodies of an island must rest [s].
+    /// How long all bodies of an island must rest \[s\].
     pub after: f64,
 }
 

@@ -70,11 +70,11 @@ pub enum Work {
 /// One computed row of a `stabilisation` file.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SpookRow {
-    /// Compliance Σ [1/kg].
+    /// Compliance Σ \[1/kg\].
     pub sigma: f64,
     /// Υ.
     pub upsilon: f64,
-    /// Wanted velocity q [m/s].
+    /// Wanted velocity q \[m/s\].
     pub q: f64,
     /// Spectral radius of the drift map without compliance.
     pub rho_drift: f64,

@@ -27,7 +27,7 @@ const SHAPES: [&str; 8] = [
     "height-field",
 ];
 
-/// Mass [kg], centre [m] and inertia about the centre [kg m²].
+/// Mass \[kg\], centre \[m\] and inertia about the centre \[kg m²\].
 type Inertial = (f64, DVec3, DMat3);
 
 /// Reads every body and adds them in the order of their names, whatever their order in the file.

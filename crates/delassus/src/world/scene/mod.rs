@@ -39,7 +39,7 @@ pub struct RunDefaults {
     pub time: f64,
     /// Solver with its keys.
     pub solver: String,
-    /// Largest acceptable law residual of a step [m/s].
+    /// Largest acceptable law residual of a step \[m/s\].
     pub tolerance: f64,
     /// Most sweeps of a step.
     pub iterations: usize,
