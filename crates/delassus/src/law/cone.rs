@@ -53,33 +53,39 @@ pub fn shift(w: &[f64], mu: f64) -> f64 {
     w[0] + mu * norm(&w[1..])
 }
 
-/// |λ − P_K(λ − ρŵ)|/ρ with ρ = rows / trace, for the circular cone.
+/// |λ − P_K(λ − ρŵ)|/ρ with ρ = rows / trace, for the circular cone. Rows that are missing count as zero:
+/// neither projection nor norms see them.
 pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fault {
-    let rows = w.len();
-    let rho = rows as f64 / diagonal.iter().sum::<f64>();
-    let mut shifted = [0.0; 3];
-    shifted[..rows].copy_from_slice(w);
-    shifted[0] = shift(w, mu);
-    // An overflow in the shift would be projected away and look like a law that holds.
-    if !(rho * shifted[0]).is_finite() {
+    let rho = w.len() as f64 / diagonal.iter().sum::<f64>();
+    let (lambda, w) = (padded(lambda), padded(w));
+    let shifted = [w[0] + mu * w[1].hypot(w[2]), w[1], w[2]];
+    let mut target: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * shifted[i]);
+    project(&mut target, mu);
+    let mut nearest = lambda;
+    project(&mut nearest, mu);
+    let distance = |x: &[f64; 3]| {
+        let d: [f64; 3] = std::array::from_fn(|i| x[i] - lambda[i]);
+        dot(&d, &d).sqrt()
+    };
+    let natural = distance(&target) / rho;
+    // Speeds whose squares overflow cannot be measured, so they cannot pass.
+    if !(natural.is_finite() && (rho * shifted[0]).is_finite()) {
         return Fault::INFINITE;
     }
-    let mut defect = [0.0; 3];
-    for i in 0..rows {
-        defect[i] = lambda[i] - rho * shifted[i];
-    }
-    project(&mut defect[..rows], mu);
-    let mut nearest = [0.0; 3];
-    nearest[..rows].copy_from_slice(lambda);
-    project(&mut nearest[..rows], mu);
-    for i in 0..rows {
-        defect[i] -= lambda[i];
-        nearest[i] -= lambda[i];
-    }
     Fault {
-        natural: norm(&defect) / rho,
-        feasibility: (norm(&nearest) / rho).max(-w[0]),
-        complementarity: dot(lambda, &shifted[..rows]).abs(),
+        natural,
+        feasibility: (distance(&nearest) / rho).max(-w[0]),
+        complementarity: dot(&lambda, &shifted).abs(),
+    }
+}
+
+/// One to three rows as three.
+fn padded(x: &[f64]) -> [f64; 3] {
+    match *x {
+        [a, b, c] => [a, b, c],
+        [a, b] => [a, b, 0.0],
+        [a] => [a, 0.0, 0.0],
+        _ => [0.0; 3],
     }
 }
 

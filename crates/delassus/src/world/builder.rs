@@ -3,7 +3,9 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::warm::Warm;
-use super::{Bodies, Body, Joint, JointKind, Motion, Settings, Surface, World, WorldError};
+use super::{
+    Bodies, Body, Elapsed, Joint, JointKind, Motion, Settings, Surface, World, WorldError,
+};
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
 
@@ -229,7 +231,7 @@ impl WorldBuilder {
             joined,
             warm: Warm::default(),
             touches: Vec::new(),
-            time: 0.0,
+            time: Elapsed::default(),
         })
     }
 }

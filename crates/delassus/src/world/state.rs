@@ -5,13 +5,13 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::warm::Warm;
-use super::{Motion, World};
+use super::{Elapsed, Motion, World};
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    time: f64,
+    time: Elapsed,
     names: Vec<String>,
     position: Vec<DVec3>,
     orientation: Vec<DQuat>,
@@ -26,7 +26,7 @@ pub struct State {
 /// What a refused step puts back.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    time: f64,
+    time: Elapsed,
     position: Vec<DVec3>,
     orientation: Vec<DQuat>,
     velocity: Vec<DVec3>,
