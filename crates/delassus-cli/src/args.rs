@@ -43,7 +43,7 @@ pub(crate) enum Command {
 pub(crate) struct Common {
     /// Solver with its keys, as `gauss-seidel,rule=exact,relax=1.3`; repeat for several. `all` stands for every
     /// variant a comparison runs. [default: for solve gauss-seidel,rule=exact, and where that does not solve
-    /// `iso` and shorter steps; for compare all]
+    /// `iso`, shorter and longer steps; for compare all]
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 

@@ -24,13 +24,14 @@ const ROUNDING: f64 = 1e-14;
 /// Smallest speed that tolerances refer to [m/s].
 const SMALLEST_SPEED: f64 = 1e-12;
 /// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
-/// a single contact, where `iso` may; on redundant contacts it is the other way round, and a shorter step helps
-/// what is left.
-const FALLBACKS: [&str; 4] = [
+/// a single contact, where `iso` may; on redundant contacts it is the other way round; a shorter step helps
+/// where both cycle and a longer one where rows are badly conditioned.
+const FALLBACKS: [&str; 5] = [
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "gauss-seidel,relax=0.5",
     "gauss-seidel,rule=exact,relax=0.5",
+    "gauss-seidel,relax=1.9",
 ];
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
