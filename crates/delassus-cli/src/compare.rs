@@ -80,21 +80,21 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let sources = sources(&problems, &mut outcome);
     let count = sources.len() + scenes.len();
     let bar = progress::bar(count * specs.len(), common.quiet);
-    let mut session = Session {
+    let mut contest = Contest {
         args,
         stop,
         specs: &specs,
         bar: &bar,
         panels: Vec::new(),
     };
-    let works = session.rank_all(&sources, &mut outcome);
-    let scenes = session.rank_scenes(&scenes, &mut outcome);
+    let works = contest.rank_all(&sources, &mut outcome);
+    let scenes = contest.rank_scenes(&scenes, &mut outcome);
     bar.finish_and_clear();
     if works.is_empty() && scenes.is_empty() && outcome != Outcome::BadInput {
         let text = "there is no problem to compare in what was named";
         outcome.blame(Err(Refusal(text.to_owned())));
     }
-    outcome.blame(session.draw(&works));
+    outcome.blame(contest.draw(&works));
     let comparison = Comparison {
         schema: "delassus-compare-1",
         tolerance: stop.tolerance,
@@ -167,7 +167,7 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
 }
 
 /// What is the same for all works, and the pictures so far.
-struct Session<'a> {
+struct Contest<'a> {
     args: &'a CompareArgs,
     stop: Stop,
     specs: &'a [String],
@@ -175,7 +175,7 @@ struct Session<'a> {
     panels: Vec<Panel>,
 }
 
-impl Session<'_> {
+impl Contest<'_> {
     /// Ranks the works one after the other; what is refused is told at once and the rest goes on.
     fn rank_all(&mut self, sources: &[Source], outcome: &mut Outcome) -> Vec<Ranking> {
         let mut works = Vec::new();

@@ -7,6 +7,7 @@ mod catalogue;
 pub mod gauss_seidel;
 pub(crate) mod local;
 mod monitor;
+mod secular;
 
 use std::fmt;
 use std::time::{Duration, Instant};
