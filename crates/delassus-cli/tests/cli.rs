@@ -276,3 +276,36 @@ fn joints_that_already_agree_are_solved_at_once() {
     let ran = delassus_reading(&["solve", "-", "--json"], text.as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stdout);
 }
+
+fn data(name: &str) -> String {
+    format!("{}/tests/data/{name}.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// No single rule settles everywhere; without `--solver` the next one is tried, and the answer says which it was.
+#[test]
+fn where_the_first_rule_stalls_another_one_answers() {
+    let file = data("exact_rule_stalls");
+    let exact = [
+        "solve",
+        &file,
+        "--json",
+        "--solver",
+        "gauss-seidel,rule=exact",
+    ];
+    let ran = delassus(&exact);
+    assert_eq!(
+        (ran.code, ran.json()["status"].as_str()),
+        (1, Some("stalled"))
+    );
+    let ran = delassus(&["solve", &file, "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert_eq!(ran.json()["options"]["rule"], "iso");
+}
+
+/// Its largest residual rests for thousands of sweeps while the rows as a whole still settle.
+#[test]
+fn slow_convergence_is_not_called_a_stall() {
+    let file = data("slow_convex_rows");
+    let ran = delassus(&["solve", &file, "--json", "--solver", "gauss-seidel"]);
+    assert_eq!(ran.json()["status"], "solved", "{}", ran.stdout);
+}

@@ -129,6 +129,17 @@ mod tests {
         }
     }
 
+    /// A self-stress of 1e20 N s swallows w/d in λ − w/d; the row still moves at 1 m/s.
+    #[test]
+    fn a_huge_impulse_does_not_hide_a_moving_row() {
+        let law = Law::Interval {
+            lo: f64::NEG_INFINITY,
+            hi: f64::INFINITY,
+        };
+        assert_eq!(law.fault(&[1e20], &[1.0], &[1.0]).natural, 1.0);
+        assert_eq!(Law::Unilateral.fault(&[1e20], &[1.0], &[1.0]).natural, 1.0);
+    }
+
     #[test]
     fn interval_is_met_inside_with_zero_velocity_and_at_either_end() {
         let law = Law::Interval { lo: -1.0, hi: 2.0 };

@@ -48,16 +48,12 @@ pub fn project_disk(t: [f64; 2], radius: f64) -> [f64; 2] {
     [t[0] * scale, t[1] * scale]
 }
 
-/// De Saxcé's shift: the normal component that makes Coulomb's law a complementarity between cones.
-pub fn shift(w: &[f64], mu: f64) -> f64 {
-    w[0] + mu * norm(&w[1..])
-}
-
 /// |λ − P_K(λ − ρŵ)|/ρ with ρ = rows / trace, for the circular cone. Rows that are missing count as zero:
 /// neither projection nor norms see them.
 pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fault {
     let rho = w.len() as f64 / diagonal.iter().sum::<f64>();
     let (lambda, w) = (padded(lambda), padded(w));
+    // De Saxcé's shift: ŵ = w + μ|w_t| e_n.
     let shifted = [w[0] + mu * w[1].hypot(w[2]), w[1], w[2]];
     let mut target: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * shifted[i]);
     project(&mut target, mu);
