@@ -3,6 +3,8 @@
 //! Each is one step of a small scene, built from bodies at rest under gravity (or given velocities) with
 //! h = 10 ms. The same name gives the same bits everywhere.
 
+pub mod experiments;
+
 use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
