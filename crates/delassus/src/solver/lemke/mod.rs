@@ -3,9 +3,18 @@
 //! 0 ≤ z ⟂ w = Mz + q ≥ 0 is widened by one artificial variable, w = Mz + c z₀ + q with c > 0, whose basis is
 //! changed one variable at a time until z₀ leaves.   [Lemke05 §4]
 
+pub(crate) mod basis;
+mod lcp;
+mod murty;
 pub(crate) mod ratio;
+mod solve;
+pub(crate) mod standard;
+
+pub use lcp::Lcp;
+pub use murty::murty;
 
 pub use ratio::Pivot;
+pub use solve::{Cover, LcpAnswer, LcpOptions, solve};
 
 use crate::solver::Status;
 

@@ -9,8 +9,10 @@
 //! lexicographic minimum. z₀ alone may leave with a rate below the pivot tolerance (small compliance leads there),
 //! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
 
-/// A basic value may fall below zero by this much of the scale of q.
+/// A basic value may fall below zero by this much of the scale of q …
 const SLACK: f64 = 1e-12;
+/// … but by less under the lexicographic rule, which lives on telling ties from near ties.
+const LEX_SLACK: f64 = 1e-14;
 /// Rates below this much of the largest are taken for rounding.
 const PIVOT: f64 = 1e-10;
 /// The lexicographic rule does not look at pivots this much smaller than the best.
@@ -81,7 +83,10 @@ impl RatioTest {
     ) -> Option<usize> {
         let largest = rates.iter().fold(1.0_f64, |m, rate| m.max(rate.abs()));
         let least = -PIVOT * largest;
-        let slack = SLACK * scale;
+        let slack = match self.pivot {
+            Pivot::Big => SLACK * scale,
+            Pivot::Lex => LEX_SLACK * scale,
+        };
         let mut limit = f64::INFINITY;
         for (&value, &rate) in values.iter().zip(rates) {
             // t ≤ (q + δ)/(−m), without dividing where the pair does not bind.
