@@ -3,7 +3,14 @@
 //! 0 ≤ z ⟂ w = Mz + q ≥ 0 is widened by one artificial variable, w = Mz + c z₀ + q with c > 0, whose basis is
 //! changed one variable at a time until z₀ leaves.   [Lemke05 §4]
 
+mod columns;
+pub mod contact;
+mod kernel;
+mod partition;
+mod point;
 pub(crate) mod ratio;
+pub mod reduced;
+pub mod structural;
 
 pub use ratio::Pivot;
 
