@@ -4,7 +4,7 @@ use std::path::Path;
 
 use delassus::problem::file::{Loaded, Work, json};
 use delassus::solver::Record;
-use delassus::{Problem, Report, Solution, Status, Stop};
+use delassus::{Law, Problem, Report, Solution, Status, Stop};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
@@ -33,8 +33,8 @@ const FALLBACKS: [&str; 5] = [
     "gauss-seidel,rule=exact,relax=0.5",
     "gauss-seidel,relax=1.9",
 ];
-/// The same for linear complementarity problems.
-const LCP_FALLBACKS: [&str; 2] = ["lemke", "lemke,pivot=lex,cover=scaled"];
+/// The same for linear complementarity problems and faceted cones, which only pivoting obeys.
+const PIVOT_FALLBACKS: [&str; 2] = ["lemke", "lemke,pivot=lex,cover=scaled"];
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
 
@@ -164,8 +164,9 @@ impl Job<'_> {
                 problem,
                 velocity_order,
             } => {
-                let fallbacks = match is_complementarity(loaded.kind) {
-                    true => &LCP_FALLBACKS[..],
+                let pivots = is_complementarity(loaded.kind) || has_facets(problem);
+                let fallbacks = match pivots {
+                    true => &PIVOT_FALLBACKS[..],
                     false => &FALLBACKS[..],
                 };
                 let (solution, mut report) = self.solve_problem(problem, spec, fallbacks)?;
@@ -240,6 +241,12 @@ impl Job<'_> {
             },
         }
     }
+}
+
+/// Whether a contact has a faceted cone with friction.
+fn has_facets(problem: &Problem) -> bool {
+    let mut blocks = problem.blocks().iter();
+    blocks.any(|block| matches!(block.law, Law::FrictionFacets { mu, .. } if mu != 0.0))
 }
 
 /// An array with one answer per line, so that it can be read with line tools too.

@@ -159,7 +159,6 @@ fn stabilisation_rows_agree_with_the_oracle() {
 #[test]
 fn kinds_without_a_solver_are_refused_by_name() {
     let refused = [
-        ("lcp", "linear complementarity"),
         ("tree", "\"tree\""),
         ("treecontact", "\"treecontact\""),
     ];
