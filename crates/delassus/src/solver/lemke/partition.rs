@@ -36,8 +36,6 @@ struct Unknown {
     unit: usize,
     left: [f64; 3],
     right: [f64; 3],
-    /// Where its parts of L and R begin.
-    start: usize,
     sigma: f64,
 }
 
@@ -247,7 +245,6 @@ impl Partition {
             unit,
             left,
             right,
-            start: 0,
             sigma,
         });
     }
