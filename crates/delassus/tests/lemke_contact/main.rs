@@ -126,3 +126,22 @@ fn timing() {
         eprintln!("{:20} build {:8.2} us", geometry.name, 1e6 * best);
     }
 }
+
+#[test]
+#[ignore = "timing"]
+fn spin() {
+    let geometry = lloyd::all()
+        .into_iter()
+        .find(|g| g.name == "peg32")
+        .unwrap();
+    let method = METHODS[usize::from(std::env::var("REDUCED").is_ok())].1;
+    let lcps: Vec<_> = (0..20)
+        .map(|k| ContactLcp::new(&geometry.problem(k, lloyd::facets, 0.0), 8).unwrap())
+        .collect();
+    let mut work = Work::default();
+    for _ in 0..2000 {
+        for lcp in &lcps {
+            std::hint::black_box(method(lcp, &options(Pivot::Big), &mut work));
+        }
+    }
+}

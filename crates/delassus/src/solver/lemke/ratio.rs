@@ -10,9 +10,9 @@
 //! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
 
 /// A basic value may fall below zero by this much of the scale of q.
-const SLACK: f64 = 1e-12;
+pub(super) const SLACK: f64 = 1e-12;
 /// Rates below this much of the largest are taken for rounding.
-const PIVOT: f64 = 1e-10;
+pub(super) const PIVOT: f64 = 1e-10;
 /// The lexicographic rule does not look at pivots this much smaller than the best.
 const WEAK: f64 = 1e-4;
 /// Entries of the lexicographic comparison closer than this are equal.
