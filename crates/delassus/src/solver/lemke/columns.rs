@@ -19,6 +19,8 @@ pub(super) struct Unit {
     /// First part, and their number.
     parts: (usize, usize),
     pub(super) rows: usize,
+    /// First value of the first part.
+    start: usize,
 }
 
 /// All columns.
@@ -38,9 +40,23 @@ impl Columns {
         &self.parts[start..start + count]
     }
 
+    /// Rows of a unit of a single body.
+    #[inline]
+    pub(super) fn six(&self, unit: usize) -> &[[f64; 6]] {
+        let unit = &self.units[unit];
+        self.values[unit.start..unit.start + 6 * unit.rows]
+            .as_chunks::<6>()
+            .0
+    }
+
     /// Product of the first row of a unit with v.
     #[inline]
     pub(super) fn dot(&self, unit: usize, v: &[f64]) -> f64 {
+        if self.single
+            && let (Some(v), Some(row)) = (v.as_array::<6>(), self.six(unit).first())
+        {
+            return dot_6(row, v);
+        }
         let mut sum = 0.0;
         for part in self.parts(unit) {
             let row = &self.values[part.start..part.start + part.width];
@@ -52,6 +68,11 @@ impl Columns {
     /// Products of all rows of a unit with v; zero for rows that it does not have.
     #[inline]
     pub(super) fn dots(&self, unit: usize, v: &[f64]) -> [f64; 3] {
+        if self.single
+            && let (Some(v), [n, t1, t2]) = (v.as_array::<6>(), self.six(unit))
+        {
+            return [dot_6(n, v), dot_6(t1, v), dot_6(t2, v)];
+        }
         let mut sums = [0.0; 3];
         let rows = self.units[unit].rows;
         for part in self.parts(unit) {
@@ -71,9 +92,24 @@ impl Columns {
         for part in self.parts(unit) {
             let v = &mut v[part.offset..part.offset + part.width];
             let values = &self.values[part.start..part.start + rows * part.width];
-            for (row, share) in values.chunks_exact(part.width).zip(share) {
-                for (v, x) in v.iter_mut().zip(row) {
-                    *v += x * share;
+            match (v.as_mut_array::<6>(), values.as_chunks::<6>().0) {
+                (Some(v), [n, t1, t2]) => {
+                    for i in 0..6 {
+                        v[i] += n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
+                    }
+                }
+                (Some(v), [n]) => {
+                    for i in 0..6 {
+                        v[i] += n[i] * share[0];
+                    }
+                }
+                _ => {
+                    let v = &mut v[..part.width];
+                    for (row, share) in values.chunks_exact(part.width).zip(share) {
+                        for (v, x) in v.iter_mut().zip(row) {
+                            *v += x * share;
+                        }
+                    }
                 }
             }
         }
@@ -284,9 +320,11 @@ impl Gather {
 
     fn close(&mut self, first: usize, rows: usize) -> usize {
         let count = self.columns.parts.len() - first;
+        let start = self.columns.parts.get(first).map_or(0, |part| part.start);
         self.columns.units.push(Unit {
             parts: (first, count),
             rows,
+            start,
         });
         self.columns.units.len() - 1
     }

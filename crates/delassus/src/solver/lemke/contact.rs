@@ -36,6 +36,9 @@ pub struct ContactLcp {
     pub(super) groups: Vec<Group>,
     /// Shares of (t₁, t₂) in every direction, group after group.
     pub(super) directions: Vec<[f64; 2]>,
+    /// The two shares of every direction apart, for loops over many.
+    pub(super) first: Vec<f64>,
+    pub(super) second: Vec<f64>,
     /// Constant part of σ of every direction.
     pub(super) slip: Vec<f64>,
     pub(super) frees: Vec<Free>,
@@ -338,6 +341,8 @@ impl ContactLcp {
         for free in &mut self.frees {
             free.q = self.constants[free.unit][0];
         }
+        self.first = self.directions.iter().map(|d| d[0]).collect();
+        self.second = self.directions.iter().map(|d| d[1]).collect();
         self.slip.resize(self.directions.len(), 0.0);
         for group in &self.groups {
             let [_, a, b] = self.constants[group.unit];

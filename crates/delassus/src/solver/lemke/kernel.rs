@@ -1,7 +1,8 @@
 //! LU factors of the small dense system of one basis, with partial pivoting.
 //!
-//! Rows know where their nonzeros begin and end, so that a tower, whose unknowns couple neighbours only, costs a
-//! band and not a square. The last column, that of z₀, is dense and counts for every row.
+//! Systems of up to eight unknowns, a single body without compliance among them, are kept in rows of fixed length.
+//! In larger ones rows know where their nonzeros begin and end, so that a tower,
+//! whose unknowns couple neighbours only, costs a band and not a square. The last column, that of z₀, is dense and counts for every row.
 
 /// A square system, its factors and its right-hand side.
 #[derive(Clone, Debug, Default)]
@@ -130,6 +131,92 @@ impl Kernel {
     }
 }
 
+/// Most unknowns of a [`Small`] system.
+pub(super) const SMALL: usize = 8;
+
+/// A system of at most eight unknowns: U with zeros below, L apart, so that every loop over a row has eight steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Small {
+    n: usize,
+    rows: [[f64; SMALL]; SMALL],
+    lower: [[f64; SMALL]; SMALL],
+    swaps: [usize; SMALL],
+    inverse: [f64; SMALL],
+}
+
+impl Small {
+    /// An empty system of the given size.
+    pub(super) fn reset(&mut self, n: usize) {
+        self.n = n.min(SMALL);
+        self.rows = [[0.0; SMALL]; SMALL];
+        self.lower = [[0.0; SMALL]; SMALL];
+    }
+
+    pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64; SMALL] {
+        &mut self.rows[i]
+    }
+
+    /// Factors in place. False if the system is singular.
+    pub(super) fn factor(&mut self) -> bool {
+        let n = self.n;
+        for j in 0..n {
+            let (mut p, mut best) = (j, self.rows[j][j].abs());
+            for i in j + 1..n {
+                let x = self.rows[i][j].abs();
+                if best < x {
+                    (p, best) = (i, x);
+                }
+            }
+            if !(1e-300 < best && best.is_finite()) {
+                return false;
+            }
+            self.swaps[j] = p;
+            self.rows.swap(j, p);
+            self.lower.swap(j, p);
+            let pivot = self.rows[j];
+            let inverse = 1.0 / pivot[j];
+            self.inverse[j] = inverse;
+            for i in j + 1..n {
+                let factor = self.rows[i][j] * inverse;
+                self.lower[i][j] = factor;
+                for (x, y) in self.rows[i].iter_mut().zip(&pivot) {
+                    *x -= factor * y;
+                }
+                self.rows[i][j] = 0.0;
+            }
+        }
+        true
+    }
+
+    /// x ← A⁻¹x.
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        let n = self.n.min(x.len());
+        let mut b = [0.0; SMALL];
+        b[..n].copy_from_slice(&x[..n]);
+        for j in 0..n {
+            b.swap(j, self.swaps[j] & (SMALL - 1));
+        }
+        for i in 1..n {
+            // L has zeros where b is not yet known.
+            b[i] -= dot_8(&self.lower[i], &b);
+        }
+        let mut y = [0.0; SMALL];
+        for i in (0..n).rev() {
+            y[i] = (b[i] - dot_8(&self.rows[i], &y)) * self.inverse[i];
+        }
+        x[..n].copy_from_slice(&y[..n]);
+    }
+}
+
+#[inline]
+fn dot_8(a: &[f64; SMALL], b: &[f64; SMALL]) -> f64 {
+    let mut sums = [0.0; 4];
+    for i in 0..4 {
+        sums[i] = a[i] * b[i] + a[i + 4] * b[i + 4];
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +241,18 @@ mod tests {
             .map(|row| row.iter().zip(&wanted).map(|(a, b)| a * b).sum())
             .collect();
         assert!(0.0 < kernel.factor());
+        if n <= SMALL {
+            let mut small = Small::default();
+            small.reset(n);
+            for i in 0..n {
+                small.row_mut(i)[..n].copy_from_slice(&dense[i * n..(i + 1) * n]);
+            }
+            assert!(small.factor());
+            let mut y = x.clone();
+            small.solve(&mut y);
+            let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+            assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
+        }
         kernel.solve(&mut x);
         let error: Vec<f64> = x.iter().zip(&wanted).map(|(a, b)| a - b).collect();
         assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");

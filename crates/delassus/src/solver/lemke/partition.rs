@@ -15,7 +15,7 @@
 //! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
 
 use super::contact::{ContactLcp, NONE};
-use super::kernel::Kernel;
+use super::kernel::{Kernel, SMALL, Small};
 use super::point::Point;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
@@ -36,8 +36,6 @@ struct Unknown {
     unit: usize,
     left: [f64; 3],
     right: [f64; 3],
-    /// Where its parts of L and R begin.
-    start: usize,
     sigma: f64,
 }
 
@@ -97,6 +95,10 @@ pub(super) struct Partition {
     last: Option<Last>,
     star: Vec<f64>,
     kernel: Kernel,
+    small: Small,
+    /// Whether the system of this basis is in `small`.
+    is_small: bool,
+    n: usize,
     y: Vec<f64>,
     /// Σφ_κ of every group.
     sums: Vec<f64>,
@@ -170,7 +172,7 @@ impl Partition {
 
     /// Number of unknowns of the kernel, z₀ counted.
     pub(super) fn size(&self) -> usize {
-        self.kernel.n()
+        self.n
     }
 
     /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. False if it
@@ -186,13 +188,19 @@ impl Partition {
                 lcp.columns
                     .add(group.unit, [0.0, c * a, c * b], &mut self.star);
             }
-            if lcp.columns.single {
+            self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
+            self.is_small = lcp.columns.single && self.n <= SMALL;
+            if self.is_small {
                 self.fill_single(lcp);
             } else {
                 self.fill_sparse(lcp);
             }
             self.fill_last(lcp);
-            self.kernel.factor() > 1e-300
+            if self.is_small {
+                self.small.factor()
+            } else {
+                self.kernel.factor() > 1e-300
+            }
         }
     }
 
@@ -247,7 +255,6 @@ impl Partition {
             unit,
             left,
             right,
-            start: 0,
             sigma,
         });
     }
@@ -309,44 +316,41 @@ impl Partition {
     /// LᵀR + Σ for a single body: six numbers for each row and column.
     fn fill_single(&mut self, lcp: &ContactLcp) {
         let count = self.unknowns.len();
-        let bordered = self.last != Some(Last::Absent);
-        self.kernel.reset(count + usize::from(bordered));
-        self.kernel.fill();
-        self.left.clear();
-        self.right.clear();
-        for unknown in &self.unknowns {
-            let left = combine(lcp, unknown.unit, unknown.left);
-            self.left.extend_from_slice(&left);
-            let right = if unknown.left == unknown.right {
-                left
-            } else {
-                combine(lcp, unknown.unit, unknown.right)
-            };
-            self.right.extend_from_slice(&right);
+        self.small.reset(self.n);
+        let mut left = [[0.0; 6]; SMALL];
+        let mut right = [[0.0; 6]; SMALL];
+        for (k, unknown) in self.unknowns.iter().enumerate() {
+            combine(lcp, unknown.unit, unknown.left, &mut left[k]);
+            right[k] = left[k];
+            if unknown.left != unknown.right {
+                combine(lcp, unknown.unit, unknown.right, &mut right[k]);
+            }
         }
         if let Some(Last::Row(unit, share, ..)) = self.last {
-            self.left.extend_from_slice(&combine(lcp, unit, share));
+            combine(lcp, unit, share, &mut left[count]);
         }
-        for (k, left) in self.left.as_chunks::<6>().0.iter().enumerate() {
-            let row = self.kernel.row_mut(k);
-            for (entry, right) in row.iter_mut().zip(self.right.as_chunks::<6>().0) {
+        if count < self.n
+            && let Some(star) = self.star.as_array::<6>()
+        {
+            right[count] = *star;
+        }
+        let n = self.n;
+        for (k, left) in left[..n].iter().enumerate() {
+            let row = self.small.row_mut(k);
+            for (entry, right) in row.iter_mut().zip(&right[..n]) {
                 *entry = crate::math::dot_6(left, right);
             }
-            if bordered && let Some(star) = self.star.as_array::<6>() {
-                row[count] = crate::math::dot_6(left, star);
-            }
         }
-        for k in 0..count {
-            self.kernel.row_mut(k)[k] += self.unknowns[k].sigma;
+        for (k, unknown) in self.unknowns.iter().enumerate() {
+            self.small.row_mut(k)[k] += unknown.sigma;
         }
     }
 
     /// LᵀR + Σ body by body: only unknowns that share one couple.
     fn fill_sparse(&mut self, lcp: &ContactLcp) {
         let count = self.unknowns.len();
-        let bordered = self.last != Some(Last::Absent);
-        let n = count + usize::from(bordered);
-        self.kernel.reset(n);
+        let bordered = count < self.n;
+        self.kernel.reset(self.n);
         self.left.clear();
         self.right.clear();
         self.touches.clear();
@@ -398,6 +402,14 @@ impl Partition {
         }
     }
 
+    fn row_mut(&mut self, k: usize) -> &mut [f64] {
+        if self.is_small {
+            self.small.row_mut(k)
+        } else {
+            self.kernel.row_mut(k)
+        }
+    }
+
     /// The column of z₀, which holds Lᵀc* already, and the last row.
     fn fill_last(&mut self, lcp: &ContactLcp) {
         let count = self.unknowns.len();
@@ -418,27 +430,30 @@ impl Partition {
                 }
                 What::Free(_) => 0.0,
             };
-            self.kernel.row_mut(k)[count] += c;
+            self.row_mut(k)[count] += c;
         }
         match last {
             Last::Absent => {}
             Last::Row(_, _, r, x) => {
                 let other = if x == NONE { 0.0 } else { self.cover[x] };
-                self.kernel.row_mut(count)[count] += self.cover[r] - other;
+                let c = self.cover[r] - other;
+                self.row_mut(count)[count] += c;
             }
             Last::Bound(r) => {
-                self.kernel.row_mut(count).fill(0.0);
                 for k in 0..count {
-                    match self.unknowns[k].what {
-                        What::Theta(i) if i == lcp.groups[r].normal => {
-                            self.kernel.add(count, k, lcp.groups[r].mu);
-                        }
-                        What::Phi(g, _) if g == r => self.kernel.add(count, k, -1.0),
-                        _ => {}
+                    let x = match self.unknowns[k].what {
+                        What::Theta(i) if i == lcp.groups[r].normal => lcp.groups[r].mu,
+                        What::Phi(g, _) if g == r => -1.0,
+                        _ => continue,
+                    };
+                    if self.is_small {
+                        self.small.row_mut(count)[k] = x;
+                    } else {
+                        self.kernel.add(count, k, x);
                     }
                 }
                 let c = self.cover[self.at[r] + lcp.groups[r].count];
-                self.kernel.row_mut(count)[count] = c;
+                self.row_mut(count)[count] = c;
             }
         }
     }
@@ -464,7 +479,11 @@ impl Partition {
         }
         self.right_side(lcp, v);
         let mut y = std::mem::take(&mut self.y);
-        self.kernel.solve(&mut y);
+        if self.is_small {
+            self.small.solve(&mut y);
+        } else {
+            self.kernel.solve(&mut y);
+        }
         let z0 = if self.last == Some(Last::Absent) {
             0.0
         } else {
@@ -557,11 +576,13 @@ impl Partition {
             } else {
                 0.0
             };
-            let cover = &self.cover[at..bound];
-            let constant = &self.constant[at..bound];
-            for (j, out) in out[at..bound].iter_mut().enumerate() {
-                let [a, b] = directions[j];
-                *out = a * v1 + b * v2 + s + cover[j] * z0 + constant[j];
+            let first = lcp.first[group.range()]
+                .iter()
+                .zip(&lcp.second[group.range()]);
+            let rest = self.cover[at..bound].iter().zip(&self.constant[at..bound]);
+            for ((out, (a, b)), (cover, constant)) in out[at..bound].iter_mut().zip(first).zip(rest)
+            {
+                *out = a * v1 + b * v2 + (s + cover * z0 + constant);
             }
             out[bound] = if slips { s } else { left };
             if slips {
@@ -608,10 +629,16 @@ fn toggle<T: Ord + Copy>(list: &mut Vec<T>, item: T, present: bool) {
 
 /// Rows of a unit of a single body, combined.
 #[inline]
-fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3]) -> [f64; 6] {
-    let mut sum = [0.0; 6];
-    lcp.columns.add(unit, share, &mut sum);
-    sum
+fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3], sum: &mut [f64; 6]) {
+    match lcp.columns.six(unit) {
+        [n, t1, t2] => {
+            for i in 0..6 {
+                sum[i] = n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
+            }
+        }
+        [n] => *sum = n.map(|x| x * share[0]),
+        _ => {}
+    }
 }
 
 /// (Σ share_i row_i)ᵀ v.

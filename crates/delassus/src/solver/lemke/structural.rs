@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
                 (age, travel) = (0, 0.0);
             }
             work.drive(lcp, self.pair, self.z_drives);
-            let Some(out) = self.leaving() else {
+            let Some((out, largest)) = self.leaving() else {
                 if age == 0 {
                     return Status::Ray;
                 }
@@ -217,10 +217,8 @@ impl<'a> Run<'a> {
             }
             let work = &mut *self.work;
             let step = work.values[out].max(0.0) / -work.rates[out];
-            let mut largest: f64 = 0.0;
             for (value, rate) in work.values.iter_mut().zip(&work.rates) {
                 *value += step * rate;
-                largest = largest.max(rate.abs());
             }
             for (v, rate) in work.v.iter_mut().zip(&work.dv) {
                 *v += step * rate;
@@ -250,8 +248,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn leaving(&mut self) -> Option<usize> {
+    /// The pair that leaves, and the largest rate.
+    fn leaving(&mut self) -> Option<(usize, f64)> {
         let work = &mut *self.work;
+        let (clear, largest) =
+            clear_choice(&work.values, &work.rates, self.scale, self.options.pivot);
+        if let Some(out) = clear {
+            return Some((out, largest));
+        }
         let mut test = std::mem::take(&mut work.test);
         let values = std::mem::take(&mut work.values);
         let rates = std::mem::take(&mut work.rates);
@@ -268,7 +272,7 @@ impl<'a> Run<'a> {
         work.test = test;
         work.values = values;
         work.rates = rates;
-        out
+        Some((out?, largest))
     }
 
     /// z₀ has left: values anew, one step along the rates, the point judged.
@@ -348,7 +352,19 @@ impl Work {
         }
         basis.solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
         basis.base.fill(0.0);
-        basis.constant.fill(0.0);
+        match basis.slots[pair] {
+            Slot::Cover => {}
+            Slot::Normal(i) => {
+                basis.constant[pair] = 0.0;
+                for g in lcp.normals[i].groups() {
+                    basis.constant[basis.at[g] + lcp.groups[g].count] = 0.0;
+                }
+            }
+            Slot::Direction(g, _) | Slot::Bound(g) => {
+                let at = basis.at[g];
+                basis.constant[at..=at + lcp.groups[g].count].fill(0.0);
+            }
+        }
     }
 
     /// Rates for a single constant in the row of a pair.
@@ -358,6 +374,57 @@ impl Work {
             .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
         self.basis.constant[pair] = 0.0;
     }
+}
+
+/// The outcome of the ratio test where it needs nothing but values and rates: the same choice as
+/// [`RatioTest::leaving`], without a branch that depends on every pair. None where the test must look closer: at a
+/// weak rate of z₀, at ties under the lexicographic rule, at a ray. With it the largest rate.
+fn clear_choice(values: &[f64], rates: &[f64], scale: f64, pivot: Pivot) -> (Option<usize>, f64) {
+    let mut lanes = [1.0_f64; 4];
+    let (chunks, rest) = rates.as_chunks::<4>();
+    let wider = |lane: &mut f64, rate: f64| {
+        *lane = if *lane < rate.abs() {
+            rate.abs()
+        } else {
+            *lane
+        }
+    };
+    for chunk in chunks {
+        for (lane, &rate) in lanes.iter_mut().zip(chunk) {
+            wider(lane, rate);
+        }
+    }
+    for (lane, &rate) in lanes.iter_mut().zip(rest) {
+        wider(lane, rate);
+    }
+    let largest = lanes.into_iter().fold(1.0, f64::max);
+    let (least, slack) = (-ratio::PIVOT * largest, ratio::SLACK * scale);
+    let above = |value: f64| if 0.0 < value { value } else { 0.0 };
+    let mut limit = f64::INFINITY;
+    for (&value, &rate) in values.iter().zip(rates) {
+        // One comparison that is seldom true; with rate ≥ 0 it never is.
+        if (above(value) + slack < -rate * limit) & (rate < least) {
+            limit = (above(value) + slack) / -rate;
+        }
+    }
+    let weak = least <= rates[0] && rates[0] < 0.0;
+    if weak || limit == f64::INFINITY || !largest.is_finite() {
+        return (None, largest);
+    }
+    let (mut best, mut steepest, mut ties) = (0, 0.0, 0);
+    for (i, (&value, &rate)) in values.iter().zip(rates).enumerate() {
+        if (above(value) <= -rate * limit) & (rate < least) {
+            if i == 0 {
+                return (Some(0), largest);
+            }
+            ties += 1;
+            if rate < steepest {
+                (best, steepest) = (i, rate);
+            }
+        }
+    }
+    let clear = ties == 1 || ties != 0 && pivot == Pivot::Big;
+    (clear.then_some(best), largest)
 }
 
 /// Answers the questions of the ratio test.
