@@ -139,7 +139,9 @@ impl Lemke {
             for plan in plans(self.method, self.pivot) {
                 let outcome = self.contact(&contact, plan, budget);
                 budget.pivots += outcome.pivots;
-                self.work.impulses(&contact, lambda);
+                if outcome.residual.is_finite() {
+                    self.work.impulses(&contact, lambda);
+                }
                 let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
                 if good || outcome.status == Status::TimeLimit {
                     return outcome.status;
