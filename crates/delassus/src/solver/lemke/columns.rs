@@ -1,0 +1,347 @@
+//! Columns of the contact problem: rows of G times F with FᵀF = M⁻¹, stored body by body.
+
+use crate::index::BlockId;
+use crate::math::{cholesky, dot, dot_6};
+use crate::problem::Primal;
+use crate::problem::mass::MassBlock;
+
+/// Rows of one unit on one body: `rows × width` numbers from `start`, at `offset` of the velocity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    pub(super) offset: usize,
+    pub(super) width: usize,
+    pub(super) start: usize,
+}
+
+/// One row, or the three rows (n, t₁, t₂) of a contact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Unit {
+    /// First part, and their number.
+    parts: (usize, usize),
+    pub(super) rows: usize,
+    /// First value of the first part.
+    start: usize,
+}
+
+/// All columns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns {
+    pub(super) dofs: usize,
+    pub(super) units: Vec<Unit>,
+    parts: Vec<Part>,
+    pub(super) values: Vec<f64>,
+    /// True if every unit acts on one and the same free body and on nothing else.
+    pub(super) single: bool,
+}
+
+impl Columns {
+    pub(super) fn parts(&self, unit: usize) -> &[Part] {
+        let (start, count) = self.units[unit].parts;
+        &self.parts[start..start + count]
+    }
+
+    /// Rows of a unit of a single body.
+    #[inline]
+    pub(super) fn six(&self, unit: usize) -> &[[f64; 6]] {
+        let unit = &self.units[unit];
+        self.values[unit.start..unit.start + 6 * unit.rows]
+            .as_chunks::<6>()
+            .0
+    }
+
+    /// Product of the first row of a unit with v.
+    #[inline]
+    pub(super) fn dot(&self, unit: usize, v: &[f64]) -> f64 {
+        if self.single
+            && let (Some(v), Some(row)) = (v.as_array::<6>(), self.six(unit).first())
+        {
+            return dot_6(row, v);
+        }
+        let mut sum = 0.0;
+        for part in self.parts(unit) {
+            let row = &self.values[part.start..part.start + part.width];
+            sum += product(row, &v[part.offset..part.offset + part.width]);
+        }
+        sum
+    }
+
+    /// Products of all rows of a unit with v; zero for rows that it does not have.
+    #[inline]
+    pub(super) fn dots(&self, unit: usize, v: &[f64]) -> [f64; 3] {
+        if self.single
+            && let (Some(v), [n, t1, t2]) = (v.as_array::<6>(), self.six(unit))
+        {
+            return [dot_6(n, v), dot_6(t1, v), dot_6(t2, v)];
+        }
+        let mut sums = [0.0; 3];
+        let rows = self.units[unit].rows;
+        for part in self.parts(unit) {
+            let v = &v[part.offset..part.offset + part.width];
+            let values = &self.values[part.start..part.start + rows * part.width];
+            for (sum, row) in sums.iter_mut().zip(values.chunks_exact(part.width)) {
+                *sum += product(row, v);
+            }
+        }
+        sums
+    }
+
+    /// v += rowsᵀ share.
+    #[inline]
+    pub(super) fn add(&self, unit: usize, share: [f64; 3], v: &mut [f64]) {
+        let rows = self.units[unit].rows;
+        for part in self.parts(unit) {
+            let v = &mut v[part.offset..part.offset + part.width];
+            let values = &self.values[part.start..part.start + rows * part.width];
+            match (v.as_mut_array::<6>(), values.as_chunks::<6>().0) {
+                (Some(v), [n, t1, t2]) => {
+                    for i in 0..6 {
+                        v[i] += n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
+                    }
+                }
+                (Some(v), [n]) => {
+                    for i in 0..6 {
+                        v[i] += n[i] * share[0];
+                    }
+                }
+                _ => {
+                    let v = &mut v[..part.width];
+                    for (row, share) in values.chunks_exact(part.width).zip(share) {
+                        for (v, x) in v.iter_mut().zip(row) {
+                            *v += x * share;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    match (a.as_array::<6>(), b.as_array::<6>()) {
+        (Some(a), Some(b)) => dot_6(a, b),
+        _ => dot(a, b),
+    }
+}
+
+/// L with L Lᵀ = M for one mass block; F = L⁻¹.
+enum Half {
+    Rigid { root: f64, lower: [f64; 9] },
+    Dense { n: usize, lower: Vec<f64> },
+}
+
+impl Half {
+    fn of(mass: &MassBlock) -> Option<Half> {
+        if let MassBlock::Rigid(body) = mass {
+            let mut lower = crate::problem::mass::row_major(&body.inertia());
+            cholesky(&mut lower, 3).ok()?;
+            let root = body.mass().sqrt();
+            return Some(Half::Rigid { root, lower });
+        }
+        let n = mass.dim();
+        let mut lower = vec![0.0; n * n];
+        let mut unit = vec![0.0; n];
+        for (j, row) in lower.chunks_exact_mut(n).enumerate() {
+            unit.fill(0.0);
+            unit[j] = 1.0;
+            mass.mul(&unit, row);
+        }
+        cholesky(&mut lower, n).ok()?;
+        Some(Half::Dense { n, lower })
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Half::Rigid { .. } => 6,
+            Half::Dense { n, .. } => *n,
+        }
+    }
+
+    /// x ← L⁻¹x.
+    fn apply(&self, x: &mut [f64]) {
+        match self {
+            Half::Rigid { root, lower } => {
+                for x in &mut x[..3] {
+                    *x /= root;
+                }
+                forward(lower, 3, &mut x[3..6]);
+            }
+            Half::Dense { n, lower } => forward(lower, *n, x),
+        }
+    }
+}
+
+fn forward(lower: &[f64], n: usize, x: &mut [f64]) {
+    for i in 0..n {
+        x[i] = (x[i] - dot(&lower[i * n..i * n + i], &x[..i])) / lower[i * n + i];
+    }
+}
+
+/// Collects columns while a problem is read.
+pub(super) struct Gather {
+    /// Masses touched, sorted, with their factor and first velocity.
+    masses: Vec<(usize, Half, usize)>,
+    columns: Columns,
+    /// Offsets and widths of the bodies of the block read last.
+    bodies: Vec<(usize, usize)>,
+}
+
+impl Gather {
+    pub(super) fn new(primal: &Primal, blocks: &[BlockId]) -> Option<Gather> {
+        let jacobian = primal.jacobian();
+        let entries = blocks
+            .iter()
+            .flat_map(|id| jacobian.entry_range(id.index()));
+        let mut touched: Vec<usize> = entries.map(|e| jacobian.entry_mass(e)).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let mut masses = Vec::with_capacity(touched.len());
+        let mut dofs = 0;
+        for b in touched {
+            let half = Half::of(&primal.mass()[b])?;
+            let width = half.width();
+            masses.push((b, half, dofs));
+            dofs += width;
+        }
+        let columns = Columns {
+            dofs,
+            ..Columns::default()
+        };
+        Some(Gather {
+            masses,
+            columns,
+            bodies: Vec::new(),
+        })
+    }
+
+    /// Rows of a block times F, one row-major matrix for every body.
+    pub(super) fn rows(&mut self, primal: &Primal, id: BlockId, n_rows: usize) -> Vec<Vec<f64>> {
+        let jacobian = primal.jacobian();
+        let mut all = Vec::new();
+        self.bodies.clear();
+        for e in jacobian.entry_range(id.index()) {
+            let mass = jacobian.entry_mass(e);
+            let Ok(at) = self.masses.binary_search_by_key(&mass, |entry| entry.0) else {
+                continue;
+            };
+            let (_, half, offset) = &self.masses[at];
+            let width = half.width();
+            let mut rows = jacobian.entry_values(e)[..n_rows * width].to_vec();
+            for row in rows.chunks_exact_mut(width) {
+                half.apply(row);
+            }
+            self.bodies.push((*offset, width));
+            all.push(rows);
+        }
+        all
+    }
+
+    /// Adds row `i` of the rows just read as a unit of one row, or as the first tangent of a unit of three.
+    /// `sigma` sets the scale; `own` is what becomes a velocity of its own. Returns the unit and its scale.
+    pub(super) fn add_row(
+        &mut self,
+        rows: &[Vec<f64>],
+        i: usize,
+        sign: f64,
+        sigma: f64,
+        own: f64,
+        tangent: bool,
+    ) -> (usize, f64) {
+        let square = |(row, &(_, width)): (&Vec<f64>, &(usize, usize))| {
+            let row = &row[i * width..(i + 1) * width];
+            dot(row, row)
+        };
+        let sum: f64 = rows.iter().zip(&self.bodies).map(square).sum();
+        let scale = scale_of(sum + sigma);
+        let first = self.columns.parts.len();
+        let shown = if tangent { 3 } else { 1 };
+        for (row, (offset, width)) in rows.iter().zip(self.bodies.clone()) {
+            let start = self.open(offset, width, shown);
+            let at = start + usize::from(tangent) * width;
+            let row = &row[i * width..(i + 1) * width];
+            for (value, x) in self.columns.values[at..at + width].iter_mut().zip(row) {
+                *value = sign * scale * x;
+            }
+        }
+        if 0.0 < own {
+            let start = self.open(self.columns.dofs, 1, shown);
+            self.columns.values[start + usize::from(tangent)] = scale * own.sqrt();
+            self.columns.dofs += 1;
+        }
+        (self.close(first, shown), scale)
+    }
+
+    /// Adds the rows just read as one contact; tangents that are compliant get velocities of their own.
+    pub(super) fn add_contact(&mut self, rows: &[Vec<f64>], sigma: &[f64]) -> (usize, f64) {
+        let count = sigma.len();
+        let square = |i: usize| -> f64 {
+            let parts = rows.iter().zip(&self.bodies);
+            let sum: f64 = parts
+                .map(|(row, &(_, width))| &row[i * width..(i + 1) * width])
+                .map(|row| dot(row, row))
+                .sum();
+            sum + sigma[i]
+        };
+        // A normal that nothing feels borrows the scale of its tangents.
+        let normal = square(0);
+        let scale = scale_of(if 0.0 < normal {
+            normal
+        } else {
+            (1..count).map(square).sum()
+        });
+        let first = self.columns.parts.len();
+        for (row, (offset, width)) in rows.iter().zip(self.bodies.clone()) {
+            let start = self.open(offset, width, 3);
+            let values = &mut self.columns.values[start..start + count * width];
+            for (value, x) in values.iter_mut().zip(row) {
+                *value = scale * x;
+            }
+        }
+        if sigma[1..].iter().any(|&s| 0.0 < s) {
+            let start = self.open(self.columns.dofs, 2, 3);
+            for (t, s) in sigma[1..].iter().enumerate() {
+                self.columns.values[start + 2 * (t + 1) + t] = scale * s.sqrt();
+            }
+            self.columns.dofs += 2;
+        }
+        (self.close(first, 3), scale)
+    }
+
+    fn open(&mut self, offset: usize, width: usize, rows: usize) -> usize {
+        let start = self.columns.values.len();
+        self.columns.values.resize(start + rows * width, 0.0);
+        self.columns.parts.push(Part {
+            offset,
+            width,
+            start,
+        });
+        start
+    }
+
+    fn close(&mut self, first: usize, rows: usize) -> usize {
+        let count = self.columns.parts.len() - first;
+        let start = self.columns.parts.get(first).map_or(0, |part| part.start);
+        self.columns.units.push(Unit {
+            parts: (first, count),
+            rows,
+            start,
+        });
+        self.columns.units.len() - 1
+    }
+
+    pub(super) fn finish(mut self) -> Columns {
+        let body = |part: &Part| part.offset == 0 && part.width == 6;
+        let one = self.columns.parts.len() == self.columns.units.len();
+        self.columns.single = one && self.columns.dofs == 6 && self.columns.parts.iter().all(body);
+        self.columns
+    }
+}
+
+fn scale_of(square: f64) -> f64 {
+    let scale = 1.0 / square.sqrt();
+    if scale.is_finite() && 0.0 < scale {
+        scale
+    } else {
+        1.0
+    }
+}

@@ -1,0 +1,283 @@
+//! LU factors of the small dense system of one basis, with partial pivoting.
+//!
+//! Systems of up to eight unknowns, a single body without compliance among them, are kept in rows of fixed length.
+//! In larger ones rows know where their nonzeros begin and end, so that a tower,
+//! whose unknowns couple neighbours only, costs a band and not a square. The last column, that of z₀, is dense and counts for every row.
+
+/// A square system, its factors and its right-hand side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kernel {
+    n: usize,
+    a: Vec<f64>,
+    /// Nonzeros of row i, the last column apart: `first[i]..reach[i]`.
+    first: Vec<usize>,
+    reach: Vec<usize>,
+    swaps: Vec<usize>,
+    inverse: Vec<f64>,
+}
+
+impl Kernel {
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
+    /// An empty system of the given size.
+    pub(super) fn reset(&mut self, n: usize) {
+        self.n = n;
+        self.a.clear();
+        self.a.resize(n * n, 0.0);
+        self.first.clear();
+        self.first.resize(n, n.saturating_sub(1));
+        self.reach.clear();
+        self.reach.resize(n, 0);
+        self.swaps.resize(n, 0);
+        self.inverse.resize(n, 0.0);
+    }
+
+    /// Every row may have nonzeros everywhere.
+    pub(super) fn fill(&mut self) {
+        self.first.fill(0);
+        self.reach.fill(self.n);
+    }
+
+    pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.a[i * self.n..(i + 1) * self.n]
+    }
+
+    /// A_ij += x.
+    pub(super) fn add(&mut self, i: usize, j: usize, x: f64) {
+        self.a[i * self.n + j] += x;
+        self.first[i] = self.first[i].min(j);
+        if j + 1 < self.n {
+            self.reach[i] = self.reach[i].max(j + 1);
+        }
+    }
+
+    /// Factors in place. Returns the smallest pivot relative to the largest entry of its column before
+    /// elimination; zero or less means singular.
+    pub(super) fn factor(&mut self) -> f64 {
+        let n = self.n;
+        let mut weakest = f64::INFINITY;
+        for j in 0..n {
+            let (mut p, mut best) = (j, -1.0);
+            for i in j..n {
+                if self.first[i] <= j || j + 1 == n {
+                    let x = self.a[i * n + j].abs();
+                    if best < x {
+                        (p, best) = (i, x);
+                    }
+                }
+            }
+            if !(0.0 < best && best.is_finite()) {
+                return 0.0;
+            }
+            weakest = weakest.min(best);
+            self.swaps[j] = p;
+            if p != j {
+                let (above, below) = self.a.split_at_mut(p * n);
+                above[j * n..(j + 1) * n].swap_with_slice(&mut below[..n]);
+                self.first.swap(j, p);
+                self.reach.swap(j, p);
+            }
+            let reach = self.reach[j].max(j + 1);
+            self.reach[j] = reach;
+            let (above, below) = self.a.split_at_mut((j + 1) * n);
+            let pivot_row = &above[j * n..];
+            let inverse = 1.0 / pivot_row[j];
+            self.inverse[j] = inverse;
+            for (i, row) in below.chunks_exact_mut(n).enumerate() {
+                let i = i + j + 1;
+                if j < self.first[i] || row[j] == 0.0 {
+                    continue;
+                }
+                let factor = row[j] * inverse;
+                row[j] = factor;
+                for (x, y) in row[j + 1..reach].iter_mut().zip(&pivot_row[j + 1..reach]) {
+                    *x -= factor * y;
+                }
+                if reach < n {
+                    row[n - 1] -= factor * pivot_row[n - 1];
+                }
+                self.reach[i] = self.reach[i].max(reach);
+            }
+        }
+        weakest
+    }
+
+    /// x ← A⁻¹x.
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        let n = self.n;
+        for j in 0..n {
+            x.swap(j, self.swaps[j]);
+        }
+        for i in 1..n {
+            let first = self.first[i].min(i);
+            let row = &self.a[i * n + first..i * n + i];
+            let sum: f64 = row.iter().zip(&x[first..i]).map(|(a, x)| a * x).sum();
+            x[i] -= sum;
+        }
+        for i in (0..n).rev() {
+            let row = &self.a[i * n..(i + 1) * n];
+            let reach = self.reach[i].max(i + 1);
+            let mut sum = x[i];
+            for (a, x) in row[i + 1..reach].iter().zip(&x[i + 1..reach]) {
+                sum -= a * x;
+            }
+            if reach < n {
+                sum -= row[n - 1] * x[n - 1];
+            }
+            x[i] = sum * self.inverse[i];
+        }
+    }
+}
+
+/// Most unknowns of a [`Small`] system.
+pub(super) const SMALL: usize = 8;
+
+/// A system of at most eight unknowns: U with zeros below, L apart, so that every loop over a row has eight steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Small {
+    n: usize,
+    rows: [[f64; SMALL]; SMALL],
+    lower: [[f64; SMALL]; SMALL],
+    swaps: [usize; SMALL],
+    inverse: [f64; SMALL],
+}
+
+impl Small {
+    /// An empty system of the given size.
+    pub(super) fn reset(&mut self, n: usize) {
+        self.n = n.min(SMALL);
+        self.rows = [[0.0; SMALL]; SMALL];
+        self.lower = [[0.0; SMALL]; SMALL];
+    }
+
+    pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64; SMALL] {
+        &mut self.rows[i]
+    }
+
+    /// Factors in place. False if the system is singular.
+    pub(super) fn factor(&mut self) -> bool {
+        let n = self.n;
+        for j in 0..n {
+            let (mut p, mut best) = (j, self.rows[j][j].abs());
+            for i in j + 1..n {
+                let x = self.rows[i][j].abs();
+                if best < x {
+                    (p, best) = (i, x);
+                }
+            }
+            if !(1e-300 < best && best.is_finite()) {
+                return false;
+            }
+            self.swaps[j] = p;
+            self.rows.swap(j, p);
+            self.lower.swap(j, p);
+            let pivot = self.rows[j];
+            let inverse = 1.0 / pivot[j];
+            self.inverse[j] = inverse;
+            for i in j + 1..n {
+                let factor = self.rows[i][j] * inverse;
+                self.lower[i][j] = factor;
+                for (x, y) in self.rows[i].iter_mut().zip(&pivot) {
+                    *x -= factor * y;
+                }
+                self.rows[i][j] = 0.0;
+            }
+        }
+        true
+    }
+
+    /// x ← A⁻¹x.
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        let n = self.n.min(x.len());
+        let mut b = [0.0; SMALL];
+        b[..n].copy_from_slice(&x[..n]);
+        for j in 0..n {
+            b.swap(j, self.swaps[j] & (SMALL - 1));
+        }
+        for i in 1..n {
+            // L has zeros where b is not yet known.
+            b[i] -= dot_8(&self.lower[i], &b);
+        }
+        let mut y = [0.0; SMALL];
+        for i in (0..n).rev() {
+            y[i] = (b[i] - dot_8(&self.rows[i], &y)) * self.inverse[i];
+        }
+        x[..n].copy_from_slice(&y[..n]);
+    }
+}
+
+#[inline]
+fn dot_8(a: &[f64; SMALL], b: &[f64; SMALL]) -> f64 {
+    let mut sums = [0.0; 4];
+    for i in 0..4 {
+        sums[i] = a[i] * b[i] + a[i + 4] * b[i + 4];
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Random, max_abs};
+
+    fn check(n: usize, entry: impl Fn(usize, usize, &mut Random) -> f64, random: &mut Random) {
+        let mut kernel = Kernel::default();
+        kernel.reset(n);
+        let mut dense = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                let x = entry(i, j, random);
+                dense[i * n + j] = x;
+                if x != 0.0 {
+                    kernel.add(i, j, x);
+                }
+            }
+        }
+        let wanted: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+        let mut x: Vec<f64> = dense
+            .chunks_exact(n)
+            .map(|row| row.iter().zip(&wanted).map(|(a, b)| a * b).sum())
+            .collect();
+        assert!(0.0 < kernel.factor());
+        if n <= SMALL {
+            let mut small = Small::default();
+            small.reset(n);
+            for i in 0..n {
+                small.row_mut(i)[..n].copy_from_slice(&dense[i * n..(i + 1) * n]);
+            }
+            assert!(small.factor());
+            let mut y = x.clone();
+            small.solve(&mut y);
+            let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+            assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
+        }
+        kernel.solve(&mut x);
+        let error: Vec<f64> = x.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+        assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
+    }
+
+    #[test]
+    fn full_and_banded_systems_with_a_dense_last_column_are_solved() {
+        let mut random = Random::new(3);
+        for n in 1..30 {
+            check(n, |_, _, random| random.range(-1.0, 1.0), &mut random);
+            let band = |i: usize, j: usize, random: &mut Random| {
+                let near = i.abs_diff(j) <= 2 || j + 1 == n || i + 1 == n && j % 3 == 0;
+                if near { random.range(-1.0, 1.0) } else { 0.0 }
+            };
+            check(n, band, &mut random);
+        }
+    }
+
+    #[test]
+    fn singular_systems_have_no_pivot() {
+        let mut kernel = Kernel::default();
+        kernel.reset(2);
+        for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            kernel.add(i, j, 2.0);
+        }
+        assert!(kernel.factor() <= 0.0);
+    }
+}

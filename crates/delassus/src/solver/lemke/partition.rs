@@ -1,0 +1,649 @@
+//! One almost complementary basis of a contact problem, solved through its small kernel.
+//!
+//! Basic are some θ, φ and s, the free λ, and z₀; the pair r has no basic variable. Where s_g is basic γ_g = 0
+//! gives one friction variable φ_x of the group, and its σ_x = 0 gives s_g. What is left is a system for θ, the
+//! other φ (called κ), λ and z₀, with one row for each and the row of the pair r:
+//!
+//! ```text
+//! N* = N + μ D_x,   D* = D_κ − D_x,   c* = D_x c_γ,   L = [N D* B],   R = [N* D* B]
+//! [ LᵀR + Σ     c + Lᵀc* ] [θ φ_κ λ]
+//! [ last row             ] [z₀     ]                           [Lemke05 (31), (42), (44), (47)]
+//! ```
+//!
+//! With y its solution, φ_x = μθ − Σφ_κ + c_γ z₀ + γ⁰, v = v⁰ + R y + c* z₀ and s = −(d_xᵀv + c_x z₀ + σ⁰_x), where
+//! the constants ν⁰, σ⁰, γ⁰ and v⁰ are q for values, the driving column for rates.   [Lemke05 (38)–(41)]
+//! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
+
+use super::contact::{ContactLcp, NONE};
+use super::kernel::{Kernel, SMALL, Small};
+use super::point::Point;
+
+/// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
+/// the order in which they joined, the directions and the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Cover,
+    Normal(usize),
+    /// Group, and direction within it.
+    Direction(usize, usize),
+    Bound(usize),
+}
+
+/// One unknown of the kernel: a row of Lᵀ and a column of R, as shares of the rows of its unit.
+#[derive(Clone, Copy, Debug)]
+struct Unknown {
+    what: What,
+    unit: usize,
+    left: [f64; 3],
+    right: [f64; 3],
+    sigma: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Theta(usize),
+    Phi(usize, usize),
+    Free(usize),
+}
+
+/// The row of the pair r.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Last {
+    /// A complementary basis: z₀ = 0 and no such row.
+    Absent,
+    /// ν_r or σ_r: a row of the unit, the index and that of φ_x in its group if it slips.
+    Row(usize, [f64; 3], usize, usize),
+    Bound(usize),
+}
+
+/// Unknown k of the kernel on the body at `offset`.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    offset: usize,
+    k: usize,
+    start: usize,
+    width: usize,
+}
+
+/// A basis with everything needed to solve in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Partition {
+    pub(super) slots: Vec<Slot>,
+    pub(super) cover: Vec<f64>,
+    /// The covering vector asked for.
+    given: Vec<f64>,
+    /// Constant parts of all rows; zero between calls.
+    pub(super) constant: Vec<f64>,
+    /// Whether the z of a pair is basic.
+    pub(super) basic: Vec<bool>,
+    /// First index of a group, or [`NONE`] while it is not part of the problem.
+    pub(super) at: Vec<usize>,
+    /// Free rows that take part; rows that depend on others do not.
+    pub(super) frees: Vec<usize>,
+    pub(super) free_constant: Vec<f64>,
+    /// Constant part of v, zero between calls.
+    pub(super) base: Vec<f64>,
+    thetas: Vec<usize>,
+    phis: Vec<(usize, usize)>,
+    slips: Vec<usize>,
+    /// φ_x of every group that slips.
+    x: Vec<usize>,
+    unknowns: Vec<Unknown>,
+    left: Vec<f64>,
+    right: Vec<f64>,
+    touches: Vec<Touch>,
+    last: Option<Last>,
+    star: Vec<f64>,
+    kernel: Kernel,
+    small: Small,
+    /// Whether the system of this basis is in `small`.
+    is_small: bool,
+    n: usize,
+    y: Vec<f64>,
+    /// Σφ_κ of every group.
+    sums: Vec<f64>,
+}
+
+impl Partition {
+    /// The basis of all w, with the normals alone. `cover` is as long as it should be, or empty.
+    pub(super) fn reset(&mut self, lcp: &ContactLcp, cover: &[f64]) {
+        let n = lcp.normals.len();
+        self.given.clear();
+        self.given.extend_from_slice(cover);
+        self.given.resize(lcp.n_cover(), 1.0);
+        self.slots.clear();
+        self.slots.push(Slot::Cover);
+        self.slots.extend((0..n).map(Slot::Normal));
+        self.cover.clear();
+        self.cover.push(0.0);
+        self.cover.extend_from_slice(&self.given[..n]);
+        self.constant.clear();
+        self.constant.resize(self.slots.len(), 0.0);
+        self.basic.clear();
+        self.basic.resize(self.slots.len(), false);
+        self.at.clear();
+        self.at.resize(lcp.groups.len(), NONE);
+        self.x.clear();
+        self.x.resize(lcp.groups.len(), NONE);
+        self.sums.clear();
+        self.sums.resize(lcp.groups.len(), 0.0);
+        self.frees.clear();
+        self.frees.extend(0..lcp.frees.len());
+        self.free_constant.clear();
+        self.free_constant.resize(lcp.frees.len(), 0.0);
+        for v in [&mut self.base, &mut self.star] {
+            v.clear();
+            v.resize(lcp.columns.dofs, 0.0);
+        }
+        self.thetas.clear();
+        self.phis.clear();
+        self.slips.clear();
+        self.last = None;
+    }
+
+    /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
+    /// Returns that of its directions and of its bound.
+    pub(super) fn join(&mut self, lcp: &ContactLcp, g: usize, need: f64) -> (f64, f64) {
+        let n = lcp.normals.len();
+        let (slip_cover, bound_cover) =
+            (self.given[n + 2 * g].max(need), self.given[n + 2 * g + 1]);
+        let count = lcp.groups[g].count;
+        self.at[g] = self.slots.len();
+        self.slots.extend((0..count).map(|j| Slot::Direction(g, j)));
+        self.slots.push(Slot::Bound(g));
+        let size = self.slots.len();
+        self.cover.resize(size - 1, slip_cover);
+        self.cover.push(bound_cover);
+        self.constant.resize(size, 0.0);
+        self.basic.resize(size, false);
+        (slip_cover, bound_cover)
+    }
+
+    /// Puts z of a pair into the basis or takes it out.
+    pub(super) fn set(&mut self, slot: usize, basic: bool) {
+        self.basic[slot] = basic;
+        match self.slots[slot] {
+            Slot::Cover => {}
+            Slot::Normal(i) => toggle(&mut self.thetas, i, basic),
+            Slot::Direction(g, j) => toggle(&mut self.phis, (g, j), basic),
+            Slot::Bound(g) => toggle(&mut self.slips, g, basic),
+        }
+    }
+
+    /// Number of unknowns of the kernel, z₀ counted.
+    pub(super) fn size(&self) -> usize {
+        self.n
+    }
+
+    /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. False if it
+    /// is singular.
+    pub(super) fn assemble(&mut self, lcp: &ContactLcp, r: Option<usize>) -> bool {
+        self.list(lcp) && {
+            self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
+            self.star.fill(0.0);
+            for &g in &self.slips {
+                let group = &lcp.groups[g];
+                let [a, b] = lcp.directions[group.start + self.x[g]];
+                let c = self.cover[self.at[g] + group.count];
+                lcp.columns
+                    .add(group.unit, [0.0, c * a, c * b], &mut self.star);
+            }
+            self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
+            self.is_small = lcp.columns.single && self.n <= SMALL;
+            if self.is_small {
+                self.fill_single(lcp);
+            } else {
+                self.fill_sparse(lcp);
+            }
+            self.fill_last(lcp);
+            if self.is_small {
+                self.small.factor()
+            } else {
+                self.kernel.factor() > 1e-300
+            }
+        }
+    }
+
+    /// Lists the unknowns, units in order. False where a group slips and has no friction to give, which only
+    /// lost digits lead to.
+    fn list(&mut self, lcp: &ContactLcp) -> bool {
+        for &g in &self.slips {
+            self.x[g] = NONE;
+        }
+        let mut found = 0;
+        for &(g, j) in &self.phis {
+            let bound = self.at[g] + lcp.groups[g].count;
+            if self.basic[bound] && self.x[g] == NONE {
+                self.x[g] = j;
+                found += 1;
+            }
+        }
+        if found != self.slips.len() {
+            return false;
+        }
+        self.unknowns.clear();
+        let (mut i, mut j, mut f) = (0, 0, 0);
+        loop {
+            // Three sorted lists, merged by unit.
+            let theta = self.thetas.get(i).map_or(NONE, |&t| lcp.normals[t].unit);
+            let phi = self.phis.get(j).map_or(NONE, |&(g, _)| lcp.groups[g].unit);
+            let free = self.frees.get(f).map_or(NONE, |&f| lcp.frees[f].unit);
+            let unit = theta.min(phi).min(free);
+            if unit == NONE {
+                return true;
+            }
+            if theta == unit {
+                let theta = self.thetas[i];
+                self.push_theta(lcp, theta);
+                i += 1;
+            } else if phi == unit {
+                let (g, direction) = self.phis[j];
+                self.push_phi(lcp, g, direction);
+                j += 1;
+            } else {
+                let row = self.frees[f];
+                let share = [1.0, 0.0, 0.0];
+                self.push(What::Free(row), unit, share, share, lcp.frees[row].sigma);
+                f += 1;
+            }
+        }
+    }
+
+    fn push(&mut self, what: What, unit: usize, left: [f64; 3], right: [f64; 3], sigma: f64) {
+        self.unknowns.push(Unknown {
+            what,
+            unit,
+            left,
+            right,
+            sigma,
+        });
+    }
+
+    fn push_theta(&mut self, lcp: &ContactLcp, i: usize) {
+        let normal = &lcp.normals[i];
+        let mut right = [1.0, 0.0, 0.0];
+        for g in normal.groups() {
+            let group = &lcp.groups[g];
+            let at = self.at[g];
+            if at != NONE && self.basic[at + group.count] {
+                let [a, b] = lcp.directions[group.start + self.x[g]];
+                right[1] += group.mu * a;
+                right[2] += group.mu * b;
+            }
+        }
+        self.push(
+            What::Theta(i),
+            normal.unit,
+            [1.0, 0.0, 0.0],
+            right,
+            normal.sigma,
+        );
+    }
+
+    fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
+        let group = &lcp.groups[g];
+        let [mut a, mut b] = lcp.directions[group.start + j];
+        if self.basic[self.at[g] + group.count] {
+            if self.x[g] == j {
+                return;
+            }
+            let [c, d] = lcp.directions[group.start + self.x[g]];
+            (a, b) = (a - c, b - d);
+        }
+        let share = [0.0, a, b];
+        self.push(What::Phi(g, j), group.unit, share, share, 0.0);
+    }
+
+    fn last_row(&self, lcp: &ContactLcp, r: usize) -> Last {
+        match self.slots[r] {
+            Slot::Cover => Last::Absent,
+            Slot::Normal(i) => Last::Row(lcp.normals[i].unit, [1.0, 0.0, 0.0], r, NONE),
+            Slot::Direction(g, j) => {
+                let group = &lcp.groups[g];
+                let [mut a, mut b] = lcp.directions[group.start + j];
+                let mut x = NONE;
+                if self.basic[self.at[g] + group.count] {
+                    let [c, d] = lcp.directions[group.start + self.x[g]];
+                    (a, b) = (a - c, b - d);
+                    x = self.at[g] + self.x[g];
+                }
+                Last::Row(group.unit, [0.0, a, b], r, x)
+            }
+            Slot::Bound(g) => Last::Bound(g),
+        }
+    }
+
+    /// LᵀR + Σ for a single body: six numbers for each row and column.
+    fn fill_single(&mut self, lcp: &ContactLcp) {
+        let count = self.unknowns.len();
+        self.small.reset(self.n);
+        let mut left = [[0.0; 6]; SMALL];
+        let mut right = [[0.0; 6]; SMALL];
+        for (k, unknown) in self.unknowns.iter().enumerate() {
+            combine(lcp, unknown.unit, unknown.left, &mut left[k]);
+            right[k] = left[k];
+            if unknown.left != unknown.right {
+                combine(lcp, unknown.unit, unknown.right, &mut right[k]);
+            }
+        }
+        if let Some(Last::Row(unit, share, ..)) = self.last {
+            combine(lcp, unit, share, &mut left[count]);
+        }
+        if count < self.n
+            && let Some(star) = self.star.as_array::<6>()
+        {
+            right[count] = *star;
+        }
+        let n = self.n;
+        for (k, left) in left[..n].iter().enumerate() {
+            let row = self.small.row_mut(k);
+            for (entry, right) in row.iter_mut().zip(&right[..n]) {
+                *entry = crate::math::dot_6(left, right);
+            }
+        }
+        for (k, unknown) in self.unknowns.iter().enumerate() {
+            self.small.row_mut(k)[k] += unknown.sigma;
+        }
+    }
+
+    /// LᵀR + Σ body by body: only unknowns that share one couple.
+    fn fill_sparse(&mut self, lcp: &ContactLcp) {
+        let count = self.unknowns.len();
+        let bordered = count < self.n;
+        self.kernel.reset(self.n);
+        self.left.clear();
+        self.right.clear();
+        self.touches.clear();
+        let last = match self.last {
+            Some(Last::Row(unit, share, ..)) => Some((unit, share, share)),
+            _ => None,
+        };
+        let shares = self.unknowns.iter().map(|u| (u.unit, u.left, u.right));
+        for (k, (unit, left, right)) in shares.chain(last).enumerate() {
+            for part in lcp.columns.parts(unit) {
+                let start = self.left.len();
+                let rows = lcp.columns.units[unit].rows;
+                let values = &lcp.columns.values[part.start..part.start + rows * part.width];
+                for w in 0..part.width {
+                    let (mut l, mut r) = (0.0, 0.0);
+                    for (i, row) in values.chunks_exact(part.width).enumerate() {
+                        l += left[i] * row[w];
+                        r += right[i] * row[w];
+                    }
+                    self.left.push(l);
+                    self.right.push(r);
+                }
+                self.touches.push(Touch {
+                    offset: part.offset,
+                    k,
+                    start,
+                    width: part.width,
+                });
+                if bordered {
+                    let star = &self.star[part.offset..part.offset + part.width];
+                    let dot = crate::math::dot(&self.left[start..], star);
+                    self.kernel.row_mut(k)[count] += dot;
+                }
+            }
+        }
+        self.touches
+            .sort_unstable_by_key(|touch| (touch.offset, touch.k));
+        for body in self.touches.chunk_by(|a, b| a.offset == b.offset) {
+            for a in body {
+                for b in body.iter().filter(|b| b.k < count) {
+                    let left = &self.left[a.start..a.start + a.width];
+                    let right = &self.right[b.start..b.start + b.width];
+                    self.kernel.add(a.k, b.k, crate::math::dot(left, right));
+                }
+            }
+        }
+        for k in 0..count {
+            self.kernel.add(k, k, self.unknowns[k].sigma);
+        }
+    }
+
+    fn row_mut(&mut self, k: usize) -> &mut [f64] {
+        if self.is_small {
+            self.small.row_mut(k)
+        } else {
+            self.kernel.row_mut(k)
+        }
+    }
+
+    /// The column of z₀, which holds Lᵀc* already, and the last row.
+    fn fill_last(&mut self, lcp: &ContactLcp) {
+        let count = self.unknowns.len();
+        let Some(last) = self.last.filter(|last| *last != Last::Absent) else {
+            return;
+        };
+        for k in 0..count {
+            let c = match self.unknowns[k].what {
+                What::Theta(i) => self.cover[1 + i],
+                What::Phi(g, j) => {
+                    let at = self.at[g];
+                    let x = if self.basic[at + lcp.groups[g].count] {
+                        self.cover[at + self.x[g]]
+                    } else {
+                        0.0
+                    };
+                    self.cover[at + j] - x
+                }
+                What::Free(_) => 0.0,
+            };
+            self.row_mut(k)[count] += c;
+        }
+        match last {
+            Last::Absent => {}
+            Last::Row(_, _, r, x) => {
+                let other = if x == NONE { 0.0 } else { self.cover[x] };
+                let c = self.cover[r] - other;
+                self.row_mut(count)[count] += c;
+            }
+            Last::Bound(r) => {
+                for k in 0..count {
+                    let x = match self.unknowns[k].what {
+                        What::Theta(i) if i == lcp.groups[r].normal => lcp.groups[r].mu,
+                        What::Phi(g, _) if g == r => -1.0,
+                        _ => continue,
+                    };
+                    if self.is_small {
+                        self.small.row_mut(count)[k] = x;
+                    } else {
+                        self.kernel.add(count, k, x);
+                    }
+                }
+                let c = self.cover[self.at[r] + lcp.groups[r].count];
+                self.row_mut(count)[count] = c;
+            }
+        }
+    }
+
+    /// Solves with the constants set; they are left as they are. `out` gets the basic variable of every pair
+    /// (zero for the pair r), z₀ at index 0; `v` and `free` the velocity and the free multipliers.
+    pub(super) fn solve(
+        &mut self,
+        lcp: &ContactLcp,
+        out: &mut [f64],
+        v: &mut [f64],
+        free: &mut [f64],
+    ) {
+        v.copy_from_slice(&self.base);
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let constant = self.constant[self.at[g] + group.count];
+            if constant != 0.0 {
+                let [a, b] = lcp.directions[group.start + self.x[g]];
+                let share = [0.0, constant * a, constant * b];
+                lcp.columns.add(group.unit, share, v);
+            }
+        }
+        self.right_side(lcp, v);
+        let mut y = std::mem::take(&mut self.y);
+        if self.is_small {
+            self.small.solve(&mut y);
+        } else {
+            self.kernel.solve(&mut y);
+        }
+        let z0 = if self.last == Some(Last::Absent) {
+            0.0
+        } else {
+            y[self.unknowns.len()]
+        };
+        if z0 != 0.0 {
+            for (v, c) in v.iter_mut().zip(&self.star) {
+                *v += c * z0;
+            }
+        }
+        for (unknown, &y) in self.unknowns.iter().zip(&y) {
+            let share = unknown.right.map(|share| share * y);
+            lcp.columns.add(unknown.unit, share, v);
+            match unknown.what {
+                What::Phi(g, _) => self.sums[g] += y,
+                What::Free(f) => free[f] = y,
+                What::Theta(_) => {}
+            }
+        }
+        self.rows(lcp, z0, &y, v, out);
+        self.y = y;
+    }
+
+    /// −(constants + Lᵀv⁰) and the same for the last row.
+    fn right_side(&mut self, lcp: &ContactLcp, v: &[f64]) {
+        let mut y = std::mem::take(&mut self.y);
+        y.clear();
+        for unknown in &self.unknowns {
+            let constant = match unknown.what {
+                What::Theta(i) => self.constant[1 + i],
+                What::Phi(g, j) => {
+                    let at = self.at[g];
+                    let slips = self.basic[at + lcp.groups[g].count];
+                    let x = if slips {
+                        self.constant[at + self.x[g]]
+                    } else {
+                        0.0
+                    };
+                    self.constant[at + j] - x
+                }
+                What::Free(f) => self.free_constant[f],
+            };
+            y.push(-constant - along(lcp, unknown.unit, unknown.left, v));
+        }
+        match self.last {
+            Some(Last::Row(unit, share, r, x)) => {
+                let other = if x == NONE { 0.0 } else { self.constant[x] };
+                y.push(other - self.constant[r] - along(lcp, unit, share, v));
+            }
+            Some(Last::Bound(g)) => y.push(-self.constant[self.at[g] + lcp.groups[g].count]),
+            Some(Last::Absent) | None => {}
+        }
+        self.y = y;
+    }
+
+    /// Every pair's basic variable from v, z₀ and the kernel's solution.   [Lemke05 (36), (38), (41)]
+    fn rows(&mut self, lcp: &ContactLcp, z0: f64, y: &[f64], v: &[f64], out: &mut [f64]) {
+        out[0] = z0;
+        for (i, normal) in lcp.normals.iter().enumerate() {
+            let dot = lcp.columns.dot(normal.unit, v);
+            out[1 + i] = dot + self.cover[1 + i] * z0 + self.constant[1 + i];
+        }
+        for (unknown, &y) in self.unknowns.iter().zip(y) {
+            if let What::Theta(i) = unknown.what {
+                out[1 + i] = y;
+            }
+        }
+        let mut at = 1 + lcp.normals.len();
+        while at < self.slots.len() {
+            let Slot::Direction(g, _) = self.slots[at] else {
+                return;
+            };
+            let group = &lcp.groups[g];
+            let bound = at + group.count;
+            let theta = match group.normal {
+                NONE => 0.0,
+                i if self.basic[1 + i] => out[1 + i],
+                _ => 0.0,
+            };
+            let [_, v1, v2] = lcp.columns.dots(group.unit, v);
+            let directions = &lcp.directions[group.range()];
+            let left =
+                self.constant[bound] + self.cover[bound] * z0 + group.mu * theta - self.sums[g];
+            self.sums[g] = 0.0;
+            let slips = self.basic[bound];
+            let x = self.x[g];
+            let s = if slips {
+                let [a, b] = directions[x];
+                -(a * v1 + b * v2 + self.cover[at + x] * z0 + self.constant[at + x])
+            } else {
+                0.0
+            };
+            let first = lcp.first[group.range()]
+                .iter()
+                .zip(&lcp.second[group.range()]);
+            let rest = self.cover[at..bound].iter().zip(&self.constant[at..bound]);
+            for ((out, (a, b)), (cover, constant)) in out[at..bound].iter_mut().zip(first).zip(rest)
+            {
+                *out = a * v1 + b * v2 + (s + cover * z0 + constant);
+            }
+            out[bound] = if slips { s } else { left };
+            if slips {
+                out[at + x] = left;
+            }
+            at = bound + 1;
+        }
+        for (unknown, &y) in self.unknowns.iter().zip(y) {
+            if let What::Phi(g, j) = unknown.what {
+                out[self.at[g] + j] = y;
+            }
+        }
+        match self.last {
+            Some(Last::Row(_, _, r, _)) => out[r] = 0.0,
+            Some(Last::Bound(g)) => out[self.at[g] + lcp.groups[g].count] = 0.0,
+            Some(Last::Absent) | None => {}
+        }
+    }
+
+    /// Writes the z-part of a table of basic variables into a point.
+    pub(super) fn read(&self, lcp: &ContactLcp, table: &[f64], point: &mut Point) {
+        point.reset(lcp);
+        for &i in &self.thetas {
+            point.theta[i] = table[1 + i].max(0.0);
+        }
+        for &(g, j) in &self.phis {
+            point.phi[lcp.groups[g].start + j] = table[self.at[g] + j].max(0.0);
+        }
+        for &g in &self.slips {
+            point.bound[g] = table[self.at[g] + lcp.groups[g].count].max(0.0);
+        }
+    }
+}
+
+fn toggle<T: Ord + Copy>(list: &mut Vec<T>, item: T, present: bool) {
+    match (list.binary_search(&item), present) {
+        (Err(at), true) => list.insert(at, item),
+        (Ok(at), false) => {
+            list.remove(at);
+        }
+        _ => {}
+    }
+}
+
+/// Rows of a unit of a single body, combined.
+#[inline]
+fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3], sum: &mut [f64; 6]) {
+    match lcp.columns.six(unit) {
+        [n, t1, t2] => {
+            for i in 0..6 {
+                sum[i] = n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
+            }
+        }
+        [n] => *sum = n.map(|x| x * share[0]),
+        _ => {}
+    }
+}
+
+/// (Σ share_i row_i)ᵀ v.
+#[inline]
+fn along(lcp: &ContactLcp, unit: usize, share: [f64; 3], v: &[f64]) -> f64 {
+    let dots = lcp.columns.dots(unit, v);
+    share[0] * dots[0] + share[1] * dots[1] + share[2] * dots[2]
+}

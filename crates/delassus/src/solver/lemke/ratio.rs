@@ -1,0 +1,253 @@
+//! The ratio test: which basic variable leaves when the driving variable grows.   [Lemke05 §4]
+//!
+//! Every method calls it with two slices indexed by pair: the value q′ of the pair's basic variable and its
+//! rate m′ along the driving variable. A pair that must not leave (the one with no basic variable, free columns)
+//! has the rate zero. z₀ has an index of its own.
+//!
+//! Two passes after Harris: the first finds the largest step that keeps every value above −δ, the second takes,
+//! among the pairs that block before that step, z₀ if it is one of them, else the largest rate or the
+//! lexicographic minimum. z₀ alone may leave with a rate below the pivot tolerance (small compliance leads there),
+//! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
+
+/// A basic value may fall below zero by this much of the scale of q …
+pub(super) const SLACK: f64 = 1e-12;
+/// … but by less for a test that has to tell ties from near ties.
+const SHARP_SLACK: f64 = 1e-14;
+/// Rates below this much of the largest are taken for rounding.
+pub(super) const PIVOT: f64 = 1e-10;
+/// The lexicographic rule does not look at pivots this much smaller than the best.
+const WEAK: f64 = 1e-4;
+/// Entries of the lexicographic comparison closer than this are equal.
+const SAME: f64 = 1e-10;
+
+/// How ties of the ratio test are broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pivot {
+    /// By the largest rate: fewest pivots and largest ones.
+    #[default]
+    Big,
+    /// By the lexicographic minimum: never cycles.
+    Lex,
+}
+
+impl Pivot {
+    /// All rules, with the names used on the command line.
+    pub const NAMES: [(&'static str, Pivot); 2] = [("big", Pivot::Big), ("lex", Pivot::Lex)];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pivot::Big => "big",
+            Pivot::Lex => "lex",
+        }
+    }
+}
+
+/// What the ratio test asks the method that keeps the basis.
+pub(crate) trait Basis {
+    /// Number of columns the lexicographic rule compares, in one fixed order over the whole run.
+    fn columns(&self) -> usize;
+
+    /// Entries of B⁻¹e_j at the given pairs. Called for ties under [`Pivot::Lex`] only.
+    fn column(&mut self, j: usize, pairs: &[usize], entries: &mut [f64]);
+
+    /// Whether the point at which z₀ leaves, `step` along the driving variable, solves the problem.
+    fn verify(&mut self, step: f64) -> bool;
+}
+
+/// The ratio test with its work arrays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RatioTest {
+    pivot: Pivot,
+    sharp: bool,
+    ties: Vec<usize>,
+    entries: Vec<f64>,
+}
+
+impl RatioTest {
+    pub(crate) fn new(pivot: Pivot) -> RatioTest {
+        RatioTest {
+            pivot,
+            ..RatioTest::default()
+        }
+    }
+
+    /// The same with next to no slack: exact on small numbers, touchy on stiff problems.
+    pub(crate) fn sharp(pivot: Pivot) -> RatioTest {
+        RatioTest {
+            pivot,
+            sharp: true,
+            ..RatioTest::default()
+        }
+    }
+
+    /// The pair whose basic variable leaves, or none: a ray. `z0` is the index of z₀ and `scale` is max|q|.
+    pub(crate) fn leaving(
+        &mut self,
+        values: &[f64],
+        rates: &[f64],
+        z0: usize,
+        scale: f64,
+        basis: &mut impl Basis,
+    ) -> Option<usize> {
+        let largest = rates.iter().fold(1.0_f64, |m, rate| m.max(rate.abs()));
+        let least = -PIVOT * largest;
+        let slack = if self.sharp { SHARP_SLACK } else { SLACK } * scale;
+        let mut limit = f64::INFINITY;
+        for (&value, &rate) in values.iter().zip(rates) {
+            // t ≤ (q + δ)/(−m), without dividing where the pair does not bind.
+            if rate < least && value.max(0.0) + slack < -rate * limit {
+                limit = (value.max(0.0) + slack) / -rate;
+            }
+        }
+        if least <= rates[z0] && rates[z0] < 0.0 {
+            let step = values[z0].max(0.0) / -rates[z0];
+            if step <= limit && basis.verify(step) {
+                return Some(z0);
+            }
+        }
+        if limit == f64::INFINITY {
+            return None;
+        }
+        let blocks = |i: usize| rates[i] < least && values[i].max(0.0) <= -rates[i] * limit;
+        if blocks(z0) {
+            return Some(z0);
+        }
+        self.ties.clear();
+        self.ties.extend((0..values.len()).filter(|&i| blocks(i)));
+        let steepest = |a: &usize, b: &usize| rates[*a].total_cmp(&rates[*b]);
+        let biggest = self.ties.iter().copied().min_by(steepest)?;
+        if self.pivot == Pivot::Lex && 1 < self.ties.len() {
+            self.ties.retain(|&i| rates[i] <= WEAK * rates[biggest]);
+            self.lexicographic(rates, basis);
+            return self.ties.first().copied();
+        }
+        Some(biggest)
+    }
+
+    /// Keeps, column by column, the ties with the smallest (B⁻¹)_ij/(−m_i).
+    fn lexicographic(&mut self, rates: &[f64], basis: &mut impl Basis) {
+        for j in 0..basis.columns() {
+            if self.ties.len() <= 1 {
+                return;
+            }
+            self.entries.clear();
+            self.entries.resize(self.ties.len(), 0.0);
+            basis.column(j, &self.ties, &mut self.entries);
+            let (mut least, mut largest) = (f64::INFINITY, 1.0_f64);
+            for (entry, &i) in self.entries.iter_mut().zip(&self.ties) {
+                *entry /= -rates[i];
+                least = least.min(*entry);
+                largest = largest.max(entry.abs());
+            }
+            let mut k = 0;
+            self.ties.retain(|_| {
+                k += 1;
+                self.entries[k - 1] <= least + SAME * largest
+            });
+        }
+    }
+}
+
+/// The pair that z₀ replaces first: the smallest q_i/c_i over pairs with c_i > 0, the last of equal ones, where
+/// the lexicographic perturbation is smallest. None where every q_i ≥ 0.
+pub(crate) fn first(q: &[f64], cover: &[f64]) -> Option<usize> {
+    let mut best: Option<(f64, usize)> = None;
+    for (i, (&q, &c)) in q.iter().zip(cover).enumerate() {
+        if q < 0.0 && 0.0 < c && best.is_none_or(|(least, _)| q / c <= least) {
+            best = Some((q / c, i));
+        }
+    }
+    best.map(|(_, i)| i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A basis whose inverse is given.
+    struct Given(Vec<[f64; 3]>, bool);
+
+    impl Basis for Given {
+        fn columns(&self) -> usize {
+            3
+        }
+        fn column(&mut self, j: usize, pairs: &[usize], entries: &mut [f64]) {
+            for (entry, &i) in entries.iter_mut().zip(pairs) {
+                *entry = self.0[i][j];
+            }
+        }
+        fn verify(&mut self, _step: f64) -> bool {
+            self.1
+        }
+    }
+
+    fn identity(answer: bool) -> Given {
+        let rows = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0; 3]];
+        Given(rows, answer)
+    }
+
+    #[test]
+    fn ties_go_to_the_largest_rate_or_to_the_lexicographic_minimum() {
+        let (values, rates) = ([1.0, 2.0, 3.0, 9.0], [-1.0, -2.0, -3.0, -1.0]);
+        let choose =
+            |pivot| RatioTest::new(pivot).leaving(&values, &rates, 3, 1.0, &mut identity(false));
+        assert_eq!(choose(Pivot::Big), Some(2));
+        // Column 0 throws pair 0 out, column 1 pair 1.
+        assert_eq!(choose(Pivot::Lex), Some(2));
+        let mut test = RatioTest::new(Pivot::Lex);
+        let mut basis = Given(
+            vec![[1.0, 0.0, 0.0], [0.0; 3], [3.0, 0.0, 0.0], [0.0; 3]],
+            false,
+        );
+        assert_eq!(test.leaving(&values, &rates, 3, 1.0, &mut basis), Some(1));
+    }
+
+    #[test]
+    fn the_artificial_variable_wins_every_tie() {
+        let (values, rates) = ([1.0, 5.0, 5.0, 1.0], [-1.0, -1.0, 0.0, -1.0]);
+        for pivot in [Pivot::Big, Pivot::Lex] {
+            let mut test = RatioTest::new(pivot);
+            let found = test.leaving(&values, &rates, 3, 1.0, &mut identity(false));
+            assert_eq!(found, Some(3));
+        }
+    }
+
+    #[test]
+    fn the_artificial_variable_may_leave_with_a_tiny_rate_but_only_verified() {
+        let (values, rates) = ([1.0, 1.0, 1.0, 1e-13], [0.0, 1.0, 0.5, -1e-12]);
+        let mut test = RatioTest::new(Pivot::Big);
+        let mut leave = |answer| test.leaving(&values, &rates, 3, 1.0, &mut identity(answer));
+        assert_eq!(leave(true), Some(3));
+        assert_eq!(leave(false), None);
+    }
+
+    #[test]
+    fn growing_values_mean_a_ray_and_rounding_is_no_pivot() {
+        let (values, rates) = ([0.0, 1.0, 1.0, 1.0], [-1e-12, 1.0, 0.0, 0.0]);
+        let mut test = RatioTest::new(Pivot::Big);
+        assert_eq!(
+            test.leaving(&values, &rates, 3, 1.0, &mut identity(true)),
+            None
+        );
+    }
+
+    #[test]
+    fn values_slightly_below_zero_block_at_once() {
+        let (values, rates) = ([-1e-14, 1e-13, 1.0, 1.0], [-1.0, -5.0, -1.0, 1.0]);
+        let mut test = RatioTest::new(Pivot::Big);
+        // Both block within the slack; the larger pivot is taken.
+        assert_eq!(
+            test.leaving(&values, &rates, 3, 1.0, &mut identity(false)),
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn the_first_pair_is_the_last_of_equal_ones() {
+        assert_eq!(first(&[-1.0, -2.0, -1.0], &[1.0; 3]), Some(1));
+        assert_eq!(first(&[-1.0, -1.0, -1.0], &[1.0; 3]), Some(2));
+        assert_eq!(first(&[-1.0, -9.0, -1.0], &[1.0, 0.0, 2.0]), Some(0));
+        assert_eq!(first(&[0.0, 1.0], &[1.0; 2]), None);
+    }
+}

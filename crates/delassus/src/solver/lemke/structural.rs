@@ -1,0 +1,487 @@
+//! Lemke's algorithm on contacts through the structure of the problem: nothing of its size is ever stored.
+//!
+#![doc = include_str!("../../../../../docs/lemke-contact.md")]
+
+use super::contact::{ContactLcp, NONE};
+use super::partition::{Partition, Slot};
+use super::point::Point;
+use super::ratio::{self, Basis, Pivot, RatioTest};
+use super::reduced;
+use crate::solver::Status;
+use std::time::Instant;
+
+/// The last pivot is believed, and a weak one of z₀ accepted, up to this much of max|q|.
+const VERIFIED: f64 = 1e-8;
+/// Values are updated from pivot to pivot and computed anew after so many, or when steps have added up.
+const FRESH_PIVOTS: usize = 16;
+const FRESH_TRAVEL: f64 = 30.0;
+
+/// What a run did. The point it ended at stays in [`Work`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// Pivots, the first one of z₀ counted.
+    pub pivots: usize,
+    /// Natural residual of the point, scaled, relative to max|q|; infinite if there is no point.
+    pub residual: f64,
+    /// The reduced method stopped because the covering vector would have grown beyond its limit.
+    pub cover_limit: bool,
+    /// Largest kernel met.
+    pub kernel: usize,
+}
+
+/// Arrays of a run, to be used again.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    pub(super) basis: Partition,
+    test: RatioTest,
+    pub(super) values: Vec<f64>,
+    rates: Vec<f64>,
+    /// Velocity of the values and of the rates.
+    pub(super) v: Vec<f64>,
+    dv: Vec<f64>,
+    free: Vec<f64>,
+    dfree: Vec<f64>,
+    point: Point,
+}
+
+/// How to pivot.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// How ties are broken.
+    pub pivot: Pivot,
+    /// Covering vector: one positive number for every normal, then two for every friction group, for all its
+    /// directions and for its bound; see [`ContactLcp::n_cover`]. Ones if it is of another length.
+    pub cover: &'a [f64],
+    /// Most pivots.
+    pub pivots: usize,
+    /// The moment to stop at.
+    pub deadline: Option<Instant>,
+}
+
+/// Solves with all pairs present from the start.   [Lemke05 §5.1, App. A]
+pub fn solve(lcp: &ContactLcp, options: &Options<'_>, work: &mut Work) -> Outcome {
+    run(lcp, options, work, false)
+}
+
+impl Work {
+    /// Writes the impulses of the point the last run ended at into the rows of its blocks.
+    pub fn impulses(&self, lcp: &ContactLcp, lambda: &mut [f64]) {
+        lcp.impulses(&self.point, lambda);
+    }
+}
+
+/// The pivots of both methods.
+pub(super) fn run(
+    lcp: &ContactLcp,
+    options: &Options<'_>,
+    work: &mut Work,
+    reduced: bool,
+) -> Outcome {
+    let mut run = Run::new(lcp, options, work, reduced);
+    let end = run.start().unwrap_or_else(|| run.pivot());
+    run.outcome.status = end;
+    if end == Status::Solved && !(run.outcome.residual <= VERIFIED) {
+        run.outcome.status = Status::Breakdown;
+    }
+    run.outcome
+}
+
+struct Run<'a> {
+    lcp: &'a ContactLcp,
+    options: &'a Options<'a>,
+    work: &'a mut Work,
+    reduced: bool,
+    /// max|q|.
+    scale: f64,
+    /// The driving variable: z or w of this pair.
+    pair: usize,
+    z_drives: bool,
+    outcome: Outcome,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        lcp: &'a ContactLcp,
+        options: &'a Options<'a>,
+        work: &'a mut Work,
+        reduced: bool,
+    ) -> Self {
+        work.test = RatioTest::new(options.pivot);
+        let cover = if options.cover.len() == lcp.n_cover() {
+            options.cover
+        } else {
+            &[]
+        };
+        work.basis.reset(lcp, cover);
+        for g in 0..lcp.groups.len() {
+            if !reduced || lcp.groups[g].normal == NONE {
+                work.basis.join(lcp, g, 0.0);
+            }
+        }
+        for (v, size) in [
+            (&mut work.v, lcp.columns.dofs),
+            (&mut work.dv, lcp.columns.dofs),
+            (&mut work.free, lcp.frees.len()),
+            (&mut work.dfree, lcp.frees.len()),
+        ] {
+            v.clear();
+            v.resize(size, 0.0);
+        }
+        let outcome = Outcome {
+            status: Status::Solved,
+            pivots: 0,
+            residual: f64::INFINITY,
+            cover_limit: false,
+            kernel: 0,
+        };
+        Run {
+            lcp,
+            options,
+            work,
+            reduced,
+            scale: 0.0,
+            pair: 0,
+            z_drives: true,
+            outcome,
+        }
+    }
+
+    /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
+    fn start(&mut self) -> Option<Status> {
+        let (lcp, work) = (self.lcp, &mut *self.work);
+        if !work.basis.assemble(lcp, None) {
+            return Some(Status::Breakdown);
+        }
+        work.values.clear();
+        work.values.resize(work.basis.slots.len(), 0.0);
+        work.refresh(lcp);
+        let largest = |list: &[f64]| list.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        let slips = lcp.slip.iter().map(|x| x.abs()).fold(0.0, f64::max);
+        self.scale = largest(&work.values[..=lcp.normals.len()]).max(slips);
+        let room = lcp.groups.iter().map(|g| g.room).fold(0.0, f64::max);
+        if self.scale == 0.0 {
+            self.scale = if 0.0 < room { room } else { 1.0 };
+        }
+        let Some(first) = ratio::first(&work.values[1..], &work.basis.cover[1..]) else {
+            work.basis.read(lcp, &work.values, &mut work.point);
+            work.point.free.copy_from_slice(&work.free);
+            self.outcome.residual = work.point.residual(lcp) / self.scale;
+            return Some(Status::Solved);
+        };
+        let r = first + 1;
+        let z0 = -work.values[r] / work.basis.cover[r];
+        for (value, c) in work.values.iter_mut().zip(&work.basis.cover) {
+            *value += c * z0;
+        }
+        work.values[0] = z0;
+        work.values[r] = 0.0;
+        self.pair = r;
+        self.outcome.pivots = 1;
+        None
+    }
+
+    fn pivot(&mut self) -> Status {
+        let lcp = self.lcp;
+        let (mut age, mut travel) = (0, 0.0);
+        loop {
+            if self.reduced
+                && self.z_drives
+                && !reduced::expand(lcp, self.work, self.pair, self.scale)
+            {
+                self.outcome.cover_limit = true;
+                return Status::Breakdown;
+            }
+            let work = &mut *self.work;
+            if !work.basis.assemble(lcp, Some(self.pair)) {
+                return Status::Breakdown;
+            }
+            self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
+            if FRESH_PIVOTS <= age || FRESH_TRAVEL * self.scale < travel {
+                work.refresh(lcp);
+                (age, travel) = (0, 0.0);
+            }
+            work.drive(lcp, self.pair, self.z_drives);
+            let Some((out, largest)) = self.leaving() else {
+                if age == 0 {
+                    return Status::Ray;
+                }
+                age = FRESH_PIVOTS;
+                continue;
+            };
+            self.outcome.pivots += 1;
+            if out == 0 {
+                self.finish();
+                return Status::Solved;
+            }
+            let work = &mut *self.work;
+            let step = work.values[out].max(0.0) / -work.rates[out];
+            for (value, rate) in work.values.iter_mut().zip(&work.rates) {
+                *value += step * rate;
+            }
+            for (v, rate) in work.v.iter_mut().zip(&work.dv) {
+                *v += step * rate;
+            }
+            if !step.is_finite() {
+                return Status::Breakdown;
+            }
+            (age, travel) = (age + 1, travel + step * largest);
+            work.values[self.pair] = step;
+            work.values[out] = 0.0;
+            if self.z_drives {
+                work.basis.set(self.pair, true);
+            }
+            self.z_drives = !work.basis.basic[out];
+            work.basis.set(out, false);
+            self.pair = out;
+            if self.options.pivots <= self.outcome.pivots {
+                return Status::PivotLimit;
+            }
+            if self
+                .options
+                .deadline
+                .is_some_and(|end| end <= Instant::now())
+            {
+                return Status::TimeLimit;
+            }
+        }
+    }
+
+    /// The pair that leaves, and the largest rate.
+    fn leaving(&mut self) -> Option<(usize, f64)> {
+        let work = &mut *self.work;
+        let (clear, largest) =
+            clear_choice(&work.values, &work.rates, self.scale, self.options.pivot);
+        if let Some(out) = clear {
+            return Some((out, largest));
+        }
+        let mut test = std::mem::take(&mut work.test);
+        let values = std::mem::take(&mut work.values);
+        let rates = std::mem::take(&mut work.rates);
+        let mut ask = Ask {
+            lcp: self.lcp,
+            work,
+            values: &values,
+            rates: &rates,
+            pair: self.pair,
+            z_drives: self.z_drives,
+            scale: self.scale,
+        };
+        let out = test.leaving(&values, &rates, 0, self.scale, &mut ask);
+        work.test = test;
+        work.values = values;
+        work.rates = rates;
+        Some((out?, largest))
+    }
+
+    /// z₀ has left: values anew, one step along the rates, the point judged.
+    fn finish(&mut self) {
+        let (lcp, work) = (self.lcp, &mut *self.work);
+        work.refresh(lcp);
+        let step = work.values[0].max(0.0) / -work.rates[0];
+        for (value, rate) in work.values.iter_mut().zip(&work.rates) {
+            *value += step * rate;
+        }
+        work.values[self.pair] = step;
+        if self.z_drives {
+            work.basis.set(self.pair, true);
+        }
+        work.basis.read(lcp, &work.values, &mut work.point);
+        for (free, (value, rate)) in work
+            .point
+            .free
+            .iter_mut()
+            .zip(work.free.iter().zip(&work.dfree))
+        {
+            *free = value + step * rate;
+        }
+        self.outcome.residual = work.point.residual(lcp) / self.scale;
+    }
+}
+
+impl Work {
+    /// Values of the basic variables, from q.
+    fn refresh(&mut self, lcp: &ContactLcp) {
+        let constant = &mut self.basis.constant;
+        for (slot, constant) in self.basis.slots.iter().zip(constant.iter_mut()) {
+            *constant = match *slot {
+                Slot::Cover => 0.0,
+                Slot::Normal(i) => lcp.normals[i].q,
+                Slot::Direction(g, j) => lcp.slip[lcp.groups[g].start + j],
+                Slot::Bound(g) => lcp.groups[g].room,
+            };
+        }
+        for (constant, free) in self.basis.free_constant.iter_mut().zip(&lcp.frees) {
+            *constant = free.q;
+        }
+        self.basis
+            .solve(lcp, &mut self.values, &mut self.v, &mut self.free);
+        self.basis.constant.fill(0.0);
+        self.basis.free_constant.fill(0.0);
+    }
+
+    /// Rates of the basic variables along the driving variable.
+    fn drive(&mut self, lcp: &ContactLcp, pair: usize, z: bool) {
+        self.rates.resize(self.basis.slots.len(), 0.0);
+        if !z {
+            return self.unit_column(lcp, pair, -1.0);
+        }
+        let basis = &mut self.basis;
+        match basis.slots[pair] {
+            Slot::Cover => {}
+            Slot::Normal(i) => {
+                let normal = &lcp.normals[i];
+                lcp.columns
+                    .add(normal.unit, [1.0, 0.0, 0.0], &mut basis.base);
+                basis.constant[pair] = normal.sigma;
+                for g in normal.groups() {
+                    basis.constant[basis.at[g] + lcp.groups[g].count] = lcp.groups[g].mu;
+                }
+            }
+            Slot::Direction(g, j) => {
+                let group = &lcp.groups[g];
+                let [a, b] = lcp.directions[group.start + j];
+                lcp.columns.add(group.unit, [0.0, a, b], &mut basis.base);
+                basis.constant[basis.at[g] + group.count] = -1.0;
+            }
+            Slot::Bound(g) => {
+                let at = basis.at[g];
+                basis.constant[at..at + lcp.groups[g].count].fill(1.0);
+            }
+        }
+        basis.solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+        basis.base.fill(0.0);
+        match basis.slots[pair] {
+            Slot::Cover => {}
+            Slot::Normal(i) => {
+                basis.constant[pair] = 0.0;
+                for g in lcp.normals[i].groups() {
+                    basis.constant[basis.at[g] + lcp.groups[g].count] = 0.0;
+                }
+            }
+            Slot::Direction(g, _) | Slot::Bound(g) => {
+                let at = basis.at[g];
+                basis.constant[at..=at + lcp.groups[g].count].fill(0.0);
+            }
+        }
+    }
+
+    /// Rates for a single constant in the row of a pair.
+    fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
+        self.basis.constant[pair] = x;
+        self.basis
+            .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+        self.basis.constant[pair] = 0.0;
+    }
+}
+
+/// The outcome of the ratio test where it needs nothing but values and rates: the same choice as
+/// [`RatioTest::leaving`], without a branch that depends on every pair. None where the test must look closer: at a
+/// weak rate of z₀, at ties under the lexicographic rule, at a ray. With it the largest rate.
+fn clear_choice(values: &[f64], rates: &[f64], scale: f64, pivot: Pivot) -> (Option<usize>, f64) {
+    let mut lanes = [1.0_f64; 4];
+    let (chunks, rest) = rates.as_chunks::<4>();
+    let wider = |lane: &mut f64, rate: f64| {
+        *lane = if *lane < rate.abs() {
+            rate.abs()
+        } else {
+            *lane
+        }
+    };
+    for chunk in chunks {
+        for (lane, &rate) in lanes.iter_mut().zip(chunk) {
+            wider(lane, rate);
+        }
+    }
+    for (lane, &rate) in lanes.iter_mut().zip(rest) {
+        wider(lane, rate);
+    }
+    let largest = lanes.into_iter().fold(1.0, f64::max);
+    let (least, slack) = (-ratio::PIVOT * largest, ratio::SLACK * scale);
+    let above = |value: f64| if 0.0 < value { value } else { 0.0 };
+    let mut limit = f64::INFINITY;
+    for (&value, &rate) in values.iter().zip(rates) {
+        // One comparison that is seldom true; with rate ≥ 0 it never is.
+        if (above(value) + slack < -rate * limit) & (rate < least) {
+            limit = (above(value) + slack) / -rate;
+        }
+    }
+    let weak = least <= rates[0] && rates[0] < 0.0;
+    if weak || limit == f64::INFINITY || !largest.is_finite() {
+        return (None, largest);
+    }
+    let (mut best, mut steepest, mut ties) = (0, 0.0, 0);
+    for (i, (&value, &rate)) in values.iter().zip(rates).enumerate() {
+        if (above(value) <= -rate * limit) & (rate < least) {
+            if i == 0 {
+                return (Some(0), largest);
+            }
+            ties += 1;
+            if rate < steepest {
+                (best, steepest) = (i, rate);
+            }
+        }
+    }
+    let clear = ties == 1 || ties != 0 && pivot == Pivot::Big;
+    (clear.then_some(best), largest)
+}
+
+/// Answers the questions of the ratio test.
+struct Ask<'a> {
+    lcp: &'a ContactLcp,
+    work: &'a mut Work,
+    values: &'a [f64],
+    rates: &'a [f64],
+    pair: usize,
+    z_drives: bool,
+    scale: f64,
+}
+
+impl Basis for Ask<'_> {
+    fn columns(&self) -> usize {
+        self.values.len() - 1
+    }
+
+    /// B⁻¹e_j: a unit entry if w_j is basic, else one solve.
+    fn column(&mut self, j: usize, pairs: &[usize], entries: &mut [f64]) {
+        let j = j + 1;
+        if j != self.pair && !self.work.basis.basic[j] {
+            for (entry, &pair) in entries.iter_mut().zip(pairs) {
+                *entry = f64::from(u8::from(pair == j));
+            }
+            return;
+        }
+        let (dv, dfree) = (self.work.dv.clone(), self.work.dfree.clone());
+        self.work.rates.resize(self.rates.len(), 0.0);
+        self.work.unit_column(self.lcp, j, 1.0);
+        for (entry, &pair) in entries.iter_mut().zip(pairs) {
+            *entry = self.work.rates[pair];
+        }
+        (self.work.dv, self.work.dfree) = (dv, dfree);
+    }
+
+    fn verify(&mut self, step: f64) -> bool {
+        let (lcp, work) = (self.lcp, &mut *self.work);
+        let (v, free) = (work.v.clone(), work.free.clone());
+        work.values.resize(self.values.len(), 0.0);
+        work.refresh(lcp);
+        for (value, rate) in work.values.iter_mut().zip(self.rates) {
+            *value += step * rate;
+        }
+        work.values[self.pair] = step;
+        if self.z_drives {
+            work.basis.set(self.pair, true);
+        }
+        work.basis.read(lcp, &work.values, &mut work.point);
+        if self.z_drives {
+            work.basis.set(self.pair, false);
+        }
+        let rates = work.free.iter().zip(&work.dfree);
+        for (free, (value, rate)) in work.point.free.iter_mut().zip(rates) {
+            *free = value + step * rate;
+        }
+        (work.v, work.free) = (v, free);
+        work.point.residual(lcp) <= VERIFIED * self.scale
+    }
+}
