@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// List built-in problems, scenes and solvers.
     List(ListArgs),
+    /// Repeat a published experiment and say how time grows.
+    Bench(BenchArgs),
 }
 
 /// Options of every command that solves.
@@ -214,6 +216,53 @@ pub(crate) struct RunArgs {
     /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: Option<u64>,
+}
+
+/// Options of `bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct BenchArgs {
+    /// Which experiments.
+    pub(crate) name: Bench,
+
+    /// Largest peg, in contacts; the paper stops at 32.
+    #[arg(long, value_name = "CONTACTS", default_value_t = 256)]
+    pub(crate) largest_peg: usize,
+
+    /// Largest stack, in blocks; the paper stops at 5.
+    #[arg(long, value_name = "BLOCKS", default_value_t = 50)]
+    pub(crate) largest_stack: usize,
+
+    /// Random wrenches for each geometry.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) wrenches: usize,
+
+    /// Seed of wrenches and coefficients of friction.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Also write JSON and figures into this folder, which must be empty or new.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Let `--out` write into a folder that is not empty.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// No progress on standard error.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// The benchmarks there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Bench {
+    /// Peg in hole, ten situations of one body, stacked blocks: Lemke's algorithm by three methods.
+    Lemke,
 }
 
 /// Options of `list`.

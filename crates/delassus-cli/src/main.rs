@@ -5,6 +5,7 @@
 
 mod answer;
 mod args;
+mod bench;
 mod compare;
 mod console;
 mod folder;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     finish(result).exit_code()
 }

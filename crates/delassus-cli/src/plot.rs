@@ -183,7 +183,7 @@ fn draw_legend<'a>(
     Ok(())
 }
 
-fn colour(solver: usize) -> RGBColor {
+pub(crate) fn colour(solver: usize) -> RGBColor {
     COLOURS[solver % COLOURS.len()]
 }
 
@@ -220,7 +220,7 @@ fn ranges(panel: &Panel) -> ((f64, f64), (f64, f64)) {
 }
 
 /// The powers of ten that enclose the positive numbers, at least one decade apart.
-fn decades(values: impl Iterator<Item = f64>, fallback: f64) -> (f64, f64) {
+pub(crate) fn decades(values: impl Iterator<Item = f64>, fallback: f64) -> (f64, f64) {
     let usable = |x: &f64| x.is_finite() && 0.0 < *x;
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
     for x in values.filter(usable) {
