@@ -33,6 +33,7 @@ fn main() {
     while size <= largest {
         let problem = gallery::build(&format!("pile:{size}")).expect("the pile is a valid problem");
         for spec in [
+            "coloured",
             "gauss-seidel",
             "gauss-seidel,rule=exact",
             "gauss-seidel,rule=box",
