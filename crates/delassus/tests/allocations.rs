@@ -44,6 +44,8 @@ fn more_sweeps_cost_no_more_allocations() {
         "gauss-seidel,rule=project,relax=0.9",
         "gauss-seidel,rule=nonlinear,order=symmetric",
         "gauss-seidel,sweep=residual",
+        "coloured",
+        "coloured,rule=exact,order=symmetric",
     ];
     for name in ["stack:3", "machine", "chain:5"] {
         let primal = gallery::build(name).unwrap();

@@ -1,6 +1,7 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
-use super::lanes::{Contact, EMPTY, Group, LANES, Row, Visit};
+use super::kernel::Visit;
+use super::lanes::{Contact, EMPTY, Group, LANES, Row};
 use super::partition::Partition;
 use super::point::Point;
 use crate::index::BlockId;
@@ -107,7 +108,8 @@ impl Domain {
             match (colour != ALONE).then(|| contact(shared, k)).flatten() {
                 Some(contact) => {
                     let at = &mut next[usize::from(colour)];
-                    let row = |b: Option<usize>| b.map_or(0, |b| shared.partition.row(b) - self.first);
+                    let row =
+                        |b: Option<usize>| b.map_or(0, |b| shared.partition.row(b) - self.first);
                     let bodies = contact.point.masses.map(|b| row(b) as u32);
                     self.groups[*at / LANES].set(*at % LANES, &contact, bodies);
                     *at += 1;
@@ -129,7 +131,9 @@ impl Domain {
             if is_candidate(shared, k) {
                 let jacobian = shared.primal.jacobian();
                 let rows = || {
-                    let masses = jacobian.entry_range(k as usize).map(|e| jacobian.entry_mass(e));
+                    let masses = jacobian
+                        .entry_range(k as usize)
+                        .map(|e| jacobian.entry_mass(e));
                     masses.map(|b| shared.partition.row(b) - self.first)
                 };
                 let taken = rows().fold(0, |taken, row| taken | self.used[row]);
@@ -251,7 +255,11 @@ fn contact(shared: Shared<'_>, k: u32) -> Option<Contact<'_>> {
     Some(Contact {
         point: Point::of(shared.primal, k as usize)?,
         mu,
-        d: shared.problem.diagonal_blocks().block(k as usize).as_array()?,
+        d: shared
+            .problem
+            .diagonal_blocks()
+            .block(k as usize)
+            .as_array()?,
         q: &shared.primal.q()[block.rows()],
         sigma: &shared.primal.sigma()[block.rows()],
         block: (k, block.start as u32),

@@ -4,6 +4,7 @@
 #![doc = include_str!("../../../../../docs/coloured.md")]
 
 mod domain;
+mod kernel;
 mod lanes;
 mod partition;
 mod point;
@@ -102,6 +103,10 @@ impl Solver for Coloured {
             // A dual problem names no masses, so nothing tells which blocks are independent.
             return self.in_sequence().run(problem, solution, monitor);
         };
+        if u32::try_from(problem.n_rows().max(problem.n_velocities())).is_err() {
+            // Lanes count rows and masses in 32 bits.
+            return self.in_sequence().run(problem, solution, monitor);
+        }
         self.work.partition.prepare(primal, problem.blocks().len());
         let parallel = 1 < self.work.partition.leaves() && 1 < rayon::current_num_threads();
         if parallel {
@@ -213,7 +218,9 @@ impl Coloured {
             if self.order == Order::Symmetric {
                 course.backward = !course.backward;
             }
-            domains.iter().for_each(|domain| domain.store(blocks, lambda));
+            domains
+                .iter()
+                .for_each(|domain| domain.store(blocks, lambda));
             if let Some(status) = monitor.after_sweep(stats, lambda) {
                 // What was carried along is recomputed, so that v is exactly that of the impulses.
                 problem.velocity(lambda, v);
@@ -257,6 +264,40 @@ fn fill(primal: &Primal, partition: &Partition, v: &[f64], rows: &mut [Row]) {
                 i.z_axis.z,
             ];
             rows[first].0[6..13].copy_from_slice(&inverse);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+
+    #[test]
+    fn the_width_of_the_lanes_changes_no_bit() {
+        for name in ["pile:1500", "stack:7"] {
+            let problem = gallery::build(name).unwrap();
+            let answer = |arch| {
+                let mut solver = Coloured {
+                    stop: Stop {
+                        tolerance: 0.0,
+                        iterations: 20,
+                        ..Stop::default()
+                    },
+                    ..Coloured::default()
+                };
+                solver.work.arch = arch;
+                let mut solution = Solution::zeros(&problem);
+                let report = solver.solve(&problem, &mut solution);
+                let eta: Vec<f64> = report.history.iter().map(|sweep| sweep.eta).collect();
+                (solution, eta)
+            };
+            let widest = pulp::Arch::new();
+            assert_eq!(
+                answer(pulp::Arch::Scalar),
+                answer(widest),
+                "{name} {widest:?}"
+            );
         }
     }
 }

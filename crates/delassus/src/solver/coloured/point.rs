@@ -110,7 +110,10 @@ mod tests {
         for seed in 0..1000 {
             assert!(recognised(seed, |_| {}).is_some(), "{seed}");
             for i in 0..18 {
-                assert!(recognised(seed, |rows| rows[i] += 1e-12).is_none(), "{seed} {i}");
+                assert!(
+                    recognised(seed, |rows| rows[i] += 1e-12).is_none(),
+                    "{seed} {i}"
+                );
             }
         }
     }

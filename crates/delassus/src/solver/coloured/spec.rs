@@ -15,7 +15,11 @@ impl Coloured {
             ("relax", "1.0"),
         ],
         about: "projected Gauss-Seidel, independent contacts in lanes and on threads",
-        variants: &["coloured", "coloured,rule=exact", "coloured,order=symmetric"],
+        variants: &[
+            "coloured",
+            "coloured,rule=exact",
+            "coloured,order=symmetric",
+        ],
     };
 
     /// A solver from its keys.
