@@ -260,16 +260,25 @@ fn residuals(spec: &str, problem: &Problem, iterations: usize) -> Vec<f64> {
 }
 
 #[test]
-fn the_order_costs_little_convergence_per_sweep() {
-    for name in ["pile:3000", "stack:10", "chain:30"] {
+fn the_order_costs_at_most_a_factor_of_two_in_the_residual() {
+    // Measured after 10, 50 and 200 sweeps: pile 1.2, 1.7, 1.4; stack 1.7, 1.7, 1.5; a chain of joints keeps its order.
+    for (name, factor) in [
+        ("pile:3000", 2.0),
+        ("stack:10", 2.0),
+        ("chain:30", 1.0 + 1e-6),
+    ] {
         let problem = gallery::build(name).unwrap();
         let sequential = residuals("gauss-seidel", &problem, 200);
         let own = residuals("coloured", &problem, 200);
         for k in [10, 50, 200] {
             let (a, b) = (own[k - 1], sequential[k - 1]);
             println!(
-                "{name} after {k} sweeps: coloured {a:.2e}, in sequence {b:.2e}, {:.2}",
+                "{name} after {k} sweeps: {a:.2e}, in sequence {b:.2e}, factor {:.2}",
                 a / b
+            );
+            assert!(
+                a <= factor * b + ROUNDING,
+                "{name} after {k} sweeps: {a:e} {b:e}"
             );
         }
     }

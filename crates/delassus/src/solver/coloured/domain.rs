@@ -1,5 +1,6 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
+use super::colour::Window;
 use super::kernel::Visit;
 use super::lanes::{Contact, EMPTY, Group, LANES, Row};
 use super::partition::Partition;
@@ -10,11 +11,6 @@ use crate::math::{dot, mul_transposed_add};
 use crate::problem::{Block, Primal, Problem};
 use crate::solver::gauss_seidel::{Carrier, visit};
 use crate::solver::local::{Locals, Rule};
-
-/// Colours a block may have; what finds none of them free is visited alone.
-const COLOURS: u32 = u64::BITS;
-/// Colour of blocks that are visited alone.
-const ALONE: u8 = u8::MAX;
 
 /// What all domains read.
 #[derive(Clone, Copy)]
@@ -62,8 +58,7 @@ pub(super) struct Domain {
     split: usize,
     groups: Vec<Group>,
     alone: Alone,
-    /// Colour of each block and colours in use on each row of the state.
-    colours: Vec<u8>,
+    /// For each row of the state the open groups that hold it.
     used: Vec<u64>,
 }
 
@@ -91,59 +86,22 @@ impl Domain {
         self.split = split - rows.start;
         self.groups.clear();
         self.alone.clear();
-        self.colour(rows.len(), shared);
-        // First group of each colour.
-        let mut next = [0; COLOURS as usize];
-        for &colour in self.colours.iter().filter(|colour| **colour != ALONE) {
-            next[usize::from(colour)] += 1;
-        }
-        let mut groups = 0;
-        for count in &mut next {
-            let size = usize::div_ceil(*count, LANES);
-            *count = groups * LANES;
-            groups += size;
-        }
-        self.groups.resize(groups, Group::NONE);
-        for (&k, &colour) in self.blocks.iter().zip(&self.colours) {
-            match (colour != ALONE).then(|| contact(shared, k)).flatten() {
-                Some(contact) => {
-                    let at = &mut next[usize::from(colour)];
-                    let row =
-                        |b: Option<usize>| b.map_or(0, |b| shared.partition.row(b) - self.first);
-                    let bodies = contact.point.masses.map(|b| row(b) as u32);
-                    self.groups[*at / LANES].set(*at % LANES, &contact, bodies);
-                    *at += 1;
-                }
-                None => self.alone.push(k, shared),
-            }
-        }
-        // Where rows turned out not to be those of a point, lanes stayed empty.
-        self.groups.retain(|group| group.blocks[0].0 != EMPTY);
-    }
-
-    /// Gives every block that may go into a lane the first colour that is free on its masses.
-    fn colour(&mut self, rows: usize, shared: Shared<'_>) {
         self.used.clear();
-        self.used.resize(rows, 0);
-        self.colours.clear();
-        for &k in &self.blocks {
-            let mut colour = ALONE;
-            if is_candidate(shared, k) {
-                let jacobian = shared.primal.jacobian();
-                let rows = || {
-                    let masses = jacobian
-                        .entry_range(k as usize)
-                        .map(|e| jacobian.entry_mass(e));
-                    masses.map(|b| shared.partition.row(b) - self.first)
-                };
-                let taken = rows().fold(0, |taken, row| taken | self.used[row]);
-                let free = taken.trailing_ones();
-                if free < COLOURS {
-                    rows().for_each(|row| self.used[row] |= 1 << free);
-                    colour = free as u8;
-                }
+        self.used.resize(rows.len(), 0);
+        let mut window = Window::new();
+        for at in 0..self.blocks.len() {
+            let k = self.blocks[at];
+            let Some(contact) = contact(shared, k) else {
+                self.alone.push(k, shared);
+                continue;
+            };
+            let row = |b: Option<usize>| b.map_or(0, |b| shared.partition.row(b) - self.first);
+            let bodies = contact.point.masses.map(|b| row(b) as u32);
+            let (group, lane) = window.place(bodies, &mut self.used);
+            if group == self.groups.len() {
+                self.groups.push(Group::NONE);
             }
-            self.colours.push(colour);
+            self.groups[group].set(lane, &contact, bodies);
         }
     }
 
@@ -238,28 +196,21 @@ pub(super) fn sweep(
     stats
 }
 
-/// Whether block k may go into a lane, as far as its law and size tell.
-fn is_candidate(shared: Shared<'_>, k: u32) -> bool {
-    let block = &shared.problem.blocks()[k as usize];
-    let mobile = 0.0 < shared.problem.diagonal_blocks().block(k as usize)[0];
-    let cone = matches!(block.law, Law::FrictionCone { .. });
-    cone && block.n_rows == 3 && shared.rule == Rule::Iso && mobile
-}
-
 /// Block k as a contact at a point, if it is one.
 fn contact(shared: Shared<'_>, k: u32) -> Option<Contact<'_>> {
     let block = &shared.problem.blocks()[k as usize];
+    let d = shared.problem.diagonal_blocks().block(k as usize);
     let Law::FrictionCone { mu } = block.law else {
         return None;
     };
+    // A normal that moves nothing only lets go, which is the business of the general visit.
+    if shared.rule != Rule::Iso || !(0.0 < d[0]) {
+        return None;
+    }
     Some(Contact {
         point: Point::of(shared.primal, k as usize)?,
         mu,
-        d: shared
-            .problem
-            .diagonal_blocks()
-            .block(k as usize)
-            .as_array()?,
+        d: d.as_array()?,
         q: &shared.primal.q()[block.rows()],
         sigma: &shared.primal.sigma()[block.rows()],
         block: (k, block.start as u32),

@@ -3,6 +3,7 @@
 //!
 #![doc = include_str!("../../../../../docs/coloured.md")]
 
+mod colour;
 mod domain;
 mod kernel;
 mod lanes;
