@@ -88,6 +88,7 @@ impl Domain {
         self.alone.clear();
         self.used.clear();
         self.used.resize(rows.len(), 0);
+        self.groups.reserve(self.blocks.len() / LANES + 16);
         let mut window = Window::new();
         for at in 0..self.blocks.len() {
             let k = self.blocks[at];
