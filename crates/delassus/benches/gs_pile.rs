@@ -1,5 +1,5 @@
 //! Gauss-Seidel on piles of 10³ to 10⁶ contacts: nanoseconds per contact and sweep, how that grows, and how far
-//! it is from the memory bandwidth of one core measured in the same run.
+//! it is from the memory bandwidth of one core measured in the same run. `coloured` runs on one and on two threads.
 //!
 //! `cargo bench -p delassus --bench gs_pile [-- LARGEST]`
 
@@ -27,27 +27,32 @@ fn main() {
     let bandwidth = read_bandwidth();
     println!("read bandwidth of one core: {bandwidth:.1} GB/s (512 MB, best of 5)");
     println!(
-        "solver                        contacts  setup ms  ms/sweep  ns/contact  B/contact    GB/s  of peak  law m/s  state"
+        "solver                     threads  contacts  setup ms  ms/sweep  ns/contact  B/contact    GB/s  of peak  law m/s  state"
     );
     let mut size = 1000;
     while size <= largest {
         let problem = gallery::build(&format!("pile:{size}")).expect("the pile is a valid problem");
-        for spec in [
-            "gauss-seidel",
-            "gauss-seidel,rule=exact",
-            "gauss-seidel,rule=box",
+        for (spec, threads) in [
+            ("gauss-seidel", 1),
+            ("coloured", 1),
+            ("coloured", 2),
+            ("gauss-seidel,rule=exact", 1),
+            ("gauss-seidel,rule=box", 1),
+            ("gauss-seidel,sweep=residual", 1),
         ] {
-            measure(spec, &problem, bandwidth);
-        }
-        if size <= 100_000 {
-            measure("gauss-seidel,sweep=residual", &problem, bandwidth);
+            if spec.ends_with("residual") && 100_000 < size {
+                continue;
+            }
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.build().expect("two threads can be started");
+            pool.install(|| measure(spec, threads, &problem, bandwidth));
         }
         size *= 10;
     }
 }
 
 /// One line: the fastest of several runs of a fixed number of sweeps.
-fn measure(spec: &str, problem: &Problem, bandwidth: f64) {
+fn measure(spec: &str, threads: usize, problem: &Problem, bandwidth: f64) {
     let stop = Stop {
         tolerance: 0.0,
         iterations: SWEEPS,
@@ -68,11 +73,15 @@ fn measure(spec: &str, problem: &Problem, bandwidth: f64) {
         law = report.residual.law;
         state = hash(&solution);
     }
-    let bytes = bytes_per_contact(problem);
+    let bytes = if spec == "coloured" {
+        coloured_bytes(problem)
+    } else {
+        bytes_per_contact(problem)
+    };
     let nanoseconds = 1e9 * sweep / contacts as f64;
     let reached = bytes / nanoseconds;
     println!(
-        "{spec:<28} {contacts:>9} {:>9.2} {:>9.3} {nanoseconds:>11.1} {bytes:>10.0} {reached:>7.1} {:>7.0}% {law:>8.1e}  {state:016x}",
+        "{spec:<27} {threads:>6} {contacts:>9} {:>9.2} {:>9.3} {nanoseconds:>11.1} {bytes:>10.0} {reached:>7.1} {:>7.0}% {law:>8.1e}  {state:016x}",
         1e3 * setup,
         1e3 * sweep,
         100.0 * reached / bandwidth
@@ -91,6 +100,17 @@ fn bytes_per_contact(problem: &Problem) -> f64 {
     let bodies = primal.mass().len() as f64 * (2.0 * 48.0 + 64.0);
     let contact = 8.0 * (9.0 + 2.0 + 3.0 + 1.0) + 16.0 + 40.0 + 4.0 * 24.0;
     (values + entries + bodies) / contacts + contact
+}
+
+/// The same for contacts in lanes: frame, arms, D, two steps, μ, Σ, q and λ in and out, four indices, and two
+/// cache lines per body of which the first is written back.
+fn coloured_bytes(problem: &Problem) -> f64 {
+    let Form::Primal(primal) = problem.form() else {
+        return 0.0;
+    };
+    let bodies = primal.mass().len() as f64 * (2.0 + 1.0) * 64.0;
+    let contact = 8.0 * (9.0 + 6.0 + 6.0 + 2.0 + 1.0 + 4.0 * 3.0) + 16.0;
+    bodies / problem.blocks().len() as f64 + contact
 }
 
 fn hash(solution: &Solution) -> u64 {

@@ -1,5 +1,6 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
+use super::coloured::Coloured;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
 use super::lemke::{CoverChoice, Lemke, Method, Pivot};
 use super::{Rule, Solver, Stop};
@@ -83,6 +84,7 @@ pub fn catalogue() -> &'static [Description] {
                 "gauss-seidel,rule=project",
             ],
         },
+        Coloured::DESCRIPTION,
         Description {
             name: "lemke",
             keys: LEMKE_KEYS,
@@ -140,6 +142,7 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             }
             Ok(Box::new(solver))
         }
+        "coloured" => Ok(Box::new(Coloured::from_keys(parts, stop)?)),
         _ => {
             let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();
             Err(SpecError::UnknownSolver {
@@ -180,17 +183,7 @@ fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {
         "rule" => solver.rule = choose(key, value, &Rule::NAMES)?,
         "sweep" => solver.sweep = choose(key, value, &SweepKind::NAMES)?,
         "order" => solver.order = choose(key, value, &Order::NAMES)?,
-        "relax" => {
-            let relax = value
-                .parse()
-                .ok()
-                .filter(|relax| 0.0 < *relax && *relax < 2.0);
-            solver.relax = relax.ok_or_else(|| SpecError::BadValue {
-                key: key.to_owned(),
-                value: value.to_owned(),
-                known: "a number between 0 and 2".to_owned(),
-            })?;
-        }
+        "relax" => solver.relax = relaxation(key, value)?,
         _ => {
             return Err(SpecError::UnknownKey {
                 solver: "gauss-seidel",
@@ -202,7 +195,20 @@ fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
+/// A relaxation ω in (0, 2).
+pub(super) fn relaxation(key: &str, value: &str) -> Result<f64, SpecError> {
+    let relax = value.parse().ok();
+    relax
+        .filter(|relax| 0.0 < *relax && *relax < 2.0)
+        .ok_or_else(|| SpecError::BadValue {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            known: "a number between 0 and 2".to_owned(),
+        })
+}
+
+/// The value a name stands for.
+pub(super) fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
     names
         .iter()
         .find(|(name, _)| *name == value)

@@ -77,34 +77,43 @@ pub(crate) type Change = (f64, f64);
 impl Locals {
     /// Prepares every block for the rule; `diagonals` are the blocks D (any majorant of them for Jacobi).
     pub(crate) fn prepare(&mut self, blocks: &[Block], diagonals: &DiagonalBlocks, rule: Rule) {
+        self.clear();
+        for (k, block) in blocks.iter().enumerate() {
+            self.push(block, diagonals.block(k), rule);
+        }
+    }
+
+    /// Forgets all blocks.
+    pub(crate) fn clear(&mut self) {
         self.kinds.clear();
         self.contacts.clear();
         self.matrices.clear();
-        for (k, block) in blocks.iter().enumerate() {
-            let d = diagonals.block(k);
-            let start = self.matrices.len();
-            let kind = match block.law {
-                Law::Equality => {
-                    self.matrices.extend_from_slice(d);
-                    self.matrices.extend(generalised_inverse(d, block.n_rows));
-                    Kind::Equality(start)
-                }
-                Law::Unilateral => {
-                    self.matrices.extend_from_slice(d);
-                    Kind::Bounded(start, 0.0, f64::INFINITY)
-                }
-                Law::Interval { lo, hi } => {
-                    self.matrices.extend_from_slice(d);
-                    Kind::Bounded(start, lo, hi)
-                }
-                _ => {
-                    self.contacts
-                        .push(Contact::new(&block.law, d, block.n_rows, rule));
-                    Kind::Contact(self.contacts.len() - 1)
-                }
-            };
-            self.kinds.push(kind);
-        }
+    }
+
+    /// Prepares one more block, whose diagonal block is `d`.
+    pub(crate) fn push(&mut self, block: &Block, d: &[f64], rule: Rule) {
+        let start = self.matrices.len();
+        let kind = match block.law {
+            Law::Equality => {
+                self.matrices.extend_from_slice(d);
+                self.matrices.extend(generalised_inverse(d, block.n_rows));
+                Kind::Equality(start)
+            }
+            Law::Unilateral => {
+                self.matrices.extend_from_slice(d);
+                Kind::Bounded(start, 0.0, f64::INFINITY)
+            }
+            Law::Interval { lo, hi } => {
+                self.matrices.extend_from_slice(d);
+                Kind::Bounded(start, lo, hi)
+            }
+            _ => {
+                self.contacts
+                    .push(Contact::new(&block.law, d, block.n_rows, rule));
+                Kind::Contact(self.contacts.len() - 1)
+            }
+        };
+        self.kinds.push(kind);
     }
 
     /// The contact of block k, where it has three rows: the case every other cost is small against.

@@ -4,6 +4,7 @@
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
 mod catalogue;
+pub mod coloured;
 pub mod gauss_seidel;
 pub mod lemke;
 pub(crate) mod local;

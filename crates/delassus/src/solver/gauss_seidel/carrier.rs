@@ -9,7 +9,7 @@ use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Primal, Problem};
 
 /// Knows the row velocity of any block at any moment of a sweep.
-pub(super) trait Carrier {
+pub(in crate::solver) trait Carrier {
     /// w ← row velocity of block k for the impulses as they are now.
     fn row_velocity(&self, k: usize, lambda: &[f64], w: &mut [f64]);
 

@@ -7,7 +7,8 @@ mod carrier;
 
 use std::ops::Range;
 
-use carrier::{Carrier, DualResidual, DualRows, ResidualUpdating, Velocities};
+pub(super) use carrier::Carrier;
+use carrier::{DualResidual, DualRows, ResidualUpdating, Velocities};
 
 use super::local::{Change, Contact, Locals, Rule};
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
@@ -68,7 +69,7 @@ pub struct Work {
 }
 
 /// Sweeps between two exact recomputations of what is carried along: rounding must not pile up.
-const REFRESH: usize = 256;
+pub(super) const REFRESH: usize = 256;
 
 impl Default for GaussSeidel {
     fn default() -> GaussSeidel {
@@ -99,17 +100,7 @@ impl Solver for GaussSeidel {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self.rule {
-                Rule::Iso | Rule::Exact => Fit::Exact,
-                // The stick impulse mixes the tangents into the normal even where they carry nothing.
-                Rule::Project => Fit::Approximate,
-                _ if law.is_convex() => Fit::Exact,
-                _ => Fit::Approximate,
-            },
-            Law::FrictionFacets { .. } => Fit::No,
-            _ => Fit::Exact,
-        }
+        self.rule.fit(law)
     }
 
     fn stop(&self) -> Stop {
@@ -224,19 +215,30 @@ impl GaussSeidel {
         for &k in order.iter() {
             let k = k as usize;
             let rows = blocks[k].rows();
-            let (squared, change) = match locals.contact(k, rows.len()) {
-                Some(contact) => visit_contact(k, contact, relax, (lambda, rows.start), carrier),
-                None => {
-                    let (w, z) = (&mut w[..rows.len()], &mut z[..rows.len()]);
-                    visit_rows(k, locals, relax, (lambda, rows), carrier, (w, z))
-                }
-            };
+            let work = (&mut w[..rows.len()], &mut z[..rows.len()]);
+            let (squared, change) = visit(k, locals, relax, (lambda, rows), carrier, work);
             stats.eta_squared += squared;
             stats.eta_max = stats.eta_max.max(squared);
             stats.dual_decrease -= change;
         }
         stats.eta_max = stats.eta_max.sqrt() / relax.1;
         stats
+    }
+}
+
+/// Solves one block: its impulses are `lambda[rows]`.
+#[inline]
+pub(super) fn visit<C: Carrier>(
+    k: usize,
+    locals: &Locals,
+    relax: (f64, f64),
+    (lambda, rows): (&mut [f64], Range<usize>),
+    carrier: &mut C,
+    work: (&mut [f64], &mut [f64]),
+) -> Change {
+    match locals.contact(k, rows.len()) {
+        Some(contact) => visit_contact(k, contact, relax, (lambda, rows.start), carrier),
+        None => visit_rows(k, locals, relax, (lambda, rows), carrier, work),
     }
 }
 
@@ -300,6 +302,21 @@ impl Rule {
     /// The rule's name on the command line.
     pub fn name(self) -> &'static str {
         name_of(&Rule::NAMES, self)
+    }
+
+    /// Whether sweeps with this rule obey the law.
+    pub(super) fn fit(self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self {
+                Rule::Iso | Rule::Exact => Fit::Exact,
+                // The stick impulse mixes the tangents into the normal even where they carry nothing.
+                Rule::Project => Fit::Approximate,
+                _ if law.is_convex() => Fit::Exact,
+                _ => Fit::Approximate,
+            },
+            Law::FrictionFacets { .. } => Fit::No,
+            _ => Fit::Exact,
+        }
     }
 }
 

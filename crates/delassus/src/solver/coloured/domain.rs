@@ -1,0 +1,331 @@
+//! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
+
+use super::colour::Window;
+use super::kernel::Visit;
+use super::lanes::{Contact, EMPTY, Group, LANES, Row};
+use super::partition::Partition;
+use super::point::Point;
+use crate::index::BlockId;
+use crate::law::Law;
+use crate::math::{dot, mul_transposed_add};
+use crate::problem::{Block, Primal, Problem};
+use crate::solver::gauss_seidel::{Carrier, visit};
+use crate::solver::local::{Locals, Rule};
+
+/// What all domains read.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) primal: &'a Primal,
+    pub(super) partition: &'a Partition,
+    pub(super) rule: Rule,
+}
+
+/// How one sweep goes.
+#[derive(Clone, Copy)]
+pub(super) struct Course {
+    /// Over- and under-relaxation: factor of w inside the law, factor of the step.
+    pub(super) relax: (f64, f64),
+    pub(super) backward: bool,
+    /// Halves side by side.
+    pub(super) parallel: bool,
+    pub(super) arch: pulp::Arch,
+}
+
+/// What a sweep of some blocks did: Σ|DΔ|², max|DΔ|² and Σ(wᵀΔ + ½ΔᵀDΔ).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Stats {
+    pub(super) squared: f64,
+    pub(super) largest: f64,
+    pub(super) change: f64,
+}
+
+impl Stats {
+    fn add(&mut self, other: Stats) {
+        self.squared += other.squared;
+        self.largest = self.largest.max(other.largest);
+        self.change += other.change;
+    }
+}
+
+/// One subtree's own blocks with everything needed to visit them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Domain {
+    /// Blocks in the order of the problem.
+    pub(super) blocks: Vec<u32>,
+    /// First row of the state below this node, and where its right half begins, counted from there.
+    first: usize,
+    split: usize,
+    groups: Vec<Group>,
+    alone: Alone,
+    /// For each row of the state the open groups that hold it.
+    used: Vec<u64>,
+}
+
+/// Blocks visited one by one, with their local problems, impulses and the columns (M_b⁻¹G_kbᵀ)ᵀ.
+#[derive(Clone, Debug, Default)]
+struct Alone {
+    blocks: Vec<u32>,
+    locals: Locals,
+    /// First impulse of each block.
+    starts: Vec<usize>,
+    lambda: Vec<f64>,
+    /// First column value of each block; entries follow each other.
+    column_starts: Vec<usize>,
+    columns: Vec<f64>,
+    w: Vec<f64>,
+    z: Vec<f64>,
+    solved: Vec<f64>,
+}
+
+impl Domain {
+    /// Colours the blocks and lays them out.
+    pub(super) fn prepare(&mut self, node: usize, shared: Shared<'_>) {
+        let (rows, split) = shared.partition.rows(node);
+        self.first = rows.start;
+        self.split = split - rows.start;
+        self.groups.clear();
+        self.alone.clear();
+        self.used.clear();
+        self.used.resize(rows.len(), 0);
+        self.groups.reserve(self.blocks.len() / LANES + 16);
+        let mut window = Window::new();
+        for at in 0..self.blocks.len() {
+            let k = self.blocks[at];
+            let Some(contact) = contact(shared, k) else {
+                self.alone.push(k, shared);
+                continue;
+            };
+            let row = |b: Option<usize>| b.map_or(0, |b| shared.partition.row(b) - self.first);
+            let bodies = contact.point.masses.map(|b| row(b) as u32);
+            let (group, lane) = window.place(bodies, &mut self.used);
+            if group == self.groups.len() {
+                self.groups.push(Group::NONE);
+            }
+            self.groups[group].set(lane, &contact, bodies);
+        }
+    }
+
+    /// Takes the impulses from the problem's rows.
+    pub(super) fn load(&mut self, blocks: &[Block], lambda: &[f64]) {
+        self.groups.iter_mut().for_each(|group| group.load(lambda));
+        for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
+            let rows = blocks[k as usize].rows();
+            self.alone.lambda[start..start + rows.len()].copy_from_slice(&lambda[rows]);
+        }
+    }
+
+    /// Writes the impulses to the problem's rows.
+    pub(super) fn store(&self, blocks: &[Block], lambda: &mut [f64]) {
+        self.groups.iter().for_each(|group| group.store(lambda));
+        for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
+            let rows = blocks[k as usize].rows();
+            lambda[rows.clone()].copy_from_slice(&self.alone.lambda[start..start + rows.len()]);
+        }
+    }
+
+    /// Sets of blocks that share no mass, in the order of a forward sweep.
+    pub(super) fn sets(&self) -> impl Iterator<Item = Vec<BlockId>> {
+        let alone = self.alone.blocks.iter().map(|&k| vec![BlockId(k)]);
+        let groups = self.groups.iter().map(|group| {
+            let blocks = group.blocks.iter().filter(|(k, _)| *k != EMPTY);
+            blocks.map(|(k, _)| BlockId(*k)).collect()
+        });
+        alone.chain(groups)
+    }
+
+    /// One pass over the own blocks.
+    fn sweep(&mut self, shared: Shared<'_>, rows: &mut [Row], course: Course) -> Stats {
+        let mut stats = Stats::default();
+        if !course.backward {
+            stats.add(self.alone.sweep(shared, (rows, self.first), course));
+        }
+        if !self.groups.is_empty() {
+            let lanes = course.arch.dispatch(Visit {
+                groups: &mut self.groups,
+                rows,
+                relax: course.relax,
+                backward: course.backward,
+            });
+            for l in 0..LANES {
+                stats.add(Stats {
+                    squared: lanes.squared[l],
+                    largest: lanes.largest[l],
+                    change: lanes.change[l],
+                });
+            }
+        }
+        if course.backward {
+            stats.add(self.alone.sweep(shared, (rows, self.first), course));
+        }
+        stats
+    }
+}
+
+/// Both halves of a subtree, side by side where threads are to be had, then the blocks between them.
+pub(super) fn sweep(
+    domains: &mut [Domain],
+    shared: Shared<'_>,
+    rows: &mut [Row],
+    course: Course,
+) -> Stats {
+    let (left, rest) = domains.split_at_mut(domains.len() / 2);
+    let mut stats = Stats::default();
+    let Some((own, right)) = rest.split_first_mut() else {
+        return stats;
+    };
+    if course.backward || left.is_empty() {
+        stats.add(own.sweep(shared, rows, course));
+    }
+    if !left.is_empty() {
+        let (low, high) = rows.split_at_mut(own.split);
+        let (low, high) = if course.parallel {
+            rayon::join(
+                || sweep(left, shared, low, course),
+                || sweep(right, shared, high, course),
+            )
+        } else {
+            let low = sweep(left, shared, low, course);
+            (low, sweep(right, shared, high, course))
+        };
+        stats.add(low);
+        stats.add(high);
+        if !course.backward {
+            stats.add(own.sweep(shared, rows, course));
+        }
+    }
+    stats
+}
+
+/// Block k as a contact at a point, if it is one.
+fn contact(shared: Shared<'_>, k: u32) -> Option<Contact<'_>> {
+    let block = &shared.problem.blocks()[k as usize];
+    let d = shared.problem.diagonal_blocks().block(k as usize);
+    let Law::FrictionCone { mu } = block.law else {
+        return None;
+    };
+    // A normal that moves nothing only lets go, which is the business of the general visit.
+    if shared.rule != Rule::Iso || !(0.0 < d[0]) {
+        return None;
+    }
+    Some(Contact {
+        point: Point::of(shared.primal, k as usize)?,
+        mu,
+        d: d.as_array()?,
+        q: &shared.primal.q()[block.rows()],
+        sigma: &shared.primal.sigma()[block.rows()],
+        block: (k, block.start as u32),
+    })
+}
+
+impl Alone {
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.locals.clear();
+        self.starts.clear();
+        self.lambda.clear();
+        self.column_starts.clear();
+        self.columns.clear();
+    }
+
+    fn push(&mut self, k: u32, shared: Shared<'_>) {
+        let block = &shared.problem.blocks()[k as usize];
+        let d = shared.problem.diagonal_blocks().block(k as usize);
+        self.blocks.push(k);
+        self.locals.push(block, d, shared.rule);
+        self.starts.push(self.lambda.len());
+        self.lambda.resize(self.lambda.len() + block.n_rows, 0.0);
+        self.column_starts.push(self.columns.len());
+        for e in shared.primal.jacobian().entry_range(k as usize) {
+            shared.primal.solve_rows(e, &mut self.solved);
+            self.columns.extend_from_slice(&self.solved);
+        }
+        let widest = self.w.len().max(block.n_rows);
+        self.w.resize(widest, 0.0);
+        self.z.resize(widest, 0.0);
+    }
+
+    fn sweep(
+        &mut self,
+        shared: Shared<'_>,
+        (rows, first): (&mut [Row], usize),
+        course: Course,
+    ) -> Stats {
+        let mut stats = Stats::default();
+        let mut carrier = Rows {
+            shared,
+            rows,
+            first,
+            blocks: &self.blocks,
+            starts: &self.starts,
+            column_starts: &self.column_starts,
+            columns: &self.columns,
+        };
+        let count = self.blocks.len();
+        for j in 0..count {
+            let j = if course.backward { count - 1 - j } else { j };
+            let n_rows = shared.problem.blocks()[self.blocks[j] as usize].n_rows;
+            let range = self.starts[j]..self.starts[j] + n_rows;
+            let lambda = (&mut self.lambda[..], range);
+            let work = (&mut self.w[..n_rows], &mut self.z[..n_rows]);
+            let (squared, change) =
+                visit(j, &self.locals, course.relax, lambda, &mut carrier, work);
+            stats.add(Stats {
+                squared,
+                largest: squared,
+                change,
+            });
+        }
+        stats
+    }
+}
+
+/// Carries velocities in the rows of the state; blocks are counted within the domain.
+struct Rows<'a> {
+    shared: Shared<'a>,
+    rows: &'a mut [Row],
+    first: usize,
+    blocks: &'a [u32],
+    starts: &'a [usize],
+    column_starts: &'a [usize],
+    columns: &'a [f64],
+}
+
+impl Carrier for Rows<'_> {
+    fn row_velocity(&self, j: usize, lambda: &[f64], w: &mut [f64]) {
+        let k = self.blocks[j] as usize;
+        let primal = self.shared.primal;
+        let start = self.shared.problem.blocks()[k].start;
+        for i in 0..w.len() {
+            w[i] = primal.sigma()[start + i] * lambda[self.starts[j] + i] - primal.q()[start + i];
+        }
+        let jacobian = primal.jacobian();
+        for e in jacobian.entry_range(k) {
+            let values = jacobian.entry_values(e);
+            let rows = &self.rows[self.shared.partition.row(jacobian.entry_mass(e)) - self.first..];
+            for (g, w) in values.chunks_exact(values.len() / w.len()).zip(&mut *w) {
+                for (g, row) in g.chunks(Row::WIDTH).zip(rows) {
+                    *w += dot(g, &row.0[..g.len()]);
+                }
+            }
+        }
+    }
+
+    fn pass_on(&mut self, j: usize, delta: &[f64]) {
+        let jacobian = self.shared.primal.jacobian();
+        let mut columns = &self.columns[self.column_starts[j]..];
+        for e in jacobian.entry_range(self.blocks[j] as usize) {
+            let (own, rest) = columns.split_at(jacobian.entry_values(e).len());
+            columns = rest;
+            let first = self.shared.partition.row(jacobian.entry_mass(e)) - self.first;
+            let dim = own.len() / delta.len();
+            for (column, delta) in own.chunks_exact(dim).zip(delta) {
+                for (column, row) in column.chunks(Row::WIDTH).zip(&mut self.rows[first..]) {
+                    mul_transposed_add(column, &[*delta], &mut row.0[..column.len()]);
+                }
+            }
+        }
+    }
+
+    fn refresh(&mut self, _lambda: &[f64]) {}
+}

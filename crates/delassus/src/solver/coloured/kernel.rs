@@ -1,0 +1,277 @@
+//! The visit of `rule=iso` to a group of contacts, as many at once as the processor has lanes.
+//!
+//! Every lane computes what a single contact would; no sum crosses lanes and nothing is fused, so that the bits do
+//! not depend on the number of lanes.
+
+use std::ops::{Add, Mul, Neg, Sub};
+
+use pulp::Simd;
+
+use super::lanes::{Group, LANES, Lane, Row};
+
+/// Squares below this would underflow; so small a tangential impulse is none.
+const TINY: f64 = 1e-280;
+
+/// Σ|DΔ|², max|DΔ|² and Σ(wᵀΔ + ½ΔᵀDΔ), lane by lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LaneStats {
+    pub(super) squared: Lane,
+    pub(super) largest: Lane,
+    pub(super) change: Lane,
+}
+
+/// Visits groups one after the other, chosen at run time for the processor at hand.
+pub(super) struct Visit<'a> {
+    pub(super) groups: &'a mut [Group],
+    pub(super) rows: &'a mut [Row],
+    /// Over- and under-relaxation: factor of w inside the law, factor of the step.
+    pub(super) relax: (f64, f64),
+    pub(super) backward: bool,
+}
+
+impl pulp::WithSimd for Visit<'_> {
+    type Output = LaneStats;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> LaneStats {
+        let mut stats = LaneStats::default();
+        let relax = (X::splat(simd, self.relax.0), X::splat(simd, self.relax.1));
+        let count = self.groups.len();
+        for g in 0..count {
+            let group = &mut self.groups[if self.backward { count - 1 - g } else { g }];
+            for part in 0..LANES / S::F64_LANES {
+                visit(simd, group, part, self.rows, relax, &mut stats);
+            }
+        }
+        stats
+    }
+}
+
+/// As many numbers as the processor has lanes, with the arithmetic one expects.
+struct X<S: Simd>(S, S::f64s);
+
+impl<S: Simd> Clone for X<S> {
+    #[inline(always)]
+    fn clone(&self) -> X<S> {
+        *self
+    }
+}
+
+impl<S: Simd> Copy for X<S> {}
+
+impl<S: Simd> X<S> {
+    #[inline(always)]
+    fn splat(simd: S, x: f64) -> X<S> {
+        X(simd, simd.splat_f64s(x))
+    }
+
+    /// One part of a lane.
+    #[inline(always)]
+    fn load(simd: S, lane: &Lane, part: usize) -> X<S> {
+        X(simd, S::as_simd_f64s(lane).0[part])
+    }
+
+    #[inline(always)]
+    fn load_all<const N: usize>(simd: S, lanes: &[Lane; N], part: usize) -> [X<S>; N] {
+        let mut out = [X::splat(simd, 0.0); N];
+        for i in 0..N {
+            out[i] = X::load(simd, &lanes[i], part);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn store(self, lane: &mut Lane, part: usize) {
+        S::as_mut_simd_f64s(lane).0[part] = self.1;
+    }
+
+    /// `yes` where self < bound, else `no`.
+    #[inline(always)]
+    fn if_below(self, bound: X<S>, yes: X<S>, no: X<S>) -> X<S> {
+        let mask = self.0.less_than_f64s(self.1, bound.1);
+        X(self.0, self.0.select_f64s(mask, yes.1, no.1))
+    }
+
+    #[inline(always)]
+    fn over_root(self, x: X<S>) -> X<S> {
+        X(self.0, self.0.div_f64s(self.1, self.0.sqrt_f64s(x.1)))
+    }
+}
+
+impl<S: Simd> Add for X<S> {
+    type Output = X<S>;
+    #[inline(always)]
+    fn add(self, other: X<S>) -> X<S> {
+        X(self.0, self.0.add_f64s(self.1, other.1))
+    }
+}
+
+impl<S: Simd> Sub for X<S> {
+    type Output = X<S>;
+    #[inline(always)]
+    fn sub(self, other: X<S>) -> X<S> {
+        X(self.0, self.0.sub_f64s(self.1, other.1))
+    }
+}
+
+impl<S: Simd> Mul for X<S> {
+    type Output = X<S>;
+    #[inline(always)]
+    fn mul(self, other: X<S>) -> X<S> {
+        X(self.0, self.0.mul_f64s(self.1, other.1))
+    }
+}
+
+impl<S: Simd> Neg for X<S> {
+    type Output = X<S>;
+    #[inline(always)]
+    fn neg(self) -> X<S> {
+        X(self.0, self.0.neg_f64s(self.1))
+    }
+}
+
+type Vec3<S> = [X<S>; 3];
+
+#[inline(always)]
+fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[inline(always)]
+fn cross<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+}
+
+/// One body of every lane: velocity, spin, 1/m and I⁻¹.
+struct Bodies<S: Simd>([X<S>; Row::USED]);
+
+impl<S: Simd> Bodies<S> {
+    #[inline(always)]
+    fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> Bodies<S> {
+        let mut lanes = [[0.0; LANES]; Row::USED];
+        for l in 0..S::F64_LANES {
+            let row = &rows[bodies[l] as usize].0;
+            for i in 0..Row::USED {
+                lanes[i][l] = row[i];
+            }
+        }
+        Bodies(X::load_all(simd, &lanes, 0))
+    }
+
+    #[inline(always)]
+    fn velocity(&self) -> Vec3<S> {
+        [self.0[0], self.0[1], self.0[2]]
+    }
+
+    #[inline(always)]
+    fn spin(&self) -> Vec3<S> {
+        [self.0[3], self.0[4], self.0[5]]
+    }
+
+    /// v ← v + M⁻¹(f, r × f), back to the rows.
+    #[inline(always)]
+    fn push(&self, f: Vec3<S>, arm: Vec3<S>, rows: &mut [Row], bodies: &[u32]) {
+        let [vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz] = self.0;
+        let t = cross(arm, f);
+        let new = [
+            vx + m * f[0],
+            vy + m * f[1],
+            vz + m * f[2],
+            wx + dot([xx, xy, xz], t),
+            wy + dot([xy, yy, yz], t),
+            wz + dot([xz, yz, zz], t),
+        ];
+        let mut lanes = [[0.0; LANES]; 6];
+        for i in 0..6 {
+            new[i].store(&mut lanes[i], 0);
+        }
+        for l in 0..S::F64_LANES {
+            let row = &mut rows[bodies[l] as usize].0;
+            for i in 0..6 {
+                row[i] = lanes[i][l];
+            }
+        }
+    }
+}
+
+/// Visits as many contacts of a group as there are lanes.
+#[inline(always)]
+fn visit<S: Simd>(
+    simd: S,
+    group: &mut Group,
+    part: usize,
+    rows: &mut [Row],
+    (before, after): (X<S>, X<S>),
+    stats: &mut LaneStats,
+) {
+    let range = part * S::F64_LANES..(part + 1) * S::F64_LANES;
+    let bodies = [0, 1].map(|i| group.bodies[i]);
+    let (first, second) = (&bodies[0][range.clone()], &bodies[1][range]);
+    let a = Bodies::gather(simd, rows, first);
+    let b = Bodies::gather(simd, rows, second);
+    let [n, t1, t2] = [0, 1, 2].map(|i| X::load_all(simd, &group.frame[i], part));
+    let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
+    let lambda = X::load_all(simd, &group.lambda, part);
+    let sigma = X::load_all(simd, &group.sigma, part);
+    let q = X::load_all(simd, &group.q, part);
+    // u = v_a + ω_a × r_a − v_b − ω_b × r_b
+    let (va, vb) = (a.velocity(), b.velocity());
+    let (ra, rb) = (cross(a.spin(), arm_a), cross(b.spin(), arm_b));
+    let u = [0, 1, 2].map(|i| (va[i] + ra[i]) - (vb[i] + rb[i]));
+    // w = G v + Σλ − q
+    let gv = [dot(n, u), dot(t1, u), dot(t2, u)];
+    let w: Vec3<S> = [0, 1, 2].map(|i| gv[i] + (sigma[i] * lambda[i] - q[i]));
+    let d = X::load_all(simd, &group.d, part);
+    let z = iso(simd, group, part, w.map(|w| w * before), (lambda, d));
+    let delta: Vec3<S> = [0, 1, 2].map(|i| after * (z[i] - lambda[i]));
+    for i in 0..3 {
+        (lambda[i] + delta[i]).store(&mut group.lambda[i], part);
+    }
+    // f = nΔ_n + t₁Δ₁ + t₂Δ₂ pushes the first body and pulls the second.
+    let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], delta));
+    a.push(f, arm_a, rows, first);
+    b.push(f.map(|f| -f), arm_b, rows, second);
+    let moved = [
+        dot([d[0], d[1], d[2]], delta),
+        dot([d[1], d[3], d[4]], delta),
+        dot([d[2], d[4], d[5]], delta),
+    ];
+    let half = X::splat(simd, 0.5);
+    let change = dot([0, 1, 2].map(|i| w[i] + half * moved[i]), delta);
+    let squared = dot(moved, moved);
+    let largest = X::load(simd, &stats.largest, part);
+    (X::load(simd, &stats.squared, part) + squared).store(&mut stats.squared, part);
+    (X::load(simd, &stats.change, part) + change).store(&mut stats.change, part);
+    largest
+        .if_below(squared, squared, largest)
+        .store(&mut stats.largest, part);
+}
+
+/// z_n = max(0, λ_n − w_n/d_nn); z_t = P_disk(λ_t − w_t/δ), w_t refreshed, δ = λ_max(D_tt).
+#[inline(always)]
+fn iso<S: Simd>(
+    simd: S,
+    group: &Group,
+    part: usize,
+    w: Vec3<S>,
+    (lambda, d): (Vec3<S>, [X<S>; 6]),
+) -> Vec3<S> {
+    let load = |lane: &Lane| X::load(simd, lane, part);
+    let (normal_step, step, mu) = (load(&group.normal_step), load(&group.step), load(&group.mu));
+    let zero = X::splat(simd, 0.0);
+    let n = lambda[0] - w[0] * normal_step;
+    let n = zero.if_below(n, n, zero);
+    let delta = n - lambda[0];
+    let t1 = lambda[1] - step * (w[1] + d[1] * delta);
+    let t2 = lambda[2] - step * (w[2] + d[2] * delta);
+    let radius = mu * n;
+    let squared = t1 * t1 + t2 * t2;
+    let outside = radius.over_root(squared);
+    let scale = (radius * radius).if_below(squared, outside, X::splat(simd, 1.0));
+    let scale = squared.if_below(X::splat(simd, TINY), zero, scale);
+    [n, t1 * scale, t2 * scale]
+}
