@@ -301,16 +301,16 @@ impl Part<'_> {
             let (law, sigma, q) = fill(self.start + i, g);
             law.check(id, 3)?;
             check_compliance(id, &sigma)?;
-            let (mut c, d) = (q.map(|q| -q), &mut self.d[i]);
+            let (mut c, mut d) = (q.map(|q| -q), [0.0; 9]);
             for (mass, g) in masses.zip(&*g) {
                 let at = offsets[mass.index()];
                 mul_add(g, &free[at..at + 6], &mut c);
-                add_entry(&bodies[mass.index()], g, d);
+                add_entry(&bodies[mass.index()], g, &mut d);
             }
             // Every number of G and q enters c, which is finite only if they are.
             BuildError::check_finite(|| place_of_c(id), &c)?;
             (0..3).for_each(|i| d[4 * i] += sigma[i]);
-            block.law = law;
+            (block.law, self.d[i]) = (law, d);
             (self.rows.0[i], self.rows.1[i], self.rows.2[i]) = (sigma, q, c);
         }
         Ok(())

@@ -233,11 +233,11 @@ impl DiagonalBlocks {
 }
 
 /// D_kk += G_kb M_b⁻¹ G_kbᵀ: only the bodies of a block enter.   [GS13 (31)-(35)]
-#[inline]
+#[inline(always)]
 pub(super) fn add_entry(mass: &MassBlock, g: &[f64], d: &mut [f64]) {
     match (mass, g.as_chunks::<6>(), d.as_mut_array::<9>()) {
         (MassBlock::Rigid(body), ([n, t1, t2], []), Some(d)) => {
-            add_rigid_product(body, &[n, t1, t2], d);
+            add_rigid_product(body, [n, t1, t2], d);
         }
         _ => {
             let mut solved = g.to_vec();
@@ -250,21 +250,29 @@ pub(super) fn add_entry(mass: &MassBlock, g: &[f64], d: &mut [f64]) {
 }
 
 /// D += G M⁻¹ Gᵀ for three rows on a free body, by symmetry.
-#[inline]
-fn add_rigid_product(body: &Rigid, g: &[&[f64; 6]; 3], d: &mut [f64; 9]) {
-    let inverse_mass = body.inverse_mass();
+#[inline(always)]
+fn add_rigid_product(body: &Rigid, g: [&[f64; 6]; 3], d: &mut [f64; 9]) {
     let inertia = body.inverse_inertia();
-    for i in 0..3 {
-        let linear = DVec3::from_slice(&g[i][..3]) * inverse_mass;
-        let angular = inertia * DVec3::from_slice(&g[i][3..]);
-        for j in 0..=i {
-            let entry = linear.dot(DVec3::from_slice(&g[j][..3]))
-                + angular.dot(DVec3::from_slice(&g[j][3..]));
-            d[3 * i + j] += entry;
-            if i != j {
-                d[3 * j + i] += entry;
-            }
-        }
+    let force = g.map(|g| DVec3::new(g[0], g[1], g[2]));
+    let torque = g.map(|g| DVec3::new(g[3], g[4], g[5]));
+    let linear = force.map(|force| force * body.inverse_mass());
+    let angular = torque.map(|torque| inertia * torque);
+    let entry = |i: usize, j: usize| linear[i].dot(force[j]) + angular[i].dot(torque[j]);
+    let (first, second, across) = (entry(1, 0), entry(2, 0), entry(2, 1));
+    let product = [
+        entry(0, 0),
+        first,
+        second,
+        first,
+        entry(1, 1),
+        across,
+        second,
+        across,
+        entry(2, 2),
+    ];
+    // All at once: numbers written one by one and read back by pairs would wait for each other.
+    for (d, product) in d.iter_mut().zip(product) {
+        *d += product;
     }
 }
 

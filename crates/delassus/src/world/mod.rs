@@ -440,14 +440,14 @@ impl World {
     fn remember(&mut self, assembly: &Assembly, contacts: &[ContactPoint], solution: &Solution) {
         self.touches.clear();
         let blocks = &assembly.problem.blocks()[assembly.first_contact..];
-        for (block, &c) in blocks.iter().zip(&assembly.contacts) {
+        let touches = blocks.iter().zip(&assembly.contacts);
+        self.touches.extend(touches.map(|(block, &c)| {
             let lambda = &solution.lambda[block.rows()];
-            let impulse = [lambda[0], lambda[1], lambda[2]];
-            self.touches.push(Touch {
+            Touch {
                 point: contacts[c],
-                impulse,
-            });
-        }
+                impulse: [lambda[0], lambda[1], lambda[2]],
+            }
+        }));
     }
 
     /// Refuses numbers that a caller put into the bodies and that no step can start from.
