@@ -29,6 +29,8 @@ pub(crate) struct Broad {
     skins: Vec<Aabb>,
     /// Leaves that left their skin in this step.
     left: Vec<u32>,
+    /// The same as a mark on every leaf, where they are few.
+    has_left: Vec<bool>,
     /// Leaves whose skins overlap, sorted. First leaf in the high half, second in the low: one comparison sorts.
     near: Vec<u64>,
     pairs: Vec<u64>,
@@ -98,7 +100,12 @@ impl Broad {
 
     /// Replaces the near pairs of the leaves that left their skins.
     fn find_left(&mut self) {
-        let left = |i: u32| self.left.binary_search(&i).is_ok();
+        self.has_left.clear();
+        self.has_left.resize(self.boxes.len(), false);
+        for &i in &self.left {
+            self.has_left[i as usize] = true;
+        }
+        let left = |i: u32| self.has_left[i as usize];
         self.near.retain(|&pair| {
             let (i, j) = unpack(pair);
             !left(i) && !left(j)

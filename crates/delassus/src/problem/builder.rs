@@ -234,7 +234,9 @@ impl ProblemBuilder {
                 masses,
                 blocks,
                 values: values.split_off_mut(..count).unwrap_or_default(),
-                rows: (sigma, q, c),
+                sigma,
+                q,
+                c,
                 d,
             });
         }
@@ -280,8 +282,9 @@ struct Part<'a> {
     masses: &'a [[Option<MassId>; 2]],
     blocks: &'a mut [Block],
     values: &'a mut [[f64; 18]],
-    /// Σ, q and c.
-    rows: (&'a mut [[f64; 3]], &'a mut [[f64; 3]], &'a mut [[f64; 3]]),
+    sigma: &'a mut [[f64; 3]],
+    q: &'a mut [[f64; 3]],
+    c: &'a mut [[f64; 3]],
     d: &'a mut [[f64; 9]],
 }
 
@@ -311,7 +314,7 @@ impl Part<'_> {
             BuildError::check_finite(|| place_of_c(id), &c)?;
             (0..3).for_each(|i| d[4 * i] += sigma[i]);
             (block.law, self.d[i]) = (law, d);
-            (self.rows.0[i], self.rows.1[i], self.rows.2[i]) = (sigma, q, c);
+            (self.sigma[i], self.q[i], self.c[i]) = (sigma, q, c);
         }
         Ok(())
     }
