@@ -308,7 +308,8 @@ impl World {
         force
     }
 
-    /// Advances the world by h seconds.
+    /// Advances the world by h seconds. Where there are many bodies and contacts the threads of the current rayon pool
+    /// share the work; their number changes no bit of the result. It is fastest when called from within the pool.
     pub fn step(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
         let substeps = self.settings.substeps.max(1);
         let part = h / f64::from(substeps);
