@@ -6,8 +6,8 @@
 //! How: boxes in a tree give near pairs (`broad`); each pair is a pure function of its two poses (`narrow`): a
 //! contact direction (`axis`, `sat`), the overlap of the faces that look at each other (`clip`), half-spaces by
 //! support points (`plane`), meshes and height fields triangle by triangle with the surface as judge (`ground`), and
-//! the reduction (`reduce`). Nothing depends on the step before except the shape of the tree, which the sorted
-//! pairs hide: the same poses give the same contacts, to the bit.
+//! the reduction (`reduce`). Nothing depends on the step before except the tree and its list of near pairs, which the
+//! boxes of the step and the sorted order hide: the same poses give the same contacts, to the bit.
 //!
 //! Limits: solids may be convex or unions of convex colliders of one body; meshes have no inside; bodies that pass
 //! each other entirely within a step are only seen if `reach` covers their motion.
