@@ -24,6 +24,7 @@ use crate::args::RunArgs;
 use crate::console::{Outcome, Printed, Refusal, complain, note};
 use crate::folder;
 use crate::progress;
+use crate::solve::pool;
 use crate::solvers;
 use checkpoint::Checkpoint;
 use frames::Sheet;
@@ -47,8 +48,12 @@ enum Ending {
     Refused(String),
 }
 
-/// Runs what the command line names.
+/// Runs what the command line names, on as many threads.
 pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
+    pool(args.threads)?.install(|| run_here(args))
+}
+
+fn run_here(args: &RunArgs) -> Result<Printed, Refusal> {
     let (plan, mut world) = Plan::make(args)?;
     let mut solver = solvers::make(&plan.options.solver, plan.stop(), plan.options.seed)?;
     if let Some(out) = &args.out {

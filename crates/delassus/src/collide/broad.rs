@@ -1,24 +1,38 @@
 //! Which pairs of colliders are near: parry's bounding-volume tree over boxes enlarged by what may happen in the
 //! step, and every half-space against everything. Pairs come out sorted, whatever the tree looks like.
+//!
+//! The tree holds boxes with a skin, and a list of those that overlap. A collider is looked up again only when it
+//! has left its skin, so that a pile at rest costs one pass over the list; the boxes of the step itself decide, so
+//! that nothing of this history is left in the pairs.
 
-use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::bounding_volume::{Aabb, BoundingVolume};
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 
 use crate::math::DVec3;
 
-/// Updates after which the tree is built anew.
-const REBUILD_AFTER: u32 = 64;
+/// The tree is built anew once its leaves have been replaced so many times on average.
+const REBUILD_AFTER: usize = 16;
+/// Skin around a box as a share of its smallest half extent.
+const SKIN: f64 = 0.1;
 
 /// The tree, kept between steps.
 #[derive(Clone, Default)]
 pub(crate) struct Broad {
     tree: Bvh,
     work: BvhWorkspace,
-    age: u32,
+    /// Leaves replaced since the tree was built.
+    replaced: usize,
     /// Collider of each leaf.
     keys: Vec<u32>,
     boxes: Vec<Aabb>,
-    /// First collider in the high half, second in the low: one comparison sorts a pair.
+    /// Boxes with their skins, as the tree has them.
+    skins: Vec<Aabb>,
+    /// Leaves that left their skin in this step.
+    left: Vec<u32>,
+    /// The same as a mark on every leaf, where they are few.
+    has_left: Vec<bool>,
+    /// Leaves whose skins overlap, sorted. First leaf in the high half, second in the low: one comparison sorts.
+    near: Vec<u64>,
     pairs: Vec<u64>,
 }
 
@@ -33,60 +47,113 @@ impl std::fmt::Debug for Broad {
 impl Broad {
     /// Boxes of this step, one per collider; `None` for half-spaces, which have none.
     pub(crate) fn set(&mut self, boxes: impl Iterator<Item = Option<(DVec3, DVec3)>>) {
-        let Broad {
-            tree,
-            work,
-            age,
-            keys,
-            boxes: leaves,
-            ..
-        } = self;
-        keys.clear();
-        leaves.clear();
+        self.keys.clear();
+        self.boxes.clear();
         for (i, bounds) in boxes.enumerate() {
             if let Some((centre, half)) = bounds {
-                keys.push(i as u32);
-                leaves.push(Aabb::new(centre - half, centre + half));
+                self.keys.push(i as u32);
+                self.boxes.push(Aabb::new(centre - half, centre + half));
             }
         }
-        // A tree that only follows its leaves loosens; an old one is built anew. Leaves are numbered without holes:
-        // parry's builder panics on a lone leaf with any other number than zero.
-        if *age == 0 {
-            *tree = Bvh::from_leaves(BvhBuildStrategy::Binned, leaves);
+        let count = self.boxes.len();
+        // A tree that only follows its leaves loosens. Leaves are numbered without holes: parry's builder panics
+        // on a lone leaf with any other number than zero.
+        if self.skins.len() != count || REBUILD_AFTER * count < self.replaced {
+            self.replaced = 0;
+            self.skins.clear();
+            self.skins.extend(self.boxes.iter().map(with_skin));
+            self.tree = Bvh::from_leaves(BvhBuildStrategy::Binned, &self.skins);
+            self.find_all();
+            return;
+        }
+        let outside = |&i: &u32| !self.skins[i as usize].contains(&self.boxes[i as usize]);
+        self.left.clear();
+        self.left.extend((0..count as u32).filter(outside));
+        if self.left.is_empty() {
+            return;
+        }
+        self.replaced += self.left.len();
+        for &i in &self.left {
+            let skin = with_skin(&self.boxes[i as usize]);
+            self.skins[i as usize] = skin;
+            self.tree.insert_or_update_partially(skin, i, 0.0);
+        }
+        self.tree.refit(&mut self.work);
+        if count < 8 * self.left.len() {
+            self.find_all();
         } else {
-            for (i, leaf) in leaves.iter().enumerate() {
-                tree.insert_or_update_partially(*leaf, i as u32, 0.0);
-            }
-            tree.refit(work);
+            self.find_left();
         }
-        *age = (*age + 1) % REBUILD_AFTER;
     }
 
-    /// Pairs of leaves whose boxes overlap and that `admit` lets through, with the order it gives them, sorted.
+    /// Finds all near pairs.
+    fn find_all(&mut self) {
+        let Broad {
+            tree, work, near, ..
+        } = self;
+        near.clear();
+        tree.traverse_bvtt_single_tree::<false>(work, &mut |i, j| {
+            near.push(pack((i.min(j), i.max(j))));
+        });
+        near.sort_unstable();
+    }
+
+    /// Replaces the near pairs of the leaves that left their skins.
+    fn find_left(&mut self) {
+        self.has_left.clear();
+        self.has_left.resize(self.boxes.len(), false);
+        for &i in &self.left {
+            self.has_left[i as usize] = true;
+        }
+        let left = |i: u32| self.has_left[i as usize];
+        self.near.retain(|&pair| {
+            let (i, j) = unpack(pair);
+            !left(i) && !left(j)
+        });
+        for &i in &self.left {
+            let found = self.tree.intersect_aabb(&self.skins[i as usize]);
+            // Two that both left are found twice; the smaller one counts.
+            let found = found.filter(|&j| j != i && !(j < i && left(j)));
+            self.near.extend(found.map(|j| pack((i.min(j), i.max(j)))));
+        }
+        // What was kept is sorted already, which this sort makes use of.
+        self.near.sort();
+    }
+
+    /// Pairs of colliders whose boxes overlap and that `admit` lets through, with the order it gives them, and those
+    /// of `extra`, sorted.
     pub(crate) fn pairs(
         &mut self,
         extra: &[(u32, u32)],
         mut admit: impl FnMut(u32, u32) -> Option<(u32, u32)>,
-    ) -> impl Iterator<Item = (u32, u32)> {
-        let Broad {
-            tree,
-            work,
-            pairs,
-            keys,
-            ..
-        } = self;
-        pairs.clear();
-        pairs.extend(extra.iter().map(pack));
-        tree.traverse_bvtt_single_tree::<false>(work, &mut |i, j| {
-            pairs.extend(admit(keys[i as usize], keys[j as usize]).as_ref().map(pack));
-        });
-        pairs.sort_unstable();
-        pairs.iter().map(|pair| ((pair >> 32) as u32, *pair as u32))
+    ) -> &[u64] {
+        self.pairs.clear();
+        self.pairs.extend(extra.iter().copied().map(pack));
+        self.pairs.extend(self.near.iter().filter_map(|&pair| {
+            let (i, j) = unpack(pair);
+            let (i, j) = (i as usize, j as usize);
+            if !self.boxes[i].intersects(&self.boxes[j]) {
+                return None;
+            }
+            admit(self.keys[i], self.keys[j]).map(pack)
+        }));
+        // A few sorted stretches, which this sort makes use of.
+        self.pairs.sort();
+        &self.pairs
     }
 }
 
-fn pack(&(i, j): &(u32, u32)) -> u64 {
+fn with_skin(bounds: &Aabb) -> Aabb {
+    bounds.loosened(SKIN * bounds.half_extents().min_element())
+}
+
+fn pack((i, j): (u32, u32)) -> u64 {
     u64::from(i) << 32 | u64::from(j)
+}
+
+/// The two numbers of a pair.
+pub(crate) fn unpack(pair: u64) -> (u32, u32) {
+    ((pair >> 32) as u32, pair as u32)
 }
 
 #[cfg(test)]
@@ -100,11 +167,17 @@ mod tests {
         let mut at: Vec<DVec3> = (0..200).map(|_| random.vector() * 3.0).collect();
         let half = DVec3::splat(0.4);
         let mut broad = Broad::default();
-        for _ in 0..70 {
-            at.iter_mut().for_each(|x| *x += random.vector() * 0.2);
+        for step in 0..300 {
+            // Steps in which all, a few or none leave their skins.
+            let moved = [200, 200, 10, 0, 1][step % 5];
+            at[..moved]
+                .iter_mut()
+                .for_each(|x| *x += random.vector() * 0.2);
             broad.set(at.iter().map(|&x| Some((x, half))));
             let found = broad
                 .pairs(&[], |i, j| Some((i.min(j), i.max(j))))
+                .iter()
+                .map(|&pair| unpack(pair))
                 .collect::<Vec<_>>();
             let mut expected = Vec::new();
             for i in 0..at.len() {

@@ -6,8 +6,8 @@
 //! How: boxes in a tree give near pairs (`broad`); each pair is a pure function of its two poses (`narrow`): a
 //! contact direction (`axis`, `sat`), the overlap of the faces that look at each other (`clip`), half-spaces by
 //! support points (`plane`), meshes and height fields triangle by triangle with the surface as judge (`ground`), and
-//! the reduction (`reduce`). Nothing depends on the step before except the shape of the tree, which the sorted
-//! pairs hide: the same poses give the same contacts, to the bit.
+//! the reduction (`reduce`). Nothing depends on the step before except the tree and its list of near pairs, which the
+//! boxes of the step and the sorted order hide: the same poses give the same contacts, to the bit.
 //!
 //! Limits: solids may be convex or unions of convex colliders of one body; meshes have no inside; bodies that pass
 //! each other entirely within a step are only seen if `reach` covers their motion.
@@ -26,9 +26,10 @@ mod solid;
 
 use serde::{Deserialize, Serialize};
 
+use crate::math::parallel::{self, CHUNK};
 use crate::math::{DQuat, DVec3};
 
-use broad::Broad;
+use broad::{Broad, unpack};
 use clip::Scratch;
 use ground::Ground;
 use hull::Hull;
@@ -206,9 +207,16 @@ pub struct Collisions {
     planes: Vec<u32>,
     broad: Broad,
     contacts: Vec<ContactPoint>,
+    lanes: Vec<Lane>,
+    extra: Vec<(u32, u32)>,
+}
+
+/// What one thread works with: the contacts of some consecutive pairs.
+#[derive(Clone, Debug, Default)]
+struct Lane {
     scratch: Scratch,
     raw: Vec<Raw>,
-    extra: Vec<(u32, u32)>,
+    contacts: Vec<ContactPoint>,
 }
 
 impl Collisions {
@@ -231,8 +239,7 @@ impl Collisions {
             colliders: ready,
             broad: Broad::default(),
             contacts: Vec::new(),
-            scratch: Scratch::default(),
-            raw: Vec::new(),
+            lanes: vec![Lane::default()],
             extra: Vec::new(),
         })
     }
@@ -277,24 +284,24 @@ impl Collisions {
             frames,
             broad,
             contacts,
-            scratch,
-            raw,
+            lanes,
             extra,
             ..
         } = self;
         let pairs = broad.pairs(extra, |i, j| admit(tags, excluded, (i, j)));
-        for (a, b) in pairs {
-            let (i, j) = (a.min(b), a.max(b));
-            let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
-            narrow::contacts(
-                (&first.solid, &frames[i as usize]),
-                (&second.solid, &frames[j as usize]),
-                prediction(first, second, reach),
-                scratch,
-                raw,
-            );
-            let bodies = (colliders[a as usize].body, colliders[b as usize].body);
-            finish(raw, (a, b), bodies, contacts);
+        // Each pair is a pure function of its poses, so that the length of a lane changes nothing.
+        let length = parallel::share(pairs.len()).max(CHUNK);
+        lanes.resize_with(pairs.len().div_ceil(length), Lane::default);
+        let parts: Vec<_> = pairs.chunks(length).zip(&mut *lanes).collect();
+        parallel::map(parts, |(pairs, lane)| {
+            lane.narrow(pairs, colliders, frames, reach);
+        });
+        for lane in lanes {
+            if contacts.is_empty() {
+                std::mem::swap(contacts, &mut lane.contacts);
+            } else {
+                contacts.extend_from_slice(&lane.contacts);
+            }
         }
         Ok(())
     }
@@ -302,6 +309,11 @@ impl Collisions {
     /// The contacts of the last update, sorted by colliders and id.
     pub fn contacts(&self) -> &[ContactPoint] {
         &self.contacts
+    }
+
+    /// The same, taken out: none are left.
+    pub(crate) fn take_contacts(&mut self) -> Vec<ContactPoint> {
+        std::mem::take(&mut self.contacts)
     }
 
     /// Checks the arrays and places every collider in the world.
@@ -371,6 +383,33 @@ impl Collisions {
                 }
                 extra.extend(admit(tags, excluded, (i as u32, p)));
             }
+        }
+    }
+}
+
+impl Lane {
+    /// Contacts of consecutive pairs, in their order.
+    fn narrow(&mut self, pairs: &[u64], colliders: &[Ready], frames: &[Frame], reach: &[f64]) {
+        let Lane {
+            scratch,
+            raw,
+            contacts,
+        } = self;
+        contacts.clear();
+        contacts.reserve(pairs.len());
+        for &pair in pairs {
+            let (a, b) = unpack(pair);
+            let (i, j) = (a.min(b), a.max(b));
+            let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
+            narrow::contacts(
+                (&first.solid, &frames[i as usize]),
+                (&second.solid, &frames[j as usize]),
+                prediction(first, second, reach),
+                scratch,
+                raw,
+            );
+            let bodies = (colliders[a as usize].body, colliders[b as usize].body);
+            finish(raw, (a, b), bodies, contacts);
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fau
     let rho = w.len() as f64 / diagonal.iter().sum::<f64>();
     let (lambda, w) = (padded(lambda), padded(w));
     // De Saxcé's shift: ŵ = w + μ|w_t| e_n.
-    let shifted = [w[0] + mu * w[1].hypot(w[2]), w[1], w[2]];
+    let shifted = [w[0] + mu * length(w[1], w[2]), w[1], w[2]];
     let mut target: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * shifted[i]);
     project(&mut target, mu);
     let mut nearest = lambda;
@@ -72,6 +72,16 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fau
         natural,
         feasibility: (distance(&nearest) / rho).max(-w[0]),
         complementarity: dot(&lambda, &shifted).abs(),
+    }
+}
+
+/// |(x, y)|: a plain root where the squares neither overflow nor underflow, which is several times faster.
+fn length(x: f64, y: f64) -> f64 {
+    let squared = x * x + y * y;
+    if (1e-280..1e280).contains(&squared) {
+        squared.sqrt()
+    } else {
+        x.hypot(y)
     }
 }
 

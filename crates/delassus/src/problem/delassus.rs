@@ -9,7 +9,7 @@
 use glam::DVec3;
 
 use super::mass::{MassBlock, Rigid};
-use super::{Block, Form, Primal, Problem};
+use super::{Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::math::{dot, mul_add};
 
@@ -197,48 +197,82 @@ impl DiagonalBlocks {
         blocks
     }
 
-    /// D_kk = Σ_b G_kb M_b⁻¹ G_kbᵀ + Σ_kk: only the bodies of a block enter.   [GS13 (31)-(35)]
-    pub(super) fn of_primal(primal: &Primal, blocks: &[Block]) -> DiagonalBlocks {
-        let mut out = DiagonalBlocks::zeros(blocks.iter().map(|block| block.n_rows));
-        let mut solved = Vec::new();
-        for (k, block) in blocks.iter().enumerate() {
-            let d = &mut out.values[out.starts[k]..out.starts[k + 1]];
-            for e in primal.jacobian.entry_range(k) {
-                let g = primal.jacobian.entry_values(e);
-                let mass = &primal.mass[primal.jacobian.entry_mass(e)];
-                match (mass, g.as_chunks::<6>(), d.as_mut_array::<9>()) {
-                    (MassBlock::Rigid(body), ([n, t1, t2], []), Some(d)) => {
-                        add_rigid_product(body, &[n, t1, t2], d);
-                    }
-                    _ => {
-                        primal.solve_rows(e, &mut solved);
-                        add_product(g, &solved, block.n_rows, d);
-                    }
-                }
-            }
-            for i in 0..block.n_rows {
-                d[i * block.n_rows + i] += primal.sigma[block.start + i];
-            }
+    /// The same memory without blocks.
+    pub(super) fn emptied(mut self) -> DiagonalBlocks {
+        self.starts.clear();
+        self.values.clear();
+        self
+    }
+
+    pub(super) fn reserve(&mut self, contacts: usize) {
+        self.starts.reserve(contacts + 1);
+        self.values.reserve(9 * contacts);
+    }
+
+    /// Appends a zero block of so many rows.
+    pub(super) fn push(&mut self, rows: usize) -> &mut [f64] {
+        let start = self.values.len();
+        self.starts.push(start);
+        self.values.resize(start + rows * rows, 0.0);
+        &mut self.values[start..]
+    }
+
+    /// Appends zero blocks of three rows.
+    pub(super) fn push_contacts(&mut self, count: usize) -> &mut [[f64; 9]] {
+        let start = self.values.len();
+        self.starts.extend((0..count).map(|i| start + 9 * i));
+        self.values.resize(start + 9 * count, 0.0);
+        self.values[start..].as_chunks_mut().0
+    }
+
+    /// Marks the end of the last block.
+    pub(super) fn finish(mut self) -> DiagonalBlocks {
+        self.starts.push(self.values.len());
+        self
+    }
+}
+
+/// D_kk += G_kb M_b⁻¹ G_kbᵀ: only the bodies of a block enter.   [GS13 (31)-(35)]
+#[inline(always)]
+pub(super) fn add_entry(mass: &MassBlock, g: &[f64], d: &mut [f64]) {
+    match (mass, g.as_chunks::<6>(), d.as_mut_array::<9>()) {
+        (MassBlock::Rigid(body), ([n, t1, t2], []), Some(d)) => {
+            add_rigid_product(body, [n, t1, t2], d);
         }
-        out
+        _ => {
+            let mut solved = g.to_vec();
+            let rows = solved.chunks_exact_mut(mass.dim());
+            let n_rows = rows.len();
+            rows.for_each(|row| mass.solve(row));
+            add_product(g, &solved, n_rows, d);
+        }
     }
 }
 
 /// D += G M⁻¹ Gᵀ for three rows on a free body, by symmetry.
-fn add_rigid_product(body: &Rigid, g: &[&[f64; 6]; 3], d: &mut [f64; 9]) {
-    let inverse_mass = 1.0 / body.mass();
+#[inline(always)]
+fn add_rigid_product(body: &Rigid, g: [&[f64; 6]; 3], d: &mut [f64; 9]) {
     let inertia = body.inverse_inertia();
-    for i in 0..3 {
-        let linear = DVec3::from_slice(&g[i][..3]) * inverse_mass;
-        let angular = inertia * DVec3::from_slice(&g[i][3..]);
-        for j in 0..=i {
-            let entry = linear.dot(DVec3::from_slice(&g[j][..3]))
-                + angular.dot(DVec3::from_slice(&g[j][3..]));
-            d[3 * i + j] += entry;
-            if i != j {
-                d[3 * j + i] += entry;
-            }
-        }
+    let force = g.map(|g| DVec3::new(g[0], g[1], g[2]));
+    let torque = g.map(|g| DVec3::new(g[3], g[4], g[5]));
+    let linear = force.map(|force| force * body.inverse_mass());
+    let angular = torque.map(|torque| inertia * torque);
+    let entry = |i: usize, j: usize| linear[i].dot(force[j]) + angular[i].dot(torque[j]);
+    let (first, second, across) = (entry(1, 0), entry(2, 0), entry(2, 1));
+    let product = [
+        entry(0, 0),
+        first,
+        second,
+        first,
+        entry(1, 1),
+        across,
+        second,
+        across,
+        entry(2, 2),
+    ];
+    // All at once: numbers written one by one and read back by pairs would wait for each other.
+    for (d, product) in d.iter_mut().zip(product) {
+        *d += product;
     }
 }
 

@@ -25,6 +25,7 @@ pub enum MassBlock {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rigid {
     mass: f64,
+    inverse_mass: f64,
     inertia: DMat3,
     inverse_inertia: DMat3,
 }
@@ -46,12 +47,17 @@ impl MassBlock {
         let entries = row_major(&inertia);
         BuildError::check_finite(|| "inertia".to_owned(), &entries)?;
         check_symmetric("inertia", &entries, 3)?;
-        let mut factor = entries;
-        cholesky(&mut factor, 3).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
-            what: "inertia",
-            index,
-            pivot,
-        })?;
+        // A diagonal matrix with like entries needs no factor to be seen through.
+        let [xx, xy, xz, _, yy, yz, _, _, zz] = entries;
+        let diagonal = xy == 0.0 && xz == 0.0 && yz == 0.0;
+        if !(diagonal && xx == yy && yy == zz && 0.0 < xx) {
+            let mut factor = entries;
+            cholesky(&mut factor, 3).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
+                what: "inertia",
+                index,
+                pivot,
+            })?;
+        }
         let inverse_inertia = inertia.inverse();
         BuildError::check_finite(
             || "inverse inertia".to_owned(),
@@ -59,6 +65,7 @@ impl MassBlock {
         )?;
         Ok(MassBlock::Rigid(Rigid {
             mass,
+            inverse_mass: 1.0 / mass,
             inertia,
             inverse_inertia,
         }))
@@ -134,7 +141,7 @@ impl MassBlock {
         match self {
             MassBlock::Rigid(body) => {
                 let mut y = [0.0; 6];
-                body.apply(1.0 / body.mass, &body.inverse_inertia, x, &mut y);
+                body.apply(body.inverse_mass, &body.inverse_inertia, x, &mut y);
                 x.copy_from_slice(&y);
             }
             MassBlock::Dense(dense) => cholesky_solve(&dense.lower, dense.n, x),
@@ -146,6 +153,11 @@ impl Rigid {
     /// Mass \[kg\].
     pub fn mass(&self) -> f64 {
         self.mass
+    }
+
+    /// 1/m \[1/kg\].
+    pub fn inverse_mass(&self) -> f64 {
+        self.inverse_mass
     }
 
     /// Inertia about the centre of mass, world axes \[kg m²\].

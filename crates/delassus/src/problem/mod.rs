@@ -209,22 +209,31 @@ impl Problem {
 
     /// w ← G v + Σλ − q, or S λ + c for a dual problem (which ignores `v`).
     pub fn row_velocity(&self, v: &[f64], lambda: &[f64], w: &mut [f64]) {
+        for (k, block) in self.blocks.iter().enumerate() {
+            self.block_velocity(k, v, lambda, &mut w[block.rows()]);
+        }
+    }
+
+    /// The rows of [`Problem::row_velocity`] that belong to block k.
+    #[inline]
+    pub(crate) fn block_velocity(&self, k: usize, v: &[f64], lambda: &[f64], w: &mut [f64]) {
+        let rows = self.blocks[k].rows();
         match &self.form {
             Form::Primal(primal) => {
-                for i in 0..self.n_rows {
-                    w[i] = primal.sigma[i] * lambda[i] - primal.q[i];
+                let (sigma, q) = (&primal.sigma[rows.clone()], &primal.q[rows.clone()]);
+                for (i, lambda) in lambda[rows].iter().enumerate() {
+                    w[i] = sigma[i] * lambda - q[i];
                 }
-                for (k, block) in self.blocks.iter().enumerate() {
-                    for e in primal.jacobian.entry_range(k) {
-                        let columns = primal.columns(primal.jacobian.entry_mass(e));
-                        let values = primal.jacobian.entry_values(e);
-                        mul_add(values, &v[columns], &mut w[block.rows()]);
-                    }
+                for e in primal.jacobian.entry_range(k) {
+                    let columns = primal.columns(primal.jacobian.entry_mass(e));
+                    mul_add(primal.jacobian.entry_values(e), &v[columns], w);
                 }
             }
             Form::Dual(matrix) => {
-                w.copy_from_slice(&self.c);
-                matrix.mul_add(lambda, w);
+                w.copy_from_slice(&self.c[rows]);
+                for (j, values) in matrix.block_row(k) {
+                    mul_add(values, &lambda[matrix.rows(j)], w);
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{Problem, Solution};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::max_abs;
+use crate::math::parallel::{self, CHUNK};
 
 /// Quality of a [`Solution`]. Solvers never fill this in themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -66,26 +67,8 @@ impl Judge {
                 diagonal[block.start + i] = blocks.block(k)[i * block.n_rows + i].abs();
             }
         }
-        // Rows that no mass feels borrow the scale of the most mobile block.
-        let trace = |block: &super::Block| diagonal[block.rows()].iter().sum::<f64>();
-        let top = problem.blocks().iter().map(trace).fold(0.0, f64::max);
-        let substitute = if 0.0 < top { top } else { 1.0 };
-        let empty: Vec<bool> = problem
-            .blocks()
-            .iter()
-            .map(|block| trace(block) == 0.0)
-            .collect();
-        for (block, empty) in problem.blocks().iter().zip(empty) {
-            // Round and faceted cones have one scale, the trace; all other laws look at each row's own.
-            let one_scale = matches!(
-                block.law,
-                Law::FrictionCone { .. } | Law::FrictionFacets { .. }
-            );
-            for d in &mut diagonal[block.rows()] {
-                if *d == 0.0 && (empty || !one_scale) {
-                    *d = substitute;
-                }
-            }
+        if diagonal.contains(&0.0) {
+            lend_scale(problem, &mut diagonal);
         }
         let v = vec![0.0; problem.n_velocities()];
         Judge {
@@ -130,36 +113,106 @@ impl Judge {
             return Residual::infinite();
         }
         problem.velocity(lambda, &mut self.v);
-        problem.row_velocity(&self.v, lambda, &mut self.w);
-        let mut residual = Residual {
-            law: 0.0,
-            ..Residual::infinite()
-        };
-        residual.feasibility = 0.0;
-        residual.complementarity = 0.0;
-        let mut sum = 0.0;
-        for (k, block) in problem.blocks().iter().enumerate() {
-            let rows = block.rows();
-            let diagonal = &self.diagonal[rows.clone()];
-            let fault = block
-                .law
-                .fault(&lambda[rows.clone()], &self.w[rows], diagonal);
-            if !(fault.natural.is_finite() && fault.feasibility.is_finite()) {
-                return Residual {
-                    worst_block: Some(BlockId(k as u32)),
-                    ..Residual::infinite()
-                };
-            }
-            if residual.law < fault.natural || residual.worst_block.is_none() {
-                residual.law = fault.natural;
-                residual.worst_block = Some(BlockId(k as u32));
-            }
-            sum += fault.natural * fault.natural;
-            residual.feasibility = residual.feasibility.max(fault.feasibility);
-            residual.complementarity = residual.complementarity.max(fault.complementarity);
+        let total = self.tally(problem, lambda);
+        if total.broken.is_some() {
+            return Residual {
+                worst_block: total.broken.map(|k| BlockId(k as u32)),
+                ..Residual::infinite()
+            };
         }
-        residual.law_rms = (sum / problem.blocks().len().max(1) as f64).sqrt();
-        residual.relative = residual.law / max_abs(problem.c()).max(1e-12);
-        residual
+        Residual {
+            law: total.natural,
+            law_rms: (total.sum / problem.blocks().len().max(1) as f64).sqrt(),
+            relative: total.natural / max_abs(problem.c()).max(1e-12),
+            feasibility: total.feasibility,
+            complementarity: total.complementarity,
+            worst_block: total.worst.map(|k| BlockId(k as u32)),
+            ..Residual::infinite()
+        }
+    }
+
+    /// Row velocities of the judged impulses, and how far all blocks are from their laws.
+    fn tally(&mut self, problem: &Problem, lambda: &[f64]) -> Tally {
+        let (v, diagonal) = (&self.v, &self.diagonal);
+        let mut rest = &mut self.w[..];
+        let mut parts = Vec::with_capacity(problem.blocks().len().div_ceil(CHUNK));
+        for (part, blocks) in problem.blocks().chunks(CHUNK).enumerate() {
+            let count = blocks.iter().map(|block| block.n_rows).sum();
+            parts.push((
+                part * CHUNK,
+                blocks,
+                rest.split_off_mut(..count).unwrap_or_default(),
+            ));
+        }
+        let tallies = parallel::map(parts, |(first, blocks, mut w)| {
+            let mut tally = Tally::default();
+            for (k, block) in (first..).zip(blocks) {
+                let w = w.split_off_mut(..block.n_rows).unwrap_or_default();
+                problem.block_velocity(k, v, lambda, w);
+                let rows = block.rows();
+                let fault = block.law.fault(&lambda[rows.clone()], w, &diagonal[rows]);
+                let finite = fault.natural.is_finite() && fault.feasibility.is_finite();
+                tally.add(Tally {
+                    natural: fault.natural,
+                    feasibility: fault.feasibility,
+                    complementarity: fault.complementarity,
+                    sum: fault.natural * fault.natural,
+                    worst: Some(k),
+                    broken: (!finite).then_some(k),
+                });
+            }
+            tally
+        });
+        let mut total = Tally::default();
+        tallies.into_iter().for_each(|tally| total.add(tally));
+        total
+    }
+}
+
+/// Rows that no mass feels borrow the scale of the most mobile block.
+fn lend_scale(problem: &Problem, diagonal: &mut [f64]) {
+    let trace = |block: &super::Block| diagonal[block.rows()].iter().sum::<f64>();
+    let top = problem.blocks().iter().map(trace).fold(0.0, f64::max);
+    let substitute = if 0.0 < top { top } else { 1.0 };
+    let empty: Vec<bool> = problem
+        .blocks()
+        .iter()
+        .map(|block| trace(block) == 0.0)
+        .collect();
+    for (block, empty) in problem.blocks().iter().zip(empty) {
+        // Round and faceted cones have one scale, the trace; all other laws look at each row's own.
+        let one_scale = matches!(
+            block.law,
+            Law::FrictionCone { .. } | Law::FrictionFacets { .. }
+        );
+        for d in &mut diagonal[block.rows()] {
+            if *d == 0.0 && (empty || !one_scale) {
+                *d = substitute;
+            }
+        }
+    }
+}
+
+/// What some consecutive blocks have in common: their worst, and the sum of squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    natural: f64,
+    feasibility: f64,
+    complementarity: f64,
+    sum: f64,
+    worst: Option<usize>,
+    /// The first block that cannot be measured.
+    broken: Option<usize>,
+}
+
+impl Tally {
+    fn add(&mut self, next: Tally) {
+        if self.natural < next.natural || self.worst.is_none() {
+            (self.natural, self.worst) = (next.natural, next.worst);
+        }
+        self.sum += next.sum;
+        self.feasibility = self.feasibility.max(next.feasibility);
+        self.complementarity = self.complementarity.max(next.complementarity);
+        self.broken = self.broken.or(next.broken);
     }
 }

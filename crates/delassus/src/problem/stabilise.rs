@@ -90,6 +90,30 @@ impl Stabilise {
 }
 
 impl Coefficients {
+    /// [`contact`] where the coefficients are known: they are the same for all contacts of a step.
+    pub(crate) fn contact(
+        &self,
+        h: f64,
+        approach: Approach,
+        restitution: Restitution,
+    ) -> (f64, f64) {
+        let rest = if approach.gap < 0.0 {
+            -self.e / h * approach.gap
+        } else {
+            -approach.gap / h
+        };
+        let closes = approach.gap <= 0.0 || approach.gap + h * approach.free_velocity < 0.0;
+        // Without bounce the gap is closed: max(−g/h, 0) would stop the body where the step began, above the ground.
+        let bounces = 0.0 < restitution.coefficient && approach.velocity < -restitution.threshold;
+        if closes && bounces {
+            return (
+                self.sigma,
+                rest.max(-restitution.coefficient * approach.velocity),
+            );
+        }
+        (self.sigma, rest)
+    }
+
     /// Spectral radius of the drift map [[1−e, υ], [−e, υ]] in (g, h G v) without compliance: the violation
     /// dies out iff it is below one.
     pub fn drift_radius(&self) -> f64 {
@@ -135,22 +159,7 @@ pub fn contact(
     approach: Approach,
     restitution: Restitution,
 ) -> (f64, f64) {
-    let c = stabilise.coefficients(h);
-    let rest = if approach.gap < 0.0 {
-        -c.e / h * approach.gap
-    } else {
-        -approach.gap / h
-    };
-    let closes = approach.gap <= 0.0 || approach.gap + h * approach.free_velocity < 0.0;
-    // Without bounce the gap is closed: max(−g/h, 0) would stop the body where the step began, above the ground.
-    let bounces = 0.0 < restitution.coefficient && approach.velocity < -restitution.threshold;
-    if closes && bounces {
-        return (
-            c.sigma,
-            rest.max(-restitution.coefficient * approach.velocity),
-        );
-    }
-    (c.sigma, rest)
+    stabilise.coefficients(h).contact(h, approach, restitution)
 }
 
 #[cfg(test)]

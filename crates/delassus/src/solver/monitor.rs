@@ -56,7 +56,7 @@ pub struct Monitor<'a> {
     problem: &'a Problem,
     stop: Stop,
     fit: Fit,
-    /// Blocks whose law the solver obeys exactly: an approximate solver must still meet these.
+    /// Blocks whose law the solver obeys exactly: an approximate solver must still meet these. Empty for an exact one.
     obeyed: Vec<bool>,
     judge: Judge,
     start: Instant,
@@ -78,17 +78,12 @@ pub struct Monitor<'a> {
 impl<'a> Monitor<'a> {
     /// A monitor for one run.
     pub fn new(problem: &'a Problem, stop: Stop, fit: impl Fn(&Law) -> Fit) -> Monitor<'a> {
-        let diagonal = problem.diagonal_blocks();
-        let mut worst = Fit::Exact;
-        let mut obeyed = Vec::with_capacity(problem.blocks().len());
-        for (k, block) in problem.blocks().iter().enumerate() {
-            let fit = fit(&block.law);
-            worst = worst.max(fit);
-            // Rows that nothing moves are out of the solver's hands: there the law holds or it does not.
-            let d = diagonal.block(k);
-            let immobile = (0..block.n_rows).any(|i| d[i * block.n_rows + i] == 0.0);
-            obeyed.push(fit == Fit::Exact || immobile);
-        }
+        let fits = problem.blocks().iter().map(|block| fit(&block.law));
+        let worst = fits.max().unwrap_or(Fit::Exact);
+        let obeyed = match worst {
+            Fit::Exact => Vec::new(),
+            _ => obeyed(problem, fit),
+        };
         Monitor {
             problem,
             stop,
@@ -277,4 +272,17 @@ impl<'a> Monitor<'a> {
         }
         None
     }
+}
+
+/// Which blocks an approximate solver must meet to the letter.
+fn obeyed(problem: &Problem, fit: impl Fn(&Law) -> Fit) -> Vec<bool> {
+    let blocks = problem.blocks().iter().enumerate();
+    blocks
+        .map(|(k, block)| {
+            // Rows that nothing moves are out of the solver's hands: there the law holds or it does not.
+            let d = problem.diagonal_blocks().block(k);
+            let immobile = (0..block.n_rows).any(|i| d[i * block.n_rows + i] == 0.0);
+            fit(&block.law) == Fit::Exact || immobile
+        })
+        .collect()
 }

@@ -5,15 +5,16 @@ use glam::DVec3;
 
 use super::rows::{RowBlock, Target};
 use super::warm::Key;
-use super::{FrictionModel, World, integrate};
+use super::{FrictionModel, Surface, World, integrate};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, JointId, MassId};
 use crate::law::Law;
+use crate::math::parallel::{self, CHUNK};
 use crate::math::tangents;
 use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
-use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
+use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
@@ -44,13 +45,14 @@ struct Step<'a> {
     keys: Vec<Key>,
 }
 
-/// Assembles the step; `contacts` come from collision detection.
+/// Assembles the step in an empty builder; `contacts` come from collision detection.
 pub(super) fn assemble(
     world: &World,
     h: f64,
     contacts: &[ContactPoint],
+    builder: ProblemBuilder,
 ) -> Result<Assembly, BuildError> {
-    let (mut step, bodies) = Step::new(world, h)?;
+    let (mut step, bodies) = Step::new(world, h, builder)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
     step.keys.reserve(contacts.len());
@@ -58,12 +60,7 @@ pub(super) fn assemble(
         step.joint(JointId(j as u32), joint)?;
     }
     let first_contact = step.keys.len();
-    let mut used = Vec::with_capacity(contacts.len());
-    for (c, point) in contacts.iter().enumerate() {
-        if step.contact(point)? {
-            used.push(c);
-        }
-    }
+    let used = step.contacts(contacts)?;
     Ok(Assembly {
         problem: step.builder.build()?,
         keys: step.keys,
@@ -74,12 +71,19 @@ pub(super) fn assemble(
 }
 
 impl<'a> Step<'a> {
-    /// p = M v_k + h f for every free body, gyroscopic torque included.
-    fn new(world: &'a World, h: f64) -> Result<(Step<'a>, Vec<BodyId>), BuildError> {
+    /// Adds every free body.
+    fn new(
+        world: &'a World,
+        h: f64,
+        mut builder: ProblemBuilder,
+    ) -> Result<(Step<'a>, Vec<BodyId>), BuildError> {
         let bodies = world.bodies();
-        let mut builder = Problem::builder();
         builder.reserve(bodies.len(), 0);
-        let (mut mass, mut free, mut owners) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut mass, mut owners) = (
+            Vec::with_capacity(bodies.len()),
+            Vec::with_capacity(bodies.len()),
+        );
+        let mut free: Vec<[f64; 6]> = Vec::with_capacity(bodies.len());
         let old: Vec<[f64; 6]> = bodies
             .ids()
             .map(|id| match bodies.motion[id.index()] {
@@ -87,30 +91,32 @@ impl<'a> Step<'a> {
                 _ => spatial(bodies.velocity[id.index()], bodies.spin[id.index()]),
             })
             .collect();
+        let ids: Vec<BodyId> = bodies.ids().collect();
+        let parts = parallel::map(ids.chunks(CHUNK).collect(), |ids: &[BodyId]| {
+            let blocks = ids.iter().filter(|id| bodies.is_free(**id));
+            let blocks = blocks.map(|id| mass_block(world, h, *id));
+            blocks.collect::<Result<Vec<_>, _>>()
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut blocks = parts.into_iter().flatten();
         for id in bodies.ids() {
             let i = id.index();
-            if !bodies.is_free(id) {
+            let next = bodies.is_free(id).then(|| blocks.next()).flatten();
+            let Some((block, p)) = next else {
                 mass.push(None);
                 let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
                 free.push(if rests { [0.0; 6] } else { old[i] });
                 continue;
-            }
-            let inertia = bodies.world_inertia(id);
-            let force = bodies.force[i] + world.gravity * bodies.mass[i];
-            let linear = bodies.velocity[i] * bodies.mass[i] + h * force;
-            let kind = world.settings.gyroscopic;
-            let spun = integrate::gyroscopic(kind, inertia, bodies.spin[i], h);
-            let angular = spun + h * bodies.torque[i];
-            let block = MassBlock::rigid(bodies.mass[i], inertia)?;
-            let p = spatial(linear, angular);
-            let mut v = p;
-            block.solve(&mut v);
-            if let Some(&value) = v.iter().find(|x| !x.is_finite()) {
-                let place = format!("free velocity of body \"{}\"", bodies.name[i]);
-                return Err(BuildError::NotFinite { place, value });
-            }
-            free.push(v);
-            mass.push(Some(builder.add_mass(block, &p)?));
+            };
+            let added = builder.add_mass(block, &p);
+            mass.push(Some(added.map_err(|error| match error {
+                BuildError::NotFinite { value, .. } => BuildError::NotFinite {
+                    place: format!("free velocity of body \"{}\"", bodies.name[i]),
+                    value,
+                },
+                error => error,
+            })?));
+            free.extend(builder.free_velocity().last_chunk::<6>());
             owners.push(id);
         }
         let step = Step {
@@ -204,56 +210,37 @@ impl<'a> Step<'a> {
         self.block(law, &entries, (&sigma, &q), key)
     }
 
-    /// Adds one contact; false where neither body can move.
-    fn contact(&mut self, point: &ContactPoint) -> Result<bool, BuildError> {
-        let bodies = self.world.bodies();
-        let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
-        if self.mass[a.index()].is_none() && self.mass[b.index()].is_none() {
-            return Ok(false);
-        }
-        // Both bodies are pushed at one point, so that no couple is left over.
-        let middle = 0.5 * (point.point_a + point.point_b);
-        let (t1, t2) = tangents(point.normal);
-        let frame = [point.normal, t1, t2];
-        let rows = [
-            point_rows(frame, middle - bodies.position[a.index()], 1.0),
-            point_rows(frame, middle - bodies.position[b.index()], -1.0),
-        ];
-        let along =
-            |v: &[[f64; 6]]| dot(&rows[0][..6], &v[a.index()]) + dot(&rows[1][..6], &v[b.index()]);
-        let hold = Stabilise::Spook {
-            compliance: self.world.settings.contact_compliance,
-            damping: self.world.settings.contact_damping * self.h,
-        };
-        let deepest = PUSH * self.h / hold.coefficients(self.h).e;
-        let approach = Approach {
-            gap: point.gap.max(-deepest),
-            velocity: along(&self.old),
-            free_velocity: along(&self.free),
-        };
-        let surface = self.world.surface(point.colliders);
-        let restitution = Restitution {
-            coefficient: surface.restitution,
-            threshold: self.world.settings.restitution_threshold,
-        };
-        let (sigma, q) = contact(&hold, self.h, approach, restitution);
-        let mu = surface.friction;
-        let law = match self.world.settings.friction {
-            FrictionModel::Cone => Law::FrictionCone { mu },
-            FrictionModel::Box => Law::FrictionBox { mu },
-            FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
-        };
-        let (mut entries, mut q) = (Vec::with_capacity(2), [q, 0.0, 0.0]);
-        for (body, rows) in [(a, &rows[0]), (b, &rows[1])] {
-            match self.mass[body.index()] {
-                Some(mass) => entries.push((mass, &rows[..])),
-                None => subtract(&mut q, rows, &self.free[body.index()]),
+    /// Adds the contacts of bodies that can move; gives their places in the list.
+    fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<Vec<usize>, BuildError> {
+        let mut used = Vec::with_capacity(contacts.len());
+        let mut masses = Vec::with_capacity(contacts.len());
+        for (c, point) in contacts.iter().enumerate() {
+            let pair = [self.mass[point.bodies.0], self.mass[point.bodies.1]];
+            if pair != [None, None] {
+                used.push(c);
+                masses.push(pair);
+                self.keys.push(Key::contact(point));
             }
         }
-        self.builder
-            .add_block(law, &entries, &[sigma, 0.0, 0.0], &q)?;
-        self.keys.push(Key::contact(point));
-        Ok(true)
+        let settings = &self.world.settings;
+        let hold = Stabilise::Spook {
+            compliance: settings.contact_compliance,
+            damping: settings.contact_damping * self.h,
+        };
+        let coefficients = hold.coefficients(self.h);
+        let shared = Contacts {
+            world: self.world,
+            surfaces: surfaces(self.world, contacts.len()),
+            h: self.h,
+            deepest: PUSH * self.h / coefficients.e,
+            coefficients,
+            free: &self.free,
+            old: &self.old,
+        };
+        self.builder.add_contacts(&masses, |i, rows| {
+            shared.fill(&contacts[used[i]], masses[i], rows)
+        })?;
+        Ok(used)
     }
 
     /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
@@ -278,6 +265,99 @@ impl<'a> Step<'a> {
         self.builder.add_block(law, &rows, sigma, &q)?;
         self.keys.push(key);
         Ok(())
+    }
+}
+
+/// Mass and momentum before constraints of a free body, p = M v_k + h f, gyroscopic torque included.
+fn mass_block(world: &World, h: f64, id: BodyId) -> Result<(MassBlock, [f64; 6]), BuildError> {
+    let (bodies, i) = (world.bodies(), id.index());
+    let inertia = bodies.world_inertia(id);
+    let force = bodies.force[i] + world.gravity * bodies.mass[i];
+    let linear = bodies.velocity[i] * bodies.mass[i] + h * force;
+    let kind = world.settings.gyroscopic;
+    let spun = integrate::gyroscopic(kind, inertia, bodies.spin[i], h);
+    let angular = spun + h * bodies.torque[i];
+    let block = MassBlock::rigid(bodies.mass[i], inertia)?;
+    Ok((block, spatial(linear, angular)))
+}
+
+fn surfaces(world: &World, most: usize) -> Vec<Surface> {
+    let count = world.surfaces.len();
+    if most < count * count {
+        return Vec::new();
+    }
+    let pair = |i: usize| world.surface_of((i / count) as u32, (i % count) as u32);
+    (0..count * count).map(pair).collect()
+}
+
+/// What all contacts of a step share.
+struct Contacts<'a> {
+    world: &'a World,
+    /// Surfaces of all pairs of materials, row by row; empty where these are more than the contacts.
+    surfaces: Vec<Surface>,
+    h: f64,
+    coefficients: Coefficients,
+    /// Overlap beyond which bodies part no faster \[m\].
+    deepest: f64,
+    free: &'a [[f64; 6]],
+    old: &'a [[f64; 6]],
+}
+
+impl Contacts<'_> {
+    fn surface(&self, (a, b): (u32, u32)) -> Surface {
+        let material = |collider: u32| self.world.materials[collider as usize] as usize;
+        let at = material(a) * self.world.surfaces.len() + material(b);
+        match self.surfaces.get(at) {
+            Some(surface) => *surface,
+            None => self.world.surface((a, b)),
+        }
+    }
+
+    /// Writes the rows of one contact on the bodies that have a mass; the velocity of others enters through q.
+    fn fill(
+        &self,
+        point: &ContactPoint,
+        masses: [Option<MassId>; 2],
+        out: &mut [[f64; 18]],
+    ) -> (Law, [f64; 3], [f64; 3]) {
+        let (a, b) = point.bodies;
+        let position = &self.world.bodies().position;
+        // Both bodies are pushed at one point, so that no couple is left over.
+        let middle = 0.5 * (point.point_a + point.point_b);
+        let (t1, t2) = tangents(point.normal);
+        let frame = [point.normal, t1, t2];
+        let rows = [
+            point_rows(frame, middle - position[a], 1.0),
+            point_rows(frame, middle - position[b], -1.0),
+        ];
+        let along = |v: &[[f64; 6]]| dot(&rows[0][..6], &v[a]) + dot(&rows[1][..6], &v[b]);
+        let approach = Approach {
+            gap: point.gap.max(-self.deepest),
+            velocity: along(self.old),
+            free_velocity: along(self.free),
+        };
+        let surface = self.surface(point.colliders);
+        let restitution = Restitution {
+            coefficient: surface.restitution,
+            threshold: self.world.settings.restitution_threshold,
+        };
+        let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
+        let mu = surface.friction;
+        let law = match self.world.settings.friction {
+            FrictionModel::Cone => Law::FrictionCone { mu },
+            FrictionModel::Box => Law::FrictionBox { mu },
+            FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
+        };
+        let mut q = [q, 0.0, 0.0];
+        let mut out = out.iter_mut();
+        for (i, body) in [a, b].into_iter().enumerate() {
+            if masses[i].is_none() {
+                subtract(&mut q, &rows[i], &self.free[body]);
+            } else if let Some(out) = out.next() {
+                *out = rows[i];
+            }
+        }
+        (law, [sigma, 0.0, 0.0], q)
     }
 }
 

@@ -75,7 +75,7 @@ pub struct Bodies {
     pub mass: Vec<f64>,
     /// Inertias in body axes \[kg m²\].
     pub inertia: Vec<DMat3>,
-    /// Forces besides gravity for the next step \[N\].
+    /// Forces besides gravity for the next step \[N\]; a step that succeeds sets them to zero, a refused one keeps them.
     pub force: Vec<DVec3>,
     /// Torques about the centre of mass for the next step, world axes \[N m\].
     pub torque: Vec<DVec3>,

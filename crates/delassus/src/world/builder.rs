@@ -8,6 +8,7 @@ use super::{
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
+use crate::problem::ProblemBuilder;
 
 /// A material's place in the world's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +117,8 @@ impl WorldBuilder {
         Ok(MaterialId(self.surfaces.len() as u32 - 1))
     }
 
-    /// Gives one pair of materials its own friction and restitution, in place of √(μ_a μ_b) and the larger e.
+    /// Gives one pair of materials its own friction and restitution, in place of √(μ_a μ_b) and the larger e. Of
+    /// several calls for one pair the last one counts.
     pub fn set_pair(
         &mut self,
         (a, b): (MaterialId, MaterialId),
@@ -170,7 +172,7 @@ impl WorldBuilder {
         Ok(())
     }
 
-    /// Adds a joint.
+    /// Adds a joint. Names must be unique; an empty one is replaced by a number.
     pub fn add_joint(&mut self, mut joint: Joint) -> Result<JointId, WorldError> {
         if joint.name.is_empty() {
             joint.name = format!("joint-{:06}", self.joints.len());
@@ -183,15 +185,16 @@ impl WorldBuilder {
 
     /// Finishes the world.
     pub fn build(mut self) -> Result<World, WorldError> {
-        let mut names: Vec<&String> = self.bodies.name.iter().collect();
-        names.sort();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        if let Some(name) = repeated(self.bodies.name.iter()) {
             let what = "two bodies have this name; give each its own".to_owned();
-            return Err(WorldError::Body {
-                name: pair[0].clone(),
-                what,
-            });
+            return Err(WorldError::Body { name, what });
         }
+        if let Some(name) = repeated(self.joints.iter().map(|joint| &joint.name)) {
+            let what = "two joints have this name; give each its own".to_owned();
+            return Err(WorldError::Joint { name, what });
+        }
+        // Of several surfaces for one pair the last one given comes first, and stays.
+        self.pairs.reverse();
         self.pairs.sort_by_key(|entry| entry.0);
         self.pairs.dedup_by_key(|entry| entry.0);
         let mut joined = Vec::new();
@@ -232,8 +235,17 @@ impl WorldBuilder {
             warm: Warm::default(),
             touches: Vec::new(),
             time: Elapsed::default(),
+            spare: ProblemBuilder::default(),
         })
     }
+}
+
+/// The first name in alphabetical order that occurs twice.
+fn repeated<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let mut names: Vec<&String> = names.collect();
+    names.sort_unstable();
+    let pair = names.windows(2).find(|pair| pair[0] == pair[1])?;
+    Some(pair[0].clone())
 }
 
 /// R I Rᵀ, symmetric to the last bit.

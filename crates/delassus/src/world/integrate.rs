@@ -4,6 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::bodies::{Bodies, Motion};
 use crate::index::BodyId;
+use crate::math::parallel::{self, CHUNK};
 
 /// How the gyroscopic torque −ω × Iω enters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,13 +65,18 @@ pub(super) fn turn(orientation: DQuat, spin: DVec3, h: f64) -> DQuat {
 impl Bodies {
     /// Moves every body that is not static or asleep for h seconds.
     pub(super) fn advance(&mut self, h: f64) {
-        for i in 0..self.len() {
-            if self.motion[i] == Motion::Static || self.asleep[i] {
-                continue;
+        let poses = self.position.chunks_mut(CHUNK);
+        let poses = poses.zip(self.orientation.chunks_mut(CHUNK)).enumerate();
+        let (motion, asleep) = (&self.motion, &self.asleep);
+        let (velocity, spin) = (&self.velocity, &self.spin);
+        parallel::map(poses.collect(), |(part, (position, orientation))| {
+            for (i, j) in (part * CHUNK..).zip(0..position.len()) {
+                if motion[i] != Motion::Static && !asleep[i] {
+                    position[j] += h * velocity[i];
+                    orientation[j] = turn(orientation[j], spin[i], h);
+                }
             }
-            self.position[i] += h * self.velocity[i];
-            self.orientation[i] = turn(self.orientation[i], self.spin[i], h);
-        }
+        });
     }
 
     /// Energy and momentum.

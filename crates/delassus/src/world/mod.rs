@@ -29,7 +29,7 @@ pub use state::{State, StateError};
 use crate::collide::{Collider, Collisions, ContactPoint};
 use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, JointId};
-use crate::problem::{Problem, Solution};
+use crate::problem::{Problem, ProblemBuilder, Solution};
 use crate::solver::{Report, Solver};
 use assemble::Assembly;
 use warm::Warm;
@@ -121,7 +121,8 @@ pub enum WorldError {
     },
 }
 
-/// Why a step was refused. The world is as it was before.
+/// Why a step was refused. The world is as it was before, forces and torques of the caller included: a bad one stays
+/// in [`Bodies::force`] until it is replaced, and the next step is refused for it too.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
@@ -216,6 +217,8 @@ pub struct World {
     warm: Warm,
     touches: Vec<Touch>,
     time: Elapsed,
+    /// Memory of the last step's problem.
+    spare: ProblemBuilder,
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.
@@ -250,8 +253,11 @@ impl World {
         &self.joints
     }
 
-    /// A joint's drive and frames, to change between steps.
+    /// A joint's drive and frames, to change between steps. Its bodies wake: a new drive is felt at once.
     pub fn joint_mut(&mut self, id: JointId) -> Option<&mut Joint> {
+        for link in self.joints.get(id.index())?.links() {
+            self.wake(link);
+        }
         self.joints.get_mut(id.index())
     }
 
@@ -302,7 +308,8 @@ impl World {
         force
     }
 
-    /// Advances the world by h seconds.
+    /// Advances the world by h seconds. Where there are many bodies and contacts the threads of the current rayon pool
+    /// share the work; their number changes no bit of the result. It is fastest when called from within the pool.
     pub fn step(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
         let substeps = self.settings.substeps.max(1);
         let part = h / f64::from(substeps);
@@ -330,7 +337,7 @@ impl World {
     pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
         self.check_finite()?;
         let contacts = self.collide_awake(h)?;
-        let assembly = assemble::assemble(self, h, &contacts)?;
+        let assembly = assemble::assemble(self, h, &contacts, ProblemBuilder::default())?;
         let guess = self.warm.guess(&assembly, h);
         let solution = Solution::from_lambda(&assembly.problem, guess.lambda);
         Ok((assembly.problem, solution))
@@ -346,7 +353,8 @@ impl World {
         };
         let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
-        let assembly = assemble::assemble(self, h, &contacts)?;
+        let builder = std::mem::take(&mut self.spare);
+        let assembly = assemble::assemble(self, h, &contacts, builder)?;
         let mut solution = self.warm.guess(&assembly, h);
         lap(&mut clock.assemble);
         let report = solver.solve(&assembly.problem, &mut solution);
@@ -355,6 +363,7 @@ impl World {
         self.remember(&assembly, &contacts, &solution);
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
+        self.spare = ProblemBuilder::recycle(assembly.problem);
         let violation = self
             .joints
             .iter()
@@ -432,14 +441,14 @@ impl World {
     fn remember(&mut self, assembly: &Assembly, contacts: &[ContactPoint], solution: &Solution) {
         self.touches.clear();
         let blocks = &assembly.problem.blocks()[assembly.first_contact..];
-        for (block, &c) in blocks.iter().zip(&assembly.contacts) {
+        let touches = blocks.iter().zip(&assembly.contacts);
+        self.touches.extend(touches.map(|(block, &c)| {
             let lambda = &solution.lambda[block.rows()];
-            let impulse = [lambda[0], lambda[1], lambda[2]];
-            self.touches.push(Touch {
+            Touch {
                 point: contacts[c],
-                impulse,
-            });
-        }
+                impulse: [lambda[0], lambda[1], lambda[2]],
+            }
+        }));
     }
 
     /// Refuses numbers that a caller put into the bodies and that no step can start from.
@@ -482,29 +491,23 @@ impl World {
             return Ok(Vec::new());
         };
         let bodies = &self.bodies;
-        let poses: Vec<(DVec3, DQuat)> = bodies
-            .position
-            .iter()
-            .copied()
-            .zip(bodies.orientation.iter().copied())
-            .collect();
+        let poses = bodies.position.iter().copied();
+        let poses: Vec<(DVec3, DQuat)> = poses.zip(bodies.orientation.iter().copied()).collect();
         let movable: Vec<bool> = bodies.ids().map(|id| bodies.is_free(id)).collect();
-        let reach: Vec<f64> = bodies
-            .ids()
-            .map(|id| {
-                let i = id.index();
-                let moves = bodies.motion[i] != Motion::Static && !bodies.asleep[i];
-                // A body may gain speed on top of its present one within the step.
-                let force = bodies.force[i].length() / bodies.mass[i];
-                let gain = match bodies.motion[i] {
-                    Motion::Dynamic => (self.gravity.length() + force) * h,
-                    _ => 0.0,
-                };
-                let speed = bodies.velocity[i].length() + gain;
-                let turning = bodies.spin[i].length() * self.radius[i];
-                if moves { h * (speed + turning) } else { 0.0 }
-            })
-            .collect();
+        let weight = self.gravity.length();
+        let reach = |i: usize| {
+            if bodies.motion[i] == Motion::Static || bodies.asleep[i] {
+                return 0.0;
+            }
+            // A body may gain speed on top of its present one within the step.
+            let gain = match bodies.motion[i] {
+                Motion::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
+                _ => 0.0,
+            };
+            let speed = bodies.velocity[i].length() + gain;
+            h * (speed + bodies.spin[i].length() * self.radius[i])
+        };
+        let reach: Vec<f64> = (0..bodies.len()).map(reach).collect();
         let joined = &self.joined;
         let excluded = |a: usize, b: usize| {
             let pair = (a.min(b) as u32, a.max(b) as u32);
@@ -515,12 +518,16 @@ impl World {
             .map_err(|error| StepError::Collide {
                 what: error.to_string(),
             })?;
-        Ok(collisions.contacts().to_vec())
+        Ok(collisions.take_contacts())
     }
 
     /// Friction and restitution between two colliders.
     pub fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        let (a, b) = (self.materials[a as usize], self.materials[b as usize]);
+        self.surface_of(self.materials[a as usize], self.materials[b as usize])
+    }
+
+    /// Friction and restitution between two materials.
+    fn surface_of(&self, a: u32, b: u32) -> Surface {
         let pair = (a.min(b), a.max(b));
         if let Ok(found) = self.pairs.binary_search_by_key(&pair, |entry| entry.0) {
             return self.pairs[found].1;

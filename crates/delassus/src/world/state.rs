@@ -8,6 +8,11 @@ use super::warm::Warm;
 use super::{Elapsed, Motion, World};
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
+///
+/// It holds the time, poses, velocities, rest and sleep of all bodies, the coordinate of each joint and the impulses of
+/// the last step. It does not hold what only a caller changes: gravity, settings, surfaces, drives and frames of
+/// joints, forces for the next step, masses and shapes. Those come from the scene when a run is resumed; a program
+/// that changes them while it steps must set them again after [`World::restore`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
