@@ -1,9 +1,9 @@
 //! Piles of spheres, settled and then timed: milliseconds per step and where they go, beside the penetration
 //! that was reached with them, and the most memory used so far.
 //!
-//! `cargo bench -p delassus --bench world_pile [-- LARGEST [SWEEPS]]`, 1000 to 100000 bodies. The first two times are the
-//! mean and the least of the timed steps; each phase is given by its least, which other work on the machine disturbs
-//! least. `RAYON_NUM_THREADS` sets the number of threads.
+//! `cargo bench -p delassus --bench world_pile [-- LARGEST [SWEEPS]]`, 1000 to 100000 bodies, on one and two threads.
+//! The first two times are the mean and the least of the timed steps; each phase is given by its least, which other
+//! work on the machine disturbs least.
 
 #![allow(
     clippy::print_stdout,
@@ -24,20 +24,23 @@ fn main() {
     let largest = numbers.next().unwrap_or(100_000);
     let given = numbers.next();
     println!(
-        "threads: {}\nscene         sweeps  settle s  contacts  ms/step (best)  collide  assemble  solve  rest  worst mm  mean mm  vmax m/s  law m/s  MB  state",
-        rayon::current_num_threads()
+        "scene         solver        threads  sweeps  settle s  contacts  ms/step (best)  collide  assemble  solve  rest  worst mm  mean mm  vmax m/s  law m/s  MB  state"
     );
     let mut size = 1000;
     while size <= largest {
         for sweeps in given.map_or(vec![4, 8, 16], |sweeps| vec![sweeps]) {
-            // Inside the pool, whose threads then need not be woken from outside for each part of a step.
-            rayon::scope(|_| measure(size, sweeps));
+            for (spec, threads) in [("gauss-seidel", 1), ("coloured", 1), ("coloured", 2)] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                // Inside the pool, whose threads then need not be woken from outside for each part of a step.
+                let pool = pool.build().expect("threads can be started");
+                pool.install(|| measure(size, sweeps, spec));
+            }
         }
         size *= 10;
     }
 }
 
-fn measure(size: usize, sweeps: usize) {
+fn measure(size: usize, sweeps: usize, spec: &str) {
     let mut world = scenes::build(&format!("pile:{size}"))
         .expect("the scene exists")
         .world;
@@ -46,7 +49,7 @@ fn measure(size: usize, sweeps: usize) {
         iterations: sweeps,
         ..Stop::default()
     };
-    let mut solver = from_spec("gauss-seidel", stop, 0).expect("the solver exists");
+    let mut solver = from_spec(spec, stop, 0).expect("the solver exists");
     // Large piles are timed while they still settle: the time per contact is what grows or does not.
     let settle = if size <= 10_000 { 600 } else { 60 };
     for _ in 0..settle {
@@ -83,7 +86,8 @@ fn measure(size: usize, sweeps: usize) {
         .iter()
         .fold(0.0, |m, v| v.length().max(m));
     println!(
-        "pile:{size:<8} {sweeps:>6} {:>9.1} {:>9} {total:>8.2} ({:>6.2}) {:>8.2} {:>9.2} {:>6.2} {:>5.2} {:>9.3} {:>8.4} {vmax:>9.4} {law:>8.1e} {:>4}  {:016x}",
+        "pile:{size:<8} {spec:<12} {:>8} {sweeps:>7} {:>9.1} {:>9} {total:>8.2} ({:>6.2}) {:>8.2} {:>9.2} {:>6.2} {:>5.2} {:>9.3} {:>8.4} {vmax:>9.4} {law:>8.1e} {:>4}  {:016x}",
+        rayon::current_num_threads(),
         settle as f64 * STEP,
         world.touches().len(),
         1e3 * best,
