@@ -24,6 +24,7 @@ use crate::args::RunArgs;
 use crate::console::{Outcome, Printed, Refusal, complain, note};
 use crate::folder;
 use crate::progress;
+use crate::solve::pool;
 use crate::solvers;
 use checkpoint::Checkpoint;
 use frames::Sheet;
@@ -54,9 +55,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
     }
+    let pool = pool(args.threads)?;
     let mut run = Run::start(args, &plan, &world)?;
     let begin = Instant::now();
-    let ending = run.steps(&mut world, solver.as_mut())?;
+    let ending = pool.install(|| run.steps(&mut world, solver.as_mut()))?;
     let elapsed = begin.elapsed();
     run.bar.finish_and_clear();
     let summary = Summary::new(&run, &world, solver.as_ref(), (&ending, elapsed));

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use crate::answer::{Answer, HEADINGS};
-use crate::args::{Common, SolveArgs};
+use crate::args::SolveArgs;
 use crate::console::{Outcome, Printed, Refusal};
 use crate::folder::{self, Folder};
 use crate::input;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
         specs: &specs,
         bar: &bar,
     };
-    let results: Vec<Result<Vec<Answer>, Refusal>> = pool(&args.common)?.install(|| {
+    let results: Vec<Result<Vec<Answer>, Refusal>> = pool(args.common.threads)?.install(|| {
         args.files
             .par_iter()
             .map(|file| job.solve_file(file))
@@ -98,13 +98,12 @@ fn check(args: &SolveArgs) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The threads files and solvers are shared out to.
-fn pool(common: &Common) -> Result<rayon::ThreadPool, Refusal> {
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(common.threads));
+/// The threads that files, solvers and parts of problems are shared out to.
+pub(crate) fn pool(threads: u16) -> Result<rayon::ThreadPool, Refusal> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
     builder.build().map_err(|error| {
-        let count = common.threads;
         Refusal(format!(
-            "--threads {count}: cannot be started: {error}; ask for fewer"
+            "--threads {threads}: cannot be started: {error}; ask for fewer"
         ))
     })
 }
