@@ -50,18 +50,15 @@ enum Ending {
 
 /// Runs what the command line names, on as many threads.
 pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
-    pool(args.threads)?.install(|| run_here(args))
-}
-
-fn run_here(args: &RunArgs) -> Result<Printed, Refusal> {
     let (plan, mut world) = Plan::make(args)?;
     let mut solver = solvers::make(&plan.options.solver, plan.stop(), plan.options.seed)?;
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
     }
+    let pool = pool(args.threads)?;
     let mut run = Run::start(args, &plan, &world)?;
     let begin = Instant::now();
-    let ending = run.steps(&mut world, solver.as_mut())?;
+    let ending = pool.install(|| run.steps(&mut world, solver.as_mut()))?;
     let elapsed = begin.elapsed();
     run.bar.finish_and_clear();
     let summary = Summary::new(&run, &world, solver.as_ref(), (&ending, elapsed));

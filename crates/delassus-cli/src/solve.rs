@@ -100,12 +100,12 @@ fn check(args: &SolveArgs) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The threads work is shared out to.
-pub(crate) fn pool(count: u16) -> Result<rayon::ThreadPool, Refusal> {
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(count));
+/// The threads that files, solvers and parts of problems are shared out to.
+pub(crate) fn pool(threads: u16) -> Result<rayon::ThreadPool, Refusal> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
     builder.build().map_err(|error| {
         Refusal(format!(
-            "--threads {count}: cannot be started: {error}; ask for fewer"
+            "--threads {threads}: cannot be started: {error}; ask for fewer"
         ))
     })
 }

@@ -1,6 +1,12 @@
 //! Coloured Gauss-Seidel: its sets are independent, its sweeps are those of Gauss-Seidel in another order, its bits
 //! do not depend on threads, and the order costs little convergence.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot build its problem must stop there; measured factors are shown on request"
+)]
+
 mod common;
 
 use std::collections::BTreeSet;
