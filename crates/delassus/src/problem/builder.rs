@@ -433,8 +433,8 @@ mod tests {
         let mut random = crate::math::Random::new(i as u64);
         let mut number = || random.range(-1.0, 1.0);
         let masses = [
-            (i % 5 != 0).then_some(MassId(0)),
-            (i % 7 != 1 || i % 5 == 0).then_some(MassId(1 + i as u32 % 2)),
+            (!i.is_multiple_of(5)).then_some(MassId(0)),
+            (i % 7 != 1 || i.is_multiple_of(5)).then_some(MassId(1 + i as u32 % 2)),
         ];
         let rows = std::array::from_fn(|_| std::array::from_fn(|_| number()));
         (masses, rows, std::array::from_fn(|_| number()))
