@@ -139,7 +139,7 @@ fn spin() {
         .map(|k| ContactLcp::new(&geometry.problem(k, lloyd::facets, 0.0), 8).unwrap())
         .collect();
     let mut work = Work::default();
-    for _ in 0..2000 {
+    for _ in 0..std::env::var("SPIN").map_or(2000, |n| n.parse().unwrap()) {
         for lcp in &lcps {
             std::hint::black_box(method(lcp, &options(Pivot::Big), &mut work));
         }

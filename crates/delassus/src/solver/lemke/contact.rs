@@ -36,6 +36,8 @@ pub struct ContactLcp {
     pub(super) groups: Vec<Group>,
     /// Shares of (t₁, t₂) in every direction, group after group.
     pub(super) directions: Vec<[f64; 2]>,
+    /// Normal columns of a single body with their components apart: all first ones, all second ones, …
+    pub(super) across: Vec<f64>,
     /// The two shares of every direction apart, for loops over many.
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
@@ -340,6 +342,13 @@ impl ContactLcp {
         }
         for free in &mut self.frees {
             free.q = self.constants[free.unit][0];
+        }
+        if self.columns.single {
+            let row = |normal: &Normal| self.columns.six(normal.unit).first().copied();
+            let rows: Vec<[f64; 6]> = self.normals.iter().filter_map(row).collect();
+            self.across = (0..6)
+                .flat_map(|i| rows.iter().map(move |row| row[i]))
+                .collect();
         }
         self.first = self.directions.iter().map(|d| d[0]).collect();
         self.second = self.directions.iter().map(|d| d[1]).collect();

@@ -10,6 +10,7 @@ mod partition;
 mod point;
 pub(crate) mod ratio;
 pub mod reduced;
+mod single;
 pub mod structural;
 
 pub use ratio::Pivot;

@@ -402,8 +402,8 @@ fn clear_choice(values: &[f64], rates: &[f64], scale: f64, pivot: Pivot) -> (Opt
     let above = |value: f64| if 0.0 < value { value } else { 0.0 };
     let mut limit = f64::INFINITY;
     for (&value, &rate) in values.iter().zip(rates) {
-        // One comparison that is seldom true; with rate ≥ 0 it never is.
-        if (above(value) + slack < -rate * limit) & (rate < least) {
+        // One comparison that is seldom true: with rate ≥ 0 it never is, and a smaller step is seldom met.
+        if above(value) + slack < -rate * limit && rate < least {
             limit = (above(value) + slack) / -rate;
         }
     }
@@ -413,7 +413,7 @@ fn clear_choice(values: &[f64], rates: &[f64], scale: f64, pivot: Pivot) -> (Opt
     }
     let (mut best, mut steepest, mut ties) = (0, 0.0, 0);
     for (i, (&value, &rate)) in values.iter().zip(rates).enumerate() {
-        if (above(value) <= -rate * limit) & (rate < least) {
+        if above(value) <= -rate * limit && rate < least {
             if i == 0 {
                 return (Some(0), largest);
             }
