@@ -66,3 +66,6 @@ impl Limits {
         late.then_some(End::TimeLimit)
     }
 }
+
+#[cfg(test)]
+mod tests;
