@@ -33,6 +33,14 @@ pub(crate) struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     lambda: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    z: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    w: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ray: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    farkas: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cases: Option<Vec<SpookRow>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<Vec<Line>>,
@@ -82,6 +90,15 @@ impl Answer {
         report: Report,
     ) -> Answer {
         let has_bodies = matches!(problem.form(), Form::Primal(_));
+        let is_lcp = is_complementarity(kind);
+        let w = is_lcp.then(|| row_velocities(problem, &solution));
+        let certificate = report.certificate.filter(|_| is_lcp);
+        let (ray, farkas) =
+            certificate.map_or((None, None), |found| (Some(found.ray), found.farkas));
+        let (z, lambda) = match is_lcp {
+            true => (Some(solution.lambda), None),
+            false => (None, Some(solution.lambda)),
+        };
         Answer {
             schema: "delassus-answer-1",
             file: file.to_owned(),
@@ -95,7 +112,11 @@ impl Answer {
             elapsed: report.elapsed,
             message: report.message,
             v: has_bodies.then(|| file_order(solution.v, velocity_order)),
-            lambda: Some(solution.lambda),
+            lambda,
+            z,
+            w,
+            ray,
+            farkas,
             cases: None,
             history: None,
         }
@@ -129,6 +150,10 @@ impl Answer {
             message: None,
             v: None,
             lambda: None,
+            z: None,
+            w: None,
+            ray: None,
+            farkas: None,
             cases: Some(cases),
             history: None,
         }
@@ -175,6 +200,17 @@ impl Answer {
             table::time(self.elapsed),
         ]
     }
+}
+
+/// Kinds whose unknowns are called z and w.
+pub(crate) fn is_complementarity(kind: &str) -> bool {
+    matches!(kind, "lcp" | "mlcp")
+}
+
+fn row_velocities(problem: &Problem, solution: &Solution) -> Vec<f64> {
+    let mut w = vec![0.0; problem.n_rows()];
+    problem.row_velocity(&solution.v, &solution.lambda, &mut w);
+    w
 }
 
 /// Velocity i of the problem stands at `order[i]` in the file.

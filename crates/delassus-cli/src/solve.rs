@@ -4,11 +4,11 @@ use std::path::Path;
 
 use delassus::problem::file::{Loaded, Work, json};
 use delassus::solver::Record;
-use delassus::{Problem, Report, Solution, Status, Stop};
+use delassus::{Law, Problem, Report, Solution, Status, Stop};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
-use crate::answer::{Answer, HEADINGS};
+use crate::answer::{Answer, HEADINGS, is_complementarity};
 use crate::args::{Common, SolveArgs};
 use crate::console::{Outcome, Printed, Refusal};
 use crate::folder::{self, Folder};
@@ -33,6 +33,8 @@ const FALLBACKS: [&str; 5] = [
     "gauss-seidel,rule=exact,relax=0.5",
     "gauss-seidel,relax=1.9",
 ];
+/// The same for linear complementarity problems and faceted cones, which only pivoting obeys.
+const PIVOT_FALLBACKS: [&str; 2] = ["lemke", "lemke,pivot=lex,cover=scaled"];
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
 
@@ -162,7 +164,12 @@ impl Job<'_> {
                 problem,
                 velocity_order,
             } => {
-                let (solution, mut report) = self.solve_problem(problem, spec)?;
+                let pivots = is_complementarity(loaded.kind) || has_facets(problem);
+                let fallbacks = match pivots {
+                    true => &PIVOT_FALLBACKS[..],
+                    false => &FALLBACKS[..],
+                };
+                let (solution, mut report) = self.solve_problem(problem, spec, fallbacks)?;
                 let history = std::mem::take(&mut report.history);
                 let answer =
                     Answer::new(head, problem, velocity_order.as_deref(), solution, report);
@@ -176,10 +183,21 @@ impl Job<'_> {
     }
 
     /// Solves by the solver asked for, or by the fallbacks until one solves; the best answer by the judge is kept.
-    fn solve_problem(&self, problem: &Problem, spec: &str) -> Result<(Solution, Report), Refusal> {
+    fn solve_problem(
+        &self,
+        problem: &Problem,
+        spec: &str,
+        fallbacks: &[&str],
+    ) -> Result<(Solution, Report), Refusal> {
         let stop = self.stop(problem);
         let asked = !self.args.common.solvers.is_empty() || stop.tolerance <= 0.0;
-        let specs = if asked { &[spec][..] } else { &FALLBACKS[..] };
+        let asked_for = [spec];
+        let unasked = self.args.common.solvers.is_empty();
+        let specs = match (asked, unasked) {
+            (false, _) => fallbacks,
+            (true, true) => &fallbacks[..1],
+            (true, false) => &asked_for[..],
+        };
         let mut best: Option<(Solution, Report)> = None;
         for spec in specs {
             let mut solution = Solution::zeros(problem);
@@ -223,6 +241,12 @@ impl Job<'_> {
             },
         }
     }
+}
+
+/// Whether a contact has a faceted cone with friction.
+fn has_facets(problem: &Problem) -> bool {
+    let mut blocks = problem.blocks().iter();
+    blocks.any(|block| matches!(block.law, Law::FrictionFacets { mu, .. } if mu != 0.0))
 }
 
 /// An array with one answer per line, so that it can be read with line tools too.

@@ -82,5 +82,6 @@ pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
 pub use solver::gauss_seidel::GaussSeidel;
+pub use solver::lemke::Lemke;
 pub use solver::{Fit, Report, Solver, Status, Stop};
 pub use world::{World, WorldBuilder};

@@ -5,6 +5,7 @@
 mod builder;
 pub mod delassus;
 pub mod file;
+mod islands;
 pub mod jacobian;
 pub mod mass;
 pub mod residual;

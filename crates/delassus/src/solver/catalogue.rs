@@ -1,6 +1,7 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
+use super::lemke::{CoverChoice, Lemke, Method, Pivot};
 use super::{Rule, Solver, Stop};
 
 /// What is wrong with a solver's name or keys.
@@ -50,36 +51,83 @@ pub struct Description {
     pub variants: &'static [&'static str],
 }
 
+/// Keys that all forms of Lemke's algorithm share.
+const LEMKE_KEYS: &[(&str, &str)] = &[
+    ("pivot", "big|lex"),
+    ("cover", "ones|scaled|random"),
+    ("directions", "8"),
+];
+
 /// Every solver there is.
 pub fn catalogue() -> &'static [Description] {
-    &[Description {
-        name: "gauss-seidel",
-        keys: &[
-            ("rule", "iso|exact|box|project|nonlinear|ccp"),
-            ("sweep", "local|residual"),
-            ("order", "forward|backward|symmetric|shuffle"),
-            ("relax", "1.0"),
-        ],
-        about: "projected Gauss-Seidel, scalar and block, matrix-free",
-        variants: &[
-            "gauss-seidel",
-            "gauss-seidel,rule=exact",
-            "gauss-seidel,order=symmetric",
-            "gauss-seidel,order=shuffle",
-            "gauss-seidel,relax=1.3",
-            "gauss-seidel,sweep=residual",
-            "gauss-seidel,rule=nonlinear",
-            "gauss-seidel,rule=ccp",
-            "gauss-seidel,rule=box",
-            "gauss-seidel,rule=project",
-        ],
-    }]
+    &[
+        Description {
+            name: "gauss-seidel",
+            keys: &[
+                ("rule", "iso|exact|box|project|nonlinear|ccp"),
+                ("sweep", "local|residual"),
+                ("order", "forward|backward|symmetric|shuffle"),
+                ("relax", "1.0"),
+            ],
+            about: "projected Gauss-Seidel, scalar and block, matrix-free",
+            variants: &[
+                "gauss-seidel",
+                "gauss-seidel,rule=exact",
+                "gauss-seidel,order=symmetric",
+                "gauss-seidel,order=shuffle",
+                "gauss-seidel,relax=1.3",
+                "gauss-seidel,sweep=residual",
+                "gauss-seidel,rule=nonlinear",
+                "gauss-seidel,rule=ccp",
+                "gauss-seidel,rule=box",
+                "gauss-seidel,rule=project",
+            ],
+        },
+        Description {
+            name: "lemke",
+            keys: LEMKE_KEYS,
+            about: "Lemke's algorithm: exact pivoting, from the fastest form to the safest, each answer verified",
+            variants: &["lemke"],
+        },
+        Description {
+            name: "lemke-reduced",
+            keys: LEMKE_KEYS,
+            about: "Lemke on contacts without their matrix, friction added where load appears",
+            variants: &["lemke-reduced"],
+        },
+        Description {
+            name: "lemke-structural",
+            keys: LEMKE_KEYS,
+            about: "Lemke on contacts without their matrix",
+            variants: &["lemke-structural"],
+        },
+        Description {
+            name: "lemke-standard",
+            keys: LEMKE_KEYS,
+            about: "Lemke on the dense matrix, for any linear complementarity problem",
+            variants: &["lemke-standard", "lemke-standard,pivot=lex"],
+        },
+    ]
 }
 
 /// Makes a solver from its name and keys.
 pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + Send>, SpecError> {
     let mut parts = spec.split(',');
     let name = parts.next().unwrap_or_default().trim();
+    let methods = [
+        Method::Driver,
+        Method::Reduced,
+        Method::Structural,
+        Method::Standard,
+    ];
+    if let Some(method) = methods.into_iter().find(|method| method.name() == name) {
+        let mut solver = Lemke::new(method);
+        (solver.stop, solver.seed) = (stop, seed);
+        for part in parts {
+            set_lemke_key(&mut solver, part.trim())?;
+        }
+        return Ok(Box::new(solver));
+    }
     match name {
         "gauss-seidel" => {
             let mut solver = GaussSeidel {
@@ -100,6 +148,30 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             })
         }
     }
+}
+
+fn set_lemke_key(solver: &mut Lemke, part: &str) -> Result<(), SpecError> {
+    let (key, value) = part.split_once('=').unwrap_or((part, ""));
+    match key {
+        "pivot" => solver.pivot = choose(key, value, &Pivot::NAMES)?,
+        "cover" => solver.cover = choose(key, value, &CoverChoice::NAMES)?,
+        "directions" => {
+            let directions = value.parse().ok().filter(|d| (3..=1024).contains(d));
+            solver.directions = directions.ok_or_else(|| SpecError::BadValue {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                known: "a whole number between 3 and 1024".to_owned(),
+            })?;
+        }
+        _ => {
+            return Err(SpecError::UnknownKey {
+                solver: solver.method.name(),
+                key: key.to_owned(),
+                known: "pivot, cover, directions".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {
@@ -173,5 +245,8 @@ mod tests {
         assert!(error("gauss-seidel,speed=9").contains("rule, sweep"));
         assert!(error("gauss-seidel,relax=2").contains("between 0 and 2"));
         assert!(error("gauss-seidel,relax=NaN").contains("between 0 and 2"));
+        assert!(error("lemke,pivot=small").contains("big, lex"));
+        assert!(error("lemke-standard,directions=2").contains("between 3 and 1024"));
+        assert!(error("lemke-reduced,rule=exact").contains("pivot, cover, directions"));
     }
 }

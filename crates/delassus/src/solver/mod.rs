@@ -143,6 +143,18 @@ pub struct Report {
     pub elapsed: Duration,
     /// What to know where the status is not `solved`.
     pub message: Option<String>,
+    /// What a pivoting solver found instead of an answer.
+    pub certificate: Option<Certificate>,
+}
+
+/// The end of a run of pivots on a ray.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// How the impulses can grow for ever along it.
+    pub ray: Vec<f64>,
+    /// y with Sᵀy ≤ 0, cᵀy < 0 and y ≥ 0 (any sign, and Sᵀy = 0, in equality rows): proof that no impulses at all
+    /// give row velocities w ≥ 0. Only for problems of unilateral and equality rows.
+    pub farkas: Option<Vec<f64>>,
 }
 
 impl fmt::Display for Report {
@@ -223,6 +235,7 @@ pub trait Solver {
             iterations: monitor.sweeps(),
             residual,
             message: message(self, problem, status),
+            certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,
         }
@@ -251,6 +264,12 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
             let law = law.map_or("its form", |block| block.law.name());
             let name = solver.name();
             format!("{name} has no rule for {law}; choose a solver that `delassus list solvers` shows to fit it")
+        }
+        Status::Ray => {
+            "pivoting ended on a ray: the rows may contradict each other, as a certificate proves where there is one; else try cover=random, or some compliance".to_owned()
+        }
+        Status::PivotLimit => {
+            "the allowed pivots were used up; allow more, or try pivot=lex, which never cycles".to_owned()
         }
         _ => "the run broke down; see the residual of the returned iterate".to_owned(),
     };

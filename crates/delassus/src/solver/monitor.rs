@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{Fit, Record, Status, Stop};
+use super::{Certificate, Fit, Record, Status, Stop};
 use crate::law::Law;
 use crate::math::max_abs;
 use crate::problem::residual::{Judge, Residual};
@@ -70,6 +70,9 @@ pub struct Monitor<'a> {
     next_check: usize,
     /// Sweep, merit and η at which progress was last seen.
     mark: (usize, f64, f64),
+    /// Pivots of a solver that does not sweep.
+    pivots: usize,
+    certificate: Option<Certificate>,
 }
 
 impl<'a> Monitor<'a> {
@@ -101,6 +104,8 @@ impl<'a> Monitor<'a> {
             ratio: 1.0,
             next_check: FIRST_CHECK,
             mark: (0, f64::INFINITY, f64::INFINITY),
+            pivots: 0,
+            certificate: None,
         }
     }
 
@@ -149,6 +154,34 @@ impl<'a> Monitor<'a> {
         timed_out.then_some(Status::TimeLimit)
     }
 
+    /// Call once at the end of a run of pivots: the status as far as the judge agrees. An answer that obeys the
+    /// laws exactly but not well enough is a breakdown; one for a neighbour must obey the laws it shares.
+    pub fn pivoted(&mut self, pivots: usize, lambda: &[f64], status: Status) -> Status {
+        self.pivots += pivots;
+        if status != Status::Solved || self.stop.tolerance <= 0.0 {
+            return status;
+        }
+        let law = self.judge.judge(self.problem, lambda).law;
+        let merit = match self.fit {
+            Fit::Exact => law,
+            _ => self.judge.law_over(self.problem, lambda, &self.obeyed),
+        };
+        if merit <= self.stop.tolerance {
+            status
+        } else {
+            Status::Breakdown
+        }
+    }
+
+    /// Keeps what a run found instead of an answer.
+    pub fn certify(&mut self, certificate: Option<Certificate>) {
+        self.certificate = certificate;
+    }
+
+    pub(super) fn take_certificate(&mut self) -> Option<Certificate> {
+        self.certificate.take()
+    }
+
     /// The last word on a run: one that is not solved hands back its best iterate, and `solved` must hold for
     /// the iterate handed back, whose residual is returned.
     pub(super) fn conclude(
@@ -178,9 +211,9 @@ impl<'a> Monitor<'a> {
         (status, self.judge.judge_solution(self.problem, solution))
     }
 
-    /// Sweeps so far.
+    /// Sweeps or pivots so far.
     pub fn sweeps(&self) -> usize {
-        self.history.len()
+        self.history.len() + self.pivots
     }
 
     /// Time spent on records nobody needed to decide.

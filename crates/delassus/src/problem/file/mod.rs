@@ -14,9 +14,11 @@ pub mod siconos;
 
 pub use error::{FileError, Place};
 pub use friction::{FrictionFile, FrictionForm, Triplets};
-use siconos::{DatFile, DatFormat};
+use siconos::{DatFile, DatFormat, MlcpLaw};
 
+use crate::law::Law;
 use crate::problem::Problem;
+use crate::problem::delassus::BlockMatrix;
 
 /// How a file's bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,14 +123,49 @@ pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
 
 fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileError> {
     // Trailing remarks may be in any encoding; the numbers are ASCII.
-    let kind = match siconos::parse(&String::from_utf8_lossy(bytes), format)? {
-        DatFile::Friction(file) => return file.into_loaded(),
-        DatFile::Lcp { .. } => "a linear complementarity problem",
-        DatFile::Mlcp { .. } => "a mixed linear complementarity problem",
-    };
-    Err(FileError::Unsupported {
-        place: Place::Value("kind".to_owned()),
-        kind,
-        remedy: "its solver is not part of this version",
-    })
+    match siconos::parse(&String::from_utf8_lossy(bytes), format)? {
+        DatFile::Friction(file) => file.into_loaded(),
+        DatFile::Lcp { m, q } => {
+            let problem = complementarity(&m.entries, q, |_| false)?;
+            Ok(Loaded::problem("lcp", problem))
+        }
+        DatFile::Mlcp { blocks, m, q } => {
+            let is_free = |i: usize| {
+                let mut blocks = blocks.iter();
+                blocks.any(|b| b.law == MlcpLaw::Equality && b.rows.contains(&i))
+            };
+            let problem = complementarity(&m.entries, q, is_free)?;
+            Ok(Loaded::problem("mlcp", problem))
+        }
+    }
+}
+
+/// w = Mz + q with 0 ≤ z ⟂ w ≥ 0, or w = 0 in free rows, as a problem in dual form with one block for each row.
+fn complementarity(
+    entries: &[(usize, usize, f64)],
+    q: Vec<f64>,
+    is_free: impl Fn(usize) -> bool,
+) -> Result<Problem, FileError> {
+    let fail = |error: crate::BuildError| FileError::invalid("M", error.to_string());
+    let laws: Vec<Law> = (0..q.len())
+        .map(|i| match is_free(i) {
+            true => Law::Equality,
+            false => Law::Unilateral,
+        })
+        .collect();
+    let matrix = BlockMatrix::from_entries(&vec![1; q.len()], entries).map_err(fail)?;
+    Problem::dual(matrix, q, &laws).map_err(fail)
+}
+
+impl Loaded {
+    fn problem(kind: &'static str, problem: Problem) -> Loaded {
+        Loaded {
+            kind,
+            title: String::new(),
+            work: Work::Problem {
+                problem: Box::new(problem),
+                velocity_order: None,
+            },
+        }
+    }
 }

@@ -3,17 +3,28 @@
 //! 0 ≤ z ⟂ w = Mz + q ≥ 0 is widened by one artificial variable, w = Mz + c z₀ + q with c > 0, whose basis is
 //! changed one variable at a time until z₀ leaves.   [Lemke05 §4]
 
+mod basis;
 mod columns;
 pub mod contact;
+mod dense;
+mod driver;
 mod kernel;
+mod lcp;
+mod murty;
 mod partition;
 mod point;
 pub(crate) mod ratio;
 pub mod reduced;
 mod single;
+mod solve;
+mod standard;
 pub mod structural;
 
+pub use driver::{CoverChoice, Lemke, Method};
+pub use lcp::Lcp;
+pub use murty::murty;
 pub use ratio::Pivot;
+pub use solve::{Cover, LcpAnswer, LcpOptions, solve};
 
 use crate::solver::Status;
 

@@ -81,14 +81,14 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
         "stabilisation" => plain::stabilisation(read(text)?),
         "problem" => plain::problem(read(text)?),
         "dual" => plain::dual(read(text)?),
-        "lcp" => Err(unsupported("a linear complementarity problem")),
+        "lcp" => plain::lcp(read(text)?),
         "tree" => Err(unsupported("an articulated tree (kind \"tree\")")),
         "treecontact" => Err(unsupported(
             "an articulated tree with contacts (kind \"treecontact\")",
         )),
         other => {
             let what = format!(
-                "kind is \"{}\"; known kinds: contact, joints, rows, stabilisation, problem, dual",
+                "kind is \"{}\"; known kinds: contact, joints, rows, stabilisation, problem, dual, lcp",
                 shortened(other)
             );
             Err(FileError::invalid("kind", what))

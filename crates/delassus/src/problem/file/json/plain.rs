@@ -4,7 +4,7 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::super::{FileError, Loaded, SpookRow, Work};
+use super::super::{FileError, Loaded, SpookRow, Work, complementarity};
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::problem::delassus::BlockMatrix;
@@ -69,6 +69,36 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
     }
     let problem = builder.build().map_err(|error| fail("rows", error))?;
     loaded("rows", file.title, problem)
+}
+
+problem_file! {
+    /// A linear complementarity problem; `free` lists the rows that are equalities.
+    LcpFile {
+        #[serde(default)]
+        n: Option<usize>,
+        #[serde(rename = "M")]
+        matrix: Vec<Vec<f64>>,
+        q: Vec<f64>,
+        #[serde(default)]
+        free: Vec<usize>,
+    }
+}
+
+pub(super) fn lcp(file: LcpFile) -> Result<Loaded, FileError> {
+    let n = file.q.len();
+    if let Some(stated) = file.n.filter(|stated| *stated != n) {
+        let what = format!("is {stated} but q has {n} numbers");
+        return Err(FileError::invalid("n", what));
+    }
+    if let Some(row) = file.free.iter().find(|row| n <= **row) {
+        let what = format!("names row {row}, but there are {n} rows, counted from 0");
+        return Err(FileError::invalid("free", what));
+    }
+    let m = flat("M", &file.matrix, (n, n))?;
+    let entries = m.iter().enumerate().filter(|(_, value)| **value != 0.0);
+    let entries: Vec<_> = entries.map(|(e, value)| (e / n, e % n, *value)).collect();
+    let problem = complementarity(&entries, file.q, |i| file.free.contains(&i))?;
+    loaded("lcp", file.title, problem)
 }
 
 problem_file! {

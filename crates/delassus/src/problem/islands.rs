@@ -1,0 +1,184 @@
+//! Islands: parts of a problem that share no mass, so that each can be solved by itself.
+
+use super::delassus::add_product;
+use super::{Form, Problem};
+use crate::index::BlockId;
+
+impl Problem {
+    /// The blocks of each island, islands in the order of their first block. Blocks belong together if they share a
+    /// mass, or if S has an entry that is not zero between them.
+    pub fn islands(&self) -> Vec<Vec<BlockId>> {
+        let n = self.blocks.len();
+        let mut sets = Sets((0..n).collect());
+        match &self.form {
+            Form::Primal(primal) => {
+                let mut owner = vec![usize::MAX; primal.mass.len()];
+                for k in 0..n {
+                    for e in primal.jacobian.entry_range(k) {
+                        let b = primal.jacobian.entry_mass(e);
+                        if owner[b] == usize::MAX {
+                            owner[b] = k;
+                        }
+                        sets.unite(owner[b], k);
+                    }
+                }
+            }
+            Form::Dual(matrix) => {
+                for k in 0..n {
+                    for (j, values) in matrix.block_row(k) {
+                        if values.iter().any(|x| *x != 0.0) {
+                            sets.unite(j, k);
+                        }
+                    }
+                }
+            }
+        }
+        let mut place = vec![usize::MAX; n];
+        let mut islands: Vec<Vec<BlockId>> = Vec::new();
+        for k in 0..n {
+            let root = sets.root(k);
+            if place[root] == usize::MAX {
+                place[root] = islands.len();
+                islands.push(Vec::new());
+            }
+            islands[place[root]].push(BlockId(k as u32));
+        }
+        islands
+    }
+
+    /// S over the rows of the given blocks alone, dense, row by row.
+    pub(crate) fn delassus_of(&self, blocks: &[BlockId]) -> Vec<f64> {
+        let mut starts = vec![0];
+        for id in blocks {
+            let rows = self.blocks[id.index()].n_rows;
+            starts.push(starts[starts.len() - 1] + rows);
+        }
+        let n = starts[blocks.len()];
+        let mut dense = vec![0.0; n * n];
+        let mut place = |k: usize, j: usize, values: &[f64]| {
+            let width = starts[j + 1] - starts[j];
+            for (i, row) in values.chunks_exact(width).enumerate() {
+                let at = (starts[k] + i) * n + starts[j];
+                for (entry, value) in dense[at..at + width].iter_mut().zip(row) {
+                    *entry += value;
+                }
+            }
+        };
+        match &self.form {
+            Form::Primal(primal) => {
+                let mut on: Vec<Vec<(usize, usize)>> = vec![Vec::new(); primal.mass.len()];
+                for (k, id) in blocks.iter().enumerate() {
+                    for e in primal.jacobian.entry_range(id.index()) {
+                        on[primal.jacobian.entry_mass(e)].push((k, e));
+                    }
+                }
+                let (mut solved, mut product) = (Vec::new(), Vec::new());
+                for list in on {
+                    for &(j, e) in &list {
+                        primal.solve_rows(e, &mut solved);
+                        let width = starts[j + 1] - starts[j];
+                        for &(k, f) in &list {
+                            product.clear();
+                            product.resize(width * (starts[k + 1] - starts[k]), 0.0);
+                            let g = primal.jacobian.entry_values(f);
+                            add_product(g, &solved, width, &mut product);
+                            place(k, j, &product);
+                        }
+                    }
+                }
+                for (k, id) in blocks.iter().enumerate() {
+                    for (i, row) in self.blocks[id.index()].rows().enumerate() {
+                        dense[(starts[k] + i) * (n + 1)] += primal.sigma[row];
+                    }
+                }
+            }
+            Form::Dual(matrix) => {
+                let mut local = vec![usize::MAX; self.blocks.len()];
+                for (k, id) in blocks.iter().enumerate() {
+                    local[id.index()] = k;
+                }
+                for (k, id) in blocks.iter().enumerate() {
+                    for (j, values) in matrix.block_row(id.index()) {
+                        if local[j] != usize::MAX {
+                            place(k, local[j], values);
+                        }
+                    }
+                }
+            }
+        }
+        dense
+    }
+}
+
+/// Disjoint sets, each named by its smallest member.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn root(&mut self, mut k: usize) -> usize {
+        while self.0[k] != k {
+            self.0[k] = self.0[self.0[k]];
+            k = self.0[k];
+        }
+        k
+    }
+
+    fn unite(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Law;
+    use crate::problem::mass::MassBlock;
+
+    /// Two bodies with two blocks each, interleaved, and a block on nothing.
+    fn two_islands() -> Problem {
+        let mut builder = Problem::builder();
+        let mass = |m: f64| MassBlock::dense(vec![m, 0.3, 0.3, 2.0]).unwrap();
+        let a = builder.add_mass(mass(1.0), &[1.0, -2.0]).unwrap();
+        let b = builder.add_mass(mass(5.0), &[0.5, 0.7]).unwrap();
+        let rows: [[f64; 2]; 4] = [[1.0, 0.0], [0.2, 1.0], [0.0, 1.0], [1.0, -1.0]];
+        for (i, mass) in [a, b, a, b].into_iter().enumerate() {
+            let on: &[(_, &[f64])] = &[(mass, &rows[i])];
+            builder
+                .add_block(Law::Unilateral, on, &[0.01], &[0.1])
+                .unwrap();
+        }
+        builder
+            .add_block(Law::Equality, &[], &[0.5], &[0.0])
+            .unwrap();
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn blocks_that_share_no_mass_fall_apart_in_both_forms() {
+        let problem = two_islands();
+        let expected = [
+            vec![BlockId(0), BlockId(2)],
+            vec![BlockId(1), BlockId(3)],
+            vec![BlockId(4)],
+        ];
+        assert_eq!(problem.islands(), expected);
+        assert_eq!(problem.to_dual().islands(), expected);
+    }
+
+    #[test]
+    fn the_matrix_of_an_island_is_that_part_of_the_whole() {
+        let problem = two_islands();
+        let whole = problem.delassus_dense();
+        for form in [problem.clone(), problem.to_dual()] {
+            for island in form.islands() {
+                let part = form.delassus_of(&island);
+                for (i, k) in island.iter().enumerate() {
+                    for (l, j) in island.iter().enumerate() {
+                        let gap = part[i * island.len() + l] - whole[k.index() * 5 + j.index()];
+                        assert!(gap.abs() < 1e-15);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The solver behind `lemke`, `lemke-reduced`, `lemke-structural` and `lemke-standard`.
+//!
+//! Islands are solved one by one. `lemke` goes from fast to robust: reduced, then structural, then the dense
+//! matrix, each answer verified before it is believed; the other three run their own method alone. A problem given
+//! by its Delassus matrix has no columns to pivot on, and all four use the dense matrix.
+
+use std::time::Instant;
+
+use super::contact::ContactLcp;
+use super::dense::Dense;
+use super::ratio::Pivot;
+use super::reduced;
+use super::solve::{Cover, LcpOptions, solve};
+use super::structural::{self, Options, Outcome, Work};
+use crate::index::BlockId;
+use crate::law::Law;
+use crate::math::Random;
+use crate::problem::{Form, Problem, Solution};
+use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
+
+/// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
+const ACCEPTED: f64 = 1e-9;
+/// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
+const LARGEST: usize = 6000;
+/// Covering vectors by chance that are tried before the dense matrix.
+const CHANCES: u64 = 3;
+
+/// Which form of the problem is pivoted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// One after the other until an answer is verified.
+    #[default]
+    Driver,
+    /// Contacts without matrix, friction added where load appears.
+    Reduced,
+    /// Contacts without matrix, all of it from the start.
+    Structural,
+    /// The dense matrix.
+    Standard,
+}
+
+impl Method {
+    /// The name of the solver on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Driver => "lemke",
+            Method::Reduced => "lemke-reduced",
+            Method::Structural => "lemke-structural",
+            Method::Standard => "lemke-standard",
+        }
+    }
+}
+
+/// The covering vector c of w = Mz + c z₀ + q, as a choice by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoverChoice {
+    /// Ones.
+    #[default]
+    Ones,
+    /// Ones after scaling.
+    Scaled,
+    /// By chance, from the solver's seed.
+    Random,
+}
+
+impl CoverChoice {
+    /// All choices, with the names used on the command line.
+    pub const NAMES: [(&'static str, CoverChoice); 3] = [
+        ("ones", CoverChoice::Ones),
+        ("scaled", CoverChoice::Scaled),
+        ("random", CoverChoice::Random),
+    ];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            CoverChoice::Ones => "ones",
+            CoverChoice::Scaled => "scaled",
+            CoverChoice::Random => "random",
+        }
+    }
+}
+
+/// Lemke's algorithm as a solver.
+#[derive(Clone, Debug)]
+pub struct Lemke {
+    /// Which form is pivoted.
+    pub method: Method,
+    /// How ties are broken.
+    pub pivot: Pivot,
+    /// The covering vector.
+    pub cover: CoverChoice,
+    /// Facets that stand for a round or elliptic cone.
+    pub directions: u32,
+    /// When to stop; `iterations` counts pivots.
+    pub stop: Stop,
+    /// Seed of covering vectors by chance.
+    pub seed: u64,
+    work: Work,
+}
+
+impl Default for Lemke {
+    fn default() -> Lemke {
+        Lemke::new(Method::Driver)
+    }
+}
+
+impl Lemke {
+    /// The solver with its defaults: largest pivots, ones, eight facets.
+    pub fn new(method: Method) -> Lemke {
+        Lemke {
+            method,
+            pivot: Pivot::Big,
+            cover: CoverChoice::Ones,
+            directions: 8,
+            stop: Stop::default(),
+            seed: 0,
+            work: Work::default(),
+        }
+    }
+
+    fn chance(&self, round: u64) -> Random {
+        Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// One island: its impulses go into `lambda`.
+    fn island(
+        &mut self,
+        problem: &Problem,
+        island: &[BlockId],
+        lambda: &mut [f64],
+        budget: &mut Budget,
+    ) -> Status {
+        let contact = match (self.method, problem.form()) {
+            (Method::Standard, _) | (_, Form::Dual(_)) => None,
+            _ => ContactLcp::of_blocks(problem, island, self.directions),
+        };
+        if let Some(contact) = contact {
+            for plan in plans(self.method, self.pivot) {
+                let outcome = self.contact(&contact, plan, budget);
+                budget.pivots += outcome.pivots;
+                self.work.impulses(&contact, lambda);
+                let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
+                if good || outcome.status == Status::TimeLimit {
+                    return outcome.status;
+                }
+                if self.method != Method::Driver && !outcome.cover_limit {
+                    return match outcome.status {
+                        Status::Solved => Status::Breakdown,
+                        status => status,
+                    };
+                }
+            }
+            if self.method != Method::Driver {
+                return Status::Breakdown;
+            }
+        }
+        self.dense(problem, island, lambda, budget)
+    }
+
+    /// A run without matrix.
+    fn contact(&mut self, lcp: &ContactLcp, plan: Plan, budget: &Budget) -> Outcome {
+        let mut cover = Vec::new();
+        let round = match (plan.chance, self.cover) {
+            (0, CoverChoice::Random) => Some(0),
+            (0, _) => None,
+            (round, _) => Some(round),
+        };
+        if let Some(round) = round {
+            let mut random = self.chance(round);
+            cover.extend((0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)));
+        }
+        let options = Options {
+            pivot: plan.pivot,
+            cover: &cover,
+            // A path that is this long is a cycle or would not end in time anyway.
+            pivots: budget
+                .left(self.stop.iterations)
+                .min(100 + 50 * lcp.n_pairs()),
+            deadline: budget.deadline,
+        };
+        match plan.reduced {
+            true => reduced::solve(lcp, &options, &mut self.work),
+            false => structural::solve(lcp, &options, &mut self.work),
+        }
+    }
+
+    /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
+    fn dense(
+        &self,
+        problem: &Problem,
+        island: &[BlockId],
+        lambda: &mut [f64],
+        budget: &mut Budget,
+    ) -> Status {
+        if LARGEST < rows_of(problem, island, self.directions) {
+            return Status::Unsupported;
+        }
+        let dense = Dense::new(problem, island, self.directions);
+        let mut status = Status::Breakdown;
+        let rounds = if self.method == Method::Driver {
+            CHANCES
+        } else {
+            0
+        };
+        for round in 0..=rounds {
+            let cover = match (round, self.cover) {
+                (0, CoverChoice::Ones) => Cover::Ones,
+                (0, CoverChoice::Scaled) => Cover::Scaled,
+                _ => Cover::Random(self.chance(round).bits()),
+            };
+            let options = LcpOptions {
+                pivot: self.pivot,
+                cover,
+                pivots: budget.left(self.stop.iterations),
+                time: budget
+                    .deadline
+                    .map(|at| at.saturating_duration_since(Instant::now())),
+            };
+            let answer = solve(&dense.lcp, &options);
+            budget.pivots += answer.pivots;
+            if round == 0 || answer.status == Status::Solved {
+                status = answer.status;
+                dense.impulses(&answer.z, lambda);
+                let spread = |x: &[f64]| {
+                    let mut rows = vec![0.0; lambda.len()];
+                    dense.add(x, &mut rows);
+                    rows
+                };
+                budget.certificate = answer.ray.as_deref().map(|ray| Certificate {
+                    ray: spread(ray),
+                    farkas: answer
+                        .farkas
+                        .as_deref()
+                        .filter(|_| dense.is_plain())
+                        .map(spread),
+                });
+            }
+            let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
+            if answer.status == Status::Solved || hopeless {
+                break;
+            }
+        }
+        status
+    }
+}
+
+/// About how many unknowns the dense problem has.
+fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
+    let unknowns = |id: &BlockId| {
+        let block = &problem.blocks()[id.index()];
+        match block.law {
+            Law::FrictionFacets { directions, .. } => 2 + directions as usize,
+            Law::FrictionCone { .. } | Law::EllipticCone { .. } => 2 + directions as usize,
+            _ => 2 * block.n_rows,
+        }
+    };
+    island.iter().map(unknowns).sum()
+}
+
+/// One attempt without matrix.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    reduced: bool,
+    pivot: Pivot,
+    /// Which covering vector by chance, or zero for the solver's own.
+    chance: u64,
+}
+
+/// The attempts without matrix, in order.
+fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
+    let plan = |reduced, pivot, chance| Plan {
+        reduced,
+        pivot,
+        chance,
+    };
+    match method {
+        Method::Driver => {
+            let mut plans = vec![
+                plan(true, pivot, 0),
+                plan(true, Pivot::Lex, 0),
+                plan(false, pivot, 0),
+            ];
+            plans.extend((1..=CHANCES).map(|round| plan(false, pivot, round)));
+            plans
+        }
+        // Where the covering vector would grow too large, the structural method has to finish.
+        Method::Reduced => vec![plan(true, pivot, 0), plan(false, pivot, 0)],
+        Method::Structural => vec![plan(false, pivot, 0)],
+        Method::Standard => Vec::new(),
+    }
+}
+
+/// What a run has spent and found.
+struct Budget {
+    pivots: usize,
+    deadline: Option<Instant>,
+    certificate: Option<Certificate>,
+}
+
+impl Budget {
+    fn left(&self, most: usize) -> usize {
+        most.saturating_sub(self.pivots)
+    }
+}
+
+impl Solver for Lemke {
+    fn name(&self) -> &'static str {
+        self.method.name()
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("pivot", self.pivot.name().to_owned()),
+            ("cover", self.cover.name().to_owned()),
+            ("directions", self.directions.to_string()),
+        ]
+    }
+
+    fn fit(&self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionCone { mu } if *mu != 0.0 => Fit::Approximate,
+            Law::EllipticCone { mu } if *mu != [0.0; 2] => Fit::Approximate,
+            _ => Fit::Exact,
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        let mut budget = Budget {
+            pivots: 0,
+            deadline: self
+                .stop
+                .time
+                .and_then(|time| Instant::now().checked_add(time)),
+            certificate: None,
+        };
+        let mut lambda = std::mem::take(&mut solution.lambda);
+        lambda.fill(0.0);
+        let mut status = Status::Solved;
+        for island in problem.islands() {
+            let found = self.island(problem, &island, &mut lambda, &mut budget);
+            if status == Status::Solved {
+                status = found;
+                monitor.certify(budget.certificate.take());
+            }
+        }
+        *solution = Solution::from_lambda(problem, lambda);
+        monitor.pivoted(budget.pivots, &solution.lambda, status)
+    }
+}

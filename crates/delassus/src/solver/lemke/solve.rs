@@ -1,0 +1,390 @@
+//! A dense problem from the door to the answer: scaled, pivoted, verified, and again where that fails.
+
+use std::time::{Duration, Instant};
+
+use super::lcp::Lcp;
+use super::ratio::Pivot;
+use super::standard::{self, Run};
+use super::{End, Limits};
+use crate::math::{Random, max_abs};
+use crate::solver::Status;
+
+/// Largest natural residual of a scaled problem, relative to its max|q|, that counts as solved.
+const ACCEPTED: f64 = 1e-9;
+/// A residual below this is as good as it gets: no other attempt is made.
+const GOOD: f64 = 1e-11;
+/// Passes of equilibration.
+const PASSES: usize = 4;
+/// Largest problem for which a proof of infeasibility is looked for by a linear program.
+const LARGEST_PROOF: usize = 400;
+
+/// The covering vector c of w = Mz + c z₀ + q: it decides where the path of pivots starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Cover {
+    /// Ones, in the problem's own units.
+    #[default]
+    Ones,
+    /// Ones after scaling.
+    Scaled,
+    /// Between ½ and 2 after scaling, by chance from the seed.
+    Random(u64),
+    /// Given; every entry must be positive.
+    Given(Vec<f64>),
+}
+
+/// How a dense problem is solved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LcpOptions {
+    /// How ties are broken. After [`Pivot::Big`] has failed [`Pivot::Lex`] is tried.
+    pub pivot: Pivot,
+    /// The covering vector.
+    pub cover: Cover,
+    /// Most pivots in all.
+    pub pivots: usize,
+    /// Most time.
+    pub time: Option<Duration>,
+}
+
+impl Default for LcpOptions {
+    fn default() -> LcpOptions {
+        LcpOptions {
+            pivot: Pivot::Big,
+            cover: Cover::Ones,
+            pivots: 100_000,
+            time: None,
+        }
+    }
+}
+
+/// Answer to a dense problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LcpAnswer {
+    /// `Solved` (verified), `Ray`, `PivotLimit`, `TimeLimit` or `Breakdown`.
+    pub status: Status,
+    /// The solution, or the best that was met.
+    pub z: Vec<f64>,
+    /// Exchanges in all attempts, the first with z₀ included.
+    pub pivots: usize,
+    /// Natural residual max|min(z, w)| of z.
+    pub residual: f64,
+    /// Where the status is `Ray`: how z grows along it, largest entry 1.
+    pub ray: Option<Vec<f64>>,
+    /// Where it could be proved that no z ≥ 0 gives Mz + q ≥ 0: y ≥ 0 with Mᵀy ≤ 0 and qᵀy < 0.
+    pub farkas: Option<Vec<f64>>,
+}
+
+impl LcpAnswer {
+    pub(super) fn new(n: usize) -> LcpAnswer {
+        LcpAnswer {
+            status: Status::Breakdown,
+            z: vec![0.0; n],
+            pivots: 0,
+            residual: f64::INFINITY,
+            ray: None,
+            farkas: None,
+        }
+    }
+
+    /// Sets status and residual; what is not verified is not solved.
+    pub(super) fn conclude(&mut self, lcp: &Lcp, status: Status) {
+        let scaled = Scaled::of(lcp);
+        let z: Vec<f64> = (0..lcp.len()).map(|i| self.z[i] / scaled.col[i]).collect();
+        let merit = scaled.lcp.residual(&z);
+        let solved = merit <= ACCEPTED * scaled.scale();
+        self.residual = lcp.residual(&self.z);
+        self.status = match status {
+            Status::Solved if !solved => Status::Breakdown,
+            status => status,
+        };
+    }
+}
+
+/// Solves a linear complementarity problem by Lemke's method.
+pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
+    let mut answer = LcpAnswer::new(lcp.len());
+    let deadline = options.time.map(|time| Instant::now() + time);
+    let has_free = lcp.free().contains(&true);
+    let scaled = Scaled::of(lcp);
+    let mut best = f64::INFINITY;
+    let own = &options.cover;
+    let mut end = End::Breakdown;
+    let mut last = None;
+    for plan in [
+        (options.pivot, own),
+        (Pivot::Lex, own),
+        (Pivot::Big, &Cover::Scaled),
+        (Pivot::Lex, &Cover::Scaled),
+    ] {
+        let left = options.pivots.saturating_sub(answer.pivots);
+        if last == Some(plan) || (last.is_some() && left == 0) {
+            continue;
+        }
+        last = Some(plan);
+        // Large pivots may cycle on degenerate problems: leave pivots for the rule that cannot.
+        let pivots = if plan.0 == Pivot::Big {
+            left.div_ceil(2)
+        } else {
+            left
+        };
+        let limits = Limits { pivots, deadline };
+        end = attempt(&scaled, plan, limits, &mut answer, &mut best);
+        if matches!(end, End::Solved | End::Ray | End::TimeLimit) {
+            break;
+        }
+    }
+    if has_free && end != End::Solved && answer.farkas.is_none() {
+        end = unfolded(lcp, options, deadline, &mut answer).unwrap_or(end);
+    }
+    if end == End::Ray && answer.farkas.is_none() {
+        answer.farkas = prove_infeasible(lcp, deadline);
+    }
+    if end != End::Ray {
+        (answer.ray, answer.farkas) = (None, None);
+    }
+    answer.status = end.status();
+    answer.residual = lcp.residual(&answer.z);
+    answer
+}
+
+/// One run of pivots on the scaled problem; the best z by its residual is kept.
+fn attempt(
+    scaled: &Scaled<'_>,
+    (pivot, cover): (Pivot, &Cover),
+    limits: Limits,
+    answer: &mut LcpAnswer,
+    best: &mut f64,
+) -> End {
+    let cover = scaled.cover(cover);
+    let Run {
+        mut end,
+        pivots,
+        z,
+        ray,
+    } = standard::run(&scaled.lcp, &cover, pivot, limits);
+    answer.pivots += pivots;
+    let merit = scaled.lcp.residual(&z);
+    if merit < *best {
+        *best = merit;
+        answer.z = scaled.unscaled(&z);
+    }
+    match end {
+        End::Solved if !(merit <= ACCEPTED * scaled.scale()) => end = End::Breakdown,
+        End::Ray if merit <= GOOD * scaled.scale() => end = End::Solved,
+        _ => {}
+    }
+    if let (End::Ray, Some(ray)) = (end, ray) {
+        let n = z.len();
+        let y: Vec<f64> = (0..n).map(|i| ray[i].max(0.0) * scaled.row[i]).collect();
+        answer.farkas = scaled.original_is_farkas(&y).then_some(y);
+        answer.ray = Some(normalised(scaled.unscaled(&ray[..n])));
+    }
+    end
+}
+
+/// Free rows written as pairs of inequalities and free unknowns as differences, for free rows that depend on each
+/// other. None where this does not help.
+fn unfolded(
+    lcp: &Lcp,
+    options: &LcpOptions,
+    deadline: Option<Instant>,
+    answer: &mut LcpAnswer,
+) -> Option<End> {
+    let (plain, source) = unfold(lcp);
+    let scaled = Scaled::of(&plain);
+    let (mut inner, mut best) = (LcpAnswer::new(plain.len()), f64::INFINITY);
+    let pivots = options.pivots.saturating_sub(answer.pivots);
+    let limits = Limits { pivots, deadline };
+    let plan = (Pivot::Lex, &Cover::Scaled);
+    let end = attempt(&scaled, plan, limits, &mut inner, &mut best);
+    answer.pivots += inner.pivots;
+    let fold = |x: &[f64]| {
+        let mut folded = vec![0.0; lcp.len()];
+        for (x, &(i, sign)) in x.iter().zip(&source) {
+            folded[i] += sign * x;
+        }
+        folded
+    };
+    match end {
+        End::Solved => answer.z = fold(&inner.z),
+        End::Ray => {
+            answer.ray = inner.ray.as_deref().map(fold);
+            answer.farkas = inner.farkas.as_deref().map(fold);
+        }
+        _ => return None,
+    }
+    Some(end)
+}
+
+/// The problem without free rows, and for each of its rows the row and the sign it stands for.
+fn unfold(lcp: &Lcp) -> (Lcp, Vec<(usize, f64)>) {
+    let mut source: Vec<(usize, f64)> = (0..lcp.len()).map(|i| (i, 1.0)).collect();
+    source.extend((0..lcp.len()).filter(|&i| lcp.free()[i]).map(|i| (i, -1.0)));
+    let mut columns = Vec::with_capacity(source.len() * source.len());
+    for &(j, column_sign) in &source {
+        let column = lcp.column(j);
+        columns.extend(
+            source
+                .iter()
+                .map(|&(i, sign)| sign * column_sign * column[i]),
+        );
+    }
+    let q = source.iter().map(|&(i, sign)| sign * lcp.q()[i]).collect();
+    let free = vec![false; source.len()];
+    (Lcp::from_columns(columns, q, free), source)
+}
+
+/// The linear program min t, Mz + t ≥ −q, z ≥ 0, t ≥ 0 as a complementarity problem with a skew matrix, which Lemke
+/// always solves; where t > 0 its multipliers prove that t = 0 is out of reach.
+fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
+    let (plain, source) = unfold(lcp);
+    let n = plain.len();
+    if LARGEST_PROOF < n {
+        return None;
+    }
+    // Unknowns (z, t, y): w = (−Mᵀy, 1 − Σy, Mz + t + q).
+    let size = 2 * n + 1;
+    let mut columns = vec![0.0; size * size];
+    let mut q = vec![0.0; size];
+    for j in 0..n {
+        for (i, entry) in plain.column(j).iter().enumerate() {
+            columns[j * size + n + 1 + i] = *entry;
+            columns[(n + 1 + i) * size + j] = -entry;
+        }
+        columns[n * size + n + 1 + j] = 1.0;
+        columns[(n + 1 + j) * size + n] = -1.0;
+        q[n + 1 + j] = plain.q()[j];
+    }
+    q[n] = 1.0;
+    let program = Lcp::from_columns(columns, q, vec![false; size]);
+    let scaled = Scaled::of(&program);
+    let (mut answer, mut best) = (LcpAnswer::new(size), f64::INFINITY);
+    let limits = Limits {
+        pivots: 100 * size,
+        deadline,
+    };
+    let plan = (Pivot::Lex, &Cover::Scaled);
+    let end = attempt(&scaled, plan, limits, &mut answer, &mut best);
+    if end != End::Solved {
+        return None;
+    }
+    let mut y = vec![0.0; lcp.len()];
+    for (value, &(i, sign)) in answer.z[n + 1..].iter().zip(&source) {
+        y[i] += sign * value;
+    }
+    let y = normalised(y);
+    lcp.is_farkas(&y).then_some(y)
+}
+
+/// Divided by its largest entry.
+fn normalised(mut x: Vec<f64>) -> Vec<f64> {
+    let largest = max_abs(&x);
+    if 0.0 < largest && largest.is_finite() {
+        x.iter_mut().for_each(|x| *x /= largest);
+    }
+    x
+}
+
+/// A problem whose rows and columns have been brought to the size of one: M̂ = R M C, q̂ = R q, z = C ẑ.
+///
+/// R and C are powers of two, so that scaling rounds nothing.
+struct Scaled<'a> {
+    lcp: Lcp,
+    row: Vec<f64>,
+    col: Vec<f64>,
+    /// The problem itself, for proofs.
+    original: &'a Lcp,
+}
+
+impl<'a> Scaled<'a> {
+    fn of(lcp: &'a Lcp) -> Scaled<'a> {
+        let n = lcp.len();
+        let (mut row, mut col) = (vec![1.0_f64; n], vec![1.0_f64; n]);
+        for _ in 0..PASSES {
+            let mut row_max = vec![0.0_f64; n];
+            let mut col_max = vec![0.0_f64; n];
+            for j in 0..n {
+                for (i, entry) in lcp.column(j).iter().enumerate() {
+                    let size = entry.abs() * row[i] * col[j];
+                    row_max[i] = row_max[i].max(size);
+                    col_max[j] = col_max[j].max(size);
+                }
+            }
+            for i in 0..n {
+                row[i] *= step(row_max[i]);
+                col[i] *= step(col_max[i]);
+            }
+        }
+        row.iter_mut()
+            .chain(&mut col)
+            .for_each(|x| *x = power_of_two(*x));
+        let mut columns = lcp.columns().to_vec();
+        for j in 0..n {
+            for (entry, row) in columns[j * n..(j + 1) * n].iter_mut().zip(&row) {
+                *entry *= row * col[j];
+            }
+        }
+        let q = lcp.q().iter().zip(&row).map(|(q, row)| q * row).collect();
+        Scaled {
+            lcp: Lcp::from_columns(columns, q, lcp.free().to_vec()),
+            row,
+            col,
+            original: lcp,
+        }
+    }
+
+    /// max|q̂|, or one where q = 0.
+    fn scale(&self) -> f64 {
+        let scale = max_abs(self.lcp.q());
+        if 0.0 < scale { scale } else { 1.0 }
+    }
+
+    fn unscaled(&self, z: &[f64]) -> Vec<f64> {
+        z.iter().zip(&self.col).map(|(z, col)| z * col).collect()
+    }
+
+    fn original_is_farkas(&self, y: &[f64]) -> bool {
+        self.original.is_farkas(y)
+    }
+
+    /// The covering vector in scaled units, zero in free rows.
+    fn cover(&self, cover: &Cover) -> Vec<f64> {
+        let n = self.row.len();
+        let mut values = match cover {
+            Cover::Ones => self.row.clone(),
+            Cover::Scaled => vec![1.0; n],
+            Cover::Random(seed) => {
+                let mut random = Random::new(*seed);
+                (0..n).map(|_| random.range(0.5, 2.0)).collect()
+            }
+            Cover::Given(given) => {
+                let given = |i: usize| given.get(i).copied().filter(|c| c.is_finite() && 0.0 < *c);
+                (0..n)
+                    .map(|i| given(i).unwrap_or(1.0) * self.row[i])
+                    .collect()
+            }
+        };
+        for (value, free) in values.iter_mut().zip(self.lcp.free()) {
+            if *free {
+                *value = 0.0;
+            }
+        }
+        values
+    }
+}
+
+/// Half the way, in powers, from `size` to one.
+fn step(size: f64) -> f64 {
+    if 0.0 < size && size.is_finite() {
+        size.sqrt().recip()
+    } else {
+        1.0
+    }
+}
+
+fn power_of_two(x: f64) -> f64 {
+    if 0.0 < x && x.is_finite() {
+        x.log2().round().clamp(-500.0, 500.0).exp2()
+    } else {
+        1.0
+    }
+}
