@@ -361,6 +361,31 @@ impl ContactLcp {
         }
     }
 
+    /// Free rows without those that depend on rows before them, by a Cholesky factor that skips small pivots.
+    pub(super) fn independent_frees(&self, least: f64) -> Vec<usize> {
+        let mut kept: Vec<usize> = Vec::new();
+        let mut factor: Vec<Vec<f64>> = Vec::new();
+        let mut column = vec![0.0; self.columns.dofs];
+        for (f, free) in self.frees.iter().enumerate() {
+            column.fill(0.0);
+            self.columns.add(free.unit, [1.0, 0.0, 0.0], &mut column);
+            let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
+            for (&k, other) in kept.iter().zip(&factor) {
+                let product = self.columns.dot(self.frees[k].unit, &column);
+                let done = crate::math::dot(&row, &other[..row.len()]);
+                row.push((product - done) / other[row.len()]);
+            }
+            let own = self.columns.dot(free.unit, &column) + free.sigma;
+            let rest = own - crate::math::dot(&row, &row);
+            if least < rest {
+                row.push(rest.sqrt());
+                factor.push(row);
+                kept.push(f);
+            }
+        }
+        kept
+    }
+
     /// Writes the impulses of a point into the rows of its blocks; other rows stay as they are.
     pub(super) fn impulses(&self, point: &Point, lambda: &mut [f64]) {
         for back in &self.backs {

@@ -181,32 +181,31 @@ impl Partition {
         self.n
     }
 
-    /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. False if it
-    /// is singular.
-    pub(super) fn assemble(&mut self, lcp: &ContactLcp, r: Option<usize>) -> bool {
-        self.list(lcp) && {
-            self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
-            self.star.fill(0.0);
-            for &g in &self.slips {
-                let group = &lcp.groups[g];
-                let [a, b] = lcp.directions[group.start + self.x[g]];
-                let c = self.cover[self.at[g] + group.count];
-                lcp.columns
-                    .add(group.unit, [0.0, c * a, c * b], &mut self.star);
-            }
-            self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
-            self.is_small = lcp.columns.single && self.n <= SMALL;
-            if self.is_small {
-                self.fill_single(lcp);
-            } else {
-                self.fill_sparse(lcp);
-            }
+    /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. Returns the
+    /// smallest pivot; zero means that there is no such basis.
+    pub(super) fn assemble(&mut self, lcp: &ContactLcp, r: Option<usize>) -> f64 {
+        if !self.list(lcp) {
+            return 0.0;
+        }
+        self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
+        self.star.fill(0.0);
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let [a, b] = lcp.directions[group.start + self.x[g]];
+            let c = self.cover[self.at[g] + group.count];
+            let share = [0.0, c * a, c * b];
+            lcp.columns.add(group.unit, share, &mut self.star);
+        }
+        self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
+        self.is_small = lcp.columns.single && self.n <= SMALL;
+        if self.is_small {
+            self.fill_single(lcp);
             self.fill_last(lcp);
-            if self.is_small {
-                self.small.factor()
-            } else {
-                self.kernel.factor() > 1e-300
-            }
+            self.small.factor()
+        } else {
+            self.fill_sparse(lcp);
+            self.fill_last(lcp);
+            self.kernel.factor()
         }
     }
 

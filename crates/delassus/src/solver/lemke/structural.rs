@@ -12,6 +12,9 @@ use std::time::Instant;
 
 /// The last pivot is believed, and a weak one of z₀ accepted, up to this much of max|q|.
 const VERIFIED: f64 = 1e-8;
+/// A free row of which this much or less is left when the rows before it are taken out depends on them: it is
+/// dropped, and the point is judged with it. Rows have unit length, squared here.
+const DEPENDENT: f64 = 1e-13;
 /// Values are updated from pivot to pivot and computed anew after so many, or when steps have added up.
 const FRESH_PIVOTS: usize = 16;
 const FRESH_TRAVEL: f64 = 30.0;
@@ -85,6 +88,11 @@ pub(super) fn run(
     if end == Status::Solved && !(run.outcome.residual <= VERIFIED) {
         run.outcome.status = Status::Breakdown;
     }
+    if run.outcome.status != Status::Solved {
+        // No point was reached; what verification left behind is none.
+        run.outcome.residual = f64::INFINITY;
+        run.work.point.reset(lcp);
+    }
     run.outcome
 }
 
@@ -151,7 +159,12 @@ impl<'a> Run<'a> {
     /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
     fn start(&mut self) -> Option<Status> {
         let (lcp, work) = (self.lcp, &mut *self.work);
-        if !work.basis.assemble(lcp, None) {
+        let mut pivot = work.basis.assemble(lcp, None);
+        if pivot < DEPENDENT && !lcp.frees.is_empty() {
+            work.basis.frees = lcp.independent_frees(DEPENDENT);
+            pivot = work.basis.assemble(lcp, None);
+        }
+        if pivot == 0.0 {
             return Some(Status::Breakdown);
         }
         work.values.clear();
@@ -194,7 +207,7 @@ impl<'a> Run<'a> {
                 return Status::Breakdown;
             }
             let work = &mut *self.work;
-            if !work.basis.assemble(lcp, Some(self.pair)) {
+            if work.basis.assemble(lcp, Some(self.pair)) == 0.0 {
                 return Status::Breakdown;
             }
             self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
