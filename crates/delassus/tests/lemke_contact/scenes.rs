@@ -209,6 +209,23 @@ pub(crate) fn rim(count: usize, load: [DVec3; 2]) -> Scene {
     )
 }
 
+/// A body with contacts anywhere on it, in motion.
+pub(crate) fn irregular(count: usize, random: &mut Random) -> Scene {
+    let inertia = DVec3::new(
+        random.range(0.1, 0.2),
+        random.range(0.1, 0.2),
+        random.range(0.1, 0.2),
+    );
+    let mut one = body(random.range(0.5, 2.0), inertia, DVec3::ZERO, wrench(random));
+    one.v = [random.vector(), random.vector()];
+    let mut contacts = Vec::new();
+    for _ in 0..count {
+        let normal = (DVec3::Z + 0.5 * random.vector()).normalize();
+        contacts.push(ground(0.4 * random.vector() - 0.3 * DVec3::Z, normal));
+    }
+    Scene::new(vec![one], contacts)
+}
+
 /// Boxes on each other, each shifted by up to `offset`, the load on the top one.
 pub(crate) fn stack(count: usize, offset: f64, load: [DVec3; 2], random: &mut Random) -> Scene {
     let size = DVec3::new(1.0, 1.0, 0.5);
