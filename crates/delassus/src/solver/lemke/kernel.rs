@@ -144,10 +144,9 @@ pub(super) struct Small {
 }
 
 impl Small {
-    /// An empty system of the given size.
-    pub(super) fn reset(&mut self, n: usize) {
+    /// A system of the given size; all its rows are to be written.
+    pub(super) fn resize(&mut self, n: usize) {
         self.n = n.min(SMALL);
-        self.rows = [[0.0; SMALL]; SMALL];
         self.lower = [[0.0; SMALL]; SMALL];
     }
 
@@ -172,8 +171,10 @@ impl Small {
             }
             weakest = if best < weakest { best } else { weakest };
             self.swaps[j] = p;
-            self.rows.swap(j, p);
-            self.lower.swap(j, p);
+            if p != j {
+                self.rows.swap(j, p);
+                self.lower.swap(j, p);
+            }
             let pivot = self.rows[j];
             let inverse = 1.0 / pivot[j];
             self.inverse[j] = inverse;
@@ -244,7 +245,7 @@ mod tests {
         assert!(0.0 < kernel.factor());
         if n <= SMALL {
             let mut small = Small::default();
-            small.reset(n);
+            small.resize(n);
             for i in 0..n {
                 small.row_mut(i)[..n].copy_from_slice(&dense[i * n..(i + 1) * n]);
             }

@@ -188,13 +188,10 @@ impl Partition {
             return 0.0;
         }
         self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
-        self.star.fill(0.0);
-        for &g in &self.slips {
-            let group = &lcp.groups[g];
-            let [a, b] = lcp.directions[group.start + self.x[g]];
-            let c = self.cover[self.at[g] + group.count];
-            let share = [0.0, c * a, c * b];
-            lcp.columns.add(group.unit, share, &mut self.star);
+        if lcp.columns.single {
+            self.star_single(lcp);
+        } else {
+            self.star_sparse(lcp);
         }
         self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
         self.is_small = lcp.columns.single && self.n <= SMALL;
@@ -206,6 +203,18 @@ impl Partition {
             self.fill_sparse(lcp);
             self.fill_last(lcp);
             self.kernel.factor()
+        }
+    }
+
+    /// c* = D_x c_γ.
+    fn star_sparse(&mut self, lcp: &ContactLcp) {
+        self.star.fill(0.0);
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let [a, b] = lcp.directions[group.start + self.x[g]];
+            let c = self.cover[self.at[g] + group.count];
+            let share = [0.0, c * a, c * b];
+            lcp.columns.add(group.unit, share, &mut self.star);
         }
     }
 

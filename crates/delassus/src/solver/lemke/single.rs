@@ -5,11 +5,12 @@ use super::kernel::SMALL;
 use super::partition::{Last, Partition, What};
 use crate::math::dot_6;
 
-/// Columns of L and R, those of the last row and of z₀ at the end.
+/// Columns of L and R, those of the last row and of z₀ at the end. R has its components apart, so that products
+/// with all its columns run side by side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Six {
     left: [[f64; 6]; SMALL],
-    right: [[f64; 6]; SMALL],
+    right: [[f64; SMALL]; 6],
 }
 
 impl Partition {
@@ -19,29 +20,54 @@ impl Partition {
         let Six { left, right } = &mut self.six;
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
             left[k] = combine(lcp, unknown.unit, unknown.left);
-            right[k] = if unknown.left == unknown.right {
+            let column = if unknown.left == unknown.right {
                 left[k]
             } else {
                 combine(lcp, unknown.unit, unknown.right)
             };
+            for (right, x) in right.iter_mut().zip(column) {
+                right[k] = x;
+            }
         }
         if count < n {
             left[count] = match self.last {
                 Some(Last::Row(unit, share, ..)) => combine(lcp, unit, share),
                 _ => [0.0; 6],
             };
-            right[count] = self.star.as_array::<6>().copied().unwrap_or_default();
-        }
-        self.small.reset(n);
-        for (k, left) in left[..n].iter().enumerate() {
-            let row = self.small.row_mut(k);
-            for (entry, right) in row.iter_mut().zip(&right[..n]) {
-                *entry = dot_6(left, right);
+            for (right, x) in right.iter_mut().zip(&self.star) {
+                right[count] = *x;
             }
+        }
+        self.small.resize(n);
+        for (k, left) in left[..n].iter().enumerate() {
+            // Columns beyond n hold what an earlier basis left there; no one reads their products.
+            let row = self.small.row_mut(k);
+            for j in 0..SMALL {
+                let linear = left[0] * right[0][j] + left[1] * right[1][j] + left[2] * right[2][j];
+                let angular = left[3] * right[3][j] + left[4] * right[4][j] + left[5] * right[5][j];
+                row[j] = linear + angular;
+            }
+            row[n..].fill(0.0);
         }
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
             self.small.row_mut(k)[k] += unknown.sigma;
         }
+    }
+
+    /// c* = D_x c_γ.
+    pub(super) fn star_single(&mut self, lcp: &ContactLcp) {
+        let mut star = [0.0; 6];
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let c = self.cover[self.at[g] + group.count];
+            let [a, b] = lcp.directions[group.start + self.x[g]].map(|x| c * x);
+            if let [_, t1, t2] = lcp.columns.six(group.unit) {
+                for i in 0..6 {
+                    star[i] += a * t1[i] + b * t2[i];
+                }
+            }
+        }
+        self.star.copy_from_slice(&star);
     }
 
     /// [`Partition::solve`] for a single body.
@@ -83,9 +109,9 @@ impl Partition {
         if count < n {
             z0 = y[count];
         }
-        for (right, &y) in self.six.right[..n].iter().zip(&y) {
-            for i in 0..6 {
-                v[i] += right[i] * y;
+        for (v, right) in v.iter_mut().zip(&self.six.right) {
+            for (right, y) in right[..n].iter().zip(&y) {
+                *v += right * y;
             }
         }
         v_out.copy_from_slice(&v);
