@@ -4,6 +4,7 @@
 //! changed one variable at a time until z₀ leaves.   [Lemke05 §4]
 
 mod basis;
+mod choice;
 mod columns;
 pub mod contact;
 mod dense;
@@ -17,6 +18,7 @@ pub(crate) mod ratio;
 pub mod reduced;
 mod single;
 mod solve;
+mod sparse;
 mod standard;
 pub mod structural;
 
