@@ -4,6 +4,7 @@
 //! changed one variable at a time until z₀ leaves.   [Lemke05 §4]
 
 mod basis;
+mod choice;
 mod columns;
 pub mod contact;
 mod dense;
@@ -15,7 +16,9 @@ mod partition;
 mod point;
 pub(crate) mod ratio;
 pub mod reduced;
+mod single;
 mod solve;
+mod sparse;
 mod standard;
 pub mod structural;
 
@@ -76,3 +79,6 @@ impl Limits {
         late.then_some(End::TimeLimit)
     }
 }
+
+#[cfg(test)]
+mod tests;
