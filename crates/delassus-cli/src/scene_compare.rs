@@ -91,6 +91,11 @@ pub(crate) fn rank(
         bar.set_message(format!("{}  {spec}", source.name));
         // Built anew, so that all start from the same bits.
         let again = source.build()?;
+        let most = solvers::most_iterations(spec, scene.run.iterations);
+        let stop = Stop {
+            iterations: args.common.iterations.unwrap_or(most),
+            ..stop
+        };
         match step_through(again, spec, (stop, args.common.seed), ranking.steps)? {
             Some(run) => ranking.runs.push(run),
             None => ranking.misfits.push(spec.clone()),

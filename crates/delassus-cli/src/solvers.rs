@@ -35,6 +35,16 @@ pub(crate) fn make(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver +
     })
 }
 
+/// Most iterations of a step where the user names none: a scene's limit counts sweeps, and says nothing of pivots,
+/// which a pivoting solver limits by the size of the problem.
+pub(crate) fn most_iterations(spec: &str, sweeps: usize) -> usize {
+    if spec.starts_with("lemke") {
+        sweeps.max(1_000_000)
+    } else {
+        sweeps
+    }
+}
+
 /// The solver's name with the keys that differ from its defaults.
 pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
     let usual = from_spec(name, Stop::default(), 0).map_or_else(|_| Vec::new(), |s| s.options());

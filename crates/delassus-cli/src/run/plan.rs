@@ -7,6 +7,7 @@ use super::checkpoint::Checkpoint;
 use crate::args::RunArgs;
 use crate::console::Refusal;
 use crate::scene::Source;
+use crate::solvers;
 
 /// Most steps of a run: beyond it step counts are no longer exact in double precision.
 const MOST_STEPS: f64 = 9e15;
@@ -84,11 +85,13 @@ impl Plan {
                     .to_owned(),
             ));
         }
+        let solver = args.solver.clone().unwrap_or(defaults.solver);
+        let most = solvers::most_iterations(&solver, defaults.iterations);
         let options = Options {
             dt: args.dt.unwrap_or(defaults.dt),
-            solver: args.solver.clone().unwrap_or(defaults.solver),
+            solver,
             tolerance,
-            iterations: args.iterations.unwrap_or(defaults.iterations),
+            iterations: args.iterations.unwrap_or(most),
             substeps: world.settings.substeps.max(1),
             seed: args.seed.unwrap_or(0),
         };
