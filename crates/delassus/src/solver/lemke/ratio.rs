@@ -9,10 +9,8 @@
 //! lexicographic minimum. z₀ alone may leave with a rate below the pivot tolerance (small compliance leads there),
 //! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
 
-/// A basic value may fall below zero by this much of the scale of q …
+/// A basic value may fall below zero by this much of the scale of q.
 pub(super) const SLACK: f64 = 1e-12;
-/// … but by less for a test that has to tell ties from near ties.
-const SHARP_SLACK: f64 = 1e-14;
 /// Rates below this much of the largest are taken for rounding.
 pub(super) const PIVOT: f64 = 1e-10;
 /// The lexicographic rule does not look at pivots this much smaller than the best.
@@ -59,7 +57,6 @@ pub(crate) trait Basis {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RatioTest {
     pivot: Pivot,
-    sharp: bool,
     ties: Vec<usize>,
     entries: Vec<f64>,
 }
@@ -68,15 +65,6 @@ impl RatioTest {
     pub(crate) fn new(pivot: Pivot) -> RatioTest {
         RatioTest {
             pivot,
-            ..RatioTest::default()
-        }
-    }
-
-    /// The same with next to no slack: exact on small numbers, touchy on stiff problems.
-    pub(crate) fn sharp(pivot: Pivot) -> RatioTest {
-        RatioTest {
-            pivot,
-            sharp: true,
             ..RatioTest::default()
         }
     }
@@ -92,7 +80,7 @@ impl RatioTest {
     ) -> Option<usize> {
         let largest = rates.iter().fold(1.0_f64, |m, rate| m.max(rate.abs()));
         let least = -PIVOT * largest;
-        let slack = if self.sharp { SHARP_SLACK } else { SLACK } * scale;
+        let slack = SLACK * scale;
         let mut limit = f64::INFINITY;
         for (&value, &rate) in values.iter().zip(rates) {
             // t ≤ (q + δ)/(−m), without dividing where the pair does not bind.
