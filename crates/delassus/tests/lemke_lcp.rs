@@ -402,7 +402,7 @@ fn rows_and_columns_of_any_scale_are_solved() {
                 ..LcpOptions::default()
             };
             let answer = solve(&Lcp::new(&m, q.clone()).unwrap(), &options);
-            let what = format!("case {case} {options:?} {answer:?} {wanted:?} {plain:?}");
+            let what = format!("case {case} {options:?} {answer:?} {m:?}");
             assert_eq!(answer.status, Status::Solved, "{what}");
             for i in 0..n {
                 let gap = (answer.z[i] * col[i] - wanted.z[i]).abs();

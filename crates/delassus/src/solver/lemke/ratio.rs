@@ -97,6 +97,8 @@ impl RatioTest {
         if limit == f64::INFINITY {
             return None;
         }
+        // The slack may drown in a large value: the pair that set the limit must still be among those it stops.
+        limit *= 1.0 + 4.0 * f64::EPSILON;
         let blocks = |i: usize| rates[i] < least && values[i].max(0.0) <= -rates[i] * limit;
         if blocks(z0) {
             return Some(z0);
@@ -229,6 +231,21 @@ mod tests {
             test.leaving(&values, &rates, 3, 1.0, &mut identity(false)),
             Some(1)
         );
+    }
+
+    #[test]
+    fn a_value_in_which_the_slack_drowns_still_blocks() {
+        let mut random = crate::math::Random::new(4);
+        for _ in 0..10_000 {
+            let value = random.range(1.0, 1e6);
+            let rate = -random.range(1e-3, 1e6);
+            let mut test = RatioTest::new(Pivot::Big);
+            let (values, rates) = ([value, 1.0], [rate, 0.0]);
+            assert_eq!(
+                test.leaving(&values, &rates, 1, 1e-3, &mut identity(false)),
+                Some(0)
+            );
+        }
     }
 
     #[test]
