@@ -36,6 +36,8 @@ pub struct ContactLcp {
     pub(super) groups: Vec<Group>,
     /// Shares of (t₁, t₂) in every direction, group after group.
     pub(super) directions: Vec<[f64; 2]>,
+    /// Normal columns of a single body with their components apart: all first ones, all second ones, …
+    pub(super) across: Vec<f64>,
     /// The two shares of every direction apart, for loops over many.
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
@@ -341,6 +343,13 @@ impl ContactLcp {
         for free in &mut self.frees {
             free.q = self.constants[free.unit][0];
         }
+        if self.columns.single {
+            let row = |normal: &Normal| self.columns.six(normal.unit).first().copied();
+            let rows: Vec<[f64; 6]> = self.normals.iter().filter_map(row).collect();
+            self.across = (0..6)
+                .flat_map(|i| rows.iter().map(move |row| row[i]))
+                .collect();
+        }
         self.first = self.directions.iter().map(|d| d[0]).collect();
         self.second = self.directions.iter().map(|d| d[1]).collect();
         self.slip.resize(self.directions.len(), 0.0);
@@ -350,6 +359,31 @@ impl ContactLcp {
                 self.slip[j] = self.directions[j][0] * a + self.directions[j][1] * b;
             }
         }
+    }
+
+    /// Free rows without those that depend on rows before them, by a Cholesky factor that skips small pivots.
+    pub(super) fn independent_frees(&self, least: f64) -> Vec<usize> {
+        let mut kept: Vec<usize> = Vec::new();
+        let mut factor: Vec<Vec<f64>> = Vec::new();
+        let mut column = vec![0.0; self.columns.dofs];
+        for (f, free) in self.frees.iter().enumerate() {
+            column.fill(0.0);
+            self.columns.add(free.unit, [1.0, 0.0, 0.0], &mut column);
+            let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
+            for (&k, other) in kept.iter().zip(&factor) {
+                let product = self.columns.dot(self.frees[k].unit, &column);
+                let done = crate::math::dot(&row, &other[..row.len()]);
+                row.push((product - done) / other[row.len()]);
+            }
+            let own = self.columns.dot(free.unit, &column) + free.sigma;
+            let rest = own - crate::math::dot(&row, &row);
+            if least < rest {
+                row.push(rest.sqrt());
+                factor.push(row);
+                kept.push(f);
+            }
+        }
+        kept
     }
 
     /// Writes the impulses of a point into the rows of its blocks; other rows stay as they are.
@@ -377,5 +411,71 @@ impl ContactLcp {
                 }
             }
         }
+    }
+
+    /// The same problem written out: M (row-major) and q of w = Mz + q, and the number of free rows, which come
+    /// last. Pairs stand in the order normals, then directions and bound of every group. For methods that need
+    /// the matrix, and to check those that do not.
+    pub fn dense(&self) -> (Vec<f64>, Vec<f64>, usize) {
+        let pairs = self.n_pairs();
+        let n = pairs + self.frees.len();
+        let mut columns = vec![vec![0.0; self.columns.dofs]; n];
+        let (mut m, mut q) = (vec![0.0; n * n], vec![0.0; n]);
+        for (i, normal) in self.normals.iter().enumerate() {
+            self.columns
+                .add(normal.unit, [1.0, 0.0, 0.0], &mut columns[i]);
+            m[i * n + i] = normal.sigma;
+            q[i] = normal.q;
+        }
+        let mut at = self.normals.len();
+        for group in &self.groups {
+            let bound = at + group.count;
+            for j in group.range() {
+                let [a, b] = self.directions[j];
+                self.columns.add(group.unit, [0.0, a, b], &mut columns[at]);
+                m[at * n + bound] = 1.0;
+                m[bound * n + at] = -1.0;
+                q[at] = self.slip[j];
+                at += 1;
+            }
+            if group.normal != NONE {
+                m[bound * n + group.normal] = group.mu;
+            }
+            q[bound] = group.room;
+            at = bound + 1;
+        }
+        for (f, free) in self.frees.iter().enumerate() {
+            let f = pairs + f;
+            self.columns
+                .add(free.unit, [1.0, 0.0, 0.0], &mut columns[f]);
+            m[f * n + f] = free.sigma;
+            q[f] = free.q;
+        }
+        for (i, left) in columns.iter().enumerate() {
+            for (j, right) in columns.iter().enumerate() {
+                m[i * n + j] += crate::math::dot(left, right);
+            }
+        }
+        (m, q, self.frees.len())
+    }
+
+    /// Impulses from the z-part of the problem that [`ContactLcp::dense`] writes out, into the rows of the blocks.
+    pub fn impulses_of(&self, z: &[f64], lambda: &mut [f64]) {
+        let mut point = Point::default();
+        point.reset(self);
+        let mut z = z.iter().copied();
+        for theta in &mut point.theta {
+            *theta = z.next().unwrap_or(0.0);
+        }
+        for (g, group) in self.groups.iter().enumerate() {
+            for phi in &mut point.phi[group.range()] {
+                *phi = z.next().unwrap_or(0.0);
+            }
+            point.bound[g] = z.next().unwrap_or(0.0);
+        }
+        for free in &mut point.free {
+            *free = z.next().unwrap_or(0.0);
+        }
+        self.impulses(&point, lambda);
     }
 }

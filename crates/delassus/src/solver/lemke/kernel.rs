@@ -53,8 +53,7 @@ impl Kernel {
         }
     }
 
-    /// Factors in place. Returns the smallest pivot relative to the largest entry of its column before
-    /// elimination; zero or less means singular.
+    /// Factors in place. Returns the smallest pivot; zero means singular.
     pub(super) fn factor(&mut self) -> f64 {
         let n = self.n;
         let mut weakest = f64::INFINITY;
@@ -145,10 +144,9 @@ pub(super) struct Small {
 }
 
 impl Small {
-    /// An empty system of the given size.
-    pub(super) fn reset(&mut self, n: usize) {
+    /// A system of the given size; all its rows are to be written.
+    pub(super) fn resize(&mut self, n: usize) {
         self.n = n.min(SMALL);
-        self.rows = [[0.0; SMALL]; SMALL];
         self.lower = [[0.0; SMALL]; SMALL];
     }
 
@@ -156,9 +154,10 @@ impl Small {
         &mut self.rows[i]
     }
 
-    /// Factors in place. False if the system is singular.
-    pub(super) fn factor(&mut self) -> bool {
+    /// Factors in place. Returns the smallest pivot; zero means singular.
+    pub(super) fn factor(&mut self) -> f64 {
         let n = self.n;
+        let mut weakest = f64::INFINITY;
         for j in 0..n {
             let (mut p, mut best) = (j, self.rows[j][j].abs());
             for i in j + 1..n {
@@ -167,12 +166,15 @@ impl Small {
                     (p, best) = (i, x);
                 }
             }
-            if !(1e-300 < best && best.is_finite()) {
-                return false;
+            if !(0.0 < best && best.is_finite()) {
+                return 0.0;
             }
+            weakest = if best < weakest { best } else { weakest };
             self.swaps[j] = p;
-            self.rows.swap(j, p);
-            self.lower.swap(j, p);
+            if p != j {
+                self.rows.swap(j, p);
+                self.lower.swap(j, p);
+            }
             let pivot = self.rows[j];
             let inverse = 1.0 / pivot[j];
             self.inverse[j] = inverse;
@@ -185,7 +187,7 @@ impl Small {
                 self.rows[i][j] = 0.0;
             }
         }
-        true
+        weakest
     }
 
     /// x ← A⁻¹x.
@@ -243,11 +245,11 @@ mod tests {
         assert!(0.0 < kernel.factor());
         if n <= SMALL {
             let mut small = Small::default();
-            small.reset(n);
+            small.resize(n);
             for i in 0..n {
                 small.row_mut(i)[..n].copy_from_slice(&dense[i * n..(i + 1) * n]);
             }
-            assert!(small.factor());
+            assert!(0.0 < small.factor());
             let mut y = x.clone();
             small.solve(&mut y);
             let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();

@@ -15,6 +15,7 @@ mod partition;
 mod point;
 pub(crate) mod ratio;
 pub mod reduced;
+mod single;
 mod solve;
 mod standard;
 pub mod structural;
@@ -76,3 +77,6 @@ impl Limits {
         late.then_some(End::TimeLimit)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@
 use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
 use super::point::Point;
+use super::single::Six;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
 /// the order in which they joined, the directions and the bound.
@@ -31,16 +32,16 @@ pub(super) enum Slot {
 
 /// One unknown of the kernel: a row of Lᵀ and a column of R, as shares of the rows of its unit.
 #[derive(Clone, Copy, Debug)]
-struct Unknown {
-    what: What,
-    unit: usize,
-    left: [f64; 3],
-    right: [f64; 3],
-    sigma: f64,
+pub(super) struct Unknown {
+    pub(super) what: What,
+    pub(super) unit: usize,
+    pub(super) left: [f64; 3],
+    pub(super) right: [f64; 3],
+    pub(super) sigma: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+pub(super) enum What {
     Theta(usize),
     Phi(usize, usize),
     Free(usize),
@@ -48,7 +49,7 @@ enum What {
 
 /// The row of the pair r.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Last {
+pub(super) enum Last {
     /// A complementary basis: z₀ = 0 and no such row.
     Absent,
     /// ν_r or σ_r: a row of the unit, the index and that of φ_x in its group if it slips.
@@ -85,23 +86,26 @@ pub(super) struct Partition {
     pub(super) base: Vec<f64>,
     thetas: Vec<usize>,
     phis: Vec<(usize, usize)>,
-    slips: Vec<usize>,
+    pub(super) slips: Vec<usize>,
     /// φ_x of every group that slips.
-    x: Vec<usize>,
-    unknowns: Vec<Unknown>,
+    pub(super) x: Vec<usize>,
+    pub(super) unknowns: Vec<Unknown>,
     left: Vec<f64>,
     right: Vec<f64>,
     touches: Vec<Touch>,
-    last: Option<Last>,
-    star: Vec<f64>,
+    pub(super) last: Option<Last>,
+    pub(super) star: Vec<f64>,
     kernel: Kernel,
-    small: Small,
+    pub(super) small: Small,
+    pub(super) six: Six,
+    /// Groups that take part, in the order in which they joined.
+    pub(super) joined: Vec<usize>,
     /// Whether the system of this basis is in `small`.
     is_small: bool,
-    n: usize,
+    pub(super) n: usize,
     y: Vec<f64>,
     /// Σφ_κ of every group.
-    sums: Vec<f64>,
+    pub(super) sums: Vec<f64>,
 }
 
 impl Partition {
@@ -138,6 +142,7 @@ impl Partition {
         self.thetas.clear();
         self.phis.clear();
         self.slips.clear();
+        self.joined.clear();
         self.last = None;
     }
 
@@ -149,6 +154,7 @@ impl Partition {
             (self.given[n + 2 * g].max(need), self.given[n + 2 * g + 1]);
         let count = lcp.groups[g].count;
         self.at[g] = self.slots.len();
+        self.joined.push(g);
         self.slots.extend((0..count).map(|j| Slot::Direction(g, j)));
         self.slots.push(Slot::Bound(g));
         let size = self.slots.len();
@@ -175,32 +181,40 @@ impl Partition {
         self.n
     }
 
-    /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. False if it
-    /// is singular.
-    pub(super) fn assemble(&mut self, lcp: &ContactLcp, r: Option<usize>) -> bool {
-        self.list(lcp) && {
-            self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
-            self.star.fill(0.0);
-            for &g in &self.slips {
-                let group = &lcp.groups[g];
-                let [a, b] = lcp.directions[group.start + self.x[g]];
-                let c = self.cover[self.at[g] + group.count];
-                lcp.columns
-                    .add(group.unit, [0.0, c * a, c * b], &mut self.star);
-            }
-            self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
-            self.is_small = lcp.columns.single && self.n <= SMALL;
-            if self.is_small {
-                self.fill_single(lcp);
-            } else {
-                self.fill_sparse(lcp);
-            }
+    /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. Returns the
+    /// smallest pivot; zero means that there is no such basis.
+    pub(super) fn assemble(&mut self, lcp: &ContactLcp, r: Option<usize>) -> f64 {
+        if !self.list(lcp) {
+            return 0.0;
+        }
+        self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
+        if lcp.columns.single {
+            self.star_single(lcp);
+        } else {
+            self.star_sparse(lcp);
+        }
+        self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
+        self.is_small = lcp.columns.single && self.n <= SMALL;
+        if self.is_small {
+            self.fill_single(lcp);
             self.fill_last(lcp);
-            if self.is_small {
-                self.small.factor()
-            } else {
-                self.kernel.factor() > 1e-300
-            }
+            self.small.factor()
+        } else {
+            self.fill_sparse(lcp);
+            self.fill_last(lcp);
+            self.kernel.factor()
+        }
+    }
+
+    /// c* = D_x c_γ.
+    fn star_sparse(&mut self, lcp: &ContactLcp) {
+        self.star.fill(0.0);
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let [a, b] = lcp.directions[group.start + self.x[g]];
+            let c = self.cover[self.at[g] + group.count];
+            let share = [0.0, c * a, c * b];
+            lcp.columns.add(group.unit, share, &mut self.star);
         }
     }
 
@@ -310,39 +324,6 @@ impl Partition {
                 Last::Row(group.unit, [0.0, a, b], r, x)
             }
             Slot::Bound(g) => Last::Bound(g),
-        }
-    }
-
-    /// LᵀR + Σ for a single body: six numbers for each row and column.
-    fn fill_single(&mut self, lcp: &ContactLcp) {
-        let count = self.unknowns.len();
-        self.small.reset(self.n);
-        let mut left = [[0.0; 6]; SMALL];
-        let mut right = [[0.0; 6]; SMALL];
-        for (k, unknown) in self.unknowns.iter().enumerate() {
-            combine(lcp, unknown.unit, unknown.left, &mut left[k]);
-            right[k] = left[k];
-            if unknown.left != unknown.right {
-                combine(lcp, unknown.unit, unknown.right, &mut right[k]);
-            }
-        }
-        if let Some(Last::Row(unit, share, ..)) = self.last {
-            combine(lcp, unit, share, &mut left[count]);
-        }
-        if count < self.n
-            && let Some(star) = self.star.as_array::<6>()
-        {
-            right[count] = *star;
-        }
-        let n = self.n;
-        for (k, left) in left[..n].iter().enumerate() {
-            let row = self.small.row_mut(k);
-            for (entry, right) in row.iter_mut().zip(&right[..n]) {
-                *entry = crate::math::dot_6(left, right);
-            }
-        }
-        for (k, unknown) in self.unknowns.iter().enumerate() {
-            self.small.row_mut(k)[k] += unknown.sigma;
         }
     }
 
@@ -467,6 +448,9 @@ impl Partition {
         v: &mut [f64],
         free: &mut [f64],
     ) {
+        if self.is_small {
+            return self.solve_single(lcp, out, v, free);
+        }
         v.copy_from_slice(&self.base);
         for &g in &self.slips {
             let group = &lcp.groups[g];
@@ -479,11 +463,7 @@ impl Partition {
         }
         self.right_side(lcp, v);
         let mut y = std::mem::take(&mut self.y);
-        if self.is_small {
-            self.small.solve(&mut y);
-        } else {
-            self.kernel.solve(&mut y);
-        }
+        self.kernel.solve(&mut y);
         let z0 = if self.last == Some(Last::Absent) {
             0.0
         } else {
@@ -507,26 +487,33 @@ impl Partition {
         self.y = y;
     }
 
+    /// Constant part of the row of an unknown.
+    #[inline]
+    pub(super) fn constant_of(&self, lcp: &ContactLcp, what: What) -> f64 {
+        match what {
+            What::Theta(i) => self.constant[1 + i],
+            What::Phi(g, j) => {
+                let at = self.at[g];
+                let slips = self.basic[at + lcp.groups[g].count];
+                let x = if slips {
+                    self.constant[at + self.x[g]]
+                } else {
+                    0.0
+                };
+                self.constant[at + j] - x
+            }
+            What::Free(f) => self.free_constant[f],
+        }
+    }
+
     /// −(constants + Lᵀv⁰) and the same for the last row.
     fn right_side(&mut self, lcp: &ContactLcp, v: &[f64]) {
         let mut y = std::mem::take(&mut self.y);
         y.clear();
         for unknown in &self.unknowns {
-            let constant = match unknown.what {
-                What::Theta(i) => self.constant[1 + i],
-                What::Phi(g, j) => {
-                    let at = self.at[g];
-                    let slips = self.basic[at + lcp.groups[g].count];
-                    let x = if slips {
-                        self.constant[at + self.x[g]]
-                    } else {
-                        0.0
-                    };
-                    self.constant[at + j] - x
-                }
-                What::Free(f) => self.free_constant[f],
-            };
-            y.push(-constant - along(lcp, unknown.unit, unknown.left, v));
+            y.push(
+                -self.constant_of(lcp, unknown.what) - along(lcp, unknown.unit, unknown.left, v),
+            );
         }
         match self.last {
             Some(Last::Row(unit, share, r, x)) => {
@@ -551,45 +538,60 @@ impl Partition {
                 out[1 + i] = y;
             }
         }
-        let mut at = 1 + lcp.normals.len();
-        while at < self.slots.len() {
-            let Slot::Direction(g, _) = self.slots[at] else {
-                return;
-            };
-            let group = &lcp.groups[g];
-            let bound = at + group.count;
-            let theta = match group.normal {
-                NONE => 0.0,
-                i if self.basic[1 + i] => out[1 + i],
-                _ => 0.0,
-            };
-            let [_, v1, v2] = lcp.columns.dots(group.unit, v);
-            let directions = &lcp.directions[group.range()];
-            let left =
-                self.constant[bound] + self.cover[bound] * z0 + group.mu * theta - self.sums[g];
-            self.sums[g] = 0.0;
-            let slips = self.basic[bound];
-            let x = self.x[g];
-            let s = if slips {
-                let [a, b] = directions[x];
-                -(a * v1 + b * v2 + self.cover[at + x] * z0 + self.constant[at + x])
-            } else {
-                0.0
-            };
-            let first = lcp.first[group.range()]
-                .iter()
-                .zip(&lcp.second[group.range()]);
-            let rest = self.cover[at..bound].iter().zip(&self.constant[at..bound]);
-            for ((out, (a, b)), (cover, constant)) in out[at..bound].iter_mut().zip(first).zip(rest)
-            {
-                *out = a * v1 + b * v2 + (s + cover * z0 + constant);
-            }
-            out[bound] = if slips { s } else { left };
-            if slips {
-                out[at + x] = left;
-            }
-            at = bound + 1;
+        for k in 0..self.joined.len() {
+            let g = self.joined[k];
+            let [_, v1, v2] = lcp.columns.dots(lcp.groups[g].unit, v);
+            self.group_rows(lcp, g, z0, [v1, v2], out);
         }
+        self.overwrite(lcp, y, out);
+    }
+
+    /// The pairs of one group, from the velocity of its tangents.
+    #[inline]
+    pub(super) fn group_rows(
+        &mut self,
+        lcp: &ContactLcp,
+        g: usize,
+        z0: f64,
+        [v1, v2]: [f64; 2],
+        out: &mut [f64],
+    ) {
+        let group = &lcp.groups[g];
+        let at = self.at[g];
+        let bound = at + group.count;
+        let theta = match group.normal {
+            NONE => 0.0,
+            i if self.basic[1 + i] => out[1 + i],
+            _ => 0.0,
+        };
+        let left = self.constant[bound] + self.cover[bound] * z0 + group.mu * theta - self.sums[g];
+        self.sums[g] = 0.0;
+        let slips = self.basic[bound];
+        let x = self.x[g];
+        let s = if slips {
+            let [a, b] = lcp.directions[group.start + x];
+            -(a * v1 + b * v2 + self.cover[at + x] * z0 + self.constant[at + x])
+        } else {
+            0.0
+        };
+        let first = &lcp.first[group.range()];
+        let second = &lcp.second[group.range()];
+        let cover = &self.cover[at..bound];
+        let constant = &self.constant[at..bound];
+        let shares = first.iter().zip(second);
+        let rest = cover.iter().zip(constant);
+        for ((out, (a, b)), (cover, constant)) in out[at..bound].iter_mut().zip(shares).zip(rest) {
+            *out = a * v1 + b * v2 + (s + cover * z0 + constant);
+        }
+        out[bound] = if slips { s } else { left };
+        if slips {
+            out[at + x] = left;
+        }
+    }
+
+    /// Basic φ_κ, and nothing for the pair r.
+    #[inline]
+    pub(super) fn overwrite(&self, lcp: &ContactLcp, y: &[f64], out: &mut [f64]) {
         for (unknown, &y) in self.unknowns.iter().zip(y) {
             if let What::Phi(g, j) = unknown.what {
                 out[self.at[g] + j] = y;
@@ -623,20 +625,6 @@ fn toggle<T: Ord + Copy>(list: &mut Vec<T>, item: T, present: bool) {
         (Ok(at), false) => {
             list.remove(at);
         }
-        _ => {}
-    }
-}
-
-/// Rows of a unit of a single body, combined.
-#[inline]
-fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3], sum: &mut [f64; 6]) {
-    match lcp.columns.six(unit) {
-        [n, t1, t2] => {
-            for i in 0..6 {
-                sum[i] = n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
-            }
-        }
-        [n] => *sum = n.map(|x| x * share[0]),
         _ => {}
     }
 }

@@ -72,6 +72,44 @@ impl Point {
         worst
     }
 
+    /// w of the normals and of the groups that begin at `at` of the table, and the rows of the free multipliers.
+    pub(super) fn rows(
+        &mut self,
+        lcp: &ContactLcp,
+        at: &[usize],
+        table: &mut [f64],
+        frees: &mut [f64],
+    ) {
+        self.velocity(lcp);
+        for (i, normal) in lcp.normals.iter().enumerate() {
+            let nu = lcp.columns.dot(normal.unit, &self.v);
+            table[1 + i] = nu + normal.sigma * self.theta[i] + normal.q;
+        }
+        for (f, free) in lcp.frees.iter().enumerate() {
+            let row = lcp.columns.dot(free.unit, &self.v);
+            frees[f] = row + free.sigma * self.free[f] + free.q;
+        }
+        for (g, group) in lcp
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(g, _)| at[*g] != NONE)
+        {
+            let [_, v1, v2] = lcp.columns.dots(group.unit, &self.v);
+            for (j, k) in group.range().enumerate() {
+                let [a, b] = lcp.directions[k];
+                table[at[g] + j] = a * v1 + b * v2 + self.bound[g] + lcp.slip[k];
+            }
+            let theta = if group.normal == NONE {
+                0.0
+            } else {
+                self.theta[group.normal]
+            };
+            let used: f64 = self.phi[group.range()].iter().sum();
+            table[at[g] + group.count] = group.mu * theta - used + group.room;
+        }
+    }
+
     /// v = Nθ + Dφ + Bλ.
     fn velocity(&mut self, lcp: &ContactLcp) {
         self.v.fill(0.0);

@@ -12,6 +12,13 @@ use std::time::Instant;
 
 /// The last pivot is believed, and a weak one of z₀ accepted, up to this much of max|q|.
 const VERIFIED: f64 = 1e-8;
+/// A point this good needs no polish.
+const SHARP: f64 = 1e-11;
+/// z₀ below this much of max|q| may be gone: it is worth a look.
+const SPENT: f64 = 1e-11;
+/// A free row of which this much or less is left when the rows before it are taken out depends on them: it is
+/// dropped, and the point is judged with it. Rows have unit length, squared here.
+const DEPENDENT: f64 = 1e-13;
 /// Values are updated from pivot to pivot and computed anew after so many, or when steps have added up.
 const FRESH_PIVOTS: usize = 16;
 const FRESH_TRAVEL: f64 = 30.0;
@@ -44,6 +51,10 @@ pub struct Work {
     free: Vec<f64>,
     dfree: Vec<f64>,
     point: Point,
+    /// Steps after which every pair reaches zero.
+    steps: Vec<f64>,
+    /// Table of the point at which z₀ leaves.
+    landing: Vec<f64>,
 }
 
 /// How to pivot.
@@ -84,6 +95,11 @@ pub(super) fn run(
     run.outcome.status = end;
     if end == Status::Solved && !(run.outcome.residual <= VERIFIED) {
         run.outcome.status = Status::Breakdown;
+    }
+    if run.outcome.status != Status::Solved {
+        // No point was reached; what verification left behind is none.
+        run.outcome.residual = f64::INFINITY;
+        run.work.point.reset(lcp);
     }
     run.outcome
 }
@@ -151,7 +167,12 @@ impl<'a> Run<'a> {
     /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
     fn start(&mut self) -> Option<Status> {
         let (lcp, work) = (self.lcp, &mut *self.work);
-        if !work.basis.assemble(lcp, None) {
+        let mut pivot = work.basis.assemble(lcp, None);
+        if pivot < DEPENDENT && !lcp.frees.is_empty() {
+            work.basis.frees = lcp.independent_frees(DEPENDENT);
+            pivot = work.basis.assemble(lcp, None);
+        }
+        if pivot == 0.0 {
             return Some(Status::Breakdown);
         }
         work.values.clear();
@@ -194,7 +215,7 @@ impl<'a> Run<'a> {
                 return Status::Breakdown;
             }
             let work = &mut *self.work;
-            if !work.basis.assemble(lcp, Some(self.pair)) {
+            if work.basis.assemble(lcp, Some(self.pair)) == 0.0 {
                 return Status::Breakdown;
             }
             self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
@@ -211,12 +232,12 @@ impl<'a> Run<'a> {
                 continue;
             };
             self.outcome.pivots += 1;
-            if out == 0 {
+            let step = self.work.values[out].max(0.0) / -self.work.rates[out];
+            if out == 0 || self.is_spent(step) {
                 self.finish();
                 return Status::Solved;
             }
             let work = &mut *self.work;
-            let step = work.values[out].max(0.0) / -work.rates[out];
             for (value, rate) in work.values.iter_mut().zip(&work.rates) {
                 *value += step * rate;
             }
@@ -251,8 +272,13 @@ impl<'a> Run<'a> {
     /// The pair that leaves, and the largest rate.
     fn leaving(&mut self) -> Option<(usize, f64)> {
         let work = &mut *self.work;
-        let (clear, largest) =
-            clear_choice(&work.values, &work.rates, self.scale, self.options.pivot);
+        let (clear, largest) = clear_choice(
+            &work.values,
+            &work.rates,
+            self.scale,
+            self.options.pivot,
+            &mut work.steps,
+        );
         if let Some(out) = clear {
             return Some((out, largest));
         }
@@ -275,32 +301,94 @@ impl<'a> Run<'a> {
         Some((out?, largest))
     }
 
-    /// z₀ has left: values anew, one step along the rates, the point judged.
+    /// Whether z₀ is gone for all purposes when another variable leaves after this step: it shrinks to rounding,
+    /// and letting it leave instead gives a point that solves.
+    fn is_spent(&mut self, step: f64) -> bool {
+        let work = &mut *self.work;
+        let (z0, rate) = (work.values[0], work.rates[0]);
+        if SPENT * self.scale < z0 + step * rate || 0.0 <= rate {
+            return false;
+        }
+        work.land(self.lcp, self.pair, self.z_drives);
+        let good = work.point.residual(self.lcp) <= SHARP * self.scale;
+        if self.z_drives {
+            work.basis.set(self.pair, false);
+        }
+        good
+    }
+
+    /// z₀ has left: values anew, one step along the rates, the point judged, and made better if it is poor.
     fn finish(&mut self) {
         let (lcp, work) = (self.lcp, &mut *self.work);
-        work.refresh(lcp);
-        let step = work.values[0].max(0.0) / -work.rates[0];
-        for (value, rate) in work.values.iter_mut().zip(&work.rates) {
-            *value += step * rate;
+        work.land(lcp, self.pair, self.z_drives);
+        let mut residual = work.point.residual(lcp);
+        if !(residual <= SHARP * self.scale) {
+            residual = work.polish(lcp, residual);
         }
-        work.values[self.pair] = step;
-        if self.z_drives {
-            work.basis.set(self.pair, true);
-        }
-        work.basis.read(lcp, &work.values, &mut work.point);
-        for (free, (value, rate)) in work
-            .point
-            .free
-            .iter_mut()
-            .zip(work.free.iter().zip(&work.dfree))
-        {
-            *free = value + step * rate;
-        }
-        self.outcome.residual = work.point.residual(lcp) / self.scale;
+        self.outcome.residual = residual / self.scale;
     }
 }
 
 impl Work {
+    /// The point at which z₀ leaves: values anew, one step along the rates. The driving variable is basic after.
+    fn land(&mut self, lcp: &ContactLcp, pair: usize, z_drives: bool) {
+        self.refresh(lcp);
+        let step = self.values[0].max(0.0) / -self.rates[0];
+        let mut values = std::mem::take(&mut self.landing);
+        values.clear();
+        let pairs = self.values.iter().zip(&self.rates);
+        values.extend(pairs.map(|(value, rate)| value + step * rate));
+        values[pair] = step;
+        if z_drives {
+            self.basis.set(pair, true);
+        }
+        self.basis.read(lcp, &values, &mut self.point);
+        self.landing = values;
+        let rates = self.free.iter().zip(&self.dfree);
+        for (free, (value, rate)) in self.point.free.iter_mut().zip(rates) {
+            *free = value + step * rate;
+        }
+    }
+
+    /// Solves anew in the complementary basis reached, twice corrected by what is left over, and keeps the best
+    /// point. Returns its residual.
+    fn polish(&mut self, lcp: &ContactLcp, residual: f64) -> f64 {
+        let mut best = (residual, self.point.clone());
+        if self.basis.assemble(lcp, None) == 0.0 {
+            return residual;
+        }
+        self.refresh(lcp);
+        for round in 0..3 {
+            if 0 < round {
+                self.point.rows(
+                    lcp,
+                    &self.basis.at,
+                    &mut self.basis.constant,
+                    &mut self.basis.free_constant,
+                );
+                self.rates.resize(self.values.len(), 0.0);
+                self.basis
+                    .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+                self.basis.constant.fill(0.0);
+                self.basis.free_constant.fill(0.0);
+                for (value, rate) in self.values.iter_mut().zip(&self.rates) {
+                    *value += rate;
+                }
+                for (free, rate) in self.free.iter_mut().zip(&self.dfree) {
+                    *free += rate;
+                }
+            }
+            self.basis.read(lcp, &self.values, &mut self.point);
+            self.point.free.copy_from_slice(&self.free);
+            let residual = self.point.residual(lcp);
+            if residual < best.0 {
+                best = (residual, self.point.clone());
+            }
+        }
+        self.point = best.1;
+        best.0
+    }
+
     /// Values of the basic variables, from q.
     fn refresh(&mut self, lcp: &ContactLcp) {
         let constant = &mut self.basis.constant;
@@ -379,52 +467,83 @@ impl Work {
 /// The outcome of the ratio test where it needs nothing but values and rates: the same choice as
 /// [`RatioTest::leaving`], without a branch that depends on every pair. None where the test must look closer: at a
 /// weak rate of z₀, at ties under the lexicographic rule, at a ray. With it the largest rate.
-fn clear_choice(values: &[f64], rates: &[f64], scale: f64, pivot: Pivot) -> (Option<usize>, f64) {
-    let mut lanes = [1.0_f64; 4];
-    let (chunks, rest) = rates.as_chunks::<4>();
-    let wider = |lane: &mut f64, rate: f64| {
-        *lane = if *lane < rate.abs() {
-            rate.abs()
-        } else {
-            *lane
-        }
-    };
-    for chunk in chunks {
-        for (lane, &rate) in lanes.iter_mut().zip(chunk) {
-            wider(lane, rate);
-        }
-    }
-    for (lane, &rate) in lanes.iter_mut().zip(rest) {
-        wider(lane, rate);
-    }
-    let largest = lanes.into_iter().fold(1.0, f64::max);
-    let (least, slack) = (-ratio::PIVOT * largest, ratio::SLACK * scale);
-    let above = |value: f64| if 0.0 < value { value } else { 0.0 };
-    let mut limit = f64::INFINITY;
-    for (&value, &rate) in values.iter().zip(rates) {
-        // One comparison that is seldom true; with rate ≥ 0 it never is.
-        if (above(value) + slack < -rate * limit) & (rate < least) {
-            limit = (above(value) + slack) / -rate;
-        }
-    }
+fn clear_choice(
+    values: &[f64],
+    rates: &[f64],
+    scale: f64,
+    pivot: Pivot,
+    steps: &mut Vec<f64>,
+) -> (Option<usize>, f64) {
+    let largest = largest_rate(rates);
+    let least = -ratio::PIVOT * largest;
+    steps.resize(rates.len(), 0.0);
+    let limit = step_limit(values, rates, least, ratio::SLACK * scale, steps);
     let weak = least <= rates[0] && rates[0] < 0.0;
     if weak || limit == f64::INFINITY || !largest.is_finite() {
         return (None, largest);
     }
+    if steps[0] <= limit {
+        return (Some(0), largest);
+    }
     let (mut best, mut steepest, mut ties) = (0, 0.0, 0);
-    for (i, (&value, &rate)) in values.iter().zip(rates).enumerate() {
-        if (above(value) <= -rate * limit) & (rate < least) {
-            if i == 0 {
-                return (Some(0), largest);
-            }
+    for (i, &step) in steps.iter().enumerate() {
+        if step <= limit {
             ties += 1;
-            if rate < steepest {
-                (best, steepest) = (i, rate);
+            if rates[i] < steepest {
+                (best, steepest) = (i, rates[i]);
             }
         }
     }
     let clear = ties == 1 || ties != 0 && pivot == Pivot::Big;
     (clear.then_some(best), largest)
+}
+
+/// max(1, |m′|), four at a time.
+fn largest_rate(rates: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if a < b { b } else { a };
+    let mut lanes = [1.0_f64; 4];
+    let (chunks, rest) = rates.as_chunks::<4>();
+    for chunk in chunks {
+        for (lane, rate) in lanes.iter_mut().zip(chunk) {
+            *lane = larger(*lane, rate.abs());
+        }
+    }
+    let rest = rest.iter().fold(1.0, |m, rate| larger(m, rate.abs()));
+    lanes.into_iter().fold(rest, larger)
+}
+
+/// The step after which every pair reaches zero, infinite for pairs that do not fall, and the largest step that
+/// keeps all of them above −slack.
+fn step_limit(values: &[f64], rates: &[f64], least: f64, slack: f64, steps: &mut [f64]) -> f64 {
+    let smaller = |a: f64, b: f64| if b < a { b } else { a };
+    // A quotient for every pair, most of them not wanted, is faster than a branch that cannot be foreseen.
+    let one = |value: f64, rate: f64| {
+        let inverse = if rate < least {
+            -1.0 / rate
+        } else {
+            f64::INFINITY
+        };
+        let value = if 0.0 < value { value } else { 0.0 };
+        (value * inverse, (value + slack) * inverse)
+    };
+    let mut lanes = [f64::INFINITY; 4];
+    let mut rest = f64::INFINITY;
+    let (steps4, steps1) = steps.as_chunks_mut::<4>();
+    let (values4, values1) = values.as_chunks::<4>();
+    let (rates4, rates1) = rates.as_chunks::<4>();
+    for ((steps, values), rates) in steps4.iter_mut().zip(values4).zip(rates4) {
+        for k in 0..4 {
+            let (step, limit) = one(values[k], rates[k]);
+            steps[k] = step;
+            lanes[k] = smaller(lanes[k], limit);
+        }
+    }
+    for ((step, &value), &rate) in steps1.iter_mut().zip(values1).zip(rates1) {
+        let limit;
+        (*step, limit) = one(value, rate);
+        rest = smaller(rest, limit);
+    }
+    lanes.into_iter().fold(rest, smaller)
 }
 
 /// Answers the questions of the ratio test.
@@ -461,25 +580,15 @@ impl Basis for Ask<'_> {
         (self.work.dv, self.work.dfree) = (dv, dfree);
     }
 
-    fn verify(&mut self, step: f64) -> bool {
+    fn verify(&mut self, _step: f64) -> bool {
         let (lcp, work) = (self.lcp, &mut *self.work);
+        // The tables are lent to the test; the landing needs its own.
         let (v, free) = (work.v.clone(), work.free.clone());
-        work.values.resize(self.values.len(), 0.0);
-        work.refresh(lcp);
-        for (value, rate) in work.values.iter_mut().zip(self.rates) {
-            *value += step * rate;
-        }
-        work.values[self.pair] = step;
-        if self.z_drives {
-            work.basis.set(self.pair, true);
-        }
-        work.basis.read(lcp, &work.values, &mut work.point);
+        work.values = self.values.to_vec();
+        work.rates = self.rates.to_vec();
+        work.land(lcp, self.pair, self.z_drives);
         if self.z_drives {
             work.basis.set(self.pair, false);
-        }
-        let rates = work.free.iter().zip(&work.dfree);
-        for (free, (value, rate)) in work.point.free.iter_mut().zip(rates) {
-            *free = value + step * rate;
         }
         (work.v, work.free) = (v, free);
         work.point.residual(lcp) <= VERIFIED * self.scale
