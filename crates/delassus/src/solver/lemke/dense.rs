@@ -137,6 +137,15 @@ impl Pairs {
     }
 }
 
+impl Lcp {
+    /// The complementarity problem that a constraint problem is, written out: λ = Bz with z as the laws need it,
+    /// round and elliptic cones as `directions` facets. It takes 8 bytes for each pair of unknowns.
+    pub fn of_problem(problem: &Problem, directions: u32) -> Lcp {
+        let blocks: Vec<BlockId> = (0..problem.blocks().len() as u32).map(BlockId).collect();
+        Dense::new(problem, &blocks, directions).lcp
+    }
+}
+
 impl Dense {
     /// The pairs of the given blocks, round and elliptic cones as `directions` facets.
     pub(super) fn new(problem: &Problem, blocks: &[BlockId], directions: u32) -> Dense {
