@@ -50,7 +50,6 @@ fn every_published_experiment_is_solved_by_both_methods_and_rules() {
     for geometry in lloyd::all() {
         for (name, method) in METHODS {
             for pivot in PIVOTS {
-                let mut pivots = 0;
                 for load in 0..geometry.loads() {
                     let problem = geometry.problem(load, lloyd::facets, 0.0);
                     let (outcome, solution) = solve(&problem, method, pivot);
@@ -66,13 +65,7 @@ fn every_published_experiment_is_solved_by_both_methods_and_rules() {
                     }
                     worst = worst.max(outcome.residual);
                     worst_law = worst_law.max(law);
-                    pivots += outcome.pivots;
                 }
-                eprintln!(
-                    "{} {name} {pivot:?} {}",
-                    geometry.name,
-                    pivots as f64 / 20.0
-                );
             }
         }
     }
@@ -129,24 +122,6 @@ fn timing() {
     }
 }
 
-#[test]
-#[ignore = "timing"]
-fn spin() {
-    let geometry = lloyd::all()
-        .into_iter()
-        .find(|g| g.name == "peg32")
-        .unwrap();
-    let method = METHODS[usize::from(std::env::var("REDUCED").is_ok())].1;
-    let lcps: Vec<_> = (0..20)
-        .map(|k| ContactLcp::new(&geometry.problem(k, lloyd::facets, 0.0), 8).unwrap())
-        .collect();
-    let mut work = Work::default();
-    for _ in 0..std::env::var("SPIN").map_or(2000, |n| n.parse().unwrap()) {
-        for lcp in &lcps {
-            std::hint::black_box(method(lcp, &options(Pivot::Big), &mut work));
-        }
-    }
-}
 /// The chain of attempts of the driver: the first verified answer, and which attempt gave it.
 fn chain(problem: &Problem) -> (usize, Outcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
@@ -258,7 +233,7 @@ fn velocities_agree_with_the_dense_matrix_where_they_are_unique() {
     let mut worst: f64 = 0.0;
     for seed in 0..160 {
         let (scene, law) = scenes::ordinary(seed);
-        let problem = if seed % 2 == 0 {
+        let problem = if seed.is_multiple_of(2) {
             scene.compliant(law, 1e-3)
         } else {
             scene.rigid(scenes::facets(0.0, 8))
@@ -312,13 +287,13 @@ fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
 #[test]
 fn joints_motors_and_redundant_rows_work_with_contacts() {
     let mut random = Random::new(12);
-    for round in 0..60 {
+    for round in 0..60_u64 {
         let load = scenes::wrench(&mut random);
         let mut scene = scenes::stack(3, 0.1, load, &mut random);
         let hinge = scene.bodies[2].x + DVec3::X * 0.5;
         scene.joints.push((2, None, hinge));
         scene.motors.push((1, 0.05, 0.5));
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             // A second ball joint at another point of the same axis, and the first one again: both redundant.
             scene.joints.push((2, None, hinge + DVec3::Y));
             scene.joints.push((2, None, hinge));
@@ -370,7 +345,7 @@ fn fuzz(seed: u64) -> Problem {
         random.shuffle(&mut scene.contacts);
         scene.contacts.truncate(12);
     }
-    let degenerate = seed % 2 == 0;
+    let degenerate = seed.is_multiple_of(2);
     if degenerate {
         let copy = scene.contacts[random.below(scene.contacts.len())];
         scene.contacts.push(copy);
@@ -460,35 +435,4 @@ fn random_problems_end_with_a_status_and_no_false_answer() {
 #[ignore = "a hundred thousand problems"]
 fn many_random_problems_end_with_a_status_and_no_false_answer() {
     check_fuzz(10_000..110_000);
-}
-#[test]
-#[ignore = "debug"]
-fn dbg_one() {
-    let seed: u64 = std::env::var("SEED").unwrap().parse().unwrap();
-    let problem = if std::env::var("FUZZ").is_ok() {
-        fuzz(seed)
-    } else {
-        let (scene, law) = scenes::ordinary(seed);
-        eprintln!("{law:?} {}", scene.contacts.len());
-        scene.compliant(law, 1e-3)
-    };
-    let m = METHODS[usize::from(std::env::var("REDUCED").is_ok())].1;
-    let (o, _) = solve(&problem, m, Pivot::Big);
-    eprintln!("{o:?}");
-}
-#[test]
-#[ignore = "debug"]
-fn dbg_list() {
-    for seed in 0..10000 {
-        let problem = fuzz(seed);
-        for (name, method) in METHODS {
-            let (o, _) = solve(&problem, method, PIVOTS[(seed / 2 % 2) as usize]);
-            if o.status == Status::Breakdown && !o.cover_limit || o.status == Status::PivotLimit {
-                eprintln!(
-                    "{seed} {name} {o:?} frees {}",
-                    ContactLcp::new(&problem, 8).unwrap().n_free()
-                );
-            }
-        }
-    }
 }

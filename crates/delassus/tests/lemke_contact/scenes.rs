@@ -268,7 +268,7 @@ pub(crate) fn ordinary(seed: u64) -> (Scene, Law) {
     let mut random = Random::new(seed);
     let mu = [0.05, 0.3, 0.8, 2.0][random.below(4)];
     let d = [3, 4, 6, 8, 16][random.below(5)];
-    let load = if seed % 3 == 0 {
+    let load = if seed.is_multiple_of(3) {
         [DVec3::ZERO; 2]
     } else {
         wrench(&mut random)
@@ -293,7 +293,7 @@ pub(crate) fn ordinary(seed: u64) -> (Scene, Law) {
         6 => stack(3, 0.1, load, &mut random),
         _ => stack(4, 0.0, load, &mut random),
     };
-    if seed % 7 == 0 {
+    if seed.is_multiple_of(7) {
         for body in &mut scene.bodies {
             body.v = [random.vector(), random.vector()];
         }

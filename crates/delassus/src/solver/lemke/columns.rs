@@ -237,14 +237,13 @@ impl Gather {
     }
 
     /// Adds row `i` of the rows just read as a unit of one row, or as the first tangent of a unit of three.
-    /// `sigma` sets the scale; `own` is what becomes a velocity of its own. Returns the unit and its scale.
+    /// The compliance of a tangent becomes a velocity of its own. Returns the unit and its scale.
     pub(super) fn add_row(
         &mut self,
         rows: &[Vec<f64>],
         i: usize,
         sign: f64,
         sigma: f64,
-        own: f64,
         tangent: bool,
     ) -> (usize, f64) {
         let square = |(row, &(_, width)): (&Vec<f64>, &(usize, usize))| {
@@ -263,9 +262,9 @@ impl Gather {
                 *value = sign * scale * x;
             }
         }
-        if 0.0 < own {
+        if tangent && 0.0 < sigma {
             let start = self.open(self.columns.dofs, 1, shown);
-            self.columns.values[start + usize::from(tangent)] = scale * own.sqrt();
+            self.columns.values[start + usize::from(tangent)] = scale * sigma.sqrt();
             self.columns.dofs += 1;
         }
         (self.close(first, shown), scale)

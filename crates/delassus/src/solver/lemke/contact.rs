@@ -159,7 +159,7 @@ impl ContactLcp {
         let block = problem.blocks()[id.index()];
         let rows = gather.rows(primal, id, block.n_rows);
         let contact = |lcp: &mut ContactLcp, gather: &mut Gather| {
-            lcp.add_contact(problem, primal, gather, &block, &rows, facets);
+            lcp.add_contact((problem, primal), gather, &block, &rows, facets);
         };
         if block.law.is_contact() {
             return contact(self, gather);
@@ -173,8 +173,7 @@ impl ContactLcp {
                 _ => (0.0, f64::INFINITY),
             };
             let mut add = |lcp: &mut ContactLcp, sign: f64, shift: f64, diagonal: bool| {
-                let own = if diagonal { 0.0 } else { sigma };
-                let (unit, scale) = gather.add_row(&rows, i, sign, sigma, own, !diagonal);
+                let (unit, scale) = gather.add_row(&rows, i, sign, sigma, !diagonal);
                 lcp.backs.push(Back {
                     row,
                     tangents: 0,
@@ -222,8 +221,7 @@ impl ContactLcp {
 
     fn add_contact(
         &mut self,
-        problem: &Problem,
-        primal: &Primal,
+        (problem, primal): (&Problem, &Primal),
         gather: &mut Gather,
         block: &crate::problem::Block,
         rows: &[Vec<f64>],
@@ -233,7 +231,7 @@ impl ContactLcp {
         let frictionless = block.law.is_convex();
         let sigma = &primal.sigma()[block.rows()];
         let (unit, scale) = if frictionless {
-            gather.add_row(rows, 0, 1.0, sigma[0], 0.0, false)
+            gather.add_row(rows, 0, 1.0, sigma[0], false)
         } else {
             gather.add_contact(rows, sigma)
         };

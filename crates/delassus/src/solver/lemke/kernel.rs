@@ -17,10 +17,6 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    pub(super) fn n(&self) -> usize {
-        self.n
-    }
-
     /// An empty system of the given size.
     pub(super) fn reset(&mut self, n: usize) {
         self.n = n;
@@ -32,12 +28,6 @@ impl Kernel {
         self.reach.resize(n, 0);
         self.swaps.resize(n, 0);
         self.inverse.resize(n, 0.0);
-    }
-
-    /// Every row may have nonzeros everywhere.
-    pub(super) fn fill(&mut self) {
-        self.first.fill(0);
-        self.reach.fill(self.n);
     }
 
     pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64] {
@@ -266,7 +256,7 @@ mod tests {
         for n in 1..30 {
             check(n, |_, _, random| random.range(-1.0, 1.0), &mut random);
             let band = |i: usize, j: usize, random: &mut Random| {
-                let near = i.abs_diff(j) <= 2 || j + 1 == n || i + 1 == n && j % 3 == 0;
+                let near = i.abs_diff(j) <= 2 || j + 1 == n || i + 1 == n && j.is_multiple_of(3);
                 if near { random.range(-1.0, 1.0) } else { 0.0 }
             };
             check(n, band, &mut random);

@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../../../docs/lemke.md")]
 
 mod basis;
+mod choice;
 mod columns;
 pub mod contact;
 mod dense;
@@ -16,6 +17,7 @@ pub(crate) mod ratio;
 pub mod reduced;
 mod single;
 mod solve;
+mod sparse;
 mod standard;
 pub mod structural;
 

@@ -18,6 +18,7 @@ use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
 use super::point::Point;
 use super::single::Six;
+use super::sparse::Touch;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
 /// the order in which they joined, the directions and the bound.
@@ -57,15 +58,6 @@ pub(super) enum Last {
     Bound(usize),
 }
 
-/// Unknown k of the kernel on the body at `offset`.
-#[derive(Clone, Copy, Debug)]
-struct Touch {
-    offset: usize,
-    k: usize,
-    start: usize,
-    width: usize,
-}
-
 /// A basis with everything needed to solve in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partition {
@@ -90,12 +82,13 @@ pub(super) struct Partition {
     /// φ_x of every group that slips.
     pub(super) x: Vec<usize>,
     pub(super) unknowns: Vec<Unknown>,
-    left: Vec<f64>,
-    right: Vec<f64>,
-    touches: Vec<Touch>,
+    /// Entries of L and R, unknown after unknown, for bodies of any number and kind.
+    pub(super) left: Vec<f64>,
+    pub(super) right: Vec<f64>,
+    pub(super) touches: Vec<Touch>,
     pub(super) last: Option<Last>,
     pub(super) star: Vec<f64>,
-    kernel: Kernel,
+    pub(super) kernel: Kernel,
     pub(super) small: Small,
     pub(super) six: Six,
     /// Groups that take part, in the order in which they joined.
@@ -206,18 +199,6 @@ impl Partition {
         }
     }
 
-    /// c* = D_x c_γ.
-    fn star_sparse(&mut self, lcp: &ContactLcp) {
-        self.star.fill(0.0);
-        for &g in &self.slips {
-            let group = &lcp.groups[g];
-            let [a, b] = lcp.directions[group.start + self.x[g]];
-            let c = self.cover[self.at[g] + group.count];
-            let share = [0.0, c * a, c * b];
-            lcp.columns.add(group.unit, share, &mut self.star);
-        }
-    }
-
     /// Lists the unknowns, units in order. False where a group slips and has no friction to give, which only
     /// lost digits lead to.
     fn list(&mut self, lcp: &ContactLcp) -> bool {
@@ -324,62 +305,6 @@ impl Partition {
                 Last::Row(group.unit, [0.0, a, b], r, x)
             }
             Slot::Bound(g) => Last::Bound(g),
-        }
-    }
-
-    /// LᵀR + Σ body by body: only unknowns that share one couple.
-    fn fill_sparse(&mut self, lcp: &ContactLcp) {
-        let count = self.unknowns.len();
-        let bordered = count < self.n;
-        self.kernel.reset(self.n);
-        self.left.clear();
-        self.right.clear();
-        self.touches.clear();
-        let last = match self.last {
-            Some(Last::Row(unit, share, ..)) => Some((unit, share, share)),
-            _ => None,
-        };
-        let shares = self.unknowns.iter().map(|u| (u.unit, u.left, u.right));
-        for (k, (unit, left, right)) in shares.chain(last).enumerate() {
-            for part in lcp.columns.parts(unit) {
-                let start = self.left.len();
-                let rows = lcp.columns.units[unit].rows;
-                let values = &lcp.columns.values[part.start..part.start + rows * part.width];
-                for w in 0..part.width {
-                    let (mut l, mut r) = (0.0, 0.0);
-                    for (i, row) in values.chunks_exact(part.width).enumerate() {
-                        l += left[i] * row[w];
-                        r += right[i] * row[w];
-                    }
-                    self.left.push(l);
-                    self.right.push(r);
-                }
-                self.touches.push(Touch {
-                    offset: part.offset,
-                    k,
-                    start,
-                    width: part.width,
-                });
-                if bordered {
-                    let star = &self.star[part.offset..part.offset + part.width];
-                    let dot = crate::math::dot(&self.left[start..], star);
-                    self.kernel.row_mut(k)[count] += dot;
-                }
-            }
-        }
-        self.touches
-            .sort_unstable_by_key(|touch| (touch.offset, touch.k));
-        for body in self.touches.chunk_by(|a, b| a.offset == b.offset) {
-            for a in body {
-                for b in body.iter().filter(|b| b.k < count) {
-                    let left = &self.left[a.start..a.start + a.width];
-                    let right = &self.right[b.start..b.start + b.width];
-                    self.kernel.add(a.k, b.k, crate::math::dot(left, right));
-                }
-            }
-        }
-        for k in 0..count {
-            self.kernel.add(k, k, self.unknowns[k].sigma);
         }
     }
 
