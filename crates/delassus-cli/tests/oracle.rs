@@ -169,15 +169,24 @@ fn kinds_without_a_solver_are_refused_by_name() {
 }
 
 #[test]
-fn facets_are_unsupported_by_a_solver_that_has_no_rule_for_them() {
+fn facets_are_pivoted_unless_a_solver_without_a_rule_for_them_is_asked_for() {
     for (file, case) in of_kind("contact").filter(|(_, case)| case["cone"] == "polyhedral") {
+        if case["expect"]["status"] == "infeasible" {
+            let ran = solve(&file, &["--solver", "lemke"]);
+            assert_eq!(
+                (ran.code, &ran.json()["status"]),
+                (1, &Value::from("ray")),
+                "{file}"
+            );
+            continue;
+        }
+        assert_answers(&file, &case);
         // Contacts without friction are frictionless whatever the cone.
         let contacts = case["contacts"].as_array().unwrap();
         if contacts.iter().all(|contact| contact["mu"] == 0.0) {
-            assert_answers(&file, &case);
             continue;
         }
-        let ran = solve(&file, &[]);
+        let ran = solve(&file, &["--solver", "gauss-seidel"]);
         let answer = ran.json();
         assert_eq!(
             (ran.code, &answer["status"]),
@@ -186,5 +195,39 @@ fn facets_are_unsupported_by_a_solver_that_has_no_rule_for_them() {
         );
         let message = answer["message"].as_str().unwrap();
         assert!(message.contains("friction-facets"), "{message}");
+    }
+}
+
+#[test]
+fn complementarity_problems_are_solved_or_proved_to_have_no_answer() {
+    for (file, case) in of_kind("lcp") {
+        let expect = &case["expect"];
+        let ran = solve(&file, &["--solver", "lemke-standard,pivot=lex"]);
+        let answer = ran.json();
+        if expect["status"] == "solution" {
+            assert_eq!(
+                (ran.code, &answer["status"]),
+                (0, &Value::from("solved")),
+                "{file}"
+            );
+            for (key, unique) in [("z", "z_unique"), ("w", "w_unique")] {
+                if expect[unique] == true {
+                    assert_close(&answer[key], &expect[key], ANSWER, &format!("{file} {key}"));
+                }
+            }
+            assert_eq!(solve(&file, &[]).json()["solver"], "lemke", "{file}");
+        } else {
+            assert_eq!(
+                (ran.code, &answer["status"]),
+                (1, &Value::from("ray")),
+                "{file}"
+            );
+            assert!(answer["ray"].is_array(), "{file}");
+            let proved = expect["status"] == "infeasible";
+            assert_eq!(answer["farkas"].is_array(), proved, "{file}");
+        }
+        if let Some(pivots) = expect["pivots_lex"].as_u64() {
+            assert_eq!(answer["iterations"], pivots, "{file}");
+        }
     }
 }

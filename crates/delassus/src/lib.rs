@@ -45,6 +45,7 @@
 //! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
 //! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
 //! | `coloured` with any of these rules | as `gauss-seidel` | as `gauss-seidel` | as `gauss-seidel` | no |
+//! | `lemke`, `lemke-reduced`, `lemke-structural`, `lemke-standard` | exact | exact | approximate | exact |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -61,6 +62,7 @@
 //! | [`solver`] | the trait, how a run stops, what it reports |
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
 //! | [`solver::coloured`] | the same, contacts in lanes and parts on threads |
+//! | [`solver::lemke`] | Lemke's algorithm |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
 //! | [`scenes`] | built-in scenes by name |

@@ -12,8 +12,9 @@ fn root() -> PathBuf {
 
 /// Cells of the table rows of the page.
 fn rows() -> Vec<Vec<&'static str>> {
-    let keyed = |line: &&str| line.starts_with("| GS") || line.starts_with("| Lemke05-");
-    let rows = PAGE.lines().filter(keyed);
+    let rows = PAGE
+        .lines()
+        .filter(|line| line.starts_with("| GS") || line.starts_with("| Lemke05"));
     // A bar inside a formula is escaped and does not end a cell.
     rows.map(|line| {
         let mut cells = Vec::new();

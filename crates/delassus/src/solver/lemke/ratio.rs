@@ -9,10 +9,8 @@
 //! lexicographic minimum. z₀ alone may leave with a rate below the pivot tolerance (small compliance leads there),
 //! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
 
-/// A basic value may fall below zero by this much of the scale of q …
+/// A basic value may fall below zero by this much of the scale of q.
 pub(super) const SLACK: f64 = 1e-12;
-/// … but by less for a test that has to tell ties from near ties.
-const SHARP_SLACK: f64 = 1e-14;
 /// Rates below this much of the largest are taken for rounding.
 pub(super) const PIVOT: f64 = 1e-10;
 /// The lexicographic rule does not look at pivots this much smaller than the best.
@@ -59,7 +57,6 @@ pub(crate) trait Basis {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RatioTest {
     pivot: Pivot,
-    sharp: bool,
     ties: Vec<usize>,
     entries: Vec<f64>,
 }
@@ -68,15 +65,6 @@ impl RatioTest {
     pub(crate) fn new(pivot: Pivot) -> RatioTest {
         RatioTest {
             pivot,
-            ..RatioTest::default()
-        }
-    }
-
-    /// The same with next to no slack: exact on small numbers, touchy on stiff problems.
-    pub(crate) fn sharp(pivot: Pivot) -> RatioTest {
-        RatioTest {
-            pivot,
-            sharp: true,
             ..RatioTest::default()
         }
     }
@@ -92,7 +80,7 @@ impl RatioTest {
     ) -> Option<usize> {
         let largest = rates.iter().fold(1.0_f64, |m, rate| m.max(rate.abs()));
         let least = -PIVOT * largest;
-        let slack = if self.sharp { SHARP_SLACK } else { SLACK } * scale;
+        let slack = SLACK * scale;
         let mut limit = f64::INFINITY;
         for (&value, &rate) in values.iter().zip(rates) {
             // t ≤ (q + δ)/(−m), without dividing where the pair does not bind.
@@ -109,6 +97,8 @@ impl RatioTest {
         if limit == f64::INFINITY {
             return None;
         }
+        // The slack may drown in a large value: the pair that set the limit must still be among those it stops.
+        limit *= 1.0 + 4.0 * f64::EPSILON;
         let blocks = |i: usize| rates[i] < least && values[i].max(0.0) <= -rates[i] * limit;
         if blocks(z0) {
             return Some(z0);
@@ -241,6 +231,21 @@ mod tests {
             test.leaving(&values, &rates, 3, 1.0, &mut identity(false)),
             Some(1)
         );
+    }
+
+    #[test]
+    fn a_value_in_which_the_slack_drowns_still_blocks() {
+        let mut random = crate::math::Random::new(4);
+        for _ in 0..10_000 {
+            let value = random.range(1.0, 1e6);
+            let rate = -random.range(1e-3, 1e6);
+            let mut test = RatioTest::new(Pivot::Big);
+            let (values, rates) = ([value, 1.0], [rate, 0.0]);
+            assert_eq!(
+                test.leaving(&values, &rates, 1, 1e-3, &mut identity(false)),
+                Some(0)
+            );
+        }
     }
 
     #[test]

@@ -13,8 +13,10 @@ use crate::solver::Status;
 const ACCEPTED: f64 = 1e-9;
 /// A residual below this is as good as it gets: no other attempt is made.
 const GOOD: f64 = 1e-11;
-/// Passes of equilibration.
-const PASSES: usize = 4;
+/// Ratio of row scales beyond which a ray found with ones is looked for again with a scaled covering vector.
+const TORN: f64 = 1e3;
+/// Most passes of equilibration; each halves the exponents that are left.
+const PASSES: usize = 12;
 /// Largest problem for which a proof of infeasibility is looked for by a linear program.
 const LARGEST_PROOF: usize = 400;
 
@@ -128,7 +130,9 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
         };
         let limits = Limits { pivots, deadline };
         end = attempt(&scaled, plan, limits, &mut answer, &mut best);
-        if matches!(end, End::Solved | End::Ray | End::TimeLimit) {
+        // A covering vector that scaling has torn apart cannot be trusted with a ray.
+        let doubtful = end == End::Ray && answer.farkas.is_none() && scaled.is_torn();
+        if matches!(end, End::Solved | End::Ray | End::TimeLimit) && !doubtful {
             break;
         }
     }
@@ -309,6 +313,10 @@ impl<'a> Scaled<'a> {
                     col_max[j] = col_max[j].max(size);
                 }
             }
+            let sizes = || row_max.iter().chain(&col_max).filter(|size| 0.0 < **size);
+            if sizes().all(|size| (0.25..=4.0).contains(size)) {
+                break;
+            }
             for i in 0..n {
                 row[i] *= step(row_max[i]);
                 col[i] *= step(col_max[i]);
@@ -336,6 +344,12 @@ impl<'a> Scaled<'a> {
     fn scale(&self) -> f64 {
         let scale = max_abs(self.lcp.q());
         if 0.0 < scale { scale } else { 1.0 }
+    }
+
+    /// Whether the scales of rows differ so much that ones are no longer like ones.
+    fn is_torn(&self) -> bool {
+        let least = self.row.iter().fold(f64::INFINITY, |m, x| m.min(*x));
+        TORN * least < max_abs(&self.row)
     }
 
     fn unscaled(&self, z: &[f64]) -> Vec<f64> {

@@ -33,10 +33,7 @@ pub(crate) struct Run {
 /// Pivots from z = 0 (free columns: from w = 0) until z₀ leaves. The covering vector must vanish in free rows.
 pub(crate) fn run(lcp: &Lcp, cover: &[f64], pivot: Pivot, limits: Limits) -> Run {
     let mut path = Path::new(lcp, cover);
-    let mut test = match pivot {
-        Pivot::Big => RatioTest::new(pivot),
-        Pivot::Lex => RatioTest::sharp(pivot),
-    };
+    let mut test = RatioTest::new(pivot);
     let end = path.follow(&mut test, limits);
     let ray = (end == End::Ray).then(|| path.direction());
     Run {

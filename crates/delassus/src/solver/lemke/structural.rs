@@ -11,7 +11,9 @@ use super::reduced;
 use crate::solver::Status;
 use std::time::Instant;
 
-/// The last pivot is believed, and a weak one of z₀ accepted, up to this much of max|q|.
+/// A point is called solved up to this much of max|q|.
+const SOLVED: f64 = 1e-9;
+/// z₀ may leave with a weak rate if the point it leaves at is good to this much of max|q|.
 const VERIFIED: f64 = 1e-8;
 /// A point this good needs no polish.
 const SHARP: f64 = 1e-11;
@@ -31,7 +33,7 @@ pub struct Outcome {
     pub status: Status,
     /// Pivots, the first one of z₀ counted.
     pub pivots: usize,
-    /// Natural residual of the point, scaled, relative to max|q|; infinite if there is no point.
+    /// Natural residual of the point, scaled, relative to max|q|; infinite if none was reached.
     pub residual: f64,
     /// The reduced method stopped because the covering vector would have grown beyond its limit.
     pub cover_limit: bool,
@@ -94,12 +96,11 @@ pub(super) fn run(
     let mut run = Run::new(lcp, options, work, reduced);
     let end = run.start().unwrap_or_else(|| run.pivot());
     run.outcome.status = end;
-    if end == Status::Solved && !(run.outcome.residual <= VERIFIED) {
+    if end == Status::Solved && !(run.outcome.residual <= SOLVED) {
         run.outcome.status = Status::Breakdown;
     }
-    if run.outcome.status != Status::Solved {
+    if run.outcome.residual == f64::INFINITY {
         // No point was reached; what verification left behind is none.
-        run.outcome.residual = f64::INFINITY;
         run.work.point.reset(lcp);
     }
     run.outcome
