@@ -43,6 +43,7 @@ pub(super) struct Summary {
     violation: Worst,
     energy: Energy,
     unsolved_steps: u64,
+    fallback_steps: u64,
     iterations_per_step: Spread,
     contacts_per_step: Spread,
     ms_per_step: Milliseconds,
@@ -145,6 +146,7 @@ impl Summary {
             violation: tally.violation,
             energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
+            fallback_steps: tally.fallbacks,
             iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
             contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),
             ms_per_step: Milliseconds::of(tally),
@@ -226,9 +228,17 @@ impl Summary {
             ),
             (
                 "steps not solved",
-                format!("{} of {done}", self.unsolved_steps),
+                format!("{} of {done}{}", self.unsolved_steps, self.fallbacks()),
             ),
         ]
+    }
+
+    /// How often another solver had to go on, where it did.
+    fn fallbacks(&self) -> String {
+        match self.fallback_steps {
+            0 => String::new(),
+            steps => format!("; a safe solver took over in {steps}"),
+        }
     }
 
     fn cost(&self) -> Vec<(&'static str, String)> {

@@ -52,6 +52,8 @@ pub(crate) struct Tally {
     pub(crate) steps: u64,
     /// Steps in which some solve did not end as solved.
     pub(crate) unsolved: u64,
+    /// Steps in which another solver went on where the chosen one failed.
+    pub(crate) fallbacks: u64,
     pub(crate) law: Worst,
     pub(crate) penetration: Worst,
     pub(crate) violation: Worst,
@@ -78,6 +80,7 @@ impl Tally {
         Tally {
             steps: 0,
             unsolved: 0,
+            fallbacks: 0,
             law: Worst::default(),
             penetration: Worst::default(),
             violation: Worst::default(),
@@ -99,6 +102,7 @@ impl Tally {
         let law = step.report.residual.law;
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
+        self.fallbacks += u64::from(0 < step.fallbacks);
         self.law.add(number, law);
         self.penetration.add(number, step.penetration);
         self.violation.add(number, step.violation);

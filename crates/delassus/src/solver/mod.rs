@@ -142,8 +142,10 @@ pub struct Report {
     pub history: Vec<Sweep>,
     /// Time of the run, judging excluded.
     pub elapsed: Duration,
-    /// What to know where the status is not `solved`.
+    /// What to know where the status is not `solved`, or another solver went on.
     pub message: Option<String>,
+    /// The solver that went on where this one's own method failed.
+    pub fallback: Option<&'static str>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
 }
@@ -235,12 +237,21 @@ pub trait Solver {
             status,
             iterations: monitor.sweeps(),
             residual,
-            message: message(self, problem, status),
+            message: message(self, problem, status).or_else(|| relief(monitor.fallback())),
+            fallback: monitor.fallback(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,
         }
     }
+}
+
+/// A sentence for the user where somebody else's answer is handed back.
+fn relief(fallback: Option<&'static str>) -> Option<String> {
+    let name = fallback?;
+    Some(format!(
+        "pivoting found no answer that could be verified; {name} took over"
+    ))
 }
 
 /// A sentence for the user where the run did not solve.

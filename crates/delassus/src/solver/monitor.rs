@@ -73,6 +73,7 @@ pub struct Monitor<'a> {
     /// Pivots of a solver that does not sweep.
     pivots: usize,
     certificate: Option<Certificate>,
+    fallback: Option<&'static str>,
 }
 
 impl<'a> Monitor<'a> {
@@ -101,6 +102,7 @@ impl<'a> Monitor<'a> {
             mark: (0, f64::INFINITY, f64::INFINITY),
             pivots: 0,
             certificate: None,
+            fallback: None,
         }
     }
 
@@ -171,6 +173,16 @@ impl<'a> Monitor<'a> {
     /// Keeps what a run found instead of an answer.
     pub fn certify(&mut self, certificate: Option<Certificate>) {
         self.certificate = certificate;
+    }
+
+    /// Another solver goes on where the run's own method failed, for at most so many sweeps.
+    pub fn hand_over(&mut self, name: &'static str, sweeps: usize) {
+        self.fallback = Some(name);
+        self.stop.iterations = self.stop.iterations.min(self.history.len() + sweeps);
+    }
+
+    pub(super) fn fallback(&self) -> Option<&'static str> {
+        self.fallback
     }
 
     pub(super) fn take_certificate(&mut self) -> Option<Certificate> {

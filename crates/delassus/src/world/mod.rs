@@ -162,6 +162,8 @@ pub struct Step {
     pub report: Report,
     /// Substeps whose solve did not end as solved.
     pub unsolved: u32,
+    /// Substeps in which another solver went on where the chosen one failed.
+    pub fallbacks: u32,
     /// Contacts in the last substep.
     pub contacts: usize,
     /// Deepest penetration met while stepping \[m\].
@@ -373,6 +375,7 @@ impl World {
         lap(&mut clock.integrate);
         Ok(Step {
             unsolved: u32::from(report.status != crate::Status::Solved),
+            fallbacks: u32::from(report.fallback.is_some()),
             report,
             contacts: contacts.len(),
             penetration: contacts.iter().fold(0.0, |m, c| m.max(-c.gap)),
@@ -555,6 +558,7 @@ impl Step {
             ..next.report
         };
         self.unsolved += next.unsolved;
+        self.fallbacks += next.fallbacks;
         self.contacts = next.contacts;
         self.penetration = self.penetration.max(next.penetration);
         self.violation = next.violation;

@@ -16,12 +16,15 @@ use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::Random;
 use crate::problem::{Form, Problem, Solution};
-use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
+use crate::solver::gauss_seidel::GaussSeidel;
+use crate::solver::{Certificate, Fit, Monitor, Rule, Solver, Status, Stop};
 
 /// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
 const ACCEPTED: f64 = 1e-9;
 /// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
 const LARGEST: usize = 6000;
+/// Sweeps of the solver that goes on where pivoting failed.
+const FALLBACK_SWEEPS: usize = 2000;
 /// Covering vectors by chance that are tried before the dense matrix.
 const CHANCES: u64 = 3;
 
@@ -253,6 +256,28 @@ impl Lemke {
     }
 }
 
+/// Sweeps where pivoting failed, from the best it left: a world must go on. Only where sweeps obey the laws, and not
+/// for a matrix given as such, whose sweeps need not converge. The failure remains the status unless they solve.
+fn sweep_on(
+    problem: &Problem,
+    solution: &mut Solution,
+    monitor: &mut Monitor<'_>,
+    failed: Status,
+) -> Status {
+    let mut sweeps = GaussSeidel {
+        rule: Rule::Exact,
+        ..GaussSeidel::default()
+    };
+    if matches!(problem.form(), Form::Dual(_)) || sweeps.fit_of(problem) == Fit::No {
+        return failed;
+    }
+    monitor.hand_over(sweeps.name(), FALLBACK_SWEEPS);
+    match sweeps.run(problem, solution, monitor) {
+        Status::Solved => Status::Solved,
+        _ => failed,
+    }
+}
+
 /// About how many unknowns the dense problem has.
 fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
     let unknowns = |id: &BlockId| {
@@ -367,6 +392,11 @@ impl Solver for Lemke {
             }
         }
         *solution = Solution::from_lambda(problem, lambda);
-        monitor.pivoted(budget.pivots, &solution.lambda, status)
+        let ended = monitor.pivoted(budget.pivots, &solution.lambda, status);
+        match ended {
+            Status::Solved | Status::TimeLimit => ended,
+            _ if self.method == Method::Driver => sweep_on(problem, solution, monitor, ended),
+            _ => ended,
+        }
     }
 }
