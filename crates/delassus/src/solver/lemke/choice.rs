@@ -10,30 +10,69 @@ pub(super) fn clear_choice(
     rates: &[f64],
     scale: f64,
     pivot: Pivot,
-    steps: &mut Vec<f64>,
 ) -> (Option<usize>, f64) {
     let largest = largest_rate(rates);
-    let least = -ratio::PIVOT * largest;
-    steps.resize(rates.len(), 0.0);
-    let limit = step_limit(values, rates, least, ratio::SLACK * scale, steps);
+    let (least, slack) = (-ratio::PIVOT * largest, ratio::SLACK * scale);
+    let mut limit = f64::MAX;
+    each_below(values, rates, slack, &mut limit, |i, limit| {
+        if rates[i] < least {
+            *limit = (values[i].max(0.0) + slack) / -rates[i];
+        }
+    });
     let weak = least <= rates[0] && rates[0] < 0.0;
-    if weak || limit == f64::INFINITY || !largest.is_finite() {
+    if weak || limit == f64::MAX || !largest.is_finite() {
         return (None, largest);
     }
-    if steps[0] <= limit {
-        return (Some(0), largest);
-    }
-    let (mut best, mut steepest, mut ties) = (0, 0.0, 0);
-    for (i, &step) in steps.iter().enumerate() {
-        if step <= limit {
+    let (mut best, mut steepest, mut ties, mut z0) = (0, 0.0, 0, false);
+    each_below(values, rates, 0.0, &mut limit, |i, _| {
+        if rates[i] < least {
             ties += 1;
+            z0 |= i == 0;
             if rates[i] < steepest {
                 (best, steepest) = (i, rates[i]);
             }
         }
+    });
+    let clear = z0 || ties == 1 || ties != 0 && pivot == Pivot::Big;
+    (clear.then_some(if z0 { 0 } else { best }), largest)
+}
+
+/// Calls `found` for every pair whose value, slack added, is at or below zero after the step `limit`, which it may
+/// make shorter. Four pairs are looked at together: such pairs are few, and a branch for each would be guessed wrong.
+fn each_below(
+    values: &[f64],
+    rates: &[f64],
+    slack: f64,
+    limit: &mut f64,
+    mut found: impl FnMut(usize, &mut f64),
+) {
+    let after = |value: f64, rate: f64, limit: f64| {
+        let value = if 0.0 < value { value } else { 0.0 };
+        value + slack + rate * limit
+    };
+    let smaller = |a: f64, b: f64| if b < a { b } else { a };
+    let (values4, values1) = values.as_chunks::<4>();
+    let (rates4, rates1) = rates.as_chunks::<4>();
+    for (k, (values, rates)) in values4.iter().zip(rates4).enumerate() {
+        let mut left = [0.0; 4];
+        for i in 0..4 {
+            left[i] = after(values[i], rates[i], *limit);
+        }
+        let least = smaller(smaller(left[0], left[1]), smaller(left[2], left[3]));
+        if least <= 0.0 {
+            for i in 0..4 {
+                if after(values[i], rates[i], *limit) <= 0.0 {
+                    found(4 * k + i, limit);
+                }
+            }
+        }
     }
-    let clear = ties == 1 || ties != 0 && pivot == Pivot::Big;
-    (clear.then_some(best), largest)
+    let rest = 4 * values4.len();
+    for (i, (&value, &rate)) in values1.iter().zip(rates1).enumerate() {
+        if after(value, rate, *limit) <= 0.0 {
+            found(rest + i, limit);
+        }
+    }
 }
 
 /// max(1, |m′|), four at a time.
@@ -48,38 +87,4 @@ fn largest_rate(rates: &[f64]) -> f64 {
     }
     let rest = rest.iter().fold(1.0, |m, rate| larger(m, rate.abs()));
     lanes.into_iter().fold(rest, larger)
-}
-
-/// The step after which every pair reaches zero, infinite for pairs that do not fall, and the largest step that
-/// keeps all of them above −slack.
-fn step_limit(values: &[f64], rates: &[f64], least: f64, slack: f64, steps: &mut [f64]) -> f64 {
-    let smaller = |a: f64, b: f64| if b < a { b } else { a };
-    // A quotient for every pair, most of them not wanted, is faster than a branch that cannot be foreseen.
-    let one = |value: f64, rate: f64| {
-        let inverse = if rate < least {
-            -1.0 / rate
-        } else {
-            f64::INFINITY
-        };
-        let value = if 0.0 < value { value } else { 0.0 };
-        (value * inverse, (value + slack) * inverse)
-    };
-    let mut lanes = [f64::INFINITY; 4];
-    let mut rest = f64::INFINITY;
-    let (steps4, steps1) = steps.as_chunks_mut::<4>();
-    let (values4, values1) = values.as_chunks::<4>();
-    let (rates4, rates1) = rates.as_chunks::<4>();
-    for ((steps, values), rates) in steps4.iter_mut().zip(values4).zip(rates4) {
-        for k in 0..4 {
-            let (step, limit) = one(values[k], rates[k]);
-            steps[k] = step;
-            lanes[k] = smaller(lanes[k], limit);
-        }
-    }
-    for ((step, &value), &rate) in steps1.iter_mut().zip(values1).zip(rates1) {
-        let limit;
-        (*step, limit) = one(value, rate);
-        rest = smaller(rest, limit);
-    }
-    lanes.into_iter().fold(rest, smaller)
 }

@@ -76,8 +76,8 @@ pub(super) struct Partition {
     pub(super) free_constant: Vec<f64>,
     /// Constant part of v, zero between calls.
     pub(super) base: Vec<f64>,
-    thetas: Vec<usize>,
-    phis: Vec<(usize, usize)>,
+    pub(super) thetas: Vec<usize>,
+    pub(super) phis: Vec<(usize, usize)>,
     pub(super) slips: Vec<usize>,
     /// φ_x of every group that slips.
     pub(super) x: Vec<usize>,
@@ -205,6 +205,10 @@ impl Partition {
         for &g in &self.slips {
             self.x[g] = NONE;
         }
+        self.unknowns.clear();
+        if lcp.columns.single {
+            return self.list_single(lcp);
+        }
         let mut found = 0;
         for &(g, j) in &self.phis {
             let bound = self.at[g] + lcp.groups[g].count;
@@ -216,7 +220,6 @@ impl Partition {
         if found != self.slips.len() {
             return false;
         }
-        self.unknowns.clear();
         let (mut i, mut j, mut f) = (0, 0, 0);
         loop {
             // Three sorted lists, merged by unit.
@@ -244,7 +247,14 @@ impl Partition {
         }
     }
 
-    fn push(&mut self, what: What, unit: usize, left: [f64; 3], right: [f64; 3], sigma: f64) {
+    pub(super) fn push(
+        &mut self,
+        what: What,
+        unit: usize,
+        left: [f64; 3],
+        right: [f64; 3],
+        sigma: f64,
+    ) {
         self.unknowns.push(Unknown {
             what,
             unit,
@@ -254,7 +264,7 @@ impl Partition {
         });
     }
 
-    fn push_theta(&mut self, lcp: &ContactLcp, i: usize) {
+    pub(super) fn push_theta(&mut self, lcp: &ContactLcp, i: usize) {
         let normal = &lcp.normals[i];
         let mut right = [1.0, 0.0, 0.0];
         for g in normal.groups() {
@@ -275,7 +285,7 @@ impl Partition {
         );
     }
 
-    fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
+    pub(super) fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
         let group = &lcp.groups[g];
         let [mut a, mut b] = lcp.directions[group.start + j];
         if self.basic[self.at[g] + group.count] {

@@ -14,6 +14,40 @@ pub(super) struct Six {
 }
 
 impl Partition {
+    /// Lists the unknowns; on one body everything couples and no order is better than another. φ is sorted by
+    /// group, so that the first of a group that slips is φ_x.
+    pub(super) fn list_single(&mut self, lcp: &ContactLcp) -> bool {
+        let mut found = 0;
+        for k in 0..self.phis.len() {
+            let (g, j) = self.phis[k];
+            let slips = self.basic[self.at[g] + lcp.groups[g].count];
+            if slips && self.x[g] == NONE {
+                self.x[g] = j;
+                found += 1;
+            } else {
+                self.push_phi(lcp, g, j);
+            }
+        }
+        if found != self.slips.len() {
+            return false;
+        }
+        for k in 0..self.thetas.len() {
+            self.push_theta(lcp, self.thetas[k]);
+        }
+        for k in 0..self.frees.len() {
+            let free = &lcp.frees[self.frees[k]];
+            let share = [1.0, 0.0, 0.0];
+            self.push(
+                What::Free(self.frees[k]),
+                free.unit,
+                share,
+                share,
+                free.sigma,
+            );
+        }
+        true
+    }
+
     /// LᵀR + Σ: six numbers for each row and column.
     pub(super) fn fill_single(&mut self, lcp: &ContactLcp) {
         let (count, n) = (self.unknowns.len(), self.n.min(SMALL));

@@ -54,8 +54,6 @@ pub struct Work {
     free: Vec<f64>,
     dfree: Vec<f64>,
     point: Point,
-    /// Steps after which every pair reaches zero.
-    steps: Vec<f64>,
     /// Table of the point at which z₀ leaves.
     landing: Vec<f64>,
 }
@@ -274,13 +272,8 @@ impl<'a> Run<'a> {
     /// The pair that leaves, and the largest rate.
     fn leaving(&mut self) -> Option<(usize, f64)> {
         let work = &mut *self.work;
-        let (clear, largest) = clear_choice(
-            &work.values,
-            &work.rates,
-            self.scale,
-            self.options.pivot,
-            &mut work.steps,
-        );
+        let (clear, largest) =
+            clear_choice(&work.values, &work.rates, self.scale, self.options.pivot);
         if let Some(out) = clear {
             return Some((out, largest));
         }
