@@ -1,5 +1,9 @@
 //! Lemke's algorithm on contacts without the matrix: the structural and the reduced method.
 #![allow(
+    clippy::print_stderr,
+    reason = "what was measured, and why a test was skipped"
+)]
+#![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
 )]
