@@ -12,7 +12,8 @@ fn root() -> PathBuf {
 
 /// Cells of the table rows of the page.
 fn rows() -> Vec<Vec<&'static str>> {
-    let rows = PAGE.lines().filter(|line| line.starts_with("| GS"));
+    let listed = |line: &&str| line.starts_with("| GS") || line.starts_with("| Chain-");
+    let rows = PAGE.lines().filter(listed);
     // A bar inside a formula is escaped and does not end a cell.
     rows.map(|line| {
         let mut cells = Vec::new();

@@ -1,6 +1,7 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
+use super::jacobi::Jacobi;
 use super::{Rule, Solver, Stop};
 
 /// What is wrong with a solver's name or keys.
@@ -52,28 +53,47 @@ pub struct Description {
 
 /// Every solver there is.
 pub fn catalogue() -> &'static [Description] {
-    &[Description {
-        name: "gauss-seidel",
-        keys: &[
-            ("rule", "iso|exact|box|project|nonlinear|ccp"),
-            ("sweep", "local|residual"),
-            ("order", "forward|backward|symmetric|shuffle"),
-            ("relax", "1.0"),
-        ],
-        about: "projected Gauss-Seidel, scalar and block, matrix-free",
-        variants: &[
-            "gauss-seidel",
-            "gauss-seidel,rule=exact",
-            "gauss-seidel,order=symmetric",
-            "gauss-seidel,order=shuffle",
-            "gauss-seidel,relax=1.3",
-            "gauss-seidel,sweep=residual",
-            "gauss-seidel,rule=nonlinear",
-            "gauss-seidel,rule=ccp",
-            "gauss-seidel,rule=box",
-            "gauss-seidel,rule=project",
-        ],
-    }]
+    &[
+        Description {
+            name: "gauss-seidel",
+            keys: &[
+                ("rule", "iso|exact|box|project|nonlinear|ccp"),
+                ("sweep", "local|residual"),
+                ("order", "forward|backward|symmetric|shuffle"),
+                ("relax", "1.0"),
+            ],
+            about: "projected Gauss-Seidel, scalar and block, matrix-free",
+            variants: &[
+                "gauss-seidel",
+                "gauss-seidel,rule=exact",
+                "gauss-seidel,order=symmetric",
+                "gauss-seidel,order=shuffle",
+                "gauss-seidel,relax=1.3",
+                "gauss-seidel,sweep=residual",
+                "gauss-seidel,rule=nonlinear",
+                "gauss-seidel,rule=ccp",
+                "gauss-seidel,rule=box",
+                "gauss-seidel,rule=project",
+            ],
+        },
+        Description {
+            name: "jacobi",
+            keys: &[
+                ("scheme", "split|damped|plain"),
+                ("accelerate", "none|chebyshev|nesterov"),
+                ("rule", "iso|exact|box|project|nonlinear|ccp"),
+            ],
+            about: "projected Jacobi in two parallel passes, safe by mass splitting",
+            variants: &[
+                "jacobi",
+                "jacobi,accelerate=nesterov",
+                "jacobi,accelerate=chebyshev",
+                "jacobi,scheme=damped",
+                "jacobi,scheme=plain",
+                "jacobi,rule=exact",
+            ],
+        },
+    ]
 }
 
 /// Makes a solver from its name and keys.
@@ -89,6 +109,16 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             };
             for part in parts {
                 set_key(&mut solver, part.trim())?;
+            }
+            Ok(Box::new(solver))
+        }
+        "jacobi" => {
+            let mut solver = Jacobi {
+                stop,
+                ..Jacobi::default()
+            };
+            for part in parts {
+                solver.set_key(part.trim())?;
             }
             Ok(Box::new(solver))
         }
@@ -130,7 +160,7 @@ fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
+pub(super) fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
     names
         .iter()
         .find(|(name, _)| *name == value)

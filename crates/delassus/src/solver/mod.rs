@@ -4,10 +4,13 @@
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
 mod catalogue;
+mod chunks;
 pub mod gauss_seidel;
+pub mod jacobi;
 pub(crate) mod local;
 mod monitor;
 mod secular;
+mod topology;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -175,6 +178,11 @@ pub trait Solver {
     /// When it stops.
     fn stop(&self) -> Stop;
 
+    /// What to tell the user after a run that ended so, where the usual sentence would mislead.
+    fn advice(&self, _status: Status) -> Option<&'static str> {
+        None
+    }
+
     /// Improves `solution`, which holds the warm start, telling the monitor after each sweep.
     fn run(
         &mut self,
@@ -230,6 +238,9 @@ pub trait Solver {
 
 /// A sentence for the user where the run did not solve.
 fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
+    if let Some(advice) = solver.advice(status) {
+        return Some(advice.to_owned());
+    }
     let text = match status {
         Status::Solved => return None,
         Status::IterationLimit if solver.stop().tolerance <= 0.0 => {

@@ -99,17 +99,7 @@ impl Solver for GaussSeidel {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self.rule {
-                Rule::Iso | Rule::Exact => Fit::Exact,
-                // The stick impulse mixes the tangents into the normal even where they carry nothing.
-                Rule::Project => Fit::Approximate,
-                _ if law.is_convex() => Fit::Exact,
-                _ => Fit::Approximate,
-            },
-            Law::FrictionFacets { .. } => Fit::No,
-            _ => Fit::Exact,
-        }
+        self.rule.fit(law)
     }
 
     fn stop(&self) -> Stop {
@@ -297,6 +287,21 @@ impl Rule {
         ("ccp", Rule::Ccp),
     ];
 
+    /// Whether sweeps with this rule obey a law.
+    pub(crate) fn fit(self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self {
+                Rule::Iso | Rule::Exact => Fit::Exact,
+                // The stick impulse mixes the tangents into the normal even where they carry nothing.
+                Rule::Project => Fit::Approximate,
+                _ if law.is_convex() => Fit::Exact,
+                _ => Fit::Approximate,
+            },
+            Law::FrictionFacets { .. } => Fit::No,
+            _ => Fit::Exact,
+        }
+    }
+
     /// The rule's name on the command line.
     pub fn name(self) -> &'static str {
         name_of(&Rule::NAMES, self)
@@ -331,7 +336,7 @@ impl Order {
     }
 }
 
-fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     names
         .iter()
         .find(|(_, other)| *other == value)
