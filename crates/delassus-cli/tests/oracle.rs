@@ -141,7 +141,14 @@ fn jacobi_iterates_and_rates_are_those_of_the_oracle() {
             ("jacobi,scheme=plain", "jacobi_lam"),
             ("jacobi", "jacobi_split_lam"),
         ] {
-            let more = ["--tolerance", "0", "--iterations", &sweeps, "--solver", solver];
+            let more = [
+                "--tolerance",
+                "0",
+                "--iterations",
+                &sweeps,
+                "--solver",
+                solver,
+            ];
             let answer = solve(&file, &more).json();
             assert_eq!(answer["iterations"], expect["iterations"], "{file}");
             assert_close(&answer["lambda"], &expect[key], ROUNDING, &file);
@@ -156,12 +163,18 @@ fn jacobi_iterates_and_rates_are_those_of_the_oracle() {
         }
         assert_eq!(answer["status"], "solved", "{file}");
         let history = answer["history"].as_array().unwrap();
-        let eta: Vec<f64> = history.iter().map(|line| line["eta"].as_f64().unwrap()).collect();
+        let eta: Vec<f64> = history
+            .iter()
+            .map(|line| line["eta"].as_f64().unwrap())
+            .collect();
         let half = eta.len() / 2;
         let count = 2 * ((eta.len() - half - 1) / 2);
         let rate = (eta[half + count] / eta[half]).powf(1.0 / count as f64);
         let stored = expect["rho_jacobi"].as_f64().unwrap();
-        assert!((rate / stored - 1.0).abs() < RATE, "{file}: {rate} is not {stored}");
+        assert!(
+            (rate / stored - 1.0).abs() < RATE,
+            "{file}: {rate} is not {stored}"
+        );
     }
 }
 

@@ -45,6 +45,7 @@
 //! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
 //! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
 //! | `jacobi`, by `rule` as above; `accelerate=chebyshev` for equalities only | exact | exact | as above | no |
+//! | `direct` | equality exact, others no | no | no | no |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -60,6 +61,7 @@
 //! | [`problem::file`] | reading and writing problems: JSON, Siconos, FCLIB |
 //! | [`solver`] | the trait, how a run stops, what it reports |
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
+//! | [`solver::direct`] | joints exactly, by sparse factorisation |
 //! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
@@ -83,6 +85,7 @@ pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
+pub use solver::direct::Direct;
 pub use solver::gauss_seidel::GaussSeidel;
 pub use solver::jacobi::Jacobi;
 pub use solver::{Fit, Report, Solver, Status, Stop};

@@ -1,5 +1,6 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
+use super::direct::Direct;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
 use super::jacobi::Jacobi;
 use super::{Rule, Solver, Stop};
@@ -93,6 +94,12 @@ pub fn catalogue() -> &'static [Description] {
                 "jacobi,rule=exact",
             ],
         },
+        Description {
+            name: "direct",
+            keys: &[],
+            about: "joints exactly, by sparse factorisation along the elimination tree",
+            variants: &["direct"],
+        },
     ]
 }
 
@@ -122,6 +129,13 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             }
             Ok(Box::new(solver))
         }
+        "direct" => {
+            no_keys("direct", parts)?;
+            Ok(Box::new(Direct {
+                stop,
+                ..Direct::default()
+            }))
+        }
         _ => {
             let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();
             Err(SpecError::UnknownSolver {
@@ -130,6 +144,19 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             })
         }
     }
+}
+
+fn no_keys<'a>(
+    solver: &'static str,
+    mut parts: impl Iterator<Item = &'a str>,
+) -> Result<(), SpecError> {
+    parts.next().map_or(Ok(()), |part| {
+        Err(SpecError::UnknownKey {
+            solver,
+            key: part.trim().to_owned(),
+            known: "none".to_owned(),
+        })
+    })
 }
 
 fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {

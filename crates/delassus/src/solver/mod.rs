@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod chunks;
+pub mod direct;
 pub mod gauss_seidel;
 pub mod jacobi;
 pub(crate) mod local;
@@ -143,7 +144,7 @@ pub struct Report {
     pub history: Vec<Sweep>,
     /// Time of the run, judging excluded.
     pub elapsed: Duration,
-    /// What to know where the status is not `solved`.
+    /// What to know where the status is not `solved`, and where it is but something was left out.
     pub message: Option<String>,
 }
 
@@ -178,8 +179,8 @@ pub trait Solver {
     /// When it stops.
     fn stop(&self) -> Stop;
 
-    /// What to tell the user after a run that ended so, where the usual sentence would mislead.
-    fn advice(&self, _status: Status) -> Option<&'static str> {
+    /// What to tell the user after a run that ended so, where the usual sentence would not do.
+    fn advice(&self, _status: Status) -> Option<String> {
         None
     }
 
@@ -239,7 +240,7 @@ pub trait Solver {
 /// A sentence for the user where the run did not solve.
 fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
     if let Some(advice) = solver.advice(status) {
-        return Some(advice.to_owned());
+        return Some(advice);
     }
     let text = match status {
         Status::Solved => return None,

@@ -104,9 +104,9 @@ impl Solver for Jacobi {
         self.stop
     }
 
-    fn advice(&self, status: Status) -> Option<&'static str> {
+    fn advice(&self, status: Status) -> Option<String> {
         let grows = status == Status::Diverged && self.scheme == Scheme::Plain;
-        grows.then_some("the iterates grew without bound, as plain steps may where a body carries three blocks or more; the best iterate is returned: use scheme=split")
+        grows.then(|| "the iterates grew without bound, as plain steps may where a body carries three blocks or more; the best iterate is returned: use scheme=split".to_owned())
     }
 
     fn run(
