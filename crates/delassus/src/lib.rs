@@ -45,6 +45,7 @@
 //! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
 //! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
 //! | `jacobi`, by `rule` as above; `accelerate=chebyshev` for equalities only | exact | exact | as above | no |
+//! | `hybrid`, by `rule` as above | exact | exact | as above | no |
 //! | `direct` | equality exact, others no | no | no | no |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
@@ -62,6 +63,7 @@
 //! | [`solver`] | the trait, how a run stops, what it reports |
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
 //! | [`solver::direct`] | joints exactly, by sparse factorisation |
+//! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
 //! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
@@ -87,6 +89,7 @@ pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
 pub use solver::direct::Direct;
 pub use solver::gauss_seidel::GaussSeidel;
+pub use solver::hybrid::Hybrid;
 pub use solver::jacobi::Jacobi;
 pub use solver::{Fit, Report, Solver, Status, Stop};
 pub use world::{World, WorldBuilder};

@@ -2,6 +2,7 @@
 
 use super::direct::Direct;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
+use super::hybrid::Hybrid;
 use super::jacobi::Jacobi;
 use super::{Rule, Solver, Stop};
 
@@ -100,6 +101,12 @@ pub fn catalogue() -> &'static [Description] {
             about: "joints exactly, by sparse factorisation along the elimination tree",
             variants: &["direct"],
         },
+        Description {
+            name: "hybrid",
+            keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
+            about: "joints exactly, contacts and limits by sweeps through them",
+            variants: &["hybrid", "hybrid,rule=exact"],
+        },
     ]
 }
 
@@ -135,6 +142,16 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
                 stop,
                 ..Direct::default()
             }))
+        }
+        "hybrid" => {
+            let mut solver = Hybrid {
+                stop,
+                ..Hybrid::default()
+            };
+            for part in parts {
+                solver.set_key(part.trim())?;
+            }
+            Ok(Box::new(solver))
         }
         _ => {
             let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();

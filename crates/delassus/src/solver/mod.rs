@@ -7,6 +7,7 @@ mod catalogue;
 mod chunks;
 pub mod direct;
 pub mod gauss_seidel;
+pub mod hybrid;
 pub mod jacobi;
 pub(crate) mod local;
 mod monitor;

@@ -118,6 +118,12 @@ impl Joints {
             factor.narrow.add_to(problem, kind, lambda);
         }
     }
+
+    /// Masses of every island, in the order in which islands are numbered.
+    pub(crate) fn islands(&self) -> impl Iterator<Item = &[u32]> {
+        let numbers = self.kinds.iter();
+        numbers.flat_map(|kind| (0..kind.count).map(move |island| kind.masses(island)))
+    }
 }
 
 /// What the zeros in the factors mean.

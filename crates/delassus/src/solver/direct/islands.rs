@@ -43,6 +43,12 @@ impl Kind {
         self.masses[island * self.shape.masses.len() + mass] as usize
     }
 
+    /// Masses of the problem in an island.
+    pub(crate) fn masses(&self, island: usize) -> &[u32] {
+        let n = self.shape.masses.len();
+        &self.masses[island * n..(island + 1) * n]
+    }
+
     /// Joints that went too early; true if any of them may still be put off.
     pub(super) fn put_off(&mut self, joints: &[usize]) -> bool {
         let mut more = false;

@@ -216,7 +216,7 @@ mod tests {
             mass,
         ];
         let order = eliminate(graph, &[6, 6, 6]);
-        assert_eq!(order[3].0, 3);
+        assert!(order[..2].iter().all(|(x, _)| *x < 3));
         assert!(order.iter().all(|(_, later)| later.len() <= 1));
     }
 }
