@@ -16,6 +16,9 @@ const ROUNDING: f64 = 1e-9;
 /// The spectral radius near a double root is only known to the square root of rounding.
 const DOUBLE_ROOT: f64 = 1e-6;
 
+/// A rate measured over the last half of a run still contains a little of its faster modes.
+const RATE: f64 = 0.02;
+
 /// The stored cases, or none (with a word about it) where the folder is not there.
 fn cases() -> Vec<(PathBuf, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/oracle/cases");
@@ -126,6 +129,52 @@ fn an_exact_number_of_sweeps_gives_the_stored_iterate_and_its_history() {
                 "{file}: {found} {stored}"
             );
         }
+    }
+}
+
+#[test]
+fn jacobi_iterates_and_rates_are_those_of_the_oracle() {
+    for (file, case) in of_kind("joints") {
+        let expect = &case["expect"];
+        let sweeps = expect["iterations"].to_string();
+        for (solver, key) in [
+            ("jacobi,scheme=plain", "jacobi_lam"),
+            ("jacobi", "jacobi_split_lam"),
+        ] {
+            let more = [
+                "--tolerance",
+                "0",
+                "--iterations",
+                &sweeps,
+                "--solver",
+                solver,
+            ];
+            let answer = solve(&file, &more).json();
+            assert_eq!(answer["iterations"], expect["iterations"], "{file}");
+            assert_close(&answer["lambda"], &expect[key], ROUNDING, &file);
+        }
+        // Plain steps converge iff the largest eigenvalue of D⁻¹S is below two, and then at the stored rate.
+        let more = ["--solver", "jacobi,scheme=plain", "--history"];
+        let ran = solve(&file, &more);
+        let answer = ran.json();
+        if 2.0 <= expect["max_eig_DinvS"].as_f64().unwrap() {
+            assert_eq!((ran.code, &answer["status"]), (1, &Value::from("diverged")));
+            continue;
+        }
+        assert_eq!(answer["status"], "solved", "{file}");
+        let history = answer["history"].as_array().unwrap();
+        let eta: Vec<f64> = history
+            .iter()
+            .map(|line| line["eta"].as_f64().unwrap())
+            .collect();
+        let half = eta.len() / 2;
+        let count = 2 * ((eta.len() - half - 1) / 2);
+        let rate = (eta[half + count] / eta[half]).powf(1.0 / count as f64);
+        let stored = expect["rho_jacobi"].as_f64().unwrap();
+        assert!(
+            (rate / stored - 1.0).abs() < RATE,
+            "{file}: {rate} is not {stored}"
+        );
     }
 }
 

@@ -46,6 +46,9 @@
 //! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
 //! | `coloured` with any of these rules | as `gauss-seidel` | as `gauss-seidel` | as `gauss-seidel` | no |
 //! | `lemke`, `lemke-reduced`, `lemke-structural`, `lemke-standard` | exact | exact | approximate | exact |
+//! | `jacobi`, by `rule` as above; `accelerate=chebyshev` for equalities only | exact | exact | as above | no |
+//! | `hybrid`, by `rule` as above | exact | exact | as above | no |
+//! | `direct` | equality exact, others no | no | no | no |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -63,6 +66,9 @@
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
 //! | [`solver::coloured`] | the same, contacts in lanes and parts on threads |
 //! | [`solver::lemke`] | Lemke's algorithm |
+//! | [`solver::direct`] | joints exactly, by sparse factorisation |
+//! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
+//! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
 //! | [`scenes`] | built-in scenes by name |
@@ -85,7 +91,10 @@ pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
+pub use solver::direct::Direct;
 pub use solver::gauss_seidel::GaussSeidel;
+pub use solver::hybrid::Hybrid;
+pub use solver::jacobi::Jacobi;
 pub use solver::lemke::Lemke;
 pub use solver::{Fit, Report, Solver, Status, Stop};
 pub use world::{World, WorldBuilder};

@@ -12,9 +12,9 @@ fn root() -> PathBuf {
 
 /// Cells of the table rows of the page.
 fn rows() -> Vec<Vec<&'static str>> {
-    let rows = PAGE
-        .lines()
-        .filter(|line| line.starts_with("| GS") || line.starts_with("| Lemke05"));
+    let keys = ["| GS", "| Lemke05", "| Chain-"];
+    let listed = |line: &&str| keys.iter().any(|key| line.starts_with(key));
+    let rows = PAGE.lines().filter(listed);
     // A bar inside a formula is escaped and does not end a cell.
     rows.map(|line| {
         let mut cells = Vec::new();

@@ -177,6 +177,11 @@ impl DiagonalBlocks {
         &self.values[self.starts[k]..self.starts[k + 1]]
     }
 
+    /// Block k, to be enlarged by a solver that steps more carefully than D allows.
+    pub(crate) fn block_mut(&mut self, k: usize) -> &mut [f64] {
+        &mut self.values[self.starts[k]..self.starts[k + 1]]
+    }
+
     fn zeros(sizes: impl Iterator<Item = usize>) -> DiagonalBlocks {
         let mut starts = vec![0];
         for size in sizes {

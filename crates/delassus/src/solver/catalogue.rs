@@ -1,7 +1,10 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
 use super::coloured::Coloured;
+use super::direct::Direct;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
+use super::hybrid::Hybrid;
+use super::jacobi::Jacobi;
 use super::lemke::{CoverChoice, Lemke, Method, Pivot};
 use super::{Rule, Solver, Stop};
 
@@ -109,6 +112,35 @@ pub fn catalogue() -> &'static [Description] {
             about: "Lemke on the dense matrix, for any linear complementarity problem",
             variants: &["lemke-standard", "lemke-standard,pivot=lex"],
         },
+        Description {
+            name: "jacobi",
+            keys: &[
+                ("scheme", "split|damped|plain"),
+                ("accelerate", "none|chebyshev|nesterov"),
+                ("rule", "iso|exact|box|project|nonlinear|ccp"),
+            ],
+            about: "projected Jacobi in two parallel passes, safe by mass splitting",
+            variants: &[
+                "jacobi",
+                "jacobi,accelerate=nesterov",
+                "jacobi,accelerate=chebyshev",
+                "jacobi,scheme=damped",
+                "jacobi,scheme=plain",
+                "jacobi,rule=exact",
+            ],
+        },
+        Description {
+            name: "direct",
+            keys: &[],
+            about: "joints exactly, by sparse factorisation along the elimination tree",
+            variants: &["direct"],
+        },
+        Description {
+            name: "hybrid",
+            keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
+            about: "joints exactly, contacts and limits by sweeps through them",
+            variants: &["hybrid", "hybrid,rule=exact"],
+        },
     ]
 }
 
@@ -143,6 +175,33 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             Ok(Box::new(solver))
         }
         "coloured" => Ok(Box::new(Coloured::from_keys(parts, stop)?)),
+        "jacobi" => {
+            let mut solver = Jacobi {
+                stop,
+                ..Jacobi::default()
+            };
+            for part in parts {
+                solver.set_key(part.trim())?;
+            }
+            Ok(Box::new(solver))
+        }
+        "direct" => {
+            no_keys("direct", parts)?;
+            Ok(Box::new(Direct {
+                stop,
+                ..Direct::default()
+            }))
+        }
+        "hybrid" => {
+            let mut solver = Hybrid {
+                stop,
+                ..Hybrid::default()
+            };
+            for part in parts {
+                solver.set_key(part.trim())?;
+            }
+            Ok(Box::new(solver))
+        }
         _ => {
             let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();
             Err(SpecError::UnknownSolver {
@@ -175,6 +234,19 @@ fn set_lemke_key(solver: &mut Lemke, part: &str) -> Result<(), SpecError> {
         }
     }
     Ok(())
+}
+
+fn no_keys<'a>(
+    solver: &'static str,
+    mut parts: impl Iterator<Item = &'a str>,
+) -> Result<(), SpecError> {
+    parts.next().map_or(Ok(()), |part| {
+        Err(SpecError::UnknownKey {
+            solver,
+            key: part.trim().to_owned(),
+            known: "none".to_owned(),
+        })
+    })
 }
 
 fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {

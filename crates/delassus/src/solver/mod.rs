@@ -4,12 +4,17 @@
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
 mod catalogue;
+mod chunks;
 pub mod coloured;
+pub mod direct;
 pub mod gauss_seidel;
+pub mod hybrid;
+pub mod jacobi;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;
 mod secular;
+mod topology;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -142,7 +147,7 @@ pub struct Report {
     pub history: Vec<Sweep>,
     /// Time of the run, judging excluded.
     pub elapsed: Duration,
-    /// What to know where the status is not `solved`, or another solver went on.
+    /// What to know where the status is not `solved`, or where it is but another solver went on or rows were left out.
     pub message: Option<String>,
     /// The solver that went on where this one's own method failed.
     pub fallback: Option<&'static str>,
@@ -190,6 +195,11 @@ pub trait Solver {
 
     /// When it stops.
     fn stop(&self) -> Stop;
+
+    /// What to tell the user after a run that ended so, where the usual sentence would not do.
+    fn advice(&self, _status: Status) -> Option<String> {
+        None
+    }
 
     /// Improves `solution`, which holds the warm start, telling the monitor after each sweep.
     fn run(
@@ -256,6 +266,9 @@ fn relief(fallback: Option<&'static str>) -> Option<String> {
 
 /// A sentence for the user where the run did not solve.
 fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
+    if let Some(advice) = solver.advice(status) {
+        return Some(advice);
+    }
     let text = match status {
         Status::Solved => return None,
         Status::IterationLimit if solver.stop().tolerance <= 0.0 => {

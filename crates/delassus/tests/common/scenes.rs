@@ -243,3 +243,61 @@ pub(crate) fn conflict(law: Law) -> Problem {
     }
     builder.build().unwrap()
 }
+
+/// Bodies at given places with ball joints half-way between those listed, each with a push of its own.
+pub(crate) fn joined(bodies: &[(f64, DVec3)], joints: &[(usize, Option<usize>)]) -> Problem {
+    let mut random = Random::new(17);
+    let mut builder = Problem::builder();
+    for (mass, _) in bodies {
+        let inertia = DMat3::from_diagonal(DVec3::splat(0.1 * mass));
+        let (push, turn) = (random.vector() * *mass, random.vector() * (0.1 * mass));
+        let p = [push.x, push.y, push.z, turn.x, turn.y, turn.z];
+        let mass = MassBlock::rigid(*mass, inertia).unwrap();
+        builder.add_mass(mass, &p).unwrap();
+    }
+    for &(a, b) in joints {
+        let at = b.map_or(bodies[a].1 + DVec3::Z, |b| {
+            0.5 * (bodies[a].1 + bodies[b].1)
+        });
+        let first = point_rows(DVec3::AXES, at - bodies[a].1, 1.0);
+        let second = b.map(|b| (b, point_rows(DVec3::AXES, at - bodies[b].1, -1.0)));
+        let mut rows: Vec<(MassId, &[f64])> = vec![(MassId(a as u32), &first)];
+        if let Some((b, second)) = &second {
+            rows.push((MassId(*b as u32), second));
+        }
+        builder
+            .add_block(Law::Equality, &rows, &[0.0; 3], &[0.0; 3])
+            .unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// One body with satellites around it, each tied to it alone.
+pub(crate) fn star(satellites: usize, mass: f64) -> Problem {
+    let mut bodies = vec![(1.0, DVec3::ZERO)];
+    for i in 0..satellites {
+        let angle = std::f64::consts::TAU * i as f64 / satellites as f64;
+        bodies.push((mass, DVec3::new(angle.cos(), angle.sin(), 0.3 * i as f64)));
+    }
+    let joints: Vec<_> = (1..=satellites).map(|i| (i, Some(0))).collect();
+    joined(&bodies, &joints)
+}
+
+/// A net of n × n bodies, each tied to its neighbours, one corner to the ground.
+pub(crate) fn grid(n: usize) -> Problem {
+    let mut bodies = Vec::new();
+    let mut joints = vec![(0, None)];
+    for i in 0..n {
+        for j in 0..n {
+            bodies.push((1.0, DVec3::new(i as f64, j as f64, 0.2 * (i * j) as f64)));
+            let here = i * n + j;
+            if 0 < i {
+                joints.push((here, Some(here - n)));
+            }
+            if 0 < j {
+                joints.push((here, Some(here - 1)));
+            }
+        }
+    }
+    joined(&bodies, &joints)
+}

@@ -299,13 +299,8 @@ impl Rule {
         ("ccp", Rule::Ccp),
     ];
 
-    /// The rule's name on the command line.
-    pub fn name(self) -> &'static str {
-        name_of(&Rule::NAMES, self)
-    }
-
-    /// Whether sweeps with this rule obey the law.
-    pub(super) fn fit(self, law: &Law) -> Fit {
+    /// Whether sweeps with this rule obey a law.
+    pub(crate) fn fit(self, law: &Law) -> Fit {
         match law {
             Law::FrictionCone { .. } | Law::EllipticCone { .. } => match self {
                 Rule::Iso | Rule::Exact => Fit::Exact,
@@ -317,6 +312,11 @@ impl Rule {
             Law::FrictionFacets { .. } => Fit::No,
             _ => Fit::Exact,
         }
+    }
+
+    /// The rule's name on the command line.
+    pub fn name(self) -> &'static str {
+        name_of(&Rule::NAMES, self)
     }
 }
 
@@ -348,7 +348,7 @@ impl Order {
     }
 }
 
-fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     names
         .iter()
         .find(|(_, other)| *other == value)

@@ -1,0 +1,367 @@
+//! Numbers: block L D Lᵀ of every island along its plan, eight equal islands at a time.
+
+use rayon::prelude::*;
+
+use super::islands::{self, Kind};
+use super::kernel::{
+    Lane, invert, mul_symmetric, sub_mul, sub_mul_transposed, times_inverse, update,
+};
+use super::load::{Team, load, load_rhs};
+use super::plan::{Node, Plan};
+use crate::index::BlockId;
+use crate::problem::{Form, Problem};
+use crate::solver::topology::Topology;
+
+/// Islands solved side by side.
+const WIDE: usize = 8;
+/// A last team of fewer islands than this is solved one by one.
+const WORTH_FILLING: usize = 4;
+/// Fewer numbers than this are not worth waking another thread for.
+const WORTHWHILE: usize = 200_000;
+/// Rounds of putting joints off before all of a kind are.
+const ROUNDS: usize = 4;
+
+/// The joints of a problem: analysed when the topology changes, factored when the numbers do.
+#[derive(Clone, Debug, Default)]
+pub struct Joints {
+    topology: Topology,
+    kinds: Vec<Kind>,
+    factors: Vec<Factor>,
+}
+
+/// The factors of all islands of one kind, and space for their unknowns.
+#[derive(Clone, Debug, Default)]
+struct Factor {
+    wide: Teams<WIDE>,
+    narrow: Teams<1>,
+}
+
+/// Teams of L islands.
+#[derive(Clone, Debug, Default)]
+struct Teams<const L: usize> {
+    /// First island of each team, and the number of islands.
+    first: Vec<usize>,
+    end: usize,
+    values: Vec<Lane<L>>,
+    x: Vec<Lane<L>>,
+    /// Whether a row of the team was found redundant.
+    dropped: Vec<bool>,
+}
+
+impl Joints {
+    /// Analyses the equalities of a problem, unless its topology is that of the last one.
+    pub fn analyse(&mut self, problem: &Problem) {
+        match problem.form() {
+            Form::Primal(primal) => {
+                if self.topology.update(primal, problem.blocks()) || self.kinds.is_empty() {
+                    self.kinds = islands::of_bodies(primal, problem.blocks());
+                }
+            }
+            Form::Dual(matrix) => {
+                self.topology = Topology::default();
+                self.kinds = islands::of_matrix(matrix);
+            }
+        }
+        self.factors.resize_with(self.kinds.len(), Factor::default);
+        for (kind, factor) in self.kinds.iter().zip(&mut self.factors) {
+            let full = kind.count / WIDE * WIDE;
+            let rest = kind.count - full;
+            let wide = if WORTH_FILLING <= rest {
+                kind.count
+            } else {
+                full
+            };
+            factor.wide.prepare(&kind.plan, 0..wide);
+            factor.narrow.prepare(&kind.plan, wide..kind.count);
+        }
+    }
+
+    /// Factors all islands, puts −r on the right and solves. Returns the blocks with redundant rows, whose
+    /// unknowns are zero.
+    pub fn factor_and_solve(&mut self, problem: &Problem, r: &[f64]) -> Vec<BlockId> {
+        let mut redundant = Vec::new();
+        for (kind, factor) in self.kinds.iter_mut().zip(&mut self.factors) {
+            for round in 0.. {
+                factor.wide.run(problem, kind, r, true);
+                factor.narrow.run(problem, kind, r, true);
+                let mut found = Found::default();
+                factor.wide.find_dropped(kind, &mut found);
+                factor.narrow.find_dropped(kind, &mut found);
+                if ROUNDS <= round && !found.early.is_empty() {
+                    found.early = (0..kind.shape.joints.len()).collect();
+                }
+                if !kind.put_off(&found.early) {
+                    redundant.extend(found.redundant);
+                    break;
+                }
+                factor.wide.fit(&kind.plan);
+                factor.narrow.fit(&kind.plan);
+            }
+        }
+        redundant.sort_unstable();
+        redundant.dedup();
+        redundant.into_iter().map(BlockId).collect()
+    }
+
+    /// Solves again with another −r on the right.
+    pub fn solve(&mut self, problem: &Problem, r: &[f64]) {
+        for (kind, factor) in self.kinds.iter().zip(&mut self.factors) {
+            factor.wide.run(problem, kind, r, false);
+            factor.narrow.run(problem, kind, r, false);
+        }
+    }
+
+    /// λ += the impulses solved for last.
+    pub fn add_to(&self, problem: &Problem, lambda: &mut [f64]) {
+        for (kind, factor) in self.kinds.iter().zip(&self.factors) {
+            factor.wide.add_to(problem, kind, lambda);
+            factor.narrow.add_to(problem, kind, lambda);
+        }
+    }
+
+    /// Masses of every island, in the order in which islands are numbered.
+    pub(crate) fn islands(&self) -> impl Iterator<Item = &[u32]> {
+        let numbers = self.kinds.iter();
+        numbers.flat_map(|kind| (0..kind.count).map(move |island| kind.masses(island)))
+    }
+}
+
+/// What the zeros in the factors mean.
+#[derive(Default)]
+struct Found {
+    /// Joints of the shape that went while a mass was left beside them: they may only have gone too early.
+    early: Vec<usize>,
+    /// Blocks of the problem with rows that depend on others.
+    redundant: Vec<u32>,
+}
+
+impl<const L: usize> Teams<L> {
+    fn prepare(&mut self, plan: &Plan, islands: std::ops::Range<usize>) {
+        self.end = islands.end;
+        self.first.clear();
+        self.first.extend(islands.step_by(L));
+        self.fit(plan);
+    }
+
+    /// Makes room for a plan.
+    fn fit(&mut self, plan: &Plan) {
+        let teams = self.first.len();
+        self.values.resize(teams * plan.values, [0.0; L]);
+        self.x.resize(teams * unknowns(plan), [0.0; L]);
+        self.dropped.resize(teams, false);
+    }
+
+    /// The islands of a team, the last repeated where there are too few.
+    fn team(first: usize, end: usize) -> Team<L> {
+        std::array::from_fn(|l| (first + l).min(end - 1))
+    }
+
+    /// Factors if asked to, then solves, team by team.
+    fn run(&mut self, problem: &Problem, kind: &Kind, r: &[f64], factor: bool) {
+        let plan = &kind.plan;
+        let (values, n) = (plan.values.max(1), unknowns(plan).max(1));
+        let end = self.end;
+        let parallel = WORTHWHILE <= L * self.values.len() && 1 < self.first.len();
+        let teams = self
+            .values
+            .par_chunks_mut(values)
+            .zip(self.x.par_chunks_mut(n));
+        let teams = teams.zip(self.dropped.par_iter_mut().zip(self.first.par_iter()));
+        let arch = pulp::Arch::new();
+        // One piece means one thread.
+        let least = if parallel { 1 } else { usize::MAX };
+        teams.with_min_len(least).for_each_init(
+            || Scratch::new(plan),
+            |scratch, ((values, x), (dropped, &first))| {
+                let found = arch.dispatch(Task {
+                    problem,
+                    kind,
+                    team: Self::team(first, end),
+                    r,
+                    factor,
+                    values,
+                    x,
+                    scratch,
+                });
+                *dropped = if factor { found } else { *dropped };
+            },
+        );
+    }
+
+    fn find_dropped(&self, kind: &Kind, found: &mut Found) {
+        let plan = &kind.plan;
+        for (t, _) in self.dropped.iter().enumerate().filter(|(_, d)| **d) {
+            let values = &self.values[t * plan.values..(t + 1) * plan.values];
+            let team = Self::team(self.first[t], self.end);
+            for (i, node) in plan.nodes.iter().enumerate() {
+                let Node::Joint(joint) = *node else {
+                    continue;
+                };
+                let n = plan.sizes[i];
+                let zero = |l: usize| {
+                    let at = |row: usize| plan.diagonals[i] + row * (n + 1);
+                    (0..n).any(|row| values[at(row)][l] == 0.0)
+                };
+                let lanes = (0..L).filter(|&l| zero(l));
+                let blocks: Vec<u32> = lanes.map(|l| kind.block(team[l], joint) as u32).collect();
+                let edges = &plan.edges[plan.starts[i]..plan.starts[i + 1]];
+                let beside =
+                    |edge: &super::plan::Edge| matches!(plan.nodes[edge.to], Node::Mass(_));
+                if !blocks.is_empty() && edges.iter().any(beside) {
+                    found.early.push(joint);
+                }
+                found.redundant.extend(blocks);
+            }
+        }
+    }
+
+    fn add_to(&self, problem: &Problem, kind: &Kind, lambda: &mut [f64]) {
+        let plan = &kind.plan;
+        let n = unknowns(plan).max(1);
+        for (x, &first) in self.x.chunks_exact(n).zip(&self.first) {
+            for (i, node) in plan.nodes.iter().enumerate() {
+                let Node::Joint(joint) = *node else {
+                    continue;
+                };
+                let x = &x[plan.unknowns[i]..plan.unknowns[i + 1]];
+                for l in 0..L.min(self.end - first) {
+                    let rows = problem.blocks()[kind.block(first + l, joint)].rows();
+                    for (lambda, x) in lambda[rows].iter_mut().zip(x) {
+                        *lambda += x[l];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The work of one team, compiled once for every kind of processor and chosen at run time.
+struct Task<'a, const L: usize> {
+    problem: &'a Problem,
+    kind: &'a Kind,
+    team: Team<L>,
+    r: &'a [f64],
+    factor: bool,
+    values: &'a mut [Lane<L>],
+    x: &'a mut [Lane<L>],
+    scratch: &'a mut Scratch<L>,
+}
+
+impl<const L: usize> pulp::WithSimd for Task<'_, L> {
+    /// Whether a row was dropped.
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> bool {
+        let (kind, team, scratch) = (self.kind, &self.team, self.scratch);
+        let mut dropped = false;
+        if self.factor {
+            load(self.problem, kind, team, self.values, &mut scratch.floor);
+            dropped = factorise(&kind.plan, self.values, scratch);
+        }
+        load_rhs(self.problem, kind, team, self.r, self.x);
+        substitute(&kind.plan, self.values, self.x, &mut scratch.beside);
+        dropped
+    }
+}
+
+fn unknowns(plan: &Plan) -> usize {
+    plan.unknowns.last().copied().unwrap_or(0)
+}
+
+/// Work space of one team.
+struct Scratch<const L: usize> {
+    floor: Vec<Lane<L>>,
+    /// Blocks beside a node before they are multiplied by its inverse.
+    beside: Vec<Lane<L>>,
+}
+
+impl<const L: usize> Scratch<L> {
+    fn new(plan: &Plan) -> Self {
+        Scratch {
+            floor: vec![[0.0; L]; unknowns(plan)],
+            beside: vec![[0.0; L]; plan.widest],
+        }
+    }
+}
+
+/// Block L D Lᵀ in place: every diagonal block becomes P = D⁻¹ and every block below it W = K P. True if a row was
+/// dropped.
+#[inline(always)]
+fn factorise<const L: usize>(
+    plan: &Plan,
+    values: &mut [Lane<L>],
+    scratch: &mut Scratch<L>,
+) -> bool {
+    let mut dropped = false;
+    for i in 0..plan.nodes.len() {
+        let (n, start) = (plan.sizes[i], plan.diagonals[i]);
+        let edges = &plan.edges[plan.starts[i]..plan.starts[i + 1]];
+        let length: usize = edges.iter().map(|edge| plan.sizes[edge.to] * n).sum();
+        let behind = start + n * n + length;
+        let (own, rest) = values[start..].split_at_mut(behind - start);
+        let (p, w) = own.split_at_mut(n * n);
+        let sign = if let Node::Joint(_) = plan.nodes[i] {
+            1.0
+        } else {
+            -1.0
+        };
+        let floor = &scratch.floor[plan.unknowns[i]..plan.unknowns[i + 1]];
+        dropped |= invert(p, n, sign, floor);
+        let k = &mut scratch.beside[..length];
+        k.copy_from_slice(w);
+        let place = |edge: &super::plan::Edge| edge.at - start - n * n;
+        for edge in edges {
+            let (m, at) = (plan.sizes[edge.to], place(edge));
+            times_inverse(&k[at..at + m * n], p, (m, n), &mut w[at..at + m * n]);
+        }
+        let mut updates = plan.updates[plan.update_starts[i]..plan.update_starts[i + 1]].iter();
+        for (a, to_a) in edges.iter().enumerate() {
+            for (b, to_b) in edges[..=a].iter().enumerate() {
+                let (m, r) = (plan.sizes[to_a.to], plan.sizes[to_b.to]);
+                let Some(at) = updates.next() else {
+                    continue;
+                };
+                let (w_at, k_at) = (place(to_a), place(to_b));
+                let target = &mut rest[at - behind..at - behind + m * r];
+                let (w, k) = (&w[w_at..w_at + m * n], &k[k_at..k_at + r * n]);
+                update(target, w, k, (m, r, n), a == b);
+            }
+        }
+    }
+    dropped
+}
+
+/// Forward over the nodes, then back: x becomes the solution.
+#[inline(always)]
+fn substitute<const L: usize>(
+    plan: &Plan,
+    values: &[Lane<L>],
+    x: &mut [Lane<L>],
+    scratch: &mut [Lane<L>],
+) {
+    for i in 0..plan.nodes.len() {
+        let n = plan.sizes[i];
+        let (head, tail) = x.split_at_mut(plan.unknowns[i + 1]);
+        let own = &head[plan.unknowns[i]..];
+        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
+            let m = plan.sizes[edge.to];
+            let at = plan.unknowns[edge.to] - plan.unknowns[i + 1];
+            let w = &values[edge.at..edge.at + m * n];
+            sub_mul(w, own, (m, n), &mut tail[at..at + m]);
+        }
+    }
+    for i in (0..plan.nodes.len()).rev() {
+        let n = plan.sizes[i];
+        let (head, tail) = x.split_at_mut(plan.unknowns[i + 1]);
+        let own = &mut head[plan.unknowns[i]..];
+        let start = plan.diagonals[i];
+        mul_symmetric(&values[start..start + n * n], own, scratch);
+        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
+            let m = plan.sizes[edge.to];
+            let at = plan.unknowns[edge.to] - plan.unknowns[i + 1];
+            let w = &values[edge.at..edge.at + m * n];
+            sub_mul_transposed(w, &tail[at..at + m], (m, n), own);
+        }
+    }
+}

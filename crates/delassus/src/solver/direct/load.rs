@@ -1,0 +1,314 @@
+//! Numbers of a problem into the lanes of L islands of one kind.
+
+use super::islands::Kind;
+use super::kernel::{Lane, REDUNDANT};
+use super::plan::{Load, Node, Touch};
+use crate::math::dot;
+use crate::problem::delassus::BlockMatrix;
+use crate::problem::mass::{MassBlock, Rigid};
+use crate::problem::{Form, Primal, Problem};
+
+/// The islands that the lanes hold; the last may be repeated to fill them.
+pub(super) type Team<const L: usize> = [usize; L];
+
+/// Fills the blocks of [[A, G], [Gᵀ, −M]] and, for every unknown, the pivot below which it is redundant.
+#[inline(always)]
+pub(super) fn load<const L: usize>(
+    problem: &Problem,
+    kind: &Kind,
+    team: &Team<L>,
+    values: &mut [Lane<L>],
+    floor: &mut [Lane<L>],
+) {
+    values.fill([0.0; L]);
+    load_floor(problem, kind, team, floor);
+    match problem.form() {
+        Form::Primal(primal) => {
+            for load in &kind.plan.loads {
+                load_one(problem, primal, kind, team, load, values);
+            }
+        }
+        Form::Dual(matrix) => load_matrix(matrix, kind, team, values),
+    }
+}
+
+#[inline(always)]
+fn load_floor<const L: usize>(
+    problem: &Problem,
+    kind: &Kind,
+    team: &Team<L>,
+    floor: &mut [Lane<L>],
+) {
+    let plan = &kind.plan;
+    floor.fill([0.0; L]);
+    for (i, node) in plan.nodes.iter().enumerate() {
+        let (Node::Joint(joint), n) = (*node, plan.sizes[i]) else {
+            continue;
+        };
+        for l in 0..L {
+            let d = problem.diagonal_blocks().block(kind.block(team[l], joint));
+            for row in 0..n {
+                floor[plan.unknowns[i] + row][l] = REDUNDANT * d[row * n + row].abs();
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn load_one<const L: usize>(
+    problem: &Problem,
+    primal: &Primal,
+    kind: &Kind,
+    team: &Team<L>,
+    load: &Load,
+    values: &mut [Lane<L>],
+) {
+    match *load {
+        Load::Diagonal { joint, at } => {
+            for l in 0..L {
+                let d = problem.diagonal_blocks().block(kind.block(team[l], joint));
+                for (e, d) in d.iter().enumerate() {
+                    values[at + e][l] = *d;
+                }
+            }
+        }
+        Load::Compliance { joint, at } => {
+            for l in 0..L {
+                let rows = problem.blocks()[kind.block(team[l], joint)].rows();
+                let n = rows.len();
+                for (i, sigma) in primal.sigma()[rows].iter().enumerate() {
+                    values[at + i * n + i][l] += sigma;
+                }
+            }
+        }
+        Load::Through {
+            mass,
+            row,
+            column,
+            at,
+        } => {
+            let rows = kind.shape.joints[row.joint];
+            let columns = kind.shape.joints[column.joint];
+            let rigid: [Option<&Rigid>; L] =
+                std::array::from_fn(|l| match &primal.mass()[kind.mass(team[l], mass)] {
+                    MassBlock::Rigid(body) => Some(body),
+                    MassBlock::Dense(_) => None,
+                });
+            let place = values[at..].first_chunk_mut::<9>();
+            match place {
+                Some(out) if (rows, columns) == (3, 3) && rigid.iter().all(Option::is_some) => {
+                    let g = entry_lanes(primal, kind, team, row);
+                    let k = entry_lanes(primal, kind, team, column);
+                    through_rigid(&rigid, &g, &k, out);
+                }
+                _ => through_any(primal, kind, team, (row, column), &mut values[at..]),
+            }
+        }
+        Load::Mass { mass, at } => load_mass(primal, kind, team, mass, &mut values[at..]),
+        Load::Entry {
+            touch,
+            at,
+            transposed,
+        } => {
+            let rows = kind.shape.joints[touch.joint] as usize;
+            for l in 0..L {
+                let g = primal
+                    .jacobian()
+                    .entry_values(entry(primal, kind, team[l], touch));
+                let width = g.len() / rows;
+                for (e, g) in g.iter().enumerate() {
+                    let to = if transposed {
+                        e % width * rows + e / width
+                    } else {
+                        e
+                    };
+                    values[at + to][l] = *g;
+                }
+            }
+        }
+    }
+}
+
+/// The Jacobian's entry of a joint of an island.
+#[inline(always)]
+fn entry(primal: &Primal, kind: &Kind, island: usize, touch: Touch) -> usize {
+    let k = kind.block(island, touch.joint);
+    primal.jacobian().entry_range(k).start + touch.entry
+}
+
+/// Three rows on a free body, one column of numbers per lane.
+#[inline(always)]
+fn entry_lanes<const L: usize>(
+    primal: &Primal,
+    kind: &Kind,
+    team: &Team<L>,
+    touch: Touch,
+) -> [Lane<L>; 18] {
+    let mut lanes = [[0.0; L]; 18];
+    for l in 0..L {
+        let g = primal
+            .jacobian()
+            .entry_values(entry(primal, kind, team[l], touch));
+        if let Some(g) = g.first_chunk::<18>() {
+            for e in 0..18 {
+                lanes[e][l] = g[e];
+            }
+        }
+    }
+    lanes
+}
+
+/// A += G M⁻¹ Kᵀ for three rows each on a free body.
+#[inline(always)]
+fn through_rigid<const L: usize>(
+    rigid: &[Option<&Rigid>; L],
+    g: &[Lane<L>; 18],
+    k: &[Lane<L>; 18],
+    out: &mut [Lane<L>; 9],
+) {
+    let mut mass = [1.0; L];
+    let mut inverse = [[0.0; L]; 9];
+    for l in 0..L {
+        if let Some(body) = rigid[l] {
+            mass[l] = 1.0 / body.mass();
+            let columns = body.inverse_inertia().to_cols_array();
+            for e in 0..9 {
+                inverse[e][l] = columns[e];
+            }
+        }
+    }
+    for j in 0..3 {
+        // Row j of K M⁻¹; the inertia is symmetric.
+        let mut row = [[0.0; L]; 6];
+        for t in 0..3 {
+            for l in 0..L {
+                row[t][l] = mass[l] * k[6 * j + t][l];
+                row[3 + t][l] = inverse[t][l] * k[6 * j + 3][l]
+                    + inverse[3 + t][l] * k[6 * j + 4][l]
+                    + inverse[6 + t][l] * k[6 * j + 5][l];
+            }
+        }
+        for i in 0..3 {
+            for l in 0..L {
+                let linear = g[6 * i][l] * row[0][l]
+                    + g[6 * i + 1][l] * row[1][l]
+                    + g[6 * i + 2][l] * row[2][l];
+                let angular = g[6 * i + 3][l] * row[3][l]
+                    + g[6 * i + 4][l] * row[4][l]
+                    + g[6 * i + 5][l] * row[5][l];
+                out[3 * i + j][l] += linear + angular;
+            }
+        }
+    }
+}
+
+/// A += G M⁻¹ Kᵀ for any rows on any mass.
+#[inline(never)]
+fn through_any<const L: usize>(
+    primal: &Primal,
+    kind: &Kind,
+    team: &Team<L>,
+    (row, column): (Touch, Touch),
+    out: &mut [Lane<L>],
+) {
+    let columns = kind.shape.joints[column.joint] as usize;
+    let rows = kind.shape.joints[row.joint] as usize;
+    let mut solved = Vec::new();
+    for l in 0..L {
+        primal.solve_rows(entry(primal, kind, team[l], column), &mut solved);
+        let g = primal
+            .jacobian()
+            .entry_values(entry(primal, kind, team[l], row));
+        let width = solved.len() / columns;
+        for i in 0..rows {
+            for j in 0..columns {
+                let (g, k) = (
+                    &g[i * width..(i + 1) * width],
+                    &solved[j * width..(j + 1) * width],
+                );
+                out[i * columns + j][l] += dot(g, k);
+            }
+        }
+    }
+}
+
+/// −M, column by column.
+#[inline(never)]
+fn load_mass<const L: usize>(
+    primal: &Primal,
+    kind: &Kind,
+    team: &Team<L>,
+    mass: usize,
+    out: &mut [Lane<L>],
+) {
+    let n = kind.shape.masses[mass] as usize;
+    let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
+    for l in 0..L {
+        let block = &primal.mass()[kind.mass(team[l], mass)];
+        for j in 0..n {
+            unit[j] = 1.0;
+            block.mul(&unit, &mut column);
+            unit[j] = 0.0;
+            for i in 0..n {
+                out[i * n + j][l] = -column[i];
+            }
+        }
+    }
+}
+
+/// Blocks of a dual problem, of which the lower triangle in order of elimination is read.
+#[inline(never)]
+fn load_matrix<const L: usize>(
+    matrix: &BlockMatrix,
+    kind: &Kind,
+    team: &Team<L>,
+    values: &mut [Lane<L>],
+) {
+    let plan = &kind.plan;
+    let joint = |i: usize| match plan.nodes[i] {
+        Node::Joint(joint) | Node::Mass(joint) => joint,
+    };
+    let mut copy = |row: usize, column: usize, at: usize| {
+        for l in 0..L {
+            let (k, j) = (
+                kind.block(team[l], joint(row)),
+                kind.block(team[l], joint(column)),
+            );
+            for (e, value) in matrix.block(k, j).unwrap_or_default().iter().enumerate() {
+                values[at + e][l] = *value;
+            }
+        }
+    };
+    for i in 0..plan.nodes.len() {
+        copy(i, i, plan.diagonals[i]);
+        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
+            copy(edge.to, i, edge.at);
+        }
+    }
+}
+
+/// Right-hand side −r of the joints; masses that were kept have none.
+#[inline(always)]
+pub(super) fn load_rhs<const L: usize>(
+    problem: &Problem,
+    kind: &Kind,
+    team: &Team<L>,
+    r: &[f64],
+    x: &mut [Lane<L>],
+) {
+    let plan = &kind.plan;
+    for (i, node) in plan.nodes.iter().enumerate() {
+        let x = &mut x[plan.unknowns[i]..plan.unknowns[i + 1]];
+        match *node {
+            Node::Mass(_) => x.fill([0.0; L]),
+            Node::Joint(joint) => {
+                for l in 0..L {
+                    let rows = problem.blocks()[kind.block(team[l], joint)].rows();
+                    for (x, r) in x.iter_mut().zip(&r[rows]) {
+                        x[l] = -r;
+                    }
+                }
+            }
+        }
+    }
+}

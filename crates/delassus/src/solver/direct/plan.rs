@@ -1,0 +1,316 @@
+//! What elimination does to one kind of island, worked out once: where every block stands and what touches it.
+
+use std::collections::BTreeSet;
+
+use super::order::{Vertex, eliminate};
+
+/// Masses and joints of an island, numbered from zero: islands with equal shapes are solved side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    /// Velocities of each mass.
+    pub(super) masses: Vec<u32>,
+    /// Rows of each joint.
+    pub(super) joints: Vec<u32>,
+    /// Masses of each joint in the order of its entries: those of joint k are `entries[starts[k]..starts[k + 1]]`.
+    pub(super) starts: Vec<u32>,
+    /// See `starts`.
+    pub(super) entries: Vec<u32>,
+}
+
+impl Shape {
+    pub(super) fn entries_of(&self, joint: usize) -> &[u32] {
+        &self.entries[self.starts[joint] as usize..self.starts[joint + 1] as usize]
+    }
+}
+
+/// What an unknown is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Node {
+    /// The impulse of this joint of the shape.
+    Joint(usize),
+    /// The velocity change of this mass of the shape, kept because many rows press on it.
+    Mass(usize),
+}
+
+/// A later neighbour of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) to: usize,
+    /// First value of the block, rows of `to` by columns of the node.
+    pub(super) at: usize,
+}
+
+/// A joint's entry on a mass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touch {
+    pub(super) joint: usize,
+    /// Position among the joint's entries.
+    pub(super) entry: usize,
+}
+
+/// Where a number of the problem goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Load {
+    /// D_kk, all of whose masses are condensed, to the diagonal.
+    Diagonal { joint: usize, at: usize },
+    /// Σ_kk of a joint with a mass that was kept.
+    Compliance { joint: usize, at: usize },
+    /// G_k M⁻¹ G_jᵀ through a condensed mass.
+    Through {
+        mass: usize,
+        row: Touch,
+        column: Touch,
+        at: usize,
+    },
+    /// −M of a mass that was kept.
+    Mass { mass: usize, at: usize },
+    /// G_k on a mass that was kept, transposed where the joint goes first.
+    Entry {
+        touch: Touch,
+        at: usize,
+        transposed: bool,
+    },
+}
+
+/// The elimination of one shape: the matrix [[A, G], [Gᵀ, −M]] of joints and kept masses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// In order of elimination.
+    pub(super) nodes: Vec<Node>,
+    pub(super) sizes: Vec<usize>,
+    /// First unknown of each node, and one more.
+    pub(super) unknowns: Vec<usize>,
+    /// First value of each diagonal block.
+    pub(super) diagonals: Vec<usize>,
+    /// `edges[starts[i]..starts[i + 1]]` are the later neighbours of node i, ascending.
+    pub(super) starts: Vec<usize>,
+    pub(super) edges: Vec<Edge>,
+    /// Blocks updated when node i goes: for its edges a, and b up to a, the block (a, b).
+    pub(super) updates: Vec<usize>,
+    pub(super) update_starts: Vec<usize>,
+    /// Number of values.
+    pub(super) values: usize,
+    /// Most rows of blocks beside one node, times its size.
+    pub(super) widest: usize,
+    pub(super) loads: Vec<Load>,
+}
+
+impl Plan {
+    /// Plans a shape; `late[k]` are joints whose pivot was singular where a mass was left beside them.
+    pub(super) fn new(shape: &Shape, late: &[bool]) -> Plan {
+        let touches = touches(shape);
+        let kept = kept_masses(shape, &touches);
+        let (graph, nodes) = graph(shape, &touches, &kept, late);
+        let sizes: Vec<usize> = shape.masses.iter().map(|&n| n as usize).collect();
+        let order = eliminate(graph, &sizes);
+        let mut plan = Plan::lay_out(&nodes, shape, &order);
+        plan.load_list(shape, &touches, &kept);
+        plan
+    }
+
+    /// A plan for a matrix that is given block by block.
+    pub(super) fn of_pattern(sizes: &[usize], neighbours: Vec<BTreeSet<u32>>) -> Plan {
+        let graph = neighbours
+            .into_iter()
+            .zip(sizes)
+            .map(|(neighbours, &size)| Vertex {
+                size,
+                is_mass: false,
+                late: false,
+                neighbours,
+                condensed: Vec::new(),
+            });
+        let order = eliminate(graph.collect(), &[]);
+        let nodes: Vec<Node> = (0..sizes.len()).map(Node::Joint).collect();
+        let shape = Shape {
+            joints: sizes.iter().map(|&n| n as u32).collect(),
+            ..Shape::default()
+        };
+        Plan::lay_out(&nodes, &shape, &order)
+    }
+
+    fn lay_out(nodes: &[Node], shape: &Shape, order: &[(u32, Vec<u32>)]) -> Plan {
+        let mut place = vec![0; nodes.len()];
+        for (i, (x, _)) in order.iter().enumerate() {
+            place[*x as usize] = i;
+        }
+        let mut plan = Plan::default();
+        plan.unknowns.push(0);
+        let size = |node: Node| match node {
+            Node::Joint(k) => shape.joints[k] as usize,
+            Node::Mass(b) => shape.masses[b] as usize,
+        };
+        let all: Vec<usize> = order
+            .iter()
+            .map(|(x, _)| size(nodes[*x as usize]))
+            .collect();
+        for (i, (x, later)) in order.iter().enumerate() {
+            plan.nodes.push(nodes[*x as usize]);
+            plan.unknowns.push(plan.unknowns[i] + all[i]);
+            plan.diagonals.push(plan.values);
+            plan.values += all[i] * all[i];
+            plan.starts.push(plan.edges.len());
+            let mut to: Vec<usize> = later.iter().map(|&y| place[y as usize]).collect();
+            to.sort_unstable();
+            let first = plan.values;
+            for to in to {
+                plan.edges.push(Edge {
+                    to,
+                    at: plan.values,
+                });
+                plan.values += all[to] * all[i];
+            }
+            plan.widest = plan.widest.max(plan.values - first).max(all[i]);
+        }
+        plan.starts.push(plan.edges.len());
+        plan.sizes = all;
+        plan.list_updates();
+        plan
+    }
+
+    fn list_updates(&mut self) {
+        for i in 0..self.nodes.len() {
+            self.update_starts.push(self.updates.len());
+            let edges = self.starts[i]..self.starts[i + 1];
+            for a in edges.clone() {
+                for b in edges.start..=a {
+                    let at = self.block(self.edges[a].to, self.edges[b].to);
+                    self.updates.push(at);
+                }
+            }
+        }
+        self.update_starts.push(self.updates.len());
+    }
+
+    /// First value of the block (row, column), row not before column; it exists wherever elimination writes.
+    fn block(&self, row: usize, column: usize) -> usize {
+        if row == column {
+            return self.diagonals[row];
+        }
+        let edges = &self.edges[self.starts[column]..self.starts[column + 1]];
+        edges
+            .binary_search_by_key(&row, |edge| edge.to)
+            .map_or(0, |at| edges[at].at)
+    }
+
+    fn load_list(&mut self, shape: &Shape, touches: &[Vec<Touch>], kept: &[bool]) {
+        let mut joint_place = vec![0; shape.joints.len()];
+        let mut mass_place = vec![0; shape.masses.len()];
+        for (i, node) in self.nodes.iter().enumerate() {
+            match *node {
+                Node::Joint(k) => joint_place[k] = i,
+                Node::Mass(b) => mass_place[b] = i,
+            }
+        }
+        let mut loads = Vec::new();
+        for joint in 0..shape.joints.len() {
+            let at = self.diagonals[joint_place[joint]];
+            let partly = shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
+            loads.push(if partly {
+                Load::Compliance { joint, at }
+            } else {
+                Load::Diagonal { joint, at }
+            });
+        }
+        for (mass, list) in touches.iter().enumerate() {
+            if kept[mass] {
+                let place = mass_place[mass];
+                loads.push(Load::Mass {
+                    mass,
+                    at: self.diagonals[place],
+                });
+                for &touch in list {
+                    let joint = joint_place[touch.joint];
+                    loads.push(Load::Entry {
+                        touch,
+                        at: self.block(joint.max(place), joint.min(place)),
+                        transposed: joint < place,
+                    });
+                }
+                continue;
+            }
+            for (i, &a) in list.iter().enumerate() {
+                let partly = shape.entries_of(a.joint).iter().any(|&b| kept[b as usize]);
+                for &b in &list[..i + usize::from(partly)] {
+                    let (pa, pb) = (joint_place[a.joint], joint_place[b.joint]);
+                    let (row, column) = if pa < pb { (b, a) } else { (a, b) };
+                    let at = self.block(pa.max(pb), pa.min(pb));
+                    loads.push(Load::Through {
+                        mass,
+                        row,
+                        column,
+                        at,
+                    });
+                }
+            }
+        }
+        self.loads = loads;
+    }
+}
+
+/// The joints on every mass.
+fn touches(shape: &Shape) -> Vec<Vec<Touch>> {
+    let mut touches = vec![Vec::new(); shape.masses.len()];
+    for joint in 0..shape.joints.len() {
+        for (entry, &mass) in shape.entries_of(joint).iter().enumerate() {
+            touches[mass as usize].push(Touch { joint, entry });
+        }
+    }
+    touches
+}
+
+/// A mass is worth an unknown of its own where more than two joints meet with more rows than it has velocities;
+/// any other is condensed: its joints feel each other through G M⁻¹ Gᵀ.
+fn kept_masses(shape: &Shape, touches: &[Vec<Touch>]) -> Vec<bool> {
+    let rows = |list: &Vec<Touch>| list.iter().map(|t| shape.joints[t.joint]).sum::<u32>();
+    let masses = touches.iter().zip(&shape.masses);
+    masses
+        .map(|(list, &size)| 2 < list.len() && size < rows(list))
+        .collect()
+}
+
+/// Joints and kept masses with who touches whom.
+fn graph(
+    shape: &Shape,
+    touches: &[Vec<Touch>],
+    kept: &[bool],
+    late: &[bool],
+) -> (Vec<Vertex>, Vec<Node>) {
+    let mut nodes: Vec<Node> = (0..shape.joints.len()).map(Node::Joint).collect();
+    let mut number = vec![0; shape.masses.len()];
+    for (mass, &kept) in kept.iter().enumerate() {
+        if kept {
+            number[mass] = nodes.len() as u32;
+            nodes.push(Node::Mass(mass));
+        }
+    }
+    let vertex = |node: &Node| match *node {
+        Node::Joint(joint) => {
+            let (mut neighbours, mut condensed) = (BTreeSet::new(), Vec::new());
+            for &mass in shape.entries_of(joint) {
+                if kept[mass as usize] {
+                    neighbours.insert(number[mass as usize]);
+                } else {
+                    condensed.push(mass);
+                    let others = touches[mass as usize].iter().map(|t| t.joint as u32);
+                    neighbours.extend(others.filter(|&k| k as usize != joint));
+                }
+            }
+            Vertex {
+                size: shape.joints[joint] as usize,
+                is_mass: false,
+                late: late[joint],
+                neighbours,
+                condensed,
+            }
+        }
+        Node::Mass(mass) => Vertex {
+            size: shape.masses[mass] as usize,
+            is_mass: true,
+            late: false,
+            neighbours: touches[mass].iter().map(|t| t.joint as u32).collect(),
+            condensed: Vec::new(),
+        },
+    };
+    (nodes.iter().map(vertex).collect(), nodes)
+}
