@@ -59,6 +59,7 @@
 //! | [`problem::file`] | reading and writing problems: JSON, Siconos, FCLIB |
 //! | [`solver`] | the trait, how a run stops, what it reports |
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
+//! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
 //! | [`scenes`] | built-in scenes by name |
@@ -73,14 +74,16 @@ pub mod math;
 pub mod problem;
 pub mod scenes;
 pub mod solver;
+pub mod tree;
 pub mod world;
 
 pub use error::BuildError;
-pub use index::{BlockId, BodyId, JointId, MassId};
+pub use index::{BlockId, BodyId, JointId, LinkId, MassId};
 pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
 pub use solver::gauss_seidel::GaussSeidel;
 pub use solver::{Fit, Report, Solver, Status, Stop};
+pub use tree::Tree;
 pub use world::{World, WorldBuilder};
