@@ -5,6 +5,7 @@
 
 mod catalogue;
 pub mod gauss_seidel;
+pub mod kkt;
 pub(crate) mod local;
 mod monitor;
 mod secular;

@@ -6,16 +6,20 @@ mod aba;
 mod build;
 mod crba;
 mod data;
+mod efpa;
 pub mod joint;
 mod kinematics;
 mod rnea;
+mod rows;
 pub mod spatial;
 
 use glam::{DMat3, DVec3};
 
 pub use data::Data;
+pub use efpa::Propagation;
 pub use joint::Joint;
 use joint::Kind;
+pub use rows::Rows;
 use spatial::{Inertia, Pose};
 
 use crate::index::LinkId;
