@@ -108,6 +108,10 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     pub(crate) history: bool,
 
+    /// Put M, J, J M⁻¹Jᵀ and the bias force under gravity (0, 0, −9.81) into the JSON answer of a `tree` file.
+    #[arg(long)]
+    pub(crate) matrices: bool,
+
     /// Also write the problem itself as JSON: exports built-in problems, converts .dat and .hdf5.
     #[arg(long, value_name = "FILE")]
     pub(crate) save_problem: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
+use super::kkt::Kkt;
 use super::{Rule, Solver, Stop};
 
 /// What is wrong with a solver's name or keys.
@@ -52,29 +53,38 @@ pub struct Description {
 
 /// Every solver there is.
 pub fn catalogue() -> &'static [Description] {
-    &[Description {
-        name: "gauss-seidel",
-        keys: &[
-            ("rule", "iso|exact|box|project|nonlinear|ccp"),
-            ("sweep", "local|residual"),
-            ("order", "forward|backward|symmetric|shuffle"),
-            ("relax", "1.0"),
-        ],
-        about: "projected Gauss-Seidel, scalar and block, matrix-free",
-        variants: &[
-            "gauss-seidel",
-            "gauss-seidel,rule=exact",
-            "gauss-seidel,order=symmetric",
-            "gauss-seidel,order=shuffle",
-            "gauss-seidel,relax=1.3",
-            "gauss-seidel,sweep=residual",
-            "gauss-seidel,rule=nonlinear",
-            "gauss-seidel,rule=ccp",
-            "gauss-seidel,rule=box",
-            "gauss-seidel,rule=project",
-        ],
-    }]
+    &[GAUSS_SEIDEL, KKT]
 }
+
+const KKT: Description = Description {
+    name: "kkt",
+    keys: &[],
+    about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
+    variants: &["kkt"],
+};
+
+const GAUSS_SEIDEL: Description = Description {
+    name: "gauss-seidel",
+    keys: &[
+        ("rule", "iso|exact|box|project|nonlinear|ccp"),
+        ("sweep", "local|residual"),
+        ("order", "forward|backward|symmetric|shuffle"),
+        ("relax", "1.0"),
+    ],
+    about: "projected Gauss-Seidel, scalar and block, matrix-free",
+    variants: &[
+        "gauss-seidel",
+        "gauss-seidel,rule=exact",
+        "gauss-seidel,order=symmetric",
+        "gauss-seidel,order=shuffle",
+        "gauss-seidel,relax=1.3",
+        "gauss-seidel,sweep=residual",
+        "gauss-seidel,rule=nonlinear",
+        "gauss-seidel,rule=ccp",
+        "gauss-seidel,rule=box",
+        "gauss-seidel,rule=project",
+    ],
+};
 
 /// Makes a solver from its name and keys.
 pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + Send>, SpecError> {
@@ -92,6 +102,14 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             }
             Ok(Box::new(solver))
         }
+        "kkt" => match parts.next() {
+            None => Ok(Box::new(Kkt::new(stop))),
+            Some(key) => Err(SpecError::UnknownKey {
+                solver: "kkt",
+                key: key.trim().to_owned(),
+                known: "none".to_owned(),
+            }),
+        },
         _ => {
             let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();
             Err(SpecError::UnknownSolver {

@@ -13,6 +13,11 @@ const RANK: f64 = 1e-10;
 /// Earlier rows are taken first unless a later pivot is this many times larger.
 const PREFER: f64 = 0.1;
 
+/// Pivots above this need no reordering.
+const SAFE: f64 = 1e-4;
+/// Below this smallest pivot an answer is refined by its residual.
+const REFINE: f64 = 1e-3;
+
 /// Which rows of a system are independent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
@@ -176,36 +181,72 @@ impl Kkt {
 #[derive(Clone, Debug, Default)]
 struct Factor {
     matrix: Vec<f64>,
-    /// Rows of the factor; row i has `order.len()` entries, in the order of the pivots.
+    /// Columns of L, rows in the order of the pivots, with the diagonal inverted.
+    columns: Vec<f64>,
+    /// Rows of L as given, while pivots are sought.
     lower: Vec<f64>,
     /// 1/√ of the diagonal of the matrix; zero for a row that moves nothing.
     scale: Vec<f64>,
     /// Rows taken, in order.
     order: Vec<usize>,
     pivot: Vec<f64>,
+    /// Smallest pivot taken.
+    least: f64,
     work: Vec<f64>,
 }
 
 impl Factor {
-    /// S = P L Lᵀ Pᵀ on the independent rows.
+    /// S = P L Lᵀ Pᵀ on the independent rows; in the given order where that is safe.
     fn factorise(&mut self, m: usize) {
         let a = &self.matrix;
-        self.lower.clear();
-        self.lower.resize(m * m, 0.0);
+        self.columns.resize(m * m, 0.0);
         self.order.clear();
         self.scale.clear();
         let unit = |i: usize| {
             let d = a[i * m + i];
-            if 0.0 < d && d.is_finite() {
-                1.0 / d.sqrt()
-            } else {
-                0.0
-            }
+            let sound = 0.0 < d && d.is_finite();
+            if sound { 1.0 / d.sqrt() } else { 0.0 }
         };
         self.scale.extend((0..m).map(unit));
+        if self.in_order(m).is_some() {
+            self.order.extend(0..m);
+        } else {
+            self.with_pivots(m);
+        }
+    }
+
+    /// Cholesky without pivoting, column by column; `None` as soon as a pivot is small.
+    fn in_order(&mut self, m: usize) -> Option<()> {
+        self.least = 1.0;
+        for j in 0..m {
+            let (before, column) = self.columns.split_at_mut(j * m);
+            let column = &mut column[j..m];
+            let given = &self.matrix[j * m + j..(j + 1) * m];
+            for ((c, a), s) in column.iter_mut().zip(given).zip(&self.scale[j..]) {
+                *c = a * s * self.scale[j];
+            }
+            subtract_columns(before, j, m, column);
+            let pivot = column[0];
+            if self.scale[j] == 0.0 || !(SAFE < pivot) {
+                return None;
+            }
+            self.least = self.least.min(pivot);
+            let inverse = 1.0 / pivot.sqrt();
+            column.iter_mut().for_each(|c| *c *= inverse);
+            // The diagonal holds the inverse, which is what everything divides by.
+            column[0] = inverse;
+        }
+        Some(())
+    }
+
+    /// Cholesky with pivoting, as far as there are independent rows.
+    fn with_pivots(&mut self, m: usize) {
+        let a = &self.matrix;
+        self.lower.resize(m * m, 0.0);
         self.pivot.clear();
-        self.pivot
-            .extend(self.scale.iter().map(|s| f64::from(u8::from(*s != 0.0))));
+        let one = |s: &f64| if *s == 0.0 { 0.0 } else { 1.0 };
+        self.pivot.extend(self.scale.iter().map(one));
+        self.least = 1.0;
         for step in 0..m {
             let largest = self.pivot.iter().fold(0.0, |m: f64, p| m.max(*p));
             if !(RANK < largest) {
@@ -214,8 +255,8 @@ impl Factor {
             let Some(k) = self.pivot.iter().position(|p| PREFER * largest <= *p) else {
                 break;
             };
+            self.least = self.least.min(self.pivot[k]);
             let root = self.pivot[k].sqrt();
-            self.lower[k * m + step] = root;
             self.pivot[k] = f64::NEG_INFINITY;
             self.order.push(k);
             let inverse = 1.0 / root;
@@ -223,58 +264,62 @@ impl Factor {
                 if self.pivot[i] <= RANK {
                     continue;
                 }
-                let entry = a[i * m + k] * self.scale[i] * self.scale[k];
-                let before = dot_unrolled(
+                let known = dot(
                     &self.lower[i * m..i * m + step],
                     &self.lower[k * m..k * m + step],
                 );
-                let l = (entry - before) * inverse;
+                let entry = a[i * m + k] * self.scale[i] * self.scale[k];
+                let l = (entry - known) * inverse;
                 self.lower[i * m + step] = l;
                 self.pivot[i] -= l * l;
+            }
+            self.lower[k * m + step] = inverse;
+        }
+        for s in 0..self.order.len() {
+            for (t, &i) in self.order.iter().enumerate().skip(s) {
+                self.columns[s * m + t] = self.lower[i * m + s];
             }
         }
     }
 
-    /// x = S⁺b on the independent rows, zero on the others, refined once.
+    /// x = S⁻¹b on the independent rows, zero on the others; refined where pivots are small.
     fn solve(&mut self, b: &[f64], x: &mut [f64]) {
         x.fill(0.0);
         let m = b.len();
         let mut rest = std::mem::take(&mut self.work);
-        rest.clear();
-        rest.extend_from_slice(b);
-        for round in 0..2 {
-            if round != 0 {
-                for &i in &self.order {
-                    rest[i] = b[i] - dot_unrolled(&self.matrix[i * m..(i + 1) * m], x);
-                }
-            }
-            self.substitute(&mut rest);
+        let rounds = if self.least < REFINE { 2 } else { 1 };
+        for round in 0..rounds {
+            rest.clear();
             for &i in &self.order {
-                x[i] += rest[i];
+                let known = if round == 0 {
+                    0.0
+                } else {
+                    dot_unrolled(&self.matrix[i * m..(i + 1) * m], x)
+                };
+                rest.push((b[i] - known) * self.scale[i]);
+            }
+            self.substitute(m, &mut rest);
+            for (&i, value) in self.order.iter().zip(&rest) {
+                x[i] += value * self.scale[i];
             }
         }
         self.work = rest;
     }
 
-    /// rest ← S⁻¹ rest on the independent rows.
-    fn substitute(&self, rest: &mut [f64]) {
-        let m = self.scale.len();
-        for (step, &i) in self.order.iter().enumerate() {
-            let mut sum = rest[i] * self.scale[i];
-            for (t, &j) in self.order[..step].iter().enumerate() {
-                sum -= self.lower[i * m + t] * rest[j];
-            }
-            rest[i] = sum / self.lower[i * m + step];
-        }
-        for (step, &i) in self.order.iter().enumerate().rev() {
-            rest[i] /= self.lower[i * m + step];
-            let value = rest[i];
-            for (t, &j) in self.order[..step].iter().enumerate() {
-                rest[j] -= self.lower[i * m + t] * value;
+    /// rest ← (L Lᵀ)⁻¹ rest, in the order of the pivots.
+    fn substitute(&self, m: usize, rest: &mut [f64]) {
+        let rank = rest.len();
+        for j in 0..rank {
+            let column = &self.columns[j * m + j..j * m + rank];
+            let value = rest[j] * column[0];
+            rest[j] = value;
+            for (r, l) in rest[j + 1..].iter_mut().zip(&column[1..]) {
+                *r -= l * value;
             }
         }
-        for &i in &self.order {
-            rest[i] *= self.scale[i];
+        for j in (0..rank).rev() {
+            let column = &self.columns[j * m + j..j * m + rank];
+            rest[j] = (rest[j] - dot_unrolled(&column[1..], &rest[j + 1..])) * column[0];
         }
     }
 
@@ -288,7 +333,27 @@ impl Factor {
     }
 }
 
+/// column − Σ_k L_jk L_ik over the columns k before j, four at a time: one pass over memory instead of four.
+fn subtract_columns(before: &[f64], j: usize, m: usize, column: &mut [f64]) {
+    let part = |k: usize| &before[k * m + j..(k + 1) * m];
+    let mut k = 0;
+    while k + 4 <= j {
+        let (a, b, c, d) = (part(k), part(k + 1), part(k + 2), part(k + 3));
+        let f = [a[0], b[0], c[0], d[0]];
+        for ((((x, a), b), c), d) in column.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *x -= (f[0] * a + f[1] * b) + (f[2] * c + f[3] * d);
+        }
+        k += 4;
+    }
+    for k in k..j {
+        let a = part(k);
+        let f = a[0];
+        column.iter_mut().zip(a).for_each(|(x, a)| *x -= f * a);
+    }
+}
+
 /// Inner product in four parts that do not wait for each other.
+#[inline]
 fn dot_unrolled(a: &[f64], b: &[f64]) -> f64 {
     let (a4, a_rest) = a.as_chunks::<4>();
     let (b4, b_rest) = b.as_chunks::<4>();

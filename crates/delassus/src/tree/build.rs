@@ -11,6 +11,8 @@ use crate::math::tangents;
 /// Inertias are rounded when they are written down: conditions on principal moments hold to this share of the
 /// largest one.
 const INERTIA_TOLERANCE: f64 = 1e-6;
+/// Moments below the mass times this are rounding: a micrometre squared \[m²\].
+const NEGLIGIBLE: f64 = 1e-12;
 /// Frames are accepted within this distance of being orthonormal.
 const FRAME_TOLERANCE: f64 = 1e-6;
 
@@ -28,6 +30,7 @@ impl Tree {
             n_coordinates: 0,
             n_dofs: 0,
             n_multi: 0,
+            dof_of: Vec::new(),
             links,
         };
         for link in &tree.links {
@@ -38,6 +41,7 @@ impl Tree {
         for i in order {
             tree.add_nodes(i)?;
         }
+        tree.close_columns();
         tree.check_masses()?;
         Ok(tree)
     }
@@ -71,6 +75,9 @@ impl Tree {
             }
             q_at += kind.coordinates();
             v_at += kind.dofs();
+            let first = self.dof_of.len();
+            self.dof_of.extend(node.v_at..node.v_at + kind.dofs());
+            node.columns = (first, self.dof_of.len());
             parent = self.nodes.len();
             self.nodes.push(node);
             gap = turn.inverse();
@@ -98,6 +105,15 @@ impl Tree {
         }
         Ok(())
     }
+
+    /// Every node's columns reach to the end of its subtree.
+    fn close_columns(&mut self) {
+        for i in (1..self.nodes.len()).rev() {
+            let (parent, end) = (self.nodes[i].parent, self.nodes[i].columns.1);
+            let columns = &mut self.nodes[parent].columns;
+            columns.1 = columns.1.max(end);
+        }
+    }
 }
 
 impl Node {
@@ -113,6 +129,7 @@ impl Node {
             damping: 0.0,
             link: 0,
             multi: 0,
+            columns: (0, 0),
         }
     }
 }
@@ -227,7 +244,7 @@ pub(super) fn inertia_fault(mass: f64, inertia: &DMat3) -> Option<String> {
         return Some("the mass is zero but the inertia is not".to_owned());
     }
     let moments = principal_moments(&Sym3::of(inertia));
-    let slack = INERTIA_TOLERANCE * largest;
+    let slack = INERTIA_TOLERANCE * largest + NEGLIGIBLE * mass;
     if moments[0] < -slack {
         return Some(format!("a principal moment is {:.6e}", moments[0]));
     }

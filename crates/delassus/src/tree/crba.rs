@@ -1,11 +1,15 @@
 //! The mass matrix by the composite-rigid-body algorithm, O(n d) for trees of depth d.
 //!
 //! Source: [Featherstone08 §6.2]. How this differs: world axes about each link's origin, so that a composite
-//! inertia moves to its parent by a shift and a column climbs the tree by one cross product per joint.
+//! inertia moves to its parent by a shift, and all columns of a subtree climb one joint together, by one cross
+//! product each: subtrees are contiguous.
 
-use super::data::pair;
+use glam::DVec3;
+
+use super::data::{Body, pair};
 use super::kinematics::subspace;
-use super::{Data, Tree, TreeError};
+use super::spatial::Force;
+use super::{Data, Node, Tree, TreeError};
 
 impl Tree {
     /// M(q), row-major.
@@ -17,48 +21,54 @@ impl Tree {
         Ok(())
     }
 
-    /// M for the present poses.
-    pub(super) fn fill_mass_matrix(&self, data: &mut Data, m: &mut [f64]) {
-        let n = self.n_dofs;
+    /// M for the present poses; `m` has room for it.
+    pub(crate) fn fill_mass_matrix(&self, data: &mut Data, m: &mut [f64]) {
         m.fill(0.0);
+        for body in &mut data.bodies {
+            body.composite = body.inertia;
+        }
         for i in (1..self.nodes.len()).rev() {
             let node = &self.nodes[i];
+            let body = &data.bodies[i];
+            let columns = &mut data.columns[node.columns.0..node.columns.1];
+            // Forces that accelerate the whole subtree along each column of S.
             for k in 0..node.kind.dofs() {
-                let body = &data.bodies[i];
-                let row = node.v_at + k;
-                // The force that accelerates the whole subtree along S alone, carried towards the ground.
-                let mut force = body.inertia.mul(subspace(node.kind, body, k));
-                m[row * n + row] = force.power(subspace(node.kind, body, k)) + node.armature;
-                for j in 0..k {
-                    let entry = force.power(subspace(node.kind, body, j));
-                    m[row * n + node.v_at + j] = entry;
-                    m[(node.v_at + j) * n + row] = entry;
-                }
-                let mut at = i;
-                loop {
-                    force = force.from(data.bodies[at].arm);
-                    at = self.nodes[at].parent;
-                    if at == 0 {
-                        break;
-                    }
-                    let (above, body) = (&self.nodes[at], &data.bodies[at]);
-                    for j in 0..above.kind.dofs() {
-                        let entry = force.power(subspace(above.kind, body, j));
-                        m[row * n + above.v_at + j] = entry;
-                        m[(above.v_at + j) * n + row] = entry;
-                    }
-                }
+                columns[k] = body.composite.mul(subspace(node.kind, body, k));
             }
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            parent.inertia.add(&body.inertia.shifted(body.arm));
+            // All columns of the subtree are about this origin now: their components along S are entries of M.
+            self.fill_rows(node, body, columns, m);
+            if node.parent != 0 {
+                for column in columns {
+                    *column = column.from(body.arm);
+                }
+                let (body, parent) = pair(&mut data.bodies, i, node.parent);
+                parent.composite.add(&body.composite.shifted(body.arm));
+            }
         }
-        self.restore_inertias(data);
     }
 
-    /// Composite inertias are built in place; this takes the children out again.
-    fn restore_inertias(&self, data: &mut Data) {
-        for (node, body) in self.nodes.iter().zip(&mut data.bodies) {
-            body.inertia = node.inertia.turned(&body.rotation);
+    /// Entries of M between the dofs of a node and the columns of its subtree.
+    #[inline]
+    fn fill_rows(&self, node: &Node, body: &Body, columns: &[Force], m: &mut [f64]) {
+        let n = self.n_dofs;
+        let dofs = &self.dof_of[node.columns.0..node.columns.1];
+        for k in 0..node.kind.dofs() {
+            let row = node.v_at + k;
+            let mut write = |dof: usize, value: f64| {
+                m[row * n + dof] = value;
+                m[dof * n + row] = value;
+            };
+            let along = subspace(node.kind, body, k);
+            if along.linear == DVec3::ZERO {
+                for (column, &dof) in columns.iter().zip(dofs) {
+                    write(dof, column.torque.dot(along.angular));
+                }
+            } else {
+                for (column, &dof) in columns.iter().zip(dofs) {
+                    write(dof, column.power(along));
+                }
+            }
+            m[row * n + row] += node.armature;
         }
     }
 }

@@ -12,6 +12,8 @@ pub struct Data {
     pub(super) bodies: Vec<Body>,
     /// Factors of the nodes of several dofs.
     pub(super) multi: Vec<Multi>,
+    /// The force of every column of M on its way to the ground; dofs counted depth-first.
+    pub(super) columns: Vec<Force>,
     /// Whether the articulated inertias belong to the present poses.
     pub(super) factored: bool,
 }
@@ -24,6 +26,8 @@ pub(super) struct Body {
     pub(super) arm: DVec3,
     pub(super) origin: DVec3,
     pub(super) inertia: Inertia,
+    /// Of the whole subtree.
+    pub(super) composite: Inertia,
     pub(super) velocity: Motion,
     /// Acceleration of the origin and angular acceleration; of the ground −g.
     pub(super) acceleration: Motion,
@@ -58,6 +62,7 @@ impl Default for Body {
             arm: DVec3::ZERO,
             origin: DVec3::ZERO,
             inertia: Inertia::default(),
+            composite: Inertia::default(),
             velocity: Motion::ZERO,
             acceleration: Motion::ZERO,
             force: Force::ZERO,
@@ -75,6 +80,7 @@ impl Data {
         let mut data = Data {
             bodies: vec![Body::default(); tree.nodes.len()],
             multi: vec![Multi::default(); tree.n_multi],
+            columns: vec![Force::ZERO; tree.n_dofs],
             factored: false,
         };
         // The neutral configuration is finite and its quaternions are unit.

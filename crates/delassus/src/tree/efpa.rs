@@ -8,33 +8,39 @@
 //!
 //! Source: [Wensing12]. How this differs: (1) forces climb the tree in batches, and the entries of two batches are
 //! taken where they meet, so that no force is stored for more than one link; (2) rows may have several ends, so
-//! loops need nothing special; (3) joints of several dofs use the closed forms of the articulated inertia.
+//! loops need nothing special; (3) joints of several dofs use the closed forms of the articulated inertia; (4) where
+//! few rows share many joints, the entries are summed joint by joint, F_eᵀ S D⁻¹Sᵀ F_f, without Ω: what is cheaper
+//! is counted beforehand, so the cost stays within the bound.
 //! Prefer the columns of M⁻¹Jᵀ where M⁻¹Jᵀ itself is needed.
 
-use glam::DMat3;
+use glam::{DMat3, DVec3};
 
 use super::data::{Body, Multi};
 use super::joint::Kind;
 use super::kinematics::subspace;
-use super::rows::{End, Rows};
+use super::rows::Rows;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
-
-/// Marks the end of a list.
-const NONE: u32 = u32::MAX;
 
 /// Work arrays for [`Tree::delassus`].
 #[derive(Clone, Debug, Default)]
 pub struct Propagation {
     /// Ω of the nodes that rows act through, as [[linear, ·], [·, angular]].
     mobility: Vec<Articulated>,
-    needed: Vec<bool>,
-    /// First end that is at a node now, and the last one; ends are chained by `next`.
-    first: Vec<u32>,
-    last: Vec<u32>,
-    next: Vec<u32>,
-    ends: Vec<End>,
+    /// Ends below each node, itself included.
+    below: Vec<usize>,
+    /// Ends by ascending node: subtrees are contiguous, so the ends below a node are a range.
+    order: Vec<usize>,
+    /// One past the last of the ends that are at each node now.
+    at: Vec<usize>,
+    /// Their forces, in that order.
+    forces: Vec<Force>,
+    /// Entries of pairs of ends, the earlier one first.
+    pairs: Vec<f64>,
 }
+
+/// Work of one step of Ω, in entries of one joint: what decides between the two sums.
+const MOBILITY_COST: usize = 40;
 
 impl Tree {
     /// J M⁻¹Jᵀ, row-major, for the poses of `data`, which is factored if it has not been.
@@ -50,38 +56,46 @@ impl Tree {
         if !data.factored {
             self.factor_placed(data)?;
         }
-        out.fill(0.0);
-        work.prepare(self, rows);
-        self.mobilities(data, work);
-        for e in 0..work.ends.len() {
-            let End { row, node, force } = work.ends[e];
-            out[row * m + row] += force.power(work.mobility_of(node, force));
-            work.merge(node, (e as u32, e as u32), out, m);
+        let by_joints = work.prepare(self, rows);
+        if !by_joints {
+            self.mobilities(data, work);
         }
         for i in (1..self.nodes.len()).rev() {
-            if work.first[i] == NONE {
+            if work.below[i] == 0 {
                 continue;
             }
-            let node = &self.nodes[i];
-            let (body, multi) = (&data.bodies[i], &data.multi[..]);
-            let mut e = work.first[i];
-            while e != NONE {
-                let end = &mut work.ends[e as usize];
-                end.force = pass(node, body, multi, end.force).from(body.arm);
-                e = work.next[e as usize];
+            let (node, body) = (&self.nodes[i], &data.bodies[i]);
+            let (from, to) = (work.at[i] - work.below[i], work.at[i]);
+            if by_joints {
+                work.add_joint((from, to), node, body, &data.multi);
+            } else {
+                // Ends of its own stand before those that have come up from below, and meet them here.
+                let own = |e: &usize| rows.ends[work.order[*e]].node == i;
+                for e in from..(from..to).take_while(own).last().map_or(from, |e| e + 1) {
+                    work.meet(i, e, (e, to));
+                }
             }
             // Past a joint to the ground no force is left that could move anything.
             if node.parent != 0 {
-                work.merge(node.parent, (work.first[i], work.last[i]), out, m);
+                for force in &mut work.forces[from..to] {
+                    *force = pass(node, body, &data.multi, *force).from(body.arm);
+                }
+                if !by_joints {
+                    let end = work.at[node.parent];
+                    (from..to).for_each(|e| work.meet(node.parent, e, (to, end)));
+                }
             }
         }
+        work.collect(rows, out);
         Ok(())
     }
 
     /// Ω from the ground outwards, along the links that rows act through.
     fn mobilities(&self, data: &Data, work: &mut Propagation) {
+        work.mobility
+            .resize(self.nodes.len(), Articulated::default());
         for i in 1..self.nodes.len() {
-            if !work.needed[i] {
+            if work.below[i] == 0 {
                 continue;
             }
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
@@ -100,69 +114,107 @@ impl Tree {
 }
 
 impl Propagation {
-    /// Marks the nodes that rows act through; no end is anywhere yet.
-    fn prepare(&mut self, tree: &Tree, rows: &Rows) {
-        let count = tree.nodes.len();
-        self.mobility.resize(count, Articulated::default());
-        self.needed.clear();
-        self.needed.resize(count, false);
-        for list in [&mut self.first, &mut self.last] {
-            list.clear();
-            list.resize(count, NONE);
+    /// Sorts the ends, counts them below each node, and says whether to sum over joints rather than to use Ω.
+    fn prepare(&mut self, tree: &Tree, rows: &Rows) -> bool {
+        let (count, ends) = (tree.nodes.len(), rows.ends.len());
+        self.order.clear();
+        self.order.extend(0..ends);
+        self.order.sort_unstable_by_key(|&e| (rows.ends[e].node, e));
+        self.pairs.clear();
+        self.pairs.resize(ends * ends, 0.0);
+        self.forces.clear();
+        self.forces
+            .extend(self.order.iter().map(|&e| rows.ends[e].force));
+        self.below.clear();
+        self.below.resize(count, 0);
+        self.at.clear();
+        self.at.resize(count, 0);
+        for (place, &e) in self.order.iter().enumerate() {
+            self.below[rows.ends[e].node] += 1;
+            self.at[rows.ends[e].node] = place + 1;
         }
-        self.ends.clear();
-        self.ends.extend_from_slice(&rows.ends);
-        self.next.clear();
-        self.next.resize(self.ends.len(), NONE);
-        for end in &self.ends {
-            let mut i = end.node;
-            while i != 0 && !self.needed[i] {
-                self.needed[i] = true;
-                i = tree.nodes[i].parent;
-            }
+        let (mut by_joints, mut by_mobility) = (0, ends * ends);
+        for i in (1..count).rev() {
+            let (parent, below) = (tree.nodes[i].parent, self.below[i]);
+            self.below[parent] += below;
+            self.at[parent] = self.at[parent].max(self.at[i]);
+            by_joints += below * below * tree.nodes[i].kind.dofs() / 2;
+            by_mobility += if below == 0 { 0 } else { MOBILITY_COST };
         }
+        by_joints <= by_mobility
     }
 
-    /// Motion of a node under a force on it.
+    /// F_eᵀ Ω F_f for the ends f of a range.
     #[inline]
-    fn mobility_of(&self, node: usize, force: Force) -> Motion {
-        let omega = &self.mobility[node];
-        let moved = omega.mul(Motion {
-            angular: force.force,
-            linear: force.torque,
-        });
-        Motion {
-            angular: moved.force,
-            linear: moved.torque,
+    fn meet(&mut self, node: usize, e: usize, (from, to): (usize, usize)) {
+        let motion = moved(&self.mobility[node], self.forces[e]);
+        let row = e * self.order.len();
+        let out = &mut self.pairs[row + from..row + to];
+        for (out, force) in out.iter_mut().zip(&self.forces[from..to]) {
+            *out = force.power(motion);
         }
     }
 
-    /// A batch of ends arrives at a node: its entries with the ends that are there already, which meet it here
-    /// for the first time, and then it joins them.
-    fn merge(&mut self, node: usize, (first, last): (u32, u32), out: &mut [f64], m: usize) {
-        let mut f = first;
-        loop {
-            let arrived = self.ends[f as usize];
-            let motion = self.mobility_of(node, arrived.force);
-            let mut e = self.first[node];
-            while e != NONE {
-                let there = &self.ends[e as usize];
-                let entry = there.force.power(motion);
-                out[there.row * m + arrived.row] += entry;
-                out[arrived.row * m + there.row] += entry;
-                e = self.next[e as usize];
+    /// Adds F_eᵀ S D⁻¹Sᵀ F_f of one joint for all pairs of a range.
+    #[inline]
+    fn add_joint(&mut self, (from, to): (usize, usize), node: &Node, body: &Body, multi: &[Multi]) {
+        let ends = self.order.len();
+        if !matches!(node.kind, Kind::Ball | Kind::Free) {
+            let s = subspace(node.kind, body, 0);
+            for e in from..to {
+                let along = self.forces[e].power(s) * body.inverse_d;
+                let (angular, linear) = (s.angular * along, s.linear * along);
+                let out = &mut self.pairs[e * ends + e..e * ends + to];
+                for (out, force) in out.iter_mut().zip(&self.forces[e..to]) {
+                    *out += force.power(Motion { angular, linear });
+                }
             }
-            if f == last {
-                break;
+            return;
+        }
+        let factor = &multi[node.multi];
+        let joint = match node.kind {
+            Kind::Free => free_mobility(factor),
+            _ => Articulated {
+                c: factor.inverse_a,
+                ..Articulated::default()
+            },
+        };
+        for e in from..to {
+            let motion = moved(&joint, self.forces[e]);
+            let out = &mut self.pairs[e * ends + e..e * ends + to];
+            for (out, force) in out.iter_mut().zip(&self.forces[e..to]) {
+                *out += force.power(motion);
             }
-            f = self.next[f as usize];
         }
-        match self.last[node] {
-            NONE => self.first[node] = first,
-            end => self.next[end as usize] = first,
+    }
+
+    /// Adds the entries of pairs of ends up into those of rows.
+    fn collect(&self, rows: &Rows, out: &mut [f64]) {
+        let (m, ends) = (rows.len(), self.order.len());
+        out.fill(0.0);
+        for (a, &e) in self.order.iter().enumerate() {
+            let row = rows.ends[e].row;
+            let entries = &self.pairs[a * ends + a..(a + 1) * ends];
+            out[row * m + row] += entries[0];
+            for (&f, entry) in self.order[a + 1..].iter().zip(&entries[1..]) {
+                let column = rows.ends[f].row;
+                out[row * m + column] += entry;
+                out[column * m + row] += entry;
+            }
         }
-        self.last[node] = last;
-        self.next[last as usize] = NONE;
+    }
+}
+
+/// Motion of a link of this mobility under a force.
+#[inline]
+fn moved(mobility: &Articulated, force: Force) -> Motion {
+    let moved = mobility.mul(Motion {
+        angular: force.force,
+        linear: force.torque,
+    });
+    Motion {
+        angular: moved.force,
+        linear: moved.torque,
     }
 }
 
@@ -217,7 +269,7 @@ fn through_axis(node: &Node, body: &Body, omega: &mut Articulated) {
 }
 
 /// A + u vᵀ + v uᵀ.
-fn add_symmetric(a: &mut Sym3, u: glam::DVec3, v: glam::DVec3) {
+fn add_symmetric(a: &mut Sym3, u: DVec3, v: DVec3) {
     a.xx += 2.0 * u.x * v.x;
     a.xy += u.x * v.y + u.y * v.x;
     a.xz += u.x * v.z + u.z * v.x;

@@ -243,6 +243,8 @@ pub struct Tree {
     n_dofs: usize,
     /// Nodes of several dofs.
     n_multi: usize,
+    /// The velocity that each dof, counted depth-first, is.
+    dof_of: Vec<usize>,
 }
 
 /// An elementary joint and the rigid body behind it, in a frame whose z is the joint's axis.
@@ -261,6 +263,8 @@ pub(crate) struct Node {
     link: usize,
     /// Position among the nodes of several dofs.
     multi: usize,
+    /// Its dofs counted depth-first: its own first one, and one past the last of its subtree.
+    columns: (usize, usize),
 }
 
 impl Tree {

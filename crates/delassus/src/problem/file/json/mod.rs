@@ -30,6 +30,7 @@ macro_rules! problem_file {
 
 mod physical;
 mod plain;
+mod tree;
 
 pub use plain::save;
 
@@ -82,13 +83,11 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
         "problem" => plain::problem(read(text)?),
         "dual" => plain::dual(read(text)?),
         "lcp" => Err(unsupported("a linear complementarity problem")),
-        "tree" => Err(unsupported("an articulated tree (kind \"tree\")")),
-        "treecontact" => Err(unsupported(
-            "an articulated tree with contacts (kind \"treecontact\")",
-        )),
+        "tree" => tree::tree(read(text)?),
+        "treecontact" => tree::contact(read(text)?),
         other => {
             let what = format!(
-                "kind is \"{}\"; known kinds: contact, joints, rows, stabilisation, problem, dual",
+                "kind is \"{}\"; known kinds: contact, joints, rows, tree, treecontact, stabilisation, problem, dual",
                 shortened(other)
             );
             Err(FileError::invalid("kind", what))
