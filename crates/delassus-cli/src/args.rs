@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// List built-in problems, scenes and solvers.
     List(ListArgs),
+    /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
+    Info(InfoArgs),
 }
 
 /// Options of every command that solves.
@@ -218,6 +220,31 @@ pub(crate) struct RunArgs {
     /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: Option<u64>,
+}
+
+/// Options of `info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InfoArgs {
+    /// A URDF or MJCF file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// How the root of a URDF robot stands on the ground, which its file does not say.
+    #[arg(long, value_enum, default_value = "fixed")]
+    pub(crate) base: BaseChoice,
+
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a robot stands on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaseChoice {
+    /// Bolted to it.
+    Fixed,
+    /// Free to move.
+    Floating,
 }
 
 /// Options of `list`.

@@ -8,6 +8,7 @@ mod args;
 mod compare;
 mod console;
 mod folder;
+mod info;
 mod input;
 mod list;
 mod measure;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(args),
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(args),
+        Command::Info(args) => info::run(args),
     };
     finish(result).exit_code()
 }

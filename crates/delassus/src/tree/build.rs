@@ -42,7 +42,6 @@ impl Tree {
             tree.add_nodes(i)?;
         }
         tree.close_columns();
-        tree.check_masses()?;
         Ok(tree)
     }
 
@@ -87,22 +86,6 @@ impl Tree {
         let moved = inertia.turned(&gap.rotation).shifted(gap.position);
         self.nodes[parent].inertia.add(&moved);
         self.seats[i] = (parent, gap);
-        Ok(())
-    }
-
-    /// Every joint must move some mass, or have armature.
-    fn check_masses(&self) -> Result<(), TreeError> {
-        let mut carried: Vec<f64> = self.nodes.iter().map(|node| node.inertia.mass).collect();
-        for i in (1..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
-            if !(0.0 < carried[i] + node.armature) {
-                return Err(TreeError::Massless {
-                    link: self.name_of(node.link),
-                    joint: self.links[node.link].joint.name(),
-                });
-            }
-            carried[node.parent] += carried[i];
-        }
         Ok(())
     }
 

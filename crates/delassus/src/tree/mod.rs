@@ -7,6 +7,7 @@ mod build;
 mod crba;
 mod data;
 mod efpa;
+pub mod import;
 pub mod joint;
 mod kinematics;
 mod rnea;
@@ -151,16 +152,6 @@ pub enum TreeError {
         /// The link.
         link: LinkName,
     },
-    /// A joint that moves nothing.
-    #[error(
-        "the {joint} joint of {link} moves no mass and has no armature; give the link a mass, or fix it"
-    )]
-    Massless {
-        /// The link.
-        link: LinkName,
-        /// The kind of joint.
-        joint: &'static str,
-    },
     /// In this configuration a joint meets no inertia.
     #[error(
         "the joint of {link} meets no inertia in this configuration (pivot {pivot:.3e}); give it armature, or its bodies some extent"
@@ -205,6 +196,23 @@ pub enum TreeError {
         /// How many there are.
         count: usize,
     },
+}
+
+impl TreeError {
+    /// The link it is about.
+    pub fn link(&self) -> Option<LinkId> {
+        match self {
+            TreeError::MissingParent { link, .. }
+            | TreeError::Cycle { link }
+            | TreeError::BadValue { link, .. }
+            | TreeError::BadInertia { link, .. }
+            | TreeError::BadAxis { link, .. }
+            | TreeError::BadPlace { link }
+            | TreeError::Singular { link, .. }
+            | TreeError::BadQuaternion { link } => Some(link.id),
+            _ => None,
+        }
+    }
 }
 
 /// A link in a message: its number and, where it has one, its name.
