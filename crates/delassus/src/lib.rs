@@ -44,6 +44,7 @@
 //! |---|---|---|---|---|
 //! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
 //! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
+//! | `kkt` | equality exact, others no | no | no | no |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -59,6 +60,8 @@
 //! | [`problem::file`] | reading and writing problems: JSON, Siconos, FCLIB |
 //! | [`solver`] | the trait, how a run stops, what it reports |
 //! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
+//! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
+//! | [`tree::import`] | robots from URDF and MJCF |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
