@@ -34,6 +34,7 @@ fn cases() -> Option<Vec<(String, serde_json::Value)>> {
 fn problem_of(loaded: Loaded) -> Problem {
     match loaded.work {
         Work::Problem { problem, .. } => *problem,
+        Work::Tree(work) => work.problem,
         Work::Stabilisation(_) => panic!("not a problem"),
     }
 }

@@ -224,7 +224,7 @@ const CRANK: &str = r#"<mujoco model="crank">
   <worldbody>
     <geom type="plane" size="1 1 1"/>
     <body name="crank" pos="0 0 1">
-      <joint name="c" axis="0 1 0" range="-90 90" armature="0.01" frictionloss="0.2"/>
+      <joint name="c" axis="0 1 0" range="-60 120" ref="30" armature="0.01" frictionloss="0.2"/>
       <geom type="capsule" size="0.05" fromto="0 0 0 1 0 0" mass="2"/>
       <body name="rod" pos="1 0 0">
         <joint name="r1" axis="0 1 0" pos="0.1 0 0"/>

@@ -1,4 +1,5 @@
 //! Random kinematic trees, and the trees of the benchmark files.
+#![allow(clippy::print_stderr, reason = "a test that skips says so")]
 
 use std::path::{Path, PathBuf};
 

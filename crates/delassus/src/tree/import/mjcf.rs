@@ -270,11 +270,7 @@ impl Reader<'_> {
             } else {
                 format!("{name}/{own}")
             };
-            for (what, value) in [
-                ("stiffness", joint.stiffness),
-                ("ref", joint.ref_),
-                ("margin", joint.margin),
-            ] {
+            for (what, value) in [("stiffness", joint.stiffness), ("margin", joint.margin)] {
                 if value != 0.0 {
                     self.warn(id, format!("{what} {value} of joint \"{own}\" is not used"));
                 }
@@ -285,7 +281,11 @@ impl Reader<'_> {
             let joint = JointEntry {
                 name: own,
                 link: number,
-                range: joint.range.filter(|_| limited).map(|[lo, hi]| (lo, hi)),
+                // The file counts from `ref`, the tree from the configuration of the file.
+                range: joint
+                    .range
+                    .filter(|_| limited)
+                    .map(|[lo, hi]| (lo - joint.ref_, hi - joint.ref_)),
                 effort: None,
                 speed: None,
                 friction: joint.frictionloss,
