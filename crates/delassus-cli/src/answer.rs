@@ -5,6 +5,7 @@ use std::time::Duration;
 use delassus::problem::Form;
 use delassus::problem::file::SpookRow;
 use delassus::solver::Sweep;
+use delassus::solver::kkt::Rank;
 use delassus::{Problem, Report, Residual, Solution};
 use serde::{Serialize, Serializer};
 
@@ -32,6 +33,8 @@ pub(crate) struct Answer {
     v: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lambda: Option<Vec<f64>>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    system: Option<System>,
     #[serde(skip_serializing_if = "Option::is_none")]
     z: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,6 +47,28 @@ pub(crate) struct Answer {
     pub(crate) cases: Option<Vec<SpookRow>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<Vec<Line>>,
+}
+
+/// Answer to [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂].
+#[derive(Clone, Debug, Serialize)]
+struct System {
+    x1: Vec<f64>,
+    x2: Vec<f64>,
+    rank: usize,
+    redundant_rows: Vec<usize>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    matrices: Option<Matrices>,
+}
+
+/// The parts of the system, each as a list of rows.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Matrices {
+    #[serde(rename = "M")]
+    pub(crate) mass: Vec<Vec<f64>>,
+    #[serde(rename = "J")]
+    pub(crate) jacobian: Vec<Vec<f64>>,
+    pub(crate) delassus: Vec<Vec<f64>>,
+    pub(crate) bias: Vec<f64>,
 }
 
 /// One line of the history as the command line promises it.
@@ -117,9 +142,24 @@ impl Answer {
             w,
             ray,
             farkas,
+            system: None,
             cases: None,
             history: None,
         }
+    }
+
+    /// The same answer as x₁ and x₂ of a tree's system.
+    pub(crate) fn with_system(mut self, rank: Rank, matrices: Option<Matrices>) -> Answer {
+        let lambda = self.lambda.take().unwrap_or_default();
+        self.system = Some(System {
+            x1: self.v.take().unwrap_or_default(),
+            // The system's sign: x₂ = −λ. Adding zero turns −0 into 0.
+            x2: lambda.iter().map(|x| 0.0 - x).collect(),
+            rank: rank.rank,
+            redundant_rows: rank.redundant,
+            matrices,
+        });
+        self
     }
 
     /// Computed coefficients: nothing was iterated and nothing judged, so the residual is all null.
@@ -154,6 +194,7 @@ impl Answer {
             w: None,
             ray: None,
             farkas: None,
+            system: None,
             cases: Some(cases),
             history: None,
         }

@@ -38,6 +38,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Repeat a published experiment and say how time grows.
     Bench(BenchArgs),
+    /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
+    Info(InfoArgs),
 }
 
 /// Options of every command that solves.
@@ -109,6 +111,10 @@ pub(crate) struct SolveArgs {
     /// Put one entry per sweep, with its law residual, into the JSON answer.
     #[arg(long)]
     pub(crate) history: bool,
+
+    /// Put M, J, J M⁻¹Jᵀ and the bias force under gravity (0, 0, −9.81) into the JSON answer of a `tree` file.
+    #[arg(long)]
+    pub(crate) matrices: bool,
 
     /// Also write the problem itself as JSON: exports built-in problems, converts .dat and .hdf5.
     #[arg(long, value_name = "FILE")]
@@ -263,6 +269,31 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Peg in hole, ten situations of one body, stacked blocks: Lemke's algorithm by three methods.
     Lemke,
+}
+
+/// Options of `info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InfoArgs {
+    /// A URDF or MJCF file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// How the root of a URDF robot stands on the ground, which its file does not say.
+    #[arg(long, value_enum, default_value = "fixed")]
+    pub(crate) base: BaseChoice,
+
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a robot stands on the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaseChoice {
+    /// Bolted to it.
+    Fixed,
+    /// Free to move.
+    Floating,
 }
 
 /// Options of `list`.

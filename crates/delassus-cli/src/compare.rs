@@ -284,6 +284,7 @@ impl Contest<'_> {
 fn problem_of(name: &str, loaded: Loaded) -> Result<(&'static str, Problem), Refusal> {
     match loaded.work {
         Work::Problem { problem, .. } => Ok((loaded.kind, *problem)),
+        Work::Tree(work) => Ok((loaded.kind, work.problem)),
         Work::Stabilisation(_) => Err(Refusal(format!(
             "{name}: a file of kind {} is computed, not solved, so there is nothing to compare; use `delassus solve`",
             loaded.kind

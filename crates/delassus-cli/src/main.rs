@@ -9,6 +9,7 @@ mod bench;
 mod compare;
 mod console;
 mod folder;
+mod info;
 mod input;
 mod list;
 mod measure;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Info(args) => info::run(args),
     };
     finish(result).exit_code()
 }

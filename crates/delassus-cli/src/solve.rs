@@ -1,5 +1,7 @@
 //! `delassus solve`: every file by every solver, judged, in the order given.
 
+mod tree;
+
 use std::path::Path;
 
 use delassus::problem::file::{Loaded, Work, json};
@@ -94,6 +96,9 @@ fn check(args: &SolveArgs) -> Result<(), Refusal> {
     if args.history && !args.common.json && args.common.out.is_none() {
         return refuse("--history goes into the JSON answer; add --json or --out");
     }
+    if args.matrices && !args.common.json && args.common.out.is_none() {
+        return refuse("--matrices go into the JSON answer; add --json or --out");
+    }
     if args.save_problem.is_some() && args.files.len() != 1 {
         return refuse("--save-problem writes one problem; give exactly one FILE");
     }
@@ -137,11 +142,15 @@ impl Job<'_> {
         let Some(path) = &self.args.save_problem else {
             return Ok(());
         };
-        let Work::Problem { problem, .. } = &loaded.work else {
-            let kind = loaded.kind;
-            return Err(Refusal(format!(
-                "{name}: a file of kind {kind} holds no problem that --save-problem could write"
-            )));
+        let problem = match &loaded.work {
+            Work::Problem { problem, .. } => problem,
+            Work::Tree(work) => &work.problem,
+            Work::Stabilisation(_) => {
+                let kind = loaded.kind;
+                return Err(Refusal(format!(
+                    "{name}: a file of kind {kind} holds no problem that --save-problem could write"
+                )));
+            }
         };
         let title = if loaded.title.is_empty() {
             name
@@ -168,16 +177,31 @@ impl Job<'_> {
                     true => &PIVOT_FALLBACKS[..],
                     false => &FALLBACKS[..],
                 };
-                let (solution, mut report) = self.solve_problem(problem, spec, fallbacks)?;
-                let history = std::mem::take(&mut report.history);
-                let answer =
-                    Answer::new(head, problem, velocity_order.as_deref(), solution, report);
-                Ok(if self.args.history {
-                    answer.with_history(&history)
-                } else {
-                    answer
-                })
+                let solved = self.solve_problem(problem, spec, fallbacks)?;
+                Ok(self.finish(head, problem, velocity_order.as_deref(), solved))
             }
+            Work::Tree(work) => {
+                let solved = tree::solve(work, self, spec)
+                    .map_err(|Refusal(text)| Refusal(format!("{name}: {text}")))?;
+                let answer = self.finish(head, &work.problem, None, solved.run);
+                Ok(answer.with_system(solved.rank, solved.matrices))
+            }
+        }
+    }
+
+    fn finish(
+        &self,
+        head: (&str, &'static str),
+        problem: &Problem,
+        velocity_order: Option<&[usize]>,
+        (solution, mut report): (Solution, Report),
+    ) -> Answer {
+        let history = std::mem::take(&mut report.history);
+        let answer = Answer::new(head, problem, velocity_order, solution, report);
+        if self.args.history {
+            answer.with_history(&history)
+        } else {
+            answer
         }
     }
 

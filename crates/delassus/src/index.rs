@@ -33,4 +33,6 @@ index! {
     BodyId, "body";
     /// A joint of a world.
     JointId, "joint";
+    /// A link of a kinematic tree.
+    LinkId, "link";
 }

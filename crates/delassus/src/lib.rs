@@ -49,6 +49,7 @@
 //! | `jacobi`, by `rule` as above; `accelerate=chebyshev` for equalities only | exact | exact | as above | no |
 //! | `hybrid`, by `rule` as above | exact | exact | as above | no |
 //! | `direct` | equality exact, others no | no | no | no |
+//! | `kkt` | equality exact, others no | no | no | no |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -69,6 +70,9 @@
 //! | [`solver::direct`] | joints exactly, by sparse factorisation |
 //! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
 //! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
+//! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
+//! | [`tree::import`] | robots from URDF and MJCF |
+//! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
 //! | [`scenes`] | built-in scenes by name |
@@ -83,10 +87,11 @@ pub mod math;
 pub mod problem;
 pub mod scenes;
 pub mod solver;
+pub mod tree;
 pub mod world;
 
 pub use error::BuildError;
-pub use index::{BlockId, BodyId, JointId, MassId};
+pub use index::{BlockId, BodyId, JointId, LinkId, MassId};
 pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
@@ -97,4 +102,5 @@ pub use solver::hybrid::Hybrid;
 pub use solver::jacobi::Jacobi;
 pub use solver::lemke::Lemke;
 pub use solver::{Fit, Report, Solver, Status, Stop};
+pub use tree::Tree;
 pub use world::{World, WorldBuilder};

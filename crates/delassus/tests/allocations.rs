@@ -1,4 +1,5 @@
-//! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more.
+//! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more. Neither does a
+//! recursion over a tree.
 
 #![allow(
     unsafe_code,
@@ -9,8 +10,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use delassus::math::{DMat3, DVec3};
 use delassus::solver::from_spec;
-use delassus::{Problem, Solution, Stop, gallery};
+use delassus::solver::kkt::TreeKkt;
+use delassus::tree::spatial::Pose;
+use delassus::tree::{Joint, Link, MassProperties, Rows, Tree};
+use delassus::{LinkId, Problem, Solution, Stop, gallery};
 
 struct Counting;
 
@@ -33,9 +38,54 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Dynamics and constrained dynamics of a chain, over and over.
+fn recursions() {
+    let body = MassProperties {
+        mass: 1.0,
+        com: DVec3::new(0.1, 0.2, -0.3),
+        inertia: DMat3::IDENTITY,
+    };
+    let joints = [
+        Joint::Floating,
+        Joint::Ball,
+        Joint::Revolute { axis: DVec3::Y },
+    ];
+    let link = |i: u32| {
+        let parent = i.checked_sub(1).map(LinkId);
+        let place = Pose::at(DVec3::new(0.0, 0.1, -0.2));
+        Link::new(parent, joints[i as usize % 3], place, body)
+    };
+    let tree = Tree::new((0..9).map(link).collect()).unwrap();
+    let n = tree.n_dofs();
+    let (q, v, mut out, mut m) = (tree.neutral(), vec![0.5; n], vec![0.0; n], vec![0.0; n * n]);
+    let (mut data, mut rows, mut kkt) = (tree.data(), Rows::default(), TreeKkt::default());
+    let mut x2 = [0.0; 3];
+    let mut round = || {
+        let before = COUNT.load(Ordering::Relaxed);
+        tree.forward_dynamics(&mut data, (&q, &v, &v), DVec3::Z, &mut out)
+            .unwrap();
+        tree.inverse_dynamics(&mut data, (&q, &v, &v), DVec3::Z, &mut out)
+            .unwrap();
+        tree.mass_matrix(&mut data, &q, &mut m).unwrap();
+        rows.clear();
+        for axis in DVec3::AXES {
+            rows.start();
+            tree.add_linear(&data, &mut rows, (LinkId(8), DVec3::ONE), axis)
+                .unwrap();
+        }
+        let system = (&tree, &mut data, &rows);
+        kkt.solve(system, (&v, &[0.0; 3], &[0.0; 3]), (&mut out, &mut x2))
+            .unwrap();
+        COUNT.load(Ordering::Relaxed) - before
+    };
+    round();
+    assert_eq!(round(), 0);
+}
+
 // One test only: tests of one file run side by side and would count each other's allocations.
 #[test]
-fn more_sweeps_cost_no_more_allocations() {
+fn more_sweeps_and_recursions_cost_no_more_allocations() {
+    recursions();
     let specs = [
         "gauss-seidel",
         "gauss-seidel,rule=exact",

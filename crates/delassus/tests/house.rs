@@ -571,6 +571,8 @@ fn every_example_file_in_the_docs_is_read() {
         "contact",
         "joints",
         "rows",
+        "tree",
+        "treecontact",
         "stabilisation",
         "problem",
         "dual",

@@ -34,6 +34,7 @@ fn cases() -> Option<Vec<(String, serde_json::Value)>> {
 fn problem_of(loaded: Loaded) -> Problem {
     match loaded.work {
         Work::Problem { problem, .. } => *problem,
+        Work::Tree(work) => work.problem,
         Work::Stabilisation(_) => panic!("not a problem"),
     }
 }
@@ -162,15 +163,61 @@ fn spook_coefficients_match_the_stored_ones() {
 }
 
 #[test]
-fn kinds_without_a_solver_are_refused_by_name() {
-    for kind in ["tree", "treecontact"] {
-        let error = error_of(&format!(
-            r#"{{"schema":"delassus-oracle-1","kind":"{kind}"}}"#
-        ));
-        assert!(
-            error.contains(kind) && error.contains("not supported"),
-            "{error}"
-        );
+fn bad_trees_are_refused_with_their_place() {
+    let file = |joint: &str, more: &str| {
+        error_of(&format!(
+            r#"{{"schema":"delassus-oracle-1","kind":"tree","joints":[{{"type":"revolute","axis":[0,0,1],
+            "p":[0,0,0],"com":[0,0,0],"I":[[1,0,0],[0,1,0],[0,0,1]],{joint}}}],{more},"y1":[0]}}"#
+        ))
+    };
+    let good = r#""parent":-1,"quat":[1,0,0,0],"m":1"#;
+    let rest = r#""q":[0],"constraints":[],"y2":[]"#;
+    let cases = [
+        (
+            r#""parent":0,"quat":[1,0,0,0],"m":1"#,
+            rest,
+            "carried by itself",
+        ),
+        (r#""parent":7,"quat":[1,0,0,0],"m":1"#, rest, "link 7"),
+        (
+            r#""parent":-2,"quat":[1,0,0,0],"m":1"#,
+            rest,
+            "joints[0]: parent is -2",
+        ),
+        (
+            r#""parent":-1,"quat":[1,0,0,0],"m":-1"#,
+            rest,
+            "mass of link 0 is -1",
+        ),
+        (
+            r#""parent":-1,"quat":[2,0,0,0],"m":1"#,
+            rest,
+            "joints[0]: quat has length 2",
+        ),
+        (
+            good,
+            r#""q":[],"constraints":[],"y2":[]"#,
+            "configuration has 0 numbers where 1",
+        ),
+        (
+            good,
+            r#""q":[0],"constraints":[],"y2":[1]"#,
+            "y2: has 1 numbers where 0",
+        ),
+        (
+            good,
+            r#""q":[0],"constraints":[{"a":3,"pa":[0,0,0],"b":-1,"weld":true}],"y2":[]"#,
+            "constraints[0]: link 3",
+        ),
+        (
+            good,
+            r#""q":[0],"constraints":[{"a":0,"pa":[0,0,0],"b":-1}],"y2":[]"#,
+            "\"dirs\" or \"weld\"",
+        ),
+    ];
+    for (joint, more, clue) in cases {
+        let error = file(joint, more);
+        assert!(error.contains(clue), "{error} ({clue})");
     }
 }
 

@@ -1,12 +1,15 @@
-//! Diagonal blocks of the mass matrix M: a free rigid body, or a dense symmetric positive definite block.
+//! Diagonal blocks of the mass matrix M: a free rigid body, a dense symmetric positive definite block, or a
+//! kinematic tree, whose `solve` is the articulated-body algorithm.
 //!
-//! Ground is not a mass block: a constraint against ground simply has no Jacobian there. An articulated tree
-//! will be a third variant whose `solve` is the articulated-body algorithm.
+//! Ground is not a mass block: a constraint against ground simply has no Jacobian there.
+
+use std::sync::Arc;
 
 use glam::DMat3;
 
 use crate::error::BuildError;
 use crate::math::{cholesky, cholesky_solve, mul_add};
+use crate::tree::{Data, Tree, TreeError};
 
 /// Largest dense block that is factored; a larger one should be given in parts or as a dual problem.
 pub const MAX_DENSE: usize = 8192;
@@ -19,6 +22,8 @@ pub enum MassBlock {
     Rigid(Rigid),
     /// A symmetric positive definite matrix of any size.
     Dense(Dense),
+    /// A kinematic tree in one configuration: velocity q̇, M from its links, never formed.
+    Tree(TreeMass),
 }
 
 /// A free rigid body.
@@ -38,7 +43,28 @@ pub struct Dense {
     lower: Vec<f64>,
 }
 
+/// A kinematic tree in one configuration, factored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeMass {
+    tree: Arc<Tree>,
+    data: Data,
+}
+
 impl MassBlock {
+    /// A tree in a configuration, with at least one dof.
+    pub fn tree(tree: Arc<Tree>, q: &[f64]) -> Result<MassBlock, TreeError> {
+        if tree.n_dofs() == 0 {
+            return Err(TreeError::WrongLength {
+                what: "velocity of the tree",
+                expected: 1,
+                found: 0,
+            });
+        }
+        let mut data = tree.data();
+        tree.factor(&mut data, q)?;
+        Ok(MassBlock::Tree(TreeMass { tree, data }))
+    }
+
     /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes \[kg m²\].
     pub fn rigid(mass: f64, inertia: DMat3) -> Result<MassBlock, BuildError> {
         if !(mass.is_finite() && 0.0 < mass && (1.0 / mass).is_finite()) {
@@ -122,6 +148,7 @@ impl MassBlock {
         match self {
             MassBlock::Rigid(_) => 6,
             MassBlock::Dense(dense) => dense.n,
+            MassBlock::Tree(block) => block.tree.n_dofs(),
         }
     }
 
@@ -132,6 +159,10 @@ impl MassBlock {
             MassBlock::Dense(dense) => {
                 y.fill(0.0);
                 mul_add(&dense.matrix, x, y);
+            }
+            MassBlock::Tree(block) => {
+                let done = block.tree.mul_mass(&mut block.data.clone(), x, y);
+                debug_assert!(done.is_ok(), "{done:?}");
             }
         }
     }
@@ -145,6 +176,11 @@ impl MassBlock {
                 x.copy_from_slice(&y);
             }
             MassBlock::Dense(dense) => cholesky_solve(&dense.lower, dense.n, x),
+            MassBlock::Tree(block) => {
+                // The factor is kept; the passes need room of their own.
+                let done = block.tree.solve(&mut block.data.clone(), x);
+                debug_assert!(done.is_ok(), "{done:?}");
+            }
         }
     }
 }
@@ -176,6 +212,27 @@ impl Rigid {
         }
         let angular = *inertia * glam::DVec3::from_slice(&x[3..6]);
         y[3..6].copy_from_slice(&angular.to_array());
+    }
+}
+
+impl TreeMass {
+    /// The tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Its poses and articulated inertias.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The block as a matrix, row-major.
+    pub fn matrix(&self) -> Vec<f64> {
+        let n = self.tree.n_dofs();
+        let mut matrix = vec![0.0; n * n];
+        self.tree
+            .fill_mass_matrix(&mut self.data.clone(), &mut matrix);
+        matrix
     }
 }
 

@@ -5,6 +5,7 @@ use super::direct::Direct;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
 use super::hybrid::Hybrid;
 use super::jacobi::Jacobi;
+use super::kkt::Kkt;
 use super::lemke::{CoverChoice, Lemke, Method, Pivot};
 use super::{Rule, Solver, Stop};
 
@@ -141,6 +142,12 @@ pub fn catalogue() -> &'static [Description] {
             about: "joints exactly, contacts and limits by sweeps through them",
             variants: &["hybrid", "hybrid,rule=exact"],
         },
+        Description {
+            name: "kkt",
+            keys: &[],
+            about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
+            variants: &["kkt"],
+        },
     ]
 }
 
@@ -201,6 +208,10 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
                 solver.set_key(part.trim())?;
             }
             Ok(Box::new(solver))
+        }
+        "kkt" => {
+            no_keys("kkt", parts)?;
+            Ok(Box::new(Kkt::new(stop)))
         }
         _ => {
             let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();

@@ -10,6 +10,7 @@ pub mod direct;
 pub mod gauss_seidel;
 pub mod hybrid;
 pub mod jacobi;
+pub mod kkt;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;

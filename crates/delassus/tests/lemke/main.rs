@@ -55,7 +55,7 @@ fn by(method: Method, pivot: Pivot, problem: &Problem) -> (Report, Solution) {
 fn problem_of(loaded: Loaded) -> Problem {
     match loaded.work {
         Work::Problem { problem, .. } => *problem,
-        Work::Stabilisation(_) => panic!("no problem"),
+        _ => panic!("no problem"),
     }
 }
 

@@ -92,7 +92,7 @@ fn load_one<const L: usize>(
             let rigid: [Option<&Rigid>; L] =
                 std::array::from_fn(|l| match &primal.mass()[kind.mass(team[l], mass)] {
                     MassBlock::Rigid(body) => Some(body),
-                    MassBlock::Dense(_) => None,
+                    _ => None,
                 });
             let place = values[at..].first_chunk_mut::<9>();
             match place {

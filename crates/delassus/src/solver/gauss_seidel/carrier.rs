@@ -211,7 +211,7 @@ impl Inverse {
                 ];
                 Inverse::Rigid(1.0 / body.mass(), symmetric)
             }
-            MassBlock::Dense(_) => Inverse::Columns,
+            MassBlock::Dense(_) | MassBlock::Tree(_) => Inverse::Columns,
         }
     }
 }

@@ -30,6 +30,7 @@ macro_rules! problem_file {
 
 mod physical;
 mod plain;
+mod tree;
 
 pub use plain::save;
 
@@ -82,25 +83,15 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
         "problem" => plain::problem(read(text)?),
         "dual" => plain::dual(read(text)?),
         "lcp" => plain::lcp(read(text)?),
-        "tree" => Err(unsupported("an articulated tree (kind \"tree\")")),
-        "treecontact" => Err(unsupported(
-            "an articulated tree with contacts (kind \"treecontact\")",
-        )),
+        "tree" => tree::tree(read(text)?),
+        "treecontact" => tree::contact(read(text)?),
         other => {
             let what = format!(
-                "kind is \"{}\"; known kinds: contact, joints, rows, stabilisation, problem, dual, lcp",
+                "kind is \"{}\"; known kinds: contact, joints, rows, lcp, tree, treecontact, stabilisation, problem, dual",
                 shortened(other)
             );
             Err(FileError::invalid("kind", what))
         }
-    }
-}
-
-fn unsupported(kind: &'static str) -> FileError {
-    FileError::Unsupported {
-        place: Place::Value("kind".to_owned()),
-        kind,
-        remedy: "its solver is not part of this version",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::problem::mass::MassBlock;
 use crate::problem::{Problem, ProblemBuilder};
 
 /// Frames and quaternions are accepted within this distance of being orthonormal.
-const UNIT_TOLERANCE: f64 = 1e-6;
+pub(super) const UNIT_TOLERANCE: f64 = 1e-6;
 
 problem_file! {
     /// Bodies, contacts and joints of one step.
@@ -36,7 +36,7 @@ problem_file! {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Cone {
+pub(super) enum Cone {
     Disk,
     Polyhedral,
     Box,
@@ -84,7 +84,7 @@ struct Contact {
     untagged,
     expecting = "mu must be one number, or two: one for each tangent"
 )]
-enum Friction {
+pub(super) enum Friction {
     Isotropic(f64),
     Elliptic([f64; 2]),
 }
@@ -101,7 +101,7 @@ struct BallJoint {
     sigma: f64,
 }
 
-fn eight() -> u32 {
+pub(super) fn eight() -> u32 {
     8
 }
 
@@ -122,6 +122,34 @@ pub(super) fn joints(file: JointsFile) -> Result<Loaded, FileError> {
         assembly.joint(&format!("joints[{i}]"), joint)?;
     }
     assembly.finish("joints", file.title)
+}
+
+/// (n, t₁, t₂) as vectors, if they are a right-handed frame.
+pub(super) fn contact_frame(n: [f64; 3], t1: [f64; 3], t2: [f64; 3]) -> Result<[DVec3; 3], String> {
+    let frame = [n, t1, t2].map(DVec3::from);
+    let skew = frame.map(|axis| (axis.length() - 1.0).abs());
+    let turn = (frame[1].cross(frame[2]) - frame[0]).length();
+    if UNIT_TOLERANCE < skew.iter().fold(turn, |m, s| m.max(*s)) {
+        let what = "n, t1, t2 are not orthonormal with t1 × t2 = n; normalise the frame";
+        return Err(what.to_owned());
+    }
+    Ok(frame)
+}
+
+/// The law of a contact.
+pub(super) fn contact_law(cone: Cone, mu: Friction, directions: u32) -> Result<Law, String> {
+    Ok(match (cone, mu) {
+        (Cone::Box, Friction::Isotropic(mu)) => Law::FrictionBox { mu },
+        (Cone::Disk, Friction::Elliptic(mu)) => Law::EllipticCone { mu },
+        // Without friction every cone is the same ray.
+        (Cone::Polyhedral, Friction::Isotropic(mu)) if mu != 0.0 => {
+            Law::FrictionFacets { mu, directions }
+        }
+        (_, Friction::Isotropic(mu)) => Law::FrictionCone { mu },
+        (_, Friction::Elliptic(_)) => {
+            return Err("two values of mu need cone \"disk\"".to_owned());
+        }
+    })
 }
 
 /// A problem being put together from bodies.
@@ -149,26 +177,8 @@ impl Assembly {
 
     fn contact(&mut self, place: &str, contact: &Contact, cone: Cone) -> Result<(), FileError> {
         let fail = |what: String| FileError::invalid(place, what);
-        let frame = [contact.n, contact.t1, contact.t2].map(DVec3::from);
-        let skew = frame.map(|axis| (axis.length() - 1.0).abs());
-        let turn = (frame[1].cross(frame[2]) - frame[0]).length();
-        if UNIT_TOLERANCE < skew.iter().fold(turn, |m, s| m.max(*s)) {
-            let what = "n, t1, t2 are not orthonormal with t1 × t2 = n; normalise the frame";
-            return Err(fail(what.to_owned()));
-        }
-        let law = match (cone, contact.mu) {
-            (Cone::Box, Friction::Isotropic(mu)) => Law::FrictionBox { mu },
-            (Cone::Disk, Friction::Elliptic(mu)) => Law::EllipticCone { mu },
-            // Without friction every cone is the same ray.
-            (Cone::Polyhedral, Friction::Isotropic(mu)) if mu != 0.0 => Law::FrictionFacets {
-                mu,
-                directions: contact.d,
-            },
-            (_, Friction::Isotropic(mu)) => Law::FrictionCone { mu },
-            (_, Friction::Elliptic(_)) => {
-                return Err(fail("two values of mu need cone \"disk\"".to_owned()));
-            }
-        };
+        let frame = contact_frame(contact.n, contact.t1, contact.t2).map_err(fail)?;
+        let law = contact_law(cone, contact.mu, contact.d).map_err(fail)?;
         let (sigma, q) = ([contact.sigma_n, 0.0, 0.0], [contact.q_n, 0.0, 0.0]);
         let point = DVec3::from(contact.p);
         self.add(

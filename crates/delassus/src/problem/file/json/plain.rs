@@ -345,6 +345,8 @@ fn primal_body(problem: &Problem, primal: &Primal) -> String {
                 )
             }
             MassBlock::Dense(dense) => (None, Some(nested(dense.matrix(), mass.dim()))),
+            // Its masses in this configuration: the file has no room for the links.
+            MassBlock::Tree(tree) => (None, Some(nested(&tree.matrix(), mass.dim()))),
         };
         masses.push(line(&MassEntry { rigid, dense, p }));
     }

@@ -1,0 +1,192 @@
+//! `delassus info`: what a robot file holds: links, joints, masses, loops, and what of it is not used.
+
+use std::fs;
+use std::path::Path;
+
+use delassus::LinkId;
+use delassus::tree::import::{self, Base, ClosureKind, Robot};
+use serde::Serialize;
+
+use crate::args::{BaseChoice, InfoArgs};
+use crate::console::{Outcome, Printed, Refusal};
+use crate::input;
+use crate::table::{self, Table};
+
+/// A robot as JSON, schema `delassus-info-1`.
+#[derive(Debug, Serialize)]
+struct Info<'a> {
+    schema: &'static str,
+    file: String,
+    format: &'static str,
+    name: &'a str,
+    n_links: usize,
+    n_coordinates: usize,
+    n_dofs: usize,
+    mass: f64,
+    links: Vec<LinkInfo<'a>>,
+    closures: Vec<ClosureInfo<'a>>,
+    warnings: Vec<WarningInfo<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct LinkInfo<'a> {
+    name: &'a str,
+    /// Position in the list; null is the ground.
+    parent: Option<u32>,
+    joint: &'static str,
+    joint_name: Option<&'a str>,
+    dofs: usize,
+    mass: f64,
+    range: Option<(f64, f64)>,
+    effort: Option<f64>,
+    velocity: Option<f64>,
+    damping: f64,
+    friction: f64,
+    armature: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct ClosureInfo<'a> {
+    name: &'a str,
+    kind: &'static str,
+    rows: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct WarningInfo<'a> {
+    line: usize,
+    text: &'a str,
+}
+
+/// Reads and describes one robot.
+pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
+    let name = input::name(&args.file);
+    let text =
+        fs::read_to_string(&args.file).map_err(|error| Refusal::io(&args.file, "read", &error))?;
+    let folder = args.file.parent().unwrap_or(Path::new(""));
+    let base = match args.base {
+        BaseChoice::Fixed => Base::Fixed,
+        BaseChoice::Floating => Base::Floating,
+    };
+    let robot = import::parse(&text, &name, Some(folder), base)
+        .map_err(|error| Refusal(error.to_string()))?;
+    let info = describe(name, &robot);
+    let text = if args.json {
+        serde_json::to_string(&info).unwrap_or_default() + "\n"
+    } else {
+        readable(&info)
+    };
+    Ok(Printed {
+        text,
+        outcome: Outcome::Solved,
+    })
+}
+
+fn describe(file: String, robot: &Robot) -> Info<'_> {
+    let tree = &robot.tree;
+    let link = |(i, link): (usize, &'_ delassus::tree::Link)| {
+        let joint = robot
+            .joints
+            .iter()
+            .find(|joint| joint.link == LinkId(i as u32));
+        (i, link.parent, joint)
+    };
+    let links = tree.links().iter().enumerate().map(|entry| {
+        let (i, parent, joint) = link(entry);
+        let link = &tree.links()[i];
+        LinkInfo {
+            name: &link.name,
+            parent: parent.map(|parent| parent.0),
+            joint: link.joint.name(),
+            joint_name: joint.map(|joint| joint.name.as_str()),
+            dofs: link.joint.dofs(),
+            mass: link.body.mass,
+            range: joint.and_then(|joint| joint.range),
+            effort: joint.and_then(|joint| joint.effort),
+            velocity: joint.and_then(|joint| joint.speed),
+            damping: link.damping,
+            friction: joint.map_or(0.0, |joint| joint.friction),
+            armature: link.armature,
+        }
+    });
+    let closures = robot.closures.iter().map(|closure| ClosureInfo {
+        name: &closure.name,
+        kind: match closure.kind {
+            ClosureKind::Connect { .. } => "connect",
+            ClosureKind::Weld { .. } => "weld",
+            ClosureKind::Joint { .. } => "joint",
+            _ => "other",
+        },
+        rows: closure.kind.n_rows(),
+    });
+    let warnings = robot.warnings.iter().map(|warning| WarningInfo {
+        line: warning.line,
+        text: &warning.text,
+    });
+    Info {
+        schema: "delassus-info-1",
+        file,
+        format: robot.format,
+        name: &robot.name,
+        n_links: tree.links().len(),
+        n_coordinates: tree.n_coordinates(),
+        n_dofs: tree.n_dofs(),
+        mass: tree.mass(),
+        links: links.collect(),
+        closures: closures.collect(),
+        warnings: warnings.collect(),
+    }
+}
+
+/// The tree as a table, indented by depth, then loops and warnings.
+fn readable(info: &Info<'_>) -> String {
+    let mut text = format!(
+        "{} ({}): {} links, {} dofs, {} kg\n\n",
+        info.name,
+        info.format,
+        info.n_links,
+        info.n_dofs,
+        table::number(info.mass)
+    );
+    let mut table = Table::new(&["link", "joint", "type", ">dofs", ">mass [kg]", "range"]);
+    for (i, link) in info.links.iter().enumerate() {
+        let indent = "  ".repeat(depth(info, i));
+        let range = link.range.map_or_else(String::new, |(lo, hi)| {
+            format!("{} … {}", table::number(lo), table::number(hi))
+        });
+        table.push(vec![
+            format!("{indent}{}", link.name),
+            link.joint_name.unwrap_or("").to_owned(),
+            link.joint.to_owned(),
+            link.dofs.to_string(),
+            table::number(link.mass),
+            range,
+        ]);
+    }
+    text.push_str(&table.text());
+    for closure in &info.closures {
+        let (name, kind, rows) = (closure.name, closure.kind, closure.rows);
+        text.push_str(&format!("\nloop closed by {kind} \"{name}\", {rows} rows"));
+    }
+    if !info.closures.is_empty() {
+        text.push('\n');
+    }
+    for warning in &info.warnings {
+        let (file, line) = (&info.file, warning.line);
+        text.push_str(&format!("\nnot used: {file}:{line}: {}", warning.text));
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// Links between a link and the ground; the tree has no cycle.
+fn depth(info: &Info<'_>, mut link: usize) -> usize {
+    let mut depth = 0;
+    while let Some(parent) = info.links[link].parent {
+        link = parent as usize;
+        depth += 1;
+    }
+    depth
+}

@@ -1,0 +1,367 @@
+//! Constrained dynamics of a tree without its mass matrix: the KKT system by articulated-body passes.
+//!
+#![doc = include_str!("../../../../docs/kkt.md")]
+
+use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
+use crate::law::Law;
+use crate::math::dot;
+use crate::problem::{Problem, Solution};
+use crate::tree::{Data, Propagation, Rows, Tree, TreeError};
+
+/// A row whose pivot, relative to its own diagonal entry, is below this depends on the rows before it.
+const RANK: f64 = 1e-10;
+/// Earlier rows are taken first unless a later pivot is this many times larger.
+const PREFER: f64 = 0.1;
+
+/// Pivots above this need no reordering.
+const SAFE: f64 = 1e-4;
+/// Below this smallest pivot an answer is refined by its residual.
+const REFINE: f64 = 1e-3;
+
+/// Which rows of a system are independent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rank {
+    /// Number of independent rows.
+    pub rank: usize,
+    /// Rows that depend on the others, in ascending order; their multipliers are zero.
+    pub redundant: Vec<usize>,
+}
+
+/// Solves [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂] on a tree. Keep one and use it again: it holds the work arrays.
+#[derive(Clone, Debug, Default)]
+pub struct TreeKkt {
+    propagation: Propagation,
+    factor: Factor,
+    rest: Vec<f64>,
+    zeros: Vec<f64>,
+}
+
+impl TreeKkt {
+    /// The four steps: x₁ and x₂ from y₁, y₂ and the compliance of each row, for the poses `data` holds.
+    ///
+    /// Where rows depend on each other x₂ is one of many answers, but x₁ and Jᵀx₂ are the only ones.
+    pub fn solve(
+        &mut self,
+        (tree, data, rows): (&Tree, &mut Data, &Rows),
+        (y1, y2, sigma): (&[f64], &[f64], &[f64]),
+        (x1, x2): (&mut [f64], &mut [f64]),
+    ) -> Result<(), TreeError> {
+        let m = rows.len();
+        for (what, values) in [("y2", y2), ("sigma", sigma), ("x2", &*x2)] {
+            if values.len() != m {
+                return Err(TreeError::WrongLength {
+                    what,
+                    expected: m,
+                    found: values.len(),
+                });
+            }
+        }
+        self.rest.resize(m, 0.0);
+        self.zeros.clear();
+        self.zeros.resize(m, 0.0);
+        // ①  a₁ = J M⁻¹y₁
+        tree.respond_to_rows(data, rows, (y1, &self.zeros), (x1, &mut self.rest))?;
+        // ②  Λ⁻¹ = J M⁻¹Jᵀ, and Σ on its diagonal: errata KKT-sigma
+        self.factor.matrix.resize(m * m, 0.0);
+        tree.delassus(data, rows, &mut self.propagation, &mut self.factor.matrix)?;
+        for i in 0..m {
+            self.factor.matrix[i * m + i] += sigma[i];
+        }
+        // ③  (Λ⁻¹ + Σ) x₂ = a₁ − y₂
+        for i in 0..m {
+            self.rest[i] -= y2[i];
+        }
+        self.factor.factorise(m);
+        self.factor.solve(&self.rest, x2);
+        // ④  x₁ = M⁻¹(y₁ − Jᵀx₂): x₂ is what the mechanism exerts, −x₂ acts on it (errata KKT-24)
+        for (z, x) in self.zeros.iter_mut().zip(&*x2) {
+            *z = -x;
+        }
+        tree.respond_to_rows(data, rows, (y1, &self.zeros), (x1, &mut self.rest))
+    }
+
+    /// Λ⁻¹ + Σ of the last solve, row-major.
+    pub fn matrix(&self) -> &[f64] {
+        &self.factor.matrix
+    }
+
+    /// Independent rows of the last solve.
+    pub fn rank(&self) -> Rank {
+        self.factor.rank()
+    }
+}
+
+/// The same elimination on any problem whose rows are all equalities: S λ = −c by a rank-revealing factor.
+#[derive(Clone, Debug, Default)]
+pub struct Kkt {
+    /// When an answer counts as solved.
+    pub stop: Stop,
+    factor: Factor,
+}
+
+/// Most rows: S is dense.
+const MAX_ROWS: usize = 4096;
+
+impl Kkt {
+    /// A solver with this stopping rule.
+    pub fn new(stop: Stop) -> Kkt {
+        Kkt {
+            stop,
+            factor: Factor::default(),
+        }
+    }
+
+    /// Independent rows of the last problem.
+    pub fn rank(&self) -> Rank {
+        self.factor.rank()
+    }
+}
+
+impl Solver for Kkt {
+    fn name(&self) -> &'static str {
+        "kkt"
+    }
+
+    fn fit(&self, law: &Law) -> Fit {
+        match law {
+            Law::Equality => Fit::Exact,
+            _ => Fit::No,
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        let m = problem.n_rows();
+        if MAX_ROWS < m {
+            return Status::Unsupported;
+        }
+        let before = std::mem::replace(&mut solution.lambda, vec![0.0; m]);
+        self.factor.matrix = problem.delassus_dense();
+        let minus_c: Vec<f64> = problem.c().iter().map(|c| -c).collect();
+        self.factor.factorise(m);
+        self.factor.solve(&minus_c, &mut solution.lambda);
+        *solution = Solution::from_lambda(problem, std::mem::take(&mut solution.lambda));
+        // One step to the answer: η is how far it was.
+        let mut stats = SweepStats::default();
+        for (i, (new, old)) in solution.lambda.iter().zip(&before).enumerate() {
+            let step = self.factor.matrix[i * m + i] * (new - old);
+            stats.eta_squared += step * step;
+            stats.eta_max = stats.eta_max.max(step.abs());
+        }
+        stats.dual_decrease = self.decrease(problem, &before, &solution.lambda);
+        monitor
+            .after_sweep(stats, &solution.lambda)
+            .unwrap_or(Status::Solved)
+    }
+}
+
+impl Kkt {
+    /// f(before) − f(after) of the dual objective f = ½λᵀSλ + cᵀλ.
+    fn decrease(&self, problem: &Problem, before: &[f64], after: &[f64]) -> f64 {
+        let m = after.len();
+        let mut sum = 0.0;
+        for i in 0..m {
+            let row = &self.factor.matrix[i * m..(i + 1) * m];
+            let mean = 0.5 * (dot(row, before) + dot(row, after));
+            sum += (before[i] - after[i]) * (mean + problem.c()[i]);
+        }
+        sum
+    }
+}
+
+/// Cholesky factor with pivoting of a symmetric positive semidefinite matrix, scaled to a unit diagonal.
+#[derive(Clone, Debug, Default)]
+struct Factor {
+    matrix: Vec<f64>,
+    /// Columns of L, rows in the order of the pivots, with the diagonal inverted.
+    columns: Vec<f64>,
+    /// Rows of L as given, while pivots are sought.
+    lower: Vec<f64>,
+    /// 1/√ of the diagonal of the matrix; zero for a row that moves nothing.
+    scale: Vec<f64>,
+    /// Rows taken, in order.
+    order: Vec<usize>,
+    pivot: Vec<f64>,
+    /// Smallest pivot taken.
+    least: f64,
+    work: Vec<f64>,
+}
+
+impl Factor {
+    /// S = P L Lᵀ Pᵀ on the independent rows; in the given order where that is safe.
+    fn factorise(&mut self, m: usize) {
+        let a = &self.matrix;
+        self.columns.resize(m * m, 0.0);
+        self.order.clear();
+        self.scale.clear();
+        let unit = |i: usize| {
+            let d = a[i * m + i];
+            let sound = 0.0 < d && d.is_finite();
+            if sound { 1.0 / d.sqrt() } else { 0.0 }
+        };
+        self.scale.extend((0..m).map(unit));
+        if self.in_order(m).is_some() {
+            self.order.extend(0..m);
+        } else {
+            self.with_pivots(m);
+        }
+    }
+
+    /// Cholesky without pivoting, column by column; `None` as soon as a pivot is small.
+    fn in_order(&mut self, m: usize) -> Option<()> {
+        self.least = 1.0;
+        for j in 0..m {
+            let (before, column) = self.columns.split_at_mut(j * m);
+            let column = &mut column[j..m];
+            let given = &self.matrix[j * m + j..(j + 1) * m];
+            for ((c, a), s) in column.iter_mut().zip(given).zip(&self.scale[j..]) {
+                *c = a * s * self.scale[j];
+            }
+            subtract_columns(before, j, m, column);
+            let pivot = column[0];
+            if self.scale[j] == 0.0 || !(SAFE < pivot) {
+                return None;
+            }
+            self.least = self.least.min(pivot);
+            let inverse = 1.0 / pivot.sqrt();
+            column.iter_mut().for_each(|c| *c *= inverse);
+            // The diagonal holds the inverse, which is what everything divides by.
+            column[0] = inverse;
+        }
+        Some(())
+    }
+
+    /// Cholesky with pivoting, as far as there are independent rows.
+    fn with_pivots(&mut self, m: usize) {
+        let a = &self.matrix;
+        self.lower.resize(m * m, 0.0);
+        self.pivot.clear();
+        let one = |s: &f64| if *s == 0.0 { 0.0 } else { 1.0 };
+        self.pivot.extend(self.scale.iter().map(one));
+        self.least = 1.0;
+        for step in 0..m {
+            let largest = self.pivot.iter().fold(0.0, |m: f64, p| m.max(*p));
+            if !(RANK < largest) {
+                break;
+            }
+            let Some(k) = self.pivot.iter().position(|p| PREFER * largest <= *p) else {
+                break;
+            };
+            self.least = self.least.min(self.pivot[k]);
+            let root = self.pivot[k].sqrt();
+            self.pivot[k] = f64::NEG_INFINITY;
+            self.order.push(k);
+            let inverse = 1.0 / root;
+            for i in 0..m {
+                if self.pivot[i] <= RANK {
+                    continue;
+                }
+                let known = dot(
+                    &self.lower[i * m..i * m + step],
+                    &self.lower[k * m..k * m + step],
+                );
+                let entry = a[i * m + k] * self.scale[i] * self.scale[k];
+                let l = (entry - known) * inverse;
+                self.lower[i * m + step] = l;
+                self.pivot[i] -= l * l;
+            }
+            self.lower[k * m + step] = inverse;
+        }
+        for s in 0..self.order.len() {
+            for (t, &i) in self.order.iter().enumerate().skip(s) {
+                self.columns[s * m + t] = self.lower[i * m + s];
+            }
+        }
+    }
+
+    /// x = S⁻¹b on the independent rows, zero on the others; refined where pivots are small.
+    fn solve(&mut self, b: &[f64], x: &mut [f64]) {
+        x.fill(0.0);
+        let m = b.len();
+        let mut rest = std::mem::take(&mut self.work);
+        let rounds = if self.least < REFINE { 2 } else { 1 };
+        for round in 0..rounds {
+            rest.clear();
+            for &i in &self.order {
+                let known = if round == 0 {
+                    0.0
+                } else {
+                    dot_unrolled(&self.matrix[i * m..(i + 1) * m], x)
+                };
+                rest.push((b[i] - known) * self.scale[i]);
+            }
+            self.substitute(m, &mut rest);
+            for (&i, value) in self.order.iter().zip(&rest) {
+                x[i] += value * self.scale[i];
+            }
+        }
+        self.work = rest;
+    }
+
+    /// rest ← (L Lᵀ)⁻¹ rest, in the order of the pivots.
+    fn substitute(&self, m: usize, rest: &mut [f64]) {
+        let rank = rest.len();
+        for j in 0..rank {
+            let column = &self.columns[j * m + j..j * m + rank];
+            let value = rest[j] * column[0];
+            rest[j] = value;
+            for (r, l) in rest[j + 1..].iter_mut().zip(&column[1..]) {
+                *r -= l * value;
+            }
+        }
+        for j in (0..rank).rev() {
+            let column = &self.columns[j * m + j..j * m + rank];
+            rest[j] = (rest[j] - dot_unrolled(&column[1..], &rest[j + 1..])) * column[0];
+        }
+    }
+
+    fn rank(&self) -> Rank {
+        let mut redundant: Vec<usize> = (0..self.scale.len()).collect();
+        redundant.retain(|i| !self.order.contains(i));
+        Rank {
+            rank: self.order.len(),
+            redundant,
+        }
+    }
+}
+
+/// column − Σ_k L_jk L_ik over the columns k before j, four at a time: one pass over memory instead of four.
+fn subtract_columns(before: &[f64], j: usize, m: usize, column: &mut [f64]) {
+    let part = |k: usize| &before[k * m + j..(k + 1) * m];
+    let mut k = 0;
+    while k + 4 <= j {
+        let (a, b, c, d) = (part(k), part(k + 1), part(k + 2), part(k + 3));
+        let f = [a[0], b[0], c[0], d[0]];
+        for ((((x, a), b), c), d) in column.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *x -= (f[0] * a + f[1] * b) + (f[2] * c + f[3] * d);
+        }
+        k += 4;
+    }
+    for k in k..j {
+        let a = part(k);
+        let f = a[0];
+        column.iter_mut().zip(a).for_each(|(x, a)| *x -= f * a);
+    }
+}
+
+/// Inner product in four parts that do not wait for each other.
+#[inline]
+fn dot_unrolled(a: &[f64], b: &[f64]) -> f64 {
+    let (a4, a_rest) = a.as_chunks::<4>();
+    let (b4, b_rest) = b.as_chunks::<4>();
+    let mut sum = [0.0; 4];
+    for (x, y) in a4.iter().zip(b4) {
+        for i in 0..4 {
+            sum[i] += x[i] * y[i];
+        }
+    }
+    (sum[0] + sum[1]) + (sum[2] + sum[3]) + dot(a_rest, b_rest)
+}

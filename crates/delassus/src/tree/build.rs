@@ -1,0 +1,269 @@
+//! From a list of links in any order to a checked tree, numbered depth-first.
+
+use glam::{DMat3, DVec3};
+
+use super::joint::Kind;
+use super::spatial::{Inertia, Pose, Sym3};
+use super::{Link, LinkName, Node, Tree, TreeError};
+use crate::index::LinkId;
+use crate::math::tangents;
+
+/// Inertias are rounded when they are written down: conditions on principal moments hold to this share of the
+/// largest one.
+const INERTIA_TOLERANCE: f64 = 1e-6;
+/// Moments below the mass times this are rounding: a micrometre squared \[m²\].
+const NEGLIGIBLE: f64 = 1e-12;
+/// Frames are accepted within this distance of being orthonormal.
+const FRAME_TOLERANCE: f64 = 1e-6;
+
+impl Tree {
+    /// Checks the links and arranges them. Links may come in any order.
+    pub fn new(links: Vec<Link>) -> Result<Tree, TreeError> {
+        for (i, link) in links.iter().enumerate() {
+            check_link(i, link, links.len())?;
+        }
+        let order = depth_first(&links)?;
+        let mut tree = Tree {
+            seats: vec![(0, Pose::IDENTITY); links.len()],
+            offsets: Vec::with_capacity(links.len()),
+            nodes: vec![Node::new(0, Kind::Free, Pose::IDENTITY)],
+            n_coordinates: 0,
+            n_dofs: 0,
+            n_multi: 0,
+            dof_of: Vec::new(),
+            links,
+        };
+        for link in &tree.links {
+            tree.offsets.push((tree.n_coordinates, tree.n_dofs));
+            tree.n_coordinates += link.joint.coordinates();
+            tree.n_dofs += link.joint.dofs();
+        }
+        for i in order {
+            tree.add_nodes(i)?;
+        }
+        tree.close_columns();
+        Ok(tree)
+    }
+
+    /// Adds the elementary joints of a link and lays its body on the last of them.
+    fn add_nodes(&mut self, i: usize) -> Result<(), TreeError> {
+        let link = &self.links[i];
+        let (mut parent, seat) = match link.parent {
+            Some(parent) => self.seats[parent.index()],
+            None => (0, Pose::IDENTITY),
+        };
+        let parts = link.joint.parts().ok_or_else(|| TreeError::BadAxis {
+            link: self.name_of(i),
+            joint: link.joint.name(),
+        })?;
+        let (mut q_at, mut v_at) = self.offsets[i];
+        // What is left between the last node and the frame that comes next.
+        let mut gap = seat.then(&link.place);
+        for (kind, axis) in parts {
+            let (t1, t2) = tangents(axis);
+            let turn = Pose {
+                rotation: DMat3::from_cols(t1, t2, axis),
+                position: DVec3::ZERO,
+            };
+            let mut node = Node::new(parent, kind, gap.then(&turn));
+            (node.q_at, node.v_at, node.link) = (q_at, v_at, i);
+            (node.armature, node.damping) = (link.armature, link.damping);
+            if matches!(kind, Kind::Ball | Kind::Free) {
+                node.multi = self.n_multi;
+                self.n_multi += 1;
+            }
+            q_at += kind.coordinates();
+            v_at += kind.dofs();
+            let first = self.dof_of.len();
+            self.dof_of.extend(node.v_at..node.v_at + kind.dofs());
+            node.columns = (first, self.dof_of.len());
+            parent = self.nodes.len();
+            self.nodes.push(node);
+            gap = turn.inverse();
+        }
+        let body = &link.body;
+        let inertia = Inertia::new(body.mass, body.com, &body.inertia);
+        let moved = inertia.turned(&gap.rotation).shifted(gap.position);
+        self.nodes[parent].inertia.add(&moved);
+        self.seats[i] = (parent, gap);
+        Ok(())
+    }
+
+    /// Every node's columns reach to the end of its subtree.
+    fn close_columns(&mut self) {
+        for i in (1..self.nodes.len()).rev() {
+            let (parent, end) = (self.nodes[i].parent, self.nodes[i].columns.1);
+            let columns = &mut self.nodes[parent].columns;
+            columns.1 = columns.1.max(end);
+        }
+    }
+}
+
+impl Node {
+    fn new(parent: usize, kind: Kind, place: Pose) -> Node {
+        Node {
+            parent,
+            kind,
+            q_at: 0,
+            v_at: 0,
+            place,
+            inertia: Inertia::default(),
+            armature: 0.0,
+            damping: 0.0,
+            link: 0,
+            multi: 0,
+            columns: (0, 0),
+        }
+    }
+}
+
+/// Links so that parents come before children and every subtree is contiguous.
+fn depth_first(links: &[Link]) -> Result<Vec<usize>, TreeError> {
+    let mut children = vec![Vec::new(); links.len()];
+    let mut open = Vec::new();
+    for (i, link) in links.iter().enumerate().rev() {
+        match link.parent {
+            Some(parent) => children[parent.index()].push(i),
+            None => open.push(i),
+        }
+    }
+    let mut order = Vec::with_capacity(links.len());
+    let mut reached = vec![false; links.len()];
+    while let Some(i) = open.pop() {
+        reached[i] = true;
+        order.push(i);
+        open.extend(&children[i]);
+    }
+    // Every link has one parent, so what the ground does not reach hangs on a cycle.
+    let Some(mut i) = reached.iter().position(|reached| !reached) else {
+        return Ok(order);
+    };
+    for _ in 0..links.len() {
+        i = links[i].parent.map_or(i, LinkId::index);
+    }
+    Err(TreeError::Cycle {
+        link: name(i, &links[i]),
+    })
+}
+
+fn name(i: usize, link: &Link) -> LinkName {
+    LinkName {
+        id: LinkId(i as u32),
+        name: link.name.clone(),
+    }
+}
+
+fn check_link(i: usize, link: &Link, count: usize) -> Result<(), TreeError> {
+    let name = || name(i, link);
+    if let Some(parent) = link.parent.filter(|parent| count <= parent.index()) {
+        return Err(TreeError::MissingParent {
+            link: name(),
+            parent,
+            count,
+        });
+    }
+    let body = &link.body;
+    for (what, value) in [
+        ("mass", body.mass),
+        ("armature", link.armature),
+        ("damping", link.damping),
+    ] {
+        if !(0.0 <= value && value.is_finite()) {
+            return Err(TreeError::BadValue {
+                link: name(),
+                what,
+                value,
+                needs: "finite and not negative",
+            });
+        }
+    }
+    if link.joint.dofs() == 6 && link.armature != 0.0 {
+        return Err(TreeError::BadValue {
+            link: name(),
+            what: "armature",
+            value: link.armature,
+            needs: "zero on a floating joint, which has no rotor",
+        });
+    }
+    if !body.com.is_finite() {
+        let value = body.com.to_array().into_iter().find(|x| !x.is_finite());
+        return Err(TreeError::BadValue {
+            link: name(),
+            what: "centre of mass",
+            value: value.unwrap_or(f64::NAN),
+            needs: "finite",
+        });
+    }
+    let rotation = &link.place.rotation;
+    let skew = *rotation * rotation.transpose() - DMat3::IDENTITY;
+    let largest = skew
+        .to_cols_array()
+        .iter()
+        .fold(0.0, |m: f64, x| m.max(x.abs()));
+    let frame = largest <= FRAME_TOLERANCE && 0.0 < rotation.determinant();
+    if !(frame && link.place.position.is_finite() && rotation.is_finite()) {
+        return Err(TreeError::BadPlace { link: name() });
+    }
+    inertia_fault(body.mass, &body.inertia).map_or(Ok(()), |reason| {
+        Err(TreeError::BadInertia {
+            link: name(),
+            reason,
+        })
+    })
+}
+
+/// Why an inertia about the centre of mass belongs to no body, if so.
+pub(super) fn inertia_fault(mass: f64, inertia: &DMat3) -> Option<String> {
+    if !inertia.is_finite() {
+        return Some("an entry is not finite".to_owned());
+    }
+    let entries = inertia.to_cols_array();
+    let largest = entries.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    let skew = (*inertia - inertia.transpose()).to_cols_array();
+    if skew.iter().any(|x| INERTIA_TOLERANCE * largest < x.abs()) {
+        return Some("it is not symmetric".to_owned());
+    }
+    if mass == 0.0 && largest != 0.0 {
+        return Some("the mass is zero but the inertia is not".to_owned());
+    }
+    let moments = principal_moments(&Sym3::of(inertia));
+    let slack = INERTIA_TOLERANCE * largest + NEGLIGIBLE * mass;
+    if moments[0] < -slack {
+        return Some(format!("a principal moment is {:.6e}", moments[0]));
+    }
+    // No body has a principal moment above the sum of the other two: ∫x² ≥ 0 along every axis.
+    if moments[0] + moments[1] + slack < moments[2] {
+        return Some(format!(
+            "the principal moments {:.6e}, {:.6e}, {:.6e} break the triangle inequality",
+            moments[0], moments[1], moments[2]
+        ));
+    }
+    None
+}
+
+/// Eigenvalues in ascending order, by Jacobi rotations.
+fn principal_moments(s: &Sym3) -> [f64; 3] {
+    let mut a = s.matrix().to_cols_array_2d();
+    for _ in 0..32 {
+        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
+            if a[p][q] == 0.0 {
+                continue;
+            }
+            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+            let c = 1.0 / t.hypot(1.0);
+            let s = t * c;
+            for k in 0..3 {
+                let (x, y) = (a[k][p], a[k][q]);
+                (a[k][p], a[k][q]) = (c * x - s * y, s * x + c * y);
+            }
+            for k in 0..3 {
+                let (x, y) = (a[p][k], a[q][k]);
+                (a[p][k], a[q][k]) = (c * x - s * y, s * x + c * y);
+            }
+        }
+    }
+    let mut moments = [a[0][0], a[1][1], a[2][2]];
+    moments.sort_by(f64::total_cmp);
+    moments
+}

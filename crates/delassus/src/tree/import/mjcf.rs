@@ -1,0 +1,474 @@
+//! MJCF: bodies, joints, inertias given or from geoms, limits, equality constraints.
+//!
+//! Includes, default classes and angle units are resolved by `mjcf-rs`; places for messages come from the XML.
+
+use std::path::Path;
+
+use glam::{DMat3, DVec3};
+use mjcf_rs::body::{Body, GeomType, InertiaSpec, JointType};
+use mjcf_rs::compiler::InertiaFromGeom;
+use mjcf_rs::equality::{Equality, EqualityCommon};
+use mjcf_rs::{Model, ParseError};
+use roxmltree::{Node, NodeId};
+
+use super::xml::Source;
+use super::{Closure, ClosureKind, ImportError, JointEntry, Robot, Warning, shapes, tree_fault};
+use crate::index::LinkId;
+use crate::tree::spatial::Pose;
+use crate::tree::{Joint, Link, MassProperties, Tree};
+
+/// Elements that are used, by parent. Geoms are, for their masses.
+const KNOWN: [(&str, &[&str]); 5] = [
+    (
+        "mujoco",
+        &[
+            "compiler",
+            "option",
+            "default",
+            "worldbody",
+            "equality",
+            "include",
+        ],
+    ),
+    ("default", &["default", "joint", "geom", "equality"]),
+    ("worldbody", &["body", "geom", "frame"]),
+    (
+        "body",
+        &["body", "geom", "joint", "freejoint", "inertial", "frame"],
+    ),
+    ("equality", &["connect", "weld", "joint"]),
+];
+
+fn why_unused(tag: &str) -> String {
+    match tag {
+        "visual" | "light" | "camera" | "statistic" | "site" | "texture" | "material" => {
+            "looks and marks are not used"
+        }
+        "asset" => "meshes, textures and materials are not used",
+        "actuator" => "motors are laws of a scene, not of the tree",
+        "sensor" | "keyframe" | "custom" | "size" => "is not used",
+        "contact" => "pairs and exclusions are not used; contacts need a scene",
+        "tendon" => "tendons are not supported",
+        _ => "is not understood and not used",
+    }
+    .to_owned()
+}
+
+pub(super) fn read(
+    source: &Source<'_>,
+    text: &str,
+    folder: Option<&Path>,
+) -> Result<Robot, ImportError> {
+    check_numbers(source)?;
+    if let Some(folder) = folder {
+        check_includes(source, folder, &mut vec![])?;
+    }
+    let model = Model::from_str(text, folder.unwrap_or(Path::new("")))
+        .map_err(|error| parse_fault(source, &error))?;
+    let mut robot = Reader {
+        source,
+        model: &model,
+        elements: body_elements(source, &model),
+        links: Vec::new(),
+        owners: Vec::new(),
+        joints: Vec::new(),
+        seats: vec![(None, Pose::IDENTITY)],
+        warnings: source.unused(&KNOWN, why_unused),
+    };
+    for id in 1..model.bodies.len() {
+        robot.add_body(id)?;
+    }
+    robot.finish()
+}
+
+/// Attributes made of numbers.
+const NUMBERS: [&str; 26] = [
+    "anchor",
+    "armature",
+    "axis",
+    "axisangle",
+    "damping",
+    "density",
+    "diaginertia",
+    "euler",
+    "friction",
+    "frictionloss",
+    "fromto",
+    "fullinertia",
+    "gravity",
+    "margin",
+    "mass",
+    "polycoef",
+    "pos",
+    "quat",
+    "range",
+    "ref",
+    "relpose",
+    "size",
+    "springref",
+    "stiffness",
+    "xyaxes",
+    "zaxis",
+];
+
+/// Every number of the elements that are used is one: the parser does not say where it met another.
+fn check_numbers(source: &Source<'_>) -> Result<(), ImportError> {
+    let used = |node: &Node<'_, '_>| {
+        let tag = node.tag_name().name();
+        KNOWN.iter().any(|(_, children)| children.contains(&tag))
+    };
+    for node in source.root().descendants().filter(used) {
+        for attribute in node.attributes().filter(|a| NUMBERS.contains(&a.name())) {
+            let words = attribute.value().split_whitespace();
+            let finite = |word: &str| word.parse().is_ok_and(|x: f64| x.is_finite());
+            if let Some(word) = words.into_iter().find(|word| !finite(word)) {
+                let what = format!("{word} in {} is not a finite number", attribute.name());
+                return Err(source.fault(node, what));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Included files are parsed by the same rules before they are used.
+fn check_includes(
+    source: &Source<'_>,
+    folder: &Path,
+    seen: &mut Vec<String>,
+) -> Result<(), ImportError> {
+    for node in source
+        .root()
+        .descendants()
+        .filter(|n| n.has_tag_name("include"))
+    {
+        let file = source.text(node, "file")?;
+        if seen.iter().any(|old| old == file) {
+            continue;
+        }
+        seen.push(file.to_owned());
+        let text = std::fs::read_to_string(folder.join(file))
+            .map_err(|error| source.fault(node, format!("{file}: {error}")))?;
+        let included = Source::new(&text, file)?;
+        check_numbers(&included)?;
+        check_includes(&included, folder, seen)?;
+    }
+    Ok(())
+}
+
+/// The element of every body: known where the file has as many as the model, because nothing was included.
+fn body_elements(source: &Source<'_>, model: &Model) -> Vec<NodeId> {
+    let bodies = source.root().descendants();
+    let found: Vec<NodeId> = bodies
+        .filter(|n| n.has_tag_name("body"))
+        .map(|n| n.id())
+        .collect();
+    if found.len() + 1 == model.bodies.len() {
+        found
+    } else {
+        Vec::new()
+    }
+}
+
+/// An error of the parser at the first element it can mean.
+fn parse_fault(source: &Source<'_>, error: &ParseError) -> ImportError {
+    let (tag, attribute) = match error {
+        ParseError::BadAttribute { tag, attr, .. }
+        | ParseError::BadAttributeValue { tag, attr, .. } => (tag.as_str(), attr.as_str()),
+        ParseError::UnknownClass { tag, .. } => (tag.as_str(), "class"),
+        ParseError::BadInclude { .. } | ParseError::Io { .. } => ("include", "file"),
+        _ => ("mujoco", "model"),
+    };
+    let value = match error {
+        ParseError::BadAttributeValue { value, .. } => Some(value.as_str()),
+        ParseError::UnknownClass { class, .. } => Some(class.as_str()),
+        _ => None,
+    };
+    let means = |n: &Node<'_, '_>| {
+        let found = n.attribute(attribute);
+        n.has_tag_name(tag) && found.is_some() && (value.is_none() || found == value)
+    };
+    let node = source.root().descendants().find(means);
+    source.fault(node.unwrap_or_else(|| source.root()), error.to_string())
+}
+
+struct Reader<'a> {
+    source: &'a Source<'a>,
+    model: &'a Model,
+    elements: Vec<NodeId>,
+    links: Vec<Link>,
+    /// The body each link was made for.
+    owners: Vec<usize>,
+    /// Joints by their place in the model: body and index.
+    joints: Vec<(usize, usize, JointEntry)>,
+    /// Where each body sits: its link, and its frame in that of the link.
+    seats: Vec<(Option<LinkId>, Pose)>,
+    warnings: Vec<Warning>,
+}
+
+impl Reader<'_> {
+    fn element(&self, body: usize) -> Node<'_, '_> {
+        let id = body.checked_sub(1).and_then(|i| self.elements.get(i));
+        let node = id.and_then(|id| self.source.document.get_node(*id));
+        node.unwrap_or_else(|| self.source.root())
+    }
+
+    fn fault(&self, body: usize, what: impl Into<String>) -> ImportError {
+        self.source.fault(self.element(body), what)
+    }
+
+    fn warn(&mut self, body: usize, text: String) {
+        let line = self.source.line(self.element(body));
+        self.warnings.push(Warning { line, text });
+    }
+
+    /// One link for each joint of the body, massless but for the last; a fixed link where it has none.
+    fn add_body(&mut self, id: usize) -> Result<(), ImportError> {
+        let entry = &self.model.bodies[id];
+        let body = &entry.body;
+        let parent = entry.parent.filter(|parent| *parent < self.seats.len());
+        let (mut carrier, seat) = parent.map_or((None, Pose::IDENTITY), |p| self.seats[p]);
+        let mut gap = seat.then(&Pose::new(body.pose.translation, body.pose.rotation));
+        let name = body.name.clone().unwrap_or_default();
+        let mass = self.mass_of(id, body)?;
+        if body.joints.is_empty() {
+            let link = Link::new(carrier, Joint::Fixed, gap, mass).named(name);
+            let link = self.push(link, id);
+            self.seats.push((Some(link), Pose::IDENTITY));
+            return Ok(());
+        }
+        for (k, joint) in body.joints.iter().enumerate() {
+            let axis = DVec3::from(joint.axis);
+            let (kind, anchor) = match joint.type_ {
+                JointType::Hinge => (Joint::Revolute { axis }, DVec3::from(joint.pos)),
+                JointType::Slide => (Joint::Prismatic { axis }, DVec3::from(joint.pos)),
+                JointType::Ball => (Joint::Ball, DVec3::from(joint.pos)),
+                JointType::Free => (Joint::Floating, DVec3::ZERO),
+            };
+            let last = k + 1 == body.joints.len();
+            let mut link = Link::new(
+                carrier,
+                kind,
+                gap.then(&Pose::at(anchor)),
+                MassProperties::NONE,
+            );
+            link.damping = joint.damping;
+            if kind == Joint::Floating && joint.armature != 0.0 {
+                let text = format!("armature {} of a free joint is not used", joint.armature);
+                self.warn(id, text);
+            } else {
+                link.armature = joint.armature;
+            }
+            if last {
+                link.body = MassProperties {
+                    com: mass.com - anchor,
+                    ..mass
+                };
+            }
+            let own = joint.name.clone().unwrap_or_default();
+            link.name = if last {
+                name.clone()
+            } else {
+                format!("{name}/{own}")
+            };
+            for (what, value) in [("stiffness", joint.stiffness), ("margin", joint.margin)] {
+                if value != 0.0 {
+                    self.warn(id, format!("{what} {value} of joint \"{own}\" is not used"));
+                }
+            }
+            let number = self.push(link, id);
+            let autolimits = self.model.compiler.autolimits;
+            let limited = joint.limited.resolve(autolimits, joint.range.is_some());
+            let joint = JointEntry {
+                name: own,
+                link: number,
+                // The file counts from `ref`, the tree from the configuration of the file.
+                range: joint
+                    .range
+                    .filter(|_| limited)
+                    .map(|[lo, hi]| (lo - joint.ref_, hi - joint.ref_)),
+                effort: None,
+                speed: None,
+                friction: joint.frictionloss,
+            };
+            self.joints.push((id, k, joint));
+            carrier = Some(number);
+            gap = Pose::at(-anchor);
+        }
+        self.seats.push((carrier, gap));
+        Ok(())
+    }
+
+    fn push(&mut self, link: Link, body: usize) -> LinkId {
+        self.links.push(link);
+        self.owners.push(body);
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// As `<inertial>` says, or from the geoms.
+    fn mass_of(&mut self, id: usize, body: &Body) -> Result<MassProperties, ImportError> {
+        let rule = self.model.compiler.inertia_from_geom;
+        if let (Some(inertial), true) = (&body.inertial, rule != InertiaFromGeom::True) {
+            let pose = Pose::new(inertial.pose.translation, inertial.pose.rotation);
+            let local = match inertial.inertia {
+                InertiaSpec::Diagonal(d) => DMat3::from_diagonal(DVec3::from(d)),
+                InertiaSpec::Full([xx, yy, zz, xy, xz, yz]) => DMat3::from_cols(
+                    DVec3::new(xx, xy, xz),
+                    DVec3::new(xy, yy, yz),
+                    DVec3::new(xz, yz, zz),
+                ),
+            };
+            let inertia = pose.rotation * local * pose.rotation.transpose();
+            return Ok(MassProperties {
+                mass: inertial.mass,
+                com: pose.position,
+                inertia: 0.5 * (inertia + inertia.transpose()),
+            });
+        }
+        if rule == InertiaFromGeom::False {
+            return Ok(MassProperties::NONE);
+        }
+        let mut parts = Vec::new();
+        for geom in &body.geoms {
+            match shapes::of_geom(geom, self.model.compiler.inertia_density) {
+                Some(part) if part.mass < 0.0 => {
+                    let what = format!("a geom has mass {}; it must not be negative", part.mass);
+                    return Err(self.fault(id, what));
+                }
+                Some(part) => parts.push(part),
+                None if matches!(geom.type_, GeomType::Mesh | GeomType::Sdf) => {
+                    let text = "the mass of a mesh is not computed; give the body an <inertial>";
+                    self.warn(id, text.to_owned());
+                }
+                None => {}
+            }
+        }
+        Ok(shapes::sum(&parts))
+    }
+
+    fn finish(mut self) -> Result<Robot, ImportError> {
+        let compiler = &self.model.compiler;
+        for (what, given) in [
+            ("settotalmass", 0.0 < compiler.set_total_mass),
+            ("boundmass", 0.0 < compiler.bound_mass),
+            ("boundinertia", 0.0 < compiler.bound_inertia),
+            ("balanceinertia", compiler.balance_inertia),
+        ] {
+            if given {
+                self.warn(0, format!("<compiler {what}> is not used"));
+            }
+        }
+        let links = std::mem::take(&mut self.links);
+        let tree = Tree::new(links).map_err(|error| {
+            tree_fault(self.source, &error, |link| {
+                let body = self.owners.get(link.index())?;
+                self.elements.get(body.checked_sub(1)?).copied()
+            })
+        })?;
+        let mut closures = Vec::new();
+        for equality in &self.model.equality {
+            closures.extend(self.closure(&tree, equality)?);
+        }
+        Ok(Robot {
+            name: self.model.name.clone().unwrap_or_default(),
+            format: "mjcf",
+            tree,
+            joints: self.joints.into_iter().map(|(_, _, joint)| joint).collect(),
+            closures,
+            warnings: self.warnings,
+        })
+    }
+
+    /// Link and frame of a body of an equality; no name is the world.
+    fn body(&self, name: Option<&str>) -> Result<(Option<LinkId>, Pose), ImportError> {
+        let Some(name) = name.filter(|name| *name != "world") else {
+            return Ok((None, Pose::IDENTITY));
+        };
+        let id = self.model.body_id_by_name(name);
+        id.map(|id| self.seats[id]).ok_or_else(|| {
+            let uses = |n: &Node<'_, '_>| {
+                n.attribute("body1") == Some(name) || n.attribute("body2") == Some(name)
+            };
+            let node = self.source.root().descendants().find(uses);
+            let what = format!("body \"{name}\" does not exist");
+            self.source
+                .fault(node.unwrap_or_else(|| self.source.root()), what)
+        })
+    }
+
+    /// Coordinate and velocity of a joint with one dof.
+    fn coordinate(&self, tree: &Tree, name: &str) -> Result<(usize, usize), ImportError> {
+        let joint = self.joints.iter().find(|(_, _, joint)| joint.name == name);
+        let link = joint.map(|(_, _, joint)| joint.link);
+        let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
+        let offsets = link.filter(single).and_then(|link| tree.offsets(link));
+        offsets.ok_or_else(|| {
+            let uses = |n: &Node<'_, '_>| {
+                n.attribute("joint1") == Some(name) || n.attribute("joint2") == Some(name)
+            };
+            let node = self.source.root().descendants().find(uses);
+            let what = format!("joint \"{name}\" does not exist or has several dofs");
+            self.source
+                .fault(node.unwrap_or_else(|| self.source.root()), what)
+        })
+    }
+
+    fn closure(
+        &mut self,
+        tree: &Tree,
+        equality: &Equality,
+    ) -> Result<Option<Closure>, ImportError> {
+        let data = tree.data();
+        let frame = |link: Option<LinkId>| {
+            let pose = link.and_then(|link| tree.pose(&data, link).ok());
+            pose.unwrap_or(Pose::IDENTITY)
+        };
+        let (common, kind): (&EqualityCommon, ClosureKind) = match equality {
+            Equality::Connect(e) => {
+                let (a, seat) = self.body(Some(&e.body1))?;
+                let (b, _) = self.body(e.body2.as_deref())?;
+                let point = seat.point(DVec3::from(e.anchor));
+                // The points coincide in the configuration of the file.
+                let other = frame(b).inverse().point(frame(a).point(point));
+                (
+                    &e.common,
+                    ClosureKind::Connect {
+                        a: (a, point),
+                        b: (b, other),
+                    },
+                )
+            }
+            Equality::Weld(e) => {
+                let (a, seat_a) = self.body(Some(&e.body1))?;
+                let (b, seat_b) = self.body(e.body2.as_deref())?;
+                let relative = match &e.relpose {
+                    // Given between the bodies: taken to the frames of their links.
+                    Some(pose) => seat_a
+                        .then(&Pose::new(pose.translation, pose.rotation))
+                        .then(&seat_b.inverse()),
+                    None => frame(a).inverse().then(&frame(b)),
+                };
+                (&e.common, ClosureKind::Weld { a, b, relative })
+            }
+            Equality::Joint(e) => {
+                let dependent = self.coordinate(tree, &e.joint1)?;
+                let on = e.joint2.as_deref().map(|name| self.coordinate(tree, name));
+                let kind = ClosureKind::Joint {
+                    dependent,
+                    on: on.transpose()?,
+                    coefficients: e.polycoef,
+                };
+                (&e.common, kind)
+            }
+            Equality::Tendon(_) => {
+                self.warn(0, "equality of tendons is not supported".to_owned());
+                return Ok(None);
+            }
+        };
+        let name = common.name.clone().unwrap_or_default();
+        if !common.active {
+            self.warn(0, format!("equality \"{name}\" is inactive and left out"));
+            return Ok(None);
+        }
+        Ok(Some(Closure { name, kind }))
+    }
+}

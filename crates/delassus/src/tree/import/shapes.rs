@@ -1,0 +1,130 @@
+//! Mass and inertia of MJCF geoms, for bodies that do not give their own.
+
+use std::f64::consts::PI;
+
+use glam::{DMat3, DQuat, DVec3};
+use mjcf_rs::body::{Geom, GeomType};
+
+use crate::tree::MassProperties;
+use crate::tree::spatial::{Inertia, Pose};
+
+/// Mass properties of a geom in its body's frame; `None` for a shape without volume or not computed here.
+pub(super) fn of_geom(geom: &Geom, default_density: f64) -> Option<MassProperties> {
+    let (pose, size) = placed(geom);
+    let [x, y, z] = size;
+    let (volume, moments) = match geom.type_ {
+        GeomType::Sphere => (4.0 / 3.0 * PI * x.powi(3), DVec3::splat(0.4 * x * x)),
+        GeomType::Box => (8.0 * x * y * z, sides(x, y, z) / 3.0),
+        GeomType::Ellipsoid => (4.0 / 3.0 * PI * x * y * z, sides(x, y, z) / 5.0),
+        GeomType::Cylinder => {
+            let across = (3.0 * x * x + 4.0 * y * y) / 12.0;
+            (
+                2.0 * PI * x * x * y,
+                DVec3::new(across, across, 0.5 * x * x),
+            )
+        }
+        GeomType::Capsule => capsule(x, y),
+        _ => return None,
+    };
+    let density = geom.density.unwrap_or(default_density);
+    let mass = geom.mass.unwrap_or(density * volume);
+    let inertia = pose.rotation * DMat3::from_diagonal(moments * mass) * pose.rotation.transpose();
+    Some(MassProperties {
+        mass,
+        com: pose.position,
+        inertia,
+    })
+}
+
+/// Moments per mass of a box of unit weight on each half side, up to a factor.
+fn sides(x: f64, y: f64, z: f64) -> DVec3 {
+    DVec3::new(y * y + z * z, x * x + z * z, x * x + y * y)
+}
+
+/// Volume and moments per mass of a cylinder of half height h with two half balls of radius r.
+fn capsule(r: f64, h: f64) -> (f64, DVec3) {
+    let (rod, ball) = (2.0 * PI * r * r * h, 4.0 / 3.0 * PI * r.powi(3));
+    let volume = rod + ball;
+    let along = 0.5 * rod * r * r + 0.4 * ball * r * r;
+    let across =
+        rod * (3.0 * r * r + 4.0 * h * h) / 12.0 + ball * (0.4 * r * r + h * h + 0.75 * r * h);
+    let scale = if volume == 0.0 { 0.0 } else { 1.0 / volume };
+    (volume, DVec3::new(across, across, along) * scale)
+}
+
+/// Pose and half sizes; `fromto` gives the middle, the direction of z and the half length.
+fn placed(geom: &Geom) -> (Pose, [f64; 3]) {
+    let Some([a, b, c, d, e, f]) = geom.fromto else {
+        let pose = Pose::new(geom.pose.translation, geom.pose.rotation);
+        return (pose, geom.size);
+    };
+    let (from, to) = (DVec3::new(a, b, c), DVec3::new(d, e, f));
+    let half = 0.5 * (to - from);
+    let turn = half
+        .try_normalize()
+        .map_or(DQuat::IDENTITY, |z| DQuat::from_rotation_arc(DVec3::Z, z));
+    let size = match geom.type_ {
+        GeomType::Capsule | GeomType::Cylinder => [geom.size[0], half.length(), 0.0],
+        _ => [geom.size[0], geom.size[0], half.length()],
+    };
+    (Pose::new(0.5 * (from + to), turn), size)
+}
+
+/// Bodies glued together, as one.
+pub(super) fn sum(parts: &[MassProperties]) -> MassProperties {
+    let mut total = Inertia::default();
+    for part in parts {
+        total.add(&Inertia::new(part.mass, part.com, &part.inertia));
+    }
+    if total.mass == 0.0 {
+        return MassProperties::NONE;
+    }
+    let com = total.first / total.mass;
+    // About the centre of mass again: shifting back takes off what the shift of a point mass adds.
+    let point = Inertia::new(total.mass, com, &DMat3::ZERO);
+    let inertia = total.second.matrix() - point.second.matrix();
+    MassProperties {
+        mass: total.mass,
+        com,
+        inertia: 0.5 * (inertia + inertia.transpose()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capsule_is_a_ball_without_height_and_a_rod_with_much() {
+        let (volume, moments) = capsule(0.3, 0.0);
+        assert!((volume - 4.0 / 3.0 * PI * 0.027).abs() < 1e-15);
+        assert!((moments - DVec3::splat(0.4 * 0.09)).length() < 1e-15);
+        let (_, moments) = capsule(1e-6, 2.0);
+        assert!((moments.x - 4.0 / 3.0).abs() < 1e-5, "{moments}");
+    }
+
+    #[test]
+    fn two_half_boxes_are_one_box() {
+        let half = |x: f64| {
+            of_geom(
+                &Geom {
+                    type_: GeomType::Box,
+                    size: [0.1, 0.2, 0.3],
+                    pose: mjcf_rs::Pose::from_translation(DVec3::new(x, 0.0, 0.0)),
+                    ..Geom::default()
+                },
+                1000.0,
+            )
+            .unwrap()
+        };
+        let glued = sum(&[half(-0.1), half(0.1)]);
+        let whole = sides(0.2, 0.2, 0.3) / 3.0 * glued.mass;
+        assert!((glued.mass - 96.0).abs() < 1e-12 && glued.com.length() < 1e-15);
+        assert!(
+            (glued.inertia - DMat3::from_diagonal(whole))
+                .x_axis
+                .length()
+                < 1e-12
+        );
+    }
+}

@@ -1,0 +1,330 @@
+//! URDF: links, joints, inertias, limits, mimic joints.
+//!
+//! Read from XML directly, because an error must say line and element, and because files in the wild leave out
+//! attributes that do not matter here.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use glam::{DMat3, DQuat, DVec3, EulerRot};
+use roxmltree::{Node, NodeId};
+
+use super::xml::{Source, child};
+use super::{Base, Closure, ClosureKind, ImportError, JointEntry, Robot, Warning, tree_fault};
+use crate::index::LinkId;
+use crate::tree::spatial::Pose;
+use crate::tree::{Joint, Link, MassProperties, Tree};
+
+/// Elements that are used, by parent.
+const KNOWN: [(&str, &[&str]); 5] = [
+    ("robot", &["link", "joint"]),
+    ("link", &["inertial"]),
+    ("inertial", &["origin", "mass", "inertia"]),
+    (
+        "joint",
+        &[
+            "origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
+        ],
+    ),
+    ("geometry", &[]),
+];
+
+fn why_unused(tag: &str) -> String {
+    match tag {
+        "visual" | "material" => "looks are not used",
+        "collision" => "shapes are not used; contacts need a scene",
+        "transmission" | "gazebo" | "ros2_control" => "is for another program",
+        "safety_controller" => "soft limits are not used",
+        _ => "is not understood and not used",
+    }
+    .to_owned()
+}
+
+pub(super) fn read(
+    source: &Source<'_>,
+    folder: Option<&Path>,
+    base: Base,
+) -> Result<Robot, ImportError> {
+    let mut warnings = source.unused(&KNOWN, why_unused);
+    check_meshes(source, folder, &mut warnings)?;
+    let (mut links, elements, numbers) = read_links(source)?;
+    let mut joints = Vec::new();
+    let mut carried: Vec<Option<NodeId>> = vec![None; links.len()];
+    for node in source.root().children().filter(|n| n.has_tag_name("joint")) {
+        let (parent, carried_link) = ends(source, node, &numbers)?;
+        if let Some(first) = carried[carried_link].replace(node.id()) {
+            let line = source
+                .document
+                .get_node(first)
+                .map_or(0, |n| source.line(n));
+            let what = format!(
+                "link \"{}\" already hangs on the joint of line {line}; cut the loop and close it by a constraint",
+                links[carried_link].name
+            );
+            return Err(source.fault(node, what));
+        }
+        let entry = read_joint(source, node, (parent, carried_link), &mut links)?;
+        joints.push((node.id(), entry));
+    }
+    let mut roots = 0;
+    for (link, joint) in links.iter_mut().zip(&carried) {
+        if joint.is_none() {
+            roots += 1;
+            if base == Base::Floating {
+                link.joint = Joint::Floating;
+            }
+        }
+    }
+    if 1 < roots {
+        let text =
+            format!("{roots} links have no parent joint; each stands on the ground by itself");
+        warnings.push(Warning { line: 0, text });
+    }
+    let tree = Tree::new(links)
+        .map_err(|error| tree_fault(source, &error, |link| elements.get(link.index()).copied()))?;
+    let closures = mimics(source, &tree, &joints)?;
+    let mut joints: Vec<JointEntry> = joints.into_iter().map(|(_, entry)| entry).collect();
+    joints.retain(|entry| tree.links()[entry.link.index()].joint.dofs() != 0);
+    joints.sort_by_key(|entry| entry.link);
+    Ok(Robot {
+        name: source
+            .root()
+            .attribute("name")
+            .unwrap_or_default()
+            .to_owned(),
+        format: "urdf",
+        tree,
+        joints,
+        closures,
+        warnings,
+    })
+}
+
+type Links<'a> = (Vec<Link>, Vec<NodeId>, HashMap<&'a str, usize>);
+
+/// All links, still on the ground, with their elements and their numbers by name.
+fn read_links<'a>(source: &'a Source<'_>) -> Result<Links<'a>, ImportError> {
+    let (mut links, mut elements, mut numbers) = (Vec::new(), Vec::new(), HashMap::new());
+    for node in source.root().children().filter(|n| n.has_tag_name("link")) {
+        let name = source.text(node, "name")?;
+        if numbers.insert(name, links.len()).is_some() {
+            return Err(source.fault(node, "there is another link of this name"));
+        }
+        let body = read_inertial(source, node)?;
+        links.push(Link::new(None, Joint::Fixed, Pose::IDENTITY, body).named(name));
+        elements.push(node.id());
+    }
+    if links.is_empty() {
+        return Err(source.fault(source.root(), "there is no <link>"));
+    }
+    Ok((links, elements, numbers))
+}
+
+fn read_inertial(source: &Source<'_>, link: Node<'_, '_>) -> Result<MassProperties, ImportError> {
+    let Some(inertial) = child(link, "inertial") else {
+        return Ok(MassProperties::NONE);
+    };
+    let pose = read_origin(source, inertial)?;
+    let Some(mass) = child(inertial, "mass") else {
+        return Err(source.fault(inertial, "<mass> is missing"));
+    };
+    source.text(mass, "value")?;
+    let mass_value = source.number(mass, "value", 0.0)?;
+    if mass_value < 0.0 {
+        let what = format!(
+            "mass of link \"{}\" is {mass_value}; it must not be negative",
+            name(link)
+        );
+        return Err(source.fault(mass, what));
+    }
+    let mut inertia = DMat3::ZERO;
+    if let Some(node) = child(inertial, "inertia") {
+        let entry = |name: &str| source.number(node, name, 0.0);
+        let (xy, xz, yz) = (entry("ixy")?, entry("ixz")?, entry("iyz")?);
+        let local = DMat3::from_cols(
+            DVec3::new(entry("ixx")?, xy, xz),
+            DVec3::new(xy, entry("iyy")?, yz),
+            DVec3::new(xz, yz, entry("izz")?),
+        );
+        inertia = pose.rotation * local * pose.rotation.transpose();
+        inertia = 0.5 * (inertia + inertia.transpose());
+    }
+    Ok(MassProperties {
+        mass: mass_value,
+        com: pose.position,
+        inertia,
+    })
+}
+
+fn name<'n>(node: Node<'n, '_>) -> &'n str {
+    node.attribute("name").unwrap_or_default()
+}
+
+/// `<origin xyz rpy>`: fixed axes, roll about x first, so R = R_z(yaw) R_y(pitch) R_x(roll).
+fn read_origin(source: &Source<'_>, node: Node<'_, '_>) -> Result<Pose, ImportError> {
+    let Some(origin) = child(node, "origin") else {
+        return Ok(Pose::IDENTITY);
+    };
+    let position = source.vector(origin, "xyz", DVec3::ZERO)?;
+    let rpy = source.vector(origin, "rpy", DVec3::ZERO)?;
+    if rpy == DVec3::ZERO {
+        return Ok(Pose::at(position));
+    }
+    let turn = DQuat::from_euler(EulerRot::ZYX, rpy.z, rpy.y, rpy.x);
+    Ok(Pose::new(position, turn))
+}
+
+/// Parent and child of a joint, by number.
+fn ends(
+    source: &Source<'_>,
+    node: Node<'_, '_>,
+    numbers: &HashMap<&str, usize>,
+) -> Result<(usize, usize), ImportError> {
+    let find = |tag: &str| {
+        let Some(end) = child(node, tag) else {
+            return Err(source.fault(node, format!("<{tag}> is missing")));
+        };
+        let link = source.text(end, "link")?;
+        let number = numbers.get(link).copied();
+        number.ok_or_else(|| {
+            source.fault(node, format!("its {tag}, link \"{link}\", does not exist"))
+        })
+    };
+    Ok((find("parent")?, find("child")?))
+}
+
+/// Hangs the child on the parent and says what else the joint has.
+fn read_joint(
+    source: &Source<'_>,
+    node: Node<'_, '_>,
+    (parent, child_link): (usize, usize),
+    links: &mut [Link],
+) -> Result<JointEntry, ImportError> {
+    let axis = match child(node, "axis") {
+        Some(element) => source.vector(element, "xyz", DVec3::X)?,
+        None => DVec3::X,
+    };
+    let kind = source.text(node, "type")?;
+    let joint = match kind {
+        "fixed" => Joint::Fixed,
+        "floating" => Joint::Floating,
+        "revolute" => Joint::Revolute { axis },
+        "continuous" => Joint::Continuous { axis },
+        "prismatic" => Joint::Prismatic { axis },
+        "planar" => Joint::Planar { normal: axis },
+        "spherical" | "ball" => Joint::Ball,
+        other => {
+            let what = format!(
+                "type \"{other}\" is not known; types are fixed, revolute, continuous, prismatic, planar, floating, spherical"
+            );
+            return Err(source.fault(node, what));
+        }
+    };
+    if joint.dofs() == 1 && axis.try_normalize().is_none() {
+        return Err(source.fault(node, "its axis is zero"));
+    }
+    let link = &mut links[child_link];
+    link.parent = Some(LinkId(parent as u32));
+    link.joint = joint;
+    link.place = read_origin(source, node)?;
+    let mut entry = JointEntry {
+        name: name(node).to_owned(),
+        link: LinkId(child_link as u32),
+        range: None,
+        effort: None,
+        speed: None,
+        friction: 0.0,
+    };
+    if let Some(dynamics) = child(node, "dynamics") {
+        link.damping = source.number(dynamics, "damping", 0.0)?;
+        entry.friction = source.number(dynamics, "friction", 0.0)?;
+        for (what, value) in [("damping", link.damping), ("friction", entry.friction)] {
+            if value < 0.0 {
+                let what = format!("{what} is {value}; it must not be negative");
+                return Err(source.fault(node, what));
+            }
+        }
+    }
+    if let Some(limit) = child(node, "limit") {
+        let (lo, hi) = (
+            source.number(limit, "lower", 0.0)?,
+            source.number(limit, "upper", 0.0)?,
+        );
+        if hi < lo {
+            return Err(source.fault(
+                node,
+                format!("its limits {lo} and {hi} exclude every position"),
+            ));
+        }
+        if matches!(kind, "revolute" | "prismatic") {
+            entry.range = Some((lo, hi));
+        }
+        entry.effort = source.numbers::<1>(limit, "effort")?.map(|[x]| x);
+        entry.speed = source.numbers::<1>(limit, "velocity")?.map(|[x]| x);
+    }
+    Ok(entry)
+}
+
+/// q = multiplier · q_other + offset.
+fn mimics(
+    source: &Source<'_>,
+    tree: &Tree,
+    joints: &[(NodeId, JointEntry)],
+) -> Result<Vec<Closure>, ImportError> {
+    let mut closures = Vec::new();
+    for (id, entry) in joints {
+        let node = source.document.get_node(*id);
+        let Some(mimic) = node.and_then(|node| child(node, "mimic")) else {
+            continue;
+        };
+        let other = source.text(mimic, "joint")?;
+        let coordinate = |name: &str| {
+            let found = joints.iter().find(|(_, joint)| joint.name == name);
+            let link = found.map(|(_, joint)| joint.link)?;
+            let single = tree.links()[link.index()].joint.dofs() == 1;
+            tree.offsets(link).filter(|_| single)
+        };
+        let (Some(dependent), Some(on)) = (coordinate(&entry.name), coordinate(other)) else {
+            let what = format!(
+                "joints \"{}\" and \"{other}\" must both exist and have one dof",
+                entry.name
+            );
+            return Err(source.fault(mimic, what));
+        };
+        let offset = source.number(mimic, "offset", 0.0)?;
+        let factor = source.number(mimic, "multiplier", 1.0)?;
+        closures.push(Closure {
+            name: entry.name.clone(),
+            kind: ClosureKind::Joint {
+                dependent,
+                on: Some(on),
+                coefficients: [offset, factor, 0.0, 0.0, 0.0],
+            },
+        });
+    }
+    Ok(closures)
+}
+
+/// A collision mesh that is named by a plain path must be there.
+fn check_meshes(
+    source: &Source<'_>,
+    folder: Option<&Path>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), ImportError> {
+    let shapes = source
+        .root()
+        .descendants()
+        .filter(|n| n.has_tag_name("collision"));
+    for mesh in shapes.flat_map(|n| n.descendants().filter(|n| n.has_tag_name("mesh"))) {
+        let path = source.text(mesh, "filename")?;
+        let plain = path.strip_prefix("file://").unwrap_or(path);
+        if plain.contains("://") {
+            let text = format!("mesh {path}: packages are not looked up");
+            let line = source.line(mesh);
+            warnings.push(Warning { line, text });
+        } else if folder.is_some_and(|folder| !folder.join(plain).is_file()) {
+            return Err(source.fault(mesh, format!("the mesh {plain} does not exist")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Joints: how a link may move against its parent, as one or more elementary joints.
+//!
+//! Every joint is made of elementary ones: a turn, a slide or a screw along one axis, a ball, a free frame.
+//! A universal joint is two turns with a massless cross between them, a planar joint two slides and a turn.
+//! So the recursions know five kinds, and a fixed joint disappears into its parent.
+//!
+//! | joint | configuration | velocity |
+//! |---|---|---|
+//! | fixed | | |
+//! | revolute, continuous | angle \[rad\] | rate |
+//! | prismatic | displacement \[m\] | rate |
+//! | helical | angle; the link advances `pitch` per radian | rate |
+//! | universal | angle about the first axis, then about the second, carried one | rates |
+//! | planar | two displacements along t₁, t₂ (t₁ × t₂ = normal), then the angle about the normal | rates |
+//! | ball | quaternion (w, x, y, z) | ω in link axes |
+//! | floating | position in the joint frame, quaternion (w, x, y, z) | ω, velocity of the origin, both in link axes |
+
+use glam::{DQuat, DVec3};
+
+use crate::math::tangents;
+
+/// How a link moves against its parent. Axes are in the joint frame and need not be unit vectors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Joint {
+    /// Not at all.
+    Fixed,
+    /// In every way.
+    Floating,
+    /// Turns about an axis.
+    Revolute {
+        /// The axis.
+        axis: DVec3,
+    },
+    /// Turns about an axis without end; as a revolute joint that has no limits.
+    Continuous {
+        /// The axis.
+        axis: DVec3,
+    },
+    /// Slides along an axis.
+    Prismatic {
+        /// The axis.
+        axis: DVec3,
+    },
+    /// Turns about a point.
+    Ball,
+    /// Turns about a first axis and, carried by it, a second.
+    Universal {
+        /// The axis fixed to the parent.
+        first: DVec3,
+        /// The axis fixed to the link.
+        second: DVec3,
+    },
+    /// Slides in a plane and turns about its normal.
+    Planar {
+        /// The normal of the plane.
+        normal: DVec3,
+    },
+    /// Turns about an axis and advances along it.
+    Helical {
+        /// The axis.
+        axis: DVec3,
+        /// Advance per angle \[m/rad\].
+        pitch: f64,
+    },
+}
+
+/// An elementary joint; single-axis ones act along z of their node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Turn,
+    Slide,
+    Screw(f64),
+    Ball,
+    Free,
+}
+
+impl Kind {
+    pub(super) fn dofs(self) -> usize {
+        match self {
+            Kind::Turn | Kind::Slide | Kind::Screw(_) => 1,
+            Kind::Ball => 3,
+            Kind::Free => 6,
+        }
+    }
+
+    pub(super) fn coordinates(self) -> usize {
+        match self {
+            Kind::Turn | Kind::Slide | Kind::Screw(_) => 1,
+            Kind::Ball => 4,
+            Kind::Free => 7,
+        }
+    }
+}
+
+impl Joint {
+    /// Its name in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Joint::Fixed => "fixed",
+            Joint::Floating => "floating",
+            Joint::Revolute { .. } => "revolute",
+            Joint::Continuous { .. } => "continuous",
+            Joint::Prismatic { .. } => "prismatic",
+            Joint::Ball => "ball",
+            Joint::Universal { .. } => "universal",
+            Joint::Planar { .. } => "planar",
+            Joint::Helical { .. } => "helical",
+        }
+    }
+
+    /// Number of velocities.
+    pub fn dofs(&self) -> usize {
+        match self {
+            Joint::Fixed => 0,
+            Joint::Revolute { .. } | Joint::Continuous { .. } => 1,
+            Joint::Prismatic { .. } | Joint::Helical { .. } => 1,
+            Joint::Universal { .. } => 2,
+            Joint::Planar { .. } | Joint::Ball => 3,
+            Joint::Floating => 6,
+        }
+    }
+
+    /// Number of coordinates.
+    pub fn coordinates(&self) -> usize {
+        match self {
+            Joint::Ball => 4,
+            Joint::Floating => 7,
+            _ => self.dofs(),
+        }
+    }
+
+    /// The elementary joints from parent to link, each with its axis; `None` where an axis is not a direction.
+    pub(super) fn parts(&self) -> Option<Vec<(Kind, DVec3)>> {
+        let unit = |axis: DVec3| axis.try_normalize();
+        Some(match *self {
+            Joint::Fixed => vec![],
+            Joint::Floating => vec![(Kind::Free, DVec3::Z)],
+            Joint::Ball => vec![(Kind::Ball, DVec3::Z)],
+            Joint::Revolute { axis } | Joint::Continuous { axis } => {
+                vec![(Kind::Turn, unit(axis)?)]
+            }
+            Joint::Prismatic { axis } => vec![(Kind::Slide, unit(axis)?)],
+            Joint::Helical { axis, pitch } => {
+                let kind = pitch.is_finite().then_some(Kind::Screw(pitch))?;
+                vec![(kind, unit(axis)?)]
+            }
+            Joint::Universal { first, second } => {
+                vec![(Kind::Turn, unit(first)?), (Kind::Turn, unit(second)?)]
+            }
+            Joint::Planar { normal } => {
+                let normal = unit(normal)?;
+                let (t1, t2) = tangents(normal);
+                vec![(Kind::Slide, t1), (Kind::Slide, t2), (Kind::Turn, normal)]
+            }
+        })
+    }
+}
+
+/// The quaternion (w, x, y, z) stored in a configuration; `None` if it has no direction.
+pub(super) fn quaternion(q: &[f64]) -> Option<DQuat> {
+    let quat = DQuat::from_xyzw(q[1], q[2], q[3], q[0]);
+    let length = quat.length();
+    (0.0 < length && length.is_finite()).then(|| quat * (1.0 / length))
+}
+
+fn store(quat: DQuat, q: &mut [f64]) {
+    let quat = quat.normalize();
+    q[..4].copy_from_slice(&[quat.w, quat.x, quat.y, quat.z]);
+}
+
+/// Moves the configuration of an elementary joint for the time h at constant velocity, exactly: angles and
+/// displacements add up, orientations follow the exponential of the turn, a free frame that of the screw.
+pub(super) fn advance(kind: Kind, q: &mut [f64], v: &[f64], h: f64) {
+    match kind {
+        Kind::Turn | Kind::Slide | Kind::Screw(_) => q[0] += h * v[0],
+        Kind::Ball => {
+            let turn = h * DVec3::from_slice(v);
+            if let Some(old) = quaternion(q) {
+                store(old * DQuat::from_scaled_axis(turn), q);
+            }
+        }
+        Kind::Free => {
+            let turn = h * DVec3::from_slice(v);
+            let step = h * DVec3::from_slice(&v[3..]);
+            if let Some(old) = quaternion(&q[3..]) {
+                let moved = DVec3::from_slice(q) + old * along_screw(turn, step);
+                q[..3].copy_from_slice(&moved.to_array());
+                store(old * DQuat::from_scaled_axis(turn), &mut q[3..]);
+            }
+        }
+    }
+}
+
+/// ∫₀¹ exp(s [θ]×) d ds: the way of the origin of a frame that turns by θ while it moves along d in its own axes.
+fn along_screw(theta: DVec3, d: DVec3) -> DVec3 {
+    let angle2 = theta.length_squared();
+    let angle = angle2.sqrt();
+    // (1 − cos)/θ² and (θ − sin)/θ³, by their series where the difference cancels.
+    let (b, c) = if angle < 1e-2 {
+        (
+            0.5 - angle2 / 24.0 + angle2 * angle2 / 720.0,
+            1.0 / 6.0 - angle2 / 120.0 + angle2 * angle2 / 5040.0,
+        )
+    } else {
+        let (sin, cos) = angle.sin_cos();
+        ((1.0 - cos) / angle2, (angle - sin) / (angle2 * angle))
+    };
+    let first = theta.cross(d);
+    d + b * first + c * theta.cross(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screw_motion_in_one_step_equals_many_small_ones() {
+        let v = [0.3, -0.8, 0.5, 1.0, 0.2, -0.4];
+        let mut once = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0];
+        let mut often = once;
+        advance(Kind::Free, &mut once, &v, 2.0);
+        let count = 5000;
+        for _ in 0..count {
+            advance(Kind::Free, &mut often, &v, 2.0 / f64::from(count));
+        }
+        for (a, b) in once.iter().zip(&often) {
+            assert!((a - b).abs() < 1e-11, "{once:?} {often:?}");
+        }
+    }
+
+    #[test]
+    fn orientations_keep_unit_length_over_many_steps() {
+        let mut q = [0.5, 0.5, 0.5, 0.5];
+        for _ in 0..100_000 {
+            advance(Kind::Ball, &mut q, &[3.0, -2.0, 1.0], 1e-3);
+        }
+        let length: f64 = q.iter().map(|x| x * x).sum();
+        assert!((length - 1.0).abs() < 1e-15, "{length}");
+    }
+}

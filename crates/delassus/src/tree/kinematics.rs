@@ -1,0 +1,335 @@
+//! Where links are, how they move, and what follows from it directly: poses, velocities, Jacobians, bias
+//! accelerations, energy, momentum, centre of mass.
+
+use glam::{DMat3, DVec3};
+
+use super::data::{Body, pair};
+use super::joint::{Kind, quaternion};
+use super::spatial::{Force, Motion, Pose};
+use super::{Data, Node, Tree, TreeError};
+use crate::index::LinkId;
+
+impl Tree {
+    /// Poses of all links for a configuration.
+    pub fn kinematics(&self, q: &[f64], data: &mut Data) -> Result<(), TreeError> {
+        self.check_configuration(q)?;
+        self.place_nodes(q, data);
+        Ok(())
+    }
+
+    /// Poses and velocities of all links, and their accelerations at q̈ = 0 without gravity.
+    pub fn velocities(&self, q: &[f64], v: &[f64], data: &mut Data) -> Result<(), TreeError> {
+        self.check_configuration(q)?;
+        self.check("velocity", v, self.n_dofs)?;
+        data.bodies[0].acceleration = Motion::ZERO;
+        data.factored = false;
+        for i in 1..self.nodes.len() {
+            let node = &self.nodes[i];
+            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            place(node, q, parent, body);
+            moves(node, v, parent, body);
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_configuration(&self, q: &[f64]) -> Result<(), TreeError> {
+        self.check("configuration", q, self.n_coordinates)?;
+        if self.n_multi == 0 {
+            return Ok(());
+        }
+        for node in &self.nodes[1..] {
+            let at = match node.kind {
+                Kind::Ball => node.q_at,
+                Kind::Free => node.q_at + 3,
+                _ => continue,
+            };
+            if quaternion(&q[at..at + 4]).is_none() {
+                return Err(TreeError::BadQuaternion {
+                    link: self.name_of(node.link),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn place_nodes(&self, q: &[f64], data: &mut Data) {
+        data.factored = false;
+        for i in 1..self.nodes.len() {
+            let node = &self.nodes[i];
+            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            place(node, q, parent, body);
+        }
+    }
+
+    /// The frame of a link in the world.
+    pub fn pose(&self, data: &Data, link: LinkId) -> Result<Pose, TreeError> {
+        let (node, seat) = self.seat(link)?;
+        let body = &data.bodies[*node];
+        let frame = Pose {
+            rotation: body.rotation,
+            position: body.origin,
+        };
+        Ok(frame.then(seat))
+    }
+
+    /// Angular velocity of a link and velocity of a point of it (world), as of the last call of
+    /// [`Tree::velocities`] or of a recursion that takes a velocity.
+    pub fn point_velocity(
+        &self,
+        data: &Data,
+        link: LinkId,
+        point: DVec3,
+    ) -> Result<Motion, TreeError> {
+        let body = &data.bodies[self.seat(link)?.0];
+        Ok(body.velocity.at(point - body.origin))
+    }
+
+    /// J̇q̇: angular acceleration of a link and acceleration of a point of it (world) at q̈ = 0, without gravity,
+    /// as of the last call of [`Tree::velocities`].
+    pub fn point_bias(&self, data: &Data, link: LinkId, point: DVec3) -> Result<Motion, TreeError> {
+        let body = &data.bodies[self.seat(link)?.0];
+        let arm = point - body.origin;
+        let mut bias = body.acceleration.at(arm);
+        let spin = body.velocity.angular;
+        bias.linear += spin.cross(spin.cross(arm));
+        Ok(bias)
+    }
+
+    /// The six rows (angular, then linear; world axes) of a point of a link, each of length
+    /// [`Tree::n_dofs`], row-major: (ω, velocity of the point) = J q̇.
+    pub fn jacobian(
+        &self,
+        data: &Data,
+        link: LinkId,
+        point: DVec3,
+        rows: &mut [f64],
+    ) -> Result<(), TreeError> {
+        let n = self.n_dofs;
+        if rows.len() != 6 * n {
+            return Err(TreeError::WrongLength {
+                what: "Jacobian",
+                expected: 6 * n,
+                found: rows.len(),
+            });
+        }
+        rows.fill(0.0);
+        let mut i = self.seat(link)?.0;
+        while i != 0 {
+            let (node, body) = (&self.nodes[i], &data.bodies[i]);
+            let arm = point - body.origin;
+            for k in 0..node.kind.dofs() {
+                let column = subspace(node.kind, body, k).at(arm);
+                for axis in 0..3 {
+                    rows[axis * n + node.v_at + k] = column.angular[axis];
+                    rows[(axis + 3) * n + node.v_at + k] = column.linear[axis];
+                }
+            }
+            i = node.parent;
+        }
+        Ok(())
+    }
+
+    /// Kinetic energy as of the last velocities \[J\].
+    pub fn kinetic_energy(&self, data: &Data) -> f64 {
+        let rotors: f64 = self
+            .nodes
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, node)| node.armature != 0.0)
+            .map(|(i, node)| 0.5 * node.armature * self.rate_squared(data, i))
+            .sum();
+        let bodies = data.bodies[1..].iter();
+        rotors
+            + bodies
+                .map(|body| body.inertia.energy(body.velocity))
+                .sum::<f64>()
+    }
+
+    /// |q̇|² of a node that can have armature.
+    fn rate_squared(&self, data: &Data, i: usize) -> f64 {
+        let (node, body) = (&self.nodes[i], &data.bodies[i]);
+        let carried = data.bodies[node.parent].velocity.at(body.arm);
+        match node.kind {
+            Kind::Slide => (body.velocity.linear - carried.linear).length_squared(),
+            _ => (body.velocity.angular - carried.angular).length_squared(),
+        }
+    }
+
+    /// Potential energy in a uniform field of gravity \[J\].
+    pub fn potential_energy(&self, data: &Data, gravity: DVec3) -> f64 {
+        let bodies = data.bodies[1..].iter();
+        -bodies
+            .map(|body| gravity.dot(body.inertia.first + body.origin * body.inertia.mass))
+            .sum::<f64>()
+    }
+
+    /// Centre of mass of the moving links, or the origin if they have no mass \[m\].
+    pub fn centre_of_mass(&self, data: &Data) -> DVec3 {
+        let (mut mass, mut first) = (0.0, DVec3::ZERO);
+        for body in &data.bodies[1..] {
+            mass += body.inertia.mass;
+            first += body.inertia.first + body.origin * body.inertia.mass;
+        }
+        if mass == 0.0 {
+            DVec3::ZERO
+        } else {
+            first / mass
+        }
+    }
+
+    /// Angular momentum about the world's origin, and linear momentum.
+    pub fn momentum(&self, data: &Data) -> Force {
+        let mut sum = Force::ZERO;
+        for body in &data.bodies[1..] {
+            sum += body.inertia.mul(body.velocity).from(body.origin);
+        }
+        sum
+    }
+}
+
+/// Column k of the motion subspace of a node, in world axes about its origin.
+pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
+    let turn = |angular: DVec3| Motion {
+        angular,
+        linear: DVec3::ZERO,
+    };
+    let slide = |linear: DVec3| Motion {
+        angular: DVec3::ZERO,
+        linear,
+    };
+    let axis = body.rotation.z_axis;
+    match kind {
+        Kind::Turn => turn(axis),
+        Kind::Slide => slide(axis),
+        Kind::Screw(pitch) => Motion {
+            angular: axis,
+            linear: axis * pitch,
+        },
+        Kind::Ball => turn(body.rotation.col(k)),
+        Kind::Free if k < 3 => turn(body.rotation.col(k)),
+        Kind::Free => slide(body.rotation.col(k - 3)),
+    }
+}
+
+/// Pose and inertia of a node from those of its parent.
+#[inline]
+pub(super) fn place(node: &Node, q: &[f64], parent: &Body, body: &mut Body) {
+    let base = parent.rotation * node.place.rotation;
+    let mut arm = parent.rotation * node.place.position;
+    let turned = |angle: f64| {
+        let (sin, cos) = angle.sin_cos();
+        let (x, y) = (base.x_axis, base.y_axis);
+        DMat3::from_cols(x * cos + y * sin, y * cos - x * sin, base.z_axis)
+    };
+    body.rotation = match node.kind {
+        Kind::Turn => turned(q[node.q_at]),
+        Kind::Slide => {
+            arm += base.z_axis * q[node.q_at];
+            base
+        }
+        Kind::Screw(pitch) => {
+            arm += base.z_axis * (pitch * q[node.q_at]);
+            turned(q[node.q_at])
+        }
+        Kind::Ball => base * orientation(&q[node.q_at..]),
+        Kind::Free => {
+            arm += base * DVec3::from_slice(&q[node.q_at..]);
+            base * orientation(&q[node.q_at + 3..])
+        }
+    };
+    body.arm = arm;
+    body.origin = parent.origin + arm;
+    body.inertia = node.inertia.turned(&body.rotation);
+}
+
+fn orientation(q: &[f64]) -> DMat3 {
+    // Checked before: the quaternion has a direction.
+    DMat3::from_quat(quaternion(q).unwrap_or(glam::DQuat::IDENTITY))
+}
+
+/// Velocity of a node and its acceleration at q̈ = 0, from those of its parent.
+#[inline]
+pub(super) fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
+    let spin = parent.velocity.angular;
+    let carried = spin.cross(body.arm);
+    let mut velocity = parent.velocity;
+    velocity.linear += carried;
+    let mut acceleration = parent.acceleration.at(body.arm);
+    acceleration.linear += spin.cross(carried);
+    match node.kind {
+        Kind::Turn => {
+            let rate = body.rotation.z_axis * v[node.v_at];
+            velocity.angular += rate;
+            acceleration.angular += spin.cross(rate);
+        }
+        Kind::Slide => {
+            let rate = body.rotation.z_axis * v[node.v_at];
+            velocity.linear += rate;
+            acceleration.linear += 2.0 * spin.cross(rate);
+        }
+        Kind::Screw(pitch) => {
+            let rate = body.rotation.z_axis * v[node.v_at];
+            velocity.angular += rate;
+            velocity.linear += rate * pitch;
+            let coriolis = spin.cross(rate);
+            acceleration.angular += coriolis;
+            acceleration.linear += 2.0 * pitch * coriolis;
+        }
+        Kind::Ball => {
+            let rate = body.rotation * DVec3::from_slice(&v[node.v_at..]);
+            velocity.angular += rate;
+            acceleration.angular += spin.cross(rate);
+        }
+        Kind::Free => {
+            let rate = body.rotation * DVec3::from_slice(&v[node.v_at..]);
+            let slide = body.rotation * DVec3::from_slice(&v[node.v_at + 3..]);
+            velocity.angular += rate;
+            velocity.linear += slide;
+            acceleration.angular += spin.cross(rate);
+            // Velocities in link axes turn with the link, hence ω_rel × u beside Coriolis.
+            acceleration.linear += 2.0 * spin.cross(slide) + rate.cross(slide);
+        }
+    }
+    body.velocity = velocity;
+    body.acceleration = acceleration;
+}
+
+/// S x of a node, added to a motion.
+#[inline]
+pub(super) fn add_subspace(node: &Node, body: &Body, x: &[f64], motion: &mut Motion) {
+    match node.kind {
+        Kind::Turn => motion.angular += body.rotation.z_axis * x[node.v_at],
+        Kind::Slide => motion.linear += body.rotation.z_axis * x[node.v_at],
+        Kind::Screw(pitch) => {
+            let turn = body.rotation.z_axis * x[node.v_at];
+            motion.angular += turn;
+            motion.linear += turn * pitch;
+        }
+        Kind::Ball => motion.angular += body.rotation * DVec3::from_slice(&x[node.v_at..]),
+        Kind::Free => {
+            motion.angular += body.rotation * DVec3::from_slice(&x[node.v_at..]);
+            motion.linear += body.rotation * DVec3::from_slice(&x[node.v_at + 3..]);
+        }
+    }
+}
+
+/// Sᵀf of a node.
+#[inline]
+pub(super) fn project(node: &Node, body: &Body, f: Force, out: &mut [f64]) {
+    let axis = body.rotation.z_axis;
+    match node.kind {
+        Kind::Turn => out[node.v_at] = axis.dot(f.torque),
+        Kind::Slide => out[node.v_at] = axis.dot(f.force),
+        Kind::Screw(pitch) => out[node.v_at] = axis.dot(f.torque) + pitch * axis.dot(f.force),
+        Kind::Ball => {
+            let torque = body.rotation.transpose() * f.torque;
+            out[node.v_at..node.v_at + 3].copy_from_slice(&torque.to_array());
+        }
+        Kind::Free => {
+            let back = body.rotation.transpose();
+            out[node.v_at..node.v_at + 3].copy_from_slice(&(back * f.torque).to_array());
+            out[node.v_at + 3..node.v_at + 6].copy_from_slice(&(back * f.force).to_array());
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Kinematic trees in joint coordinates: links, joints, and the recursions over them.
+//!
+#![doc = include_str!("../../../../docs/tree.md")]
+
+mod aba;
+mod build;
+mod crba;
+mod data;
+mod efpa;
+pub mod import;
+pub mod joint;
+mod kinematics;
+mod rnea;
+mod rows;
+pub mod spatial;
+
+use glam::{DMat3, DVec3};
+
+pub use data::Data;
+pub use efpa::Propagation;
+pub use joint::Joint;
+use joint::Kind;
+pub use rows::Rows;
+use spatial::{Inertia, Pose};
+
+use crate::index::LinkId;
+
+/// One link, the joint that carries it, and where that joint sits on the parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Name, for people; need not be unique.
+    pub name: String,
+    /// The link that carries it, anywhere in the list; `None` is the ground.
+    pub parent: Option<LinkId>,
+    /// How it moves against its parent.
+    pub joint: Joint,
+    /// The joint frame in the frame of the parent link; the link's own frame at zero displacement.
+    pub place: Pose,
+    /// Its mass.
+    pub body: MassProperties,
+    /// Added to the diagonal of M for each of its velocities: the inertia of a rotor \[kg m²\] or \[kg\].
+    pub armature: f64,
+    /// Force against each of its velocities, per velocity \[N m s\] or \[N s/m\].
+    pub damping: f64,
+}
+
+/// Mass, centre of mass and inertia of a link; all zero for a frame without mass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MassProperties {
+    /// Mass \[kg\].
+    pub mass: f64,
+    /// Centre of mass in the link's frame \[m\].
+    pub com: DVec3,
+    /// Inertia about the centre of mass, in link axes \[kg m²\].
+    pub inertia: DMat3,
+}
+
+impl MassProperties {
+    /// A frame without mass.
+    pub const NONE: MassProperties = MassProperties {
+        mass: 0.0,
+        com: DVec3::ZERO,
+        inertia: DMat3::ZERO,
+    };
+
+    /// A mass in one point.
+    pub fn point(mass: f64, com: DVec3) -> MassProperties {
+        MassProperties {
+            mass,
+            com,
+            inertia: DMat3::ZERO,
+        }
+    }
+}
+
+impl Link {
+    /// A link without armature or damping.
+    pub fn new(parent: Option<LinkId>, joint: Joint, place: Pose, body: MassProperties) -> Link {
+        Link {
+            name: String::new(),
+            parent,
+            joint,
+            place,
+            body,
+            armature: 0.0,
+            damping: 0.0,
+        }
+    }
+
+    /// The same link with a name.
+    pub fn named(mut self, name: impl Into<String>) -> Link {
+        self.name = name.into();
+        self
+    }
+}
+
+/// What is wrong with a tree, or with what it was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// A link whose parent does not exist.
+    #[error("{link} hangs on {parent}, but there are only {count} links")]
+    MissingParent {
+        /// The link.
+        link: LinkName,
+        /// The parent it names.
+        parent: LinkId,
+        /// How many links there are.
+        count: usize,
+    },
+    /// Links that carry each other.
+    #[error(
+        "{link} is carried by itself through its parents; cut the loop and close it by a constraint"
+    )]
+    Cycle {
+        /// One link of the cycle.
+        link: LinkName,
+    },
+    /// A number of a link that cannot be.
+    #[error("{what} of {link} is {value}; it must be {needs}")]
+    BadValue {
+        /// The link.
+        link: LinkName,
+        /// Which number.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        needs: &'static str,
+    },
+    /// An inertia that no body has.
+    #[error(
+        "inertia of {link} belongs to no body: {reason}; check its units, its axes and that it is about the centre of mass"
+    )]
+    BadInertia {
+        /// The link.
+        link: LinkName,
+        /// Which condition fails, with numbers.
+        reason: String,
+    },
+    /// A joint whose axis is no direction.
+    #[error("the {joint} joint of {link} has no axis: give a finite vector that is not zero")]
+    BadAxis {
+        /// The link.
+        link: LinkName,
+        /// The kind of joint.
+        joint: &'static str,
+    },
+    /// A joint frame that is not a frame.
+    #[error("the joint frame of {link} is not orthonormal and finite; normalise it")]
+    BadPlace {
+        /// The link.
+        link: LinkName,
+    },
+    /// In this configuration a joint meets no inertia.
+    #[error(
+        "the joint of {link} meets no inertia in this configuration (pivot {pivot:.3e}); give it armature, or its bodies some extent"
+    )]
+    Singular {
+        /// The link.
+        link: LinkName,
+        /// The pivot.
+        pivot: f64,
+    },
+    /// An array of the wrong length.
+    #[error("{what} has {found} numbers where {expected} are needed")]
+    WrongLength {
+        /// Which array.
+        what: &'static str,
+        /// Numbers needed.
+        expected: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// A number that is not finite.
+    #[error("{what}[{index}] is {value}; every number must be finite")]
+    NotFinite {
+        /// Which array.
+        what: &'static str,
+        /// Where in it.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A quaternion without a direction.
+    #[error("the quaternion of {link} is zero; give a unit quaternion (w, x, y, z)")]
+    BadQuaternion {
+        /// The link.
+        link: LinkName,
+    },
+    /// A link that is not there.
+    #[error("there is no {link}; the tree has {count} links")]
+    UnknownLink {
+        /// The link asked for.
+        link: LinkId,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl TreeError {
+    /// The link it is about.
+    pub fn link(&self) -> Option<LinkId> {
+        match self {
+            TreeError::MissingParent { link, .. }
+            | TreeError::Cycle { link }
+            | TreeError::BadValue { link, .. }
+            | TreeError::BadInertia { link, .. }
+            | TreeError::BadAxis { link, .. }
+            | TreeError::BadPlace { link }
+            | TreeError::Singular { link, .. }
+            | TreeError::BadQuaternion { link } => Some(link.id),
+            _ => None,
+        }
+    }
+}
+
+/// A link in a message: its number and, where it has one, its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkName {
+    /// The link.
+    pub id: LinkId,
+    /// Its name, or empty.
+    pub name: String,
+}
+
+impl std::fmt::Display for LinkName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.name.is_empty() {
+            write!(f, "{}", self.id)
+        } else {
+            write!(f, "{} \"{}\"", self.id, self.name)
+        }
+    }
+}
+
+/// A kinematic tree: checked, numbered depth-first inside, ready for the recursions.
+///
+/// Configurations and velocities are arrays in the order in which the links were given, whatever the order of
+/// the recursions is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    links: Vec<Link>,
+    /// Where each link sits: its node (0 is the ground) and its frame in that of the node.
+    seats: Vec<(usize, Pose)>,
+    /// First coordinate and first velocity of each link.
+    offsets: Vec<(usize, usize)>,
+    /// Elementary joints, parents before children, every subtree contiguous. The first is the ground.
+    nodes: Vec<Node>,
+    n_coordinates: usize,
+    n_dofs: usize,
+    /// Nodes of several dofs.
+    n_multi: usize,
+    /// The velocity that each dof, counted depth-first, is.
+    dof_of: Vec<usize>,
+}
+
+/// An elementary joint and the rigid body behind it, in a frame whose z is the joint's axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    parent: usize,
+    kind: Kind,
+    q_at: usize,
+    v_at: usize,
+    /// The node's frame at zero displacement, in the parent node's frame.
+    place: Pose,
+    inertia: Inertia,
+    armature: f64,
+    damping: f64,
+    /// The link it belongs to, for messages.
+    link: usize,
+    /// Position among the nodes of several dofs.
+    multi: usize,
+    /// Its dofs counted depth-first: its own first one, and one past the last of its subtree.
+    columns: (usize, usize),
+}
+
+impl Tree {
+    /// The links as given.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Length of a configuration.
+    pub fn n_coordinates(&self) -> usize {
+        self.n_coordinates
+    }
+
+    /// Length of a velocity.
+    pub fn n_dofs(&self) -> usize {
+        self.n_dofs
+    }
+
+    /// First coordinate and first velocity of a link's joint.
+    pub fn offsets(&self, link: LinkId) -> Option<(usize, usize)> {
+        self.offsets.get(link.index()).copied()
+    }
+
+    /// Sum of all masses \[kg\].
+    pub fn mass(&self) -> f64 {
+        self.links.iter().map(|link| link.body.mass).sum()
+    }
+
+    /// The configuration with no displacement anywhere.
+    pub fn neutral(&self) -> Vec<f64> {
+        let mut q = vec![0.0; self.n_coordinates];
+        for node in &self.nodes[1..] {
+            match node.kind {
+                Kind::Ball => q[node.q_at] = 1.0,
+                Kind::Free => q[node.q_at + 3] = 1.0,
+                _ => {}
+            }
+        }
+        q
+    }
+
+    /// Moves a configuration for the time h at constant velocity, on the manifold: quaternions stay unit.
+    pub fn integrate(&self, q: &mut [f64], v: &[f64], h: f64) -> Result<(), TreeError> {
+        self.check("configuration", q, self.n_coordinates)?;
+        self.check("velocity", v, self.n_dofs)?;
+        for node in &self.nodes[1..] {
+            let coordinates = node.q_at..node.q_at + node.kind.coordinates();
+            let dofs = node.v_at..node.v_at + node.kind.dofs();
+            joint::advance(node.kind, &mut q[coordinates], &v[dofs], h);
+        }
+        Ok(())
+    }
+
+    /// Work arrays for this tree, in its neutral configuration.
+    pub fn data(&self) -> Data {
+        Data::new(self)
+    }
+
+    fn check(&self, what: &'static str, values: &[f64], expected: usize) -> Result<(), TreeError> {
+        let found = values.len();
+        if found != expected {
+            return Err(TreeError::WrongLength {
+                what,
+                expected,
+                found,
+            });
+        }
+        // A sum is finite unless a term is not, or it overflows.
+        if values.iter().sum::<f64>().is_finite() {
+            return Ok(());
+        }
+        match values.iter().position(|x| !x.is_finite()) {
+            None => Ok(()),
+            Some(index) => Err(TreeError::NotFinite {
+                what,
+                index,
+                value: values[index],
+            }),
+        }
+    }
+
+    fn name_of(&self, link: usize) -> LinkName {
+        LinkName {
+            id: LinkId(link as u32),
+            name: self.links[link].name.clone(),
+        }
+    }
+
+    /// Node and frame of a link.
+    fn seat(&self, link: LinkId) -> Result<&(usize, Pose), TreeError> {
+        self.seats.get(link.index()).ok_or(TreeError::UnknownLink {
+            link,
+            count: self.links.len(),
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! Inverse dynamics by the recursive Newton-Euler algorithm: the joint forces of a given acceleration, O(n).
+//!
+//! ```text
+//! τ = M(q) q̈ + C(q, q̇)q̇ + g(q) + damping q̇
+//! ```
+//!
+//! Source: [Featherstone08 §5.3]. How this differs: (1) world axes about each link's origin; (2) accelerations
+//! are those of points, so gravity and Coriolis terms look as in a textbook of mechanics. With q̈ = 0 it gives
+//! the bias force, with q̇ = 0 and no gravity the product M q̈ without M.
+
+use glam::DVec3;
+
+use super::data::pair;
+use super::kinematics::{add_subspace, moves, place, project};
+use super::spatial::Motion;
+use super::{Data, Tree, TreeError};
+
+impl Tree {
+    /// τ of a state and an acceleration.
+    pub fn inverse_dynamics(
+        &self,
+        data: &mut Data,
+        (q, v, a): (&[f64], &[f64], &[f64]),
+        gravity: DVec3,
+        tau: &mut [f64],
+    ) -> Result<(), TreeError> {
+        self.check_configuration(q)?;
+        self.check("velocity", v, self.n_dofs)?;
+        self.check("acceleration", a, self.n_dofs)?;
+        self.check_length("force", tau, self.n_dofs)?;
+        data.bodies[0].acceleration = Motion {
+            angular: DVec3::ZERO,
+            linear: -gravity,
+        };
+        data.factored = false;
+        for i in 1..self.nodes.len() {
+            let node = &self.nodes[i];
+            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            place(node, q, parent, body);
+            moves(node, v, parent, body);
+            let mut acceleration = body.acceleration;
+            add_subspace(node, body, a, &mut acceleration);
+            body.acceleration = acceleration;
+            body.force = body
+                .inertia
+                .newton_euler(body.velocity.angular, acceleration);
+        }
+        self.collect(data, tau);
+        for node in &self.nodes[1..] {
+            for k in node.v_at..node.v_at + node.kind.dofs() {
+                tau[k] += node.armature * a[k] + node.damping * v[k];
+            }
+        }
+        Ok(())
+    }
+
+    /// C(q, q̇)q̇ + g(q) + damping q̇: the force that keeps q̈ = 0.
+    pub fn bias(
+        &self,
+        data: &mut Data,
+        (q, v): (&[f64], &[f64]),
+        gravity: DVec3,
+        tau: &mut [f64],
+    ) -> Result<(), TreeError> {
+        self.check_configuration(q)?;
+        self.check("velocity", v, self.n_dofs)?;
+        self.check_length("force", tau, self.n_dofs)?;
+        self.bias_forces(data, (q, v), gravity);
+        self.collect(data, tau);
+        for node in &self.nodes[1..] {
+            for k in node.v_at..node.v_at + node.kind.dofs() {
+                tau[k] += node.damping * v[k];
+            }
+        }
+        Ok(())
+    }
+
+    /// Forces of all bodies at q̈ = 0.
+    pub(super) fn bias_forces(&self, data: &mut Data, (q, v): (&[f64], &[f64]), gravity: DVec3) {
+        data.bodies[0].acceleration = Motion {
+            angular: DVec3::ZERO,
+            linear: -gravity,
+        };
+        data.factored = false;
+        for i in 1..self.nodes.len() {
+            let node = &self.nodes[i];
+            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            place(node, q, parent, body);
+            moves(node, v, parent, body);
+            let spin = body.velocity.angular;
+            body.force = body.inertia.newton_euler(spin, body.acceleration);
+        }
+    }
+
+    /// y = M x for the present poses, O(n).
+    pub fn mul_mass(&self, data: &mut Data, x: &[f64], y: &mut [f64]) -> Result<(), TreeError> {
+        self.check_length("vector", x, self.n_dofs)?;
+        self.check_length("product", y, self.n_dofs)?;
+        data.bodies[0].response = Motion::ZERO;
+        for i in 1..self.nodes.len() {
+            let node = &self.nodes[i];
+            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            let mut response = parent.response.at(body.arm);
+            add_subspace(node, body, x, &mut response);
+            body.response = response;
+            body.force = body.inertia.mul(response);
+        }
+        self.collect(data, y);
+        for node in &self.nodes[1..] {
+            for k in node.v_at..node.v_at + node.kind.dofs() {
+                y[k] += node.armature * x[k];
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums forces towards the ground and projects them on the joints.
+    fn collect(&self, data: &mut Data, tau: &mut [f64]) {
+        for i in (1..self.nodes.len()).rev() {
+            let node = &self.nodes[i];
+            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            project(node, body, body.force, tau);
+            parent.force += body.force.from(body.arm);
+        }
+    }
+
+    pub(super) fn check_length(
+        &self,
+        what: &'static str,
+        values: &[f64],
+        expected: usize,
+    ) -> Result<(), TreeError> {
+        let found = values.len();
+        if found == expected {
+            return Ok(());
+        }
+        Err(TreeError::WrongLength {
+            what,
+            expected,
+            found,
+        })
+    }
+}

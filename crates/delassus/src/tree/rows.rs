@@ -1,0 +1,190 @@
+//! Constraint rows on a tree: each row is a sum of ends, and an end is a force on one link.
+//!
+//! The row velocity is the power of the ends, Σ φ·v_link, and a multiplier λ acts as the forces λφ: the same
+//! numbers give J and Jᵀ. A contact or a loop has ends on two links, with opposite signs; ground needs none.
+//! A row on a joint's own velocity (a limit, a motor) is a force on its link and the opposite on the parent.
+
+use glam::DVec3;
+
+use super::data::Data;
+use super::joint::Kind;
+use super::kinematics::subspace;
+use super::spatial::Force;
+use super::{Tree, TreeError};
+use crate::index::LinkId;
+
+/// Rows of a Jacobian J on one tree, for the poses they were made at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    n_rows: usize,
+    /// Row, node and force, in the order given.
+    pub(super) ends: Vec<End>,
+}
+
+/// One end of a row: the force, in world axes about the node's origin, that a unit multiplier exerts there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct End {
+    pub(super) row: usize,
+    pub(super) node: usize,
+    pub(super) force: Force,
+}
+
+impl Rows {
+    /// No rows; memory is kept.
+    pub fn clear(&mut self) {
+        self.n_rows = 0;
+        self.ends.clear();
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n_rows == 0
+    }
+
+    /// Starts a row, which ends are then added to.
+    pub fn start(&mut self) {
+        self.n_rows += 1;
+    }
+
+    fn end(&mut self, node: usize, force: Force) {
+        if self.n_rows != 0 && node != 0 {
+            let row = self.n_rows - 1;
+            self.ends.push(End { row, node, force });
+        }
+    }
+}
+
+impl Tree {
+    /// Adds direction · (velocity of a point of a link) to the row started last; both in the world.
+    pub fn add_linear(
+        &self,
+        data: &Data,
+        rows: &mut Rows,
+        (link, point): (LinkId, DVec3),
+        direction: DVec3,
+    ) -> Result<(), TreeError> {
+        let node = self.seat(link)?.0;
+        let force = Force {
+            torque: DVec3::ZERO,
+            force: direction,
+        };
+        rows.end(node, force.from(point - data.bodies[node].origin));
+        Ok(())
+    }
+
+    /// Adds direction · (angular velocity of a link) to the row started last.
+    pub fn add_angular(
+        &self,
+        rows: &mut Rows,
+        link: LinkId,
+        direction: DVec3,
+    ) -> Result<(), TreeError> {
+        let force = Force {
+            torque: direction,
+            force: DVec3::ZERO,
+        };
+        rows.end(self.seat(link)?.0, force);
+        Ok(())
+    }
+
+    /// Adds factor · v\[dof\] to the row started last.
+    pub fn add_dof(
+        &self,
+        data: &Data,
+        rows: &mut Rows,
+        dof: usize,
+        factor: f64,
+    ) -> Result<(), TreeError> {
+        let owner = (1..self.nodes.len()).find(|&i| {
+            let node = &self.nodes[i];
+            (node.v_at..node.v_at + node.kind.dofs()).contains(&dof)
+        });
+        let Some(i) = owner else {
+            return Err(TreeError::WrongLength {
+                what: "velocity of the row",
+                expected: self.n_dofs,
+                found: dof,
+            });
+        };
+        let (node, body) = (&self.nodes[i], &data.bodies[i]);
+        // Columns of S are orthonormal but for the screw's, whose turn alone measures the rate.
+        let along = subspace(node.kind, body, dof - node.v_at);
+        let force = match node.kind {
+            Kind::Screw(_) => Force {
+                torque: along.angular * factor,
+                force: DVec3::ZERO,
+            },
+            _ => Force {
+                torque: along.angular * factor,
+                force: along.linear * factor,
+            },
+        };
+        rows.end(i, force);
+        rows.end(node.parent, force.from(body.arm) * -1.0);
+        Ok(())
+    }
+
+    /// J, row-major: one row of [`Tree::n_dofs`] numbers for each row.
+    pub fn rows_matrix(&self, data: &Data, rows: &Rows) -> Vec<f64> {
+        let n = self.n_dofs;
+        let mut j = vec![0.0; rows.n_rows * n];
+        for end in &rows.ends {
+            let (mut i, mut force) = (end.node, end.force);
+            while i != 0 {
+                let (node, body) = (&self.nodes[i], &data.bodies[i]);
+                for k in 0..node.kind.dofs() {
+                    let entry = force.power(subspace(node.kind, body, k));
+                    j[end.row * n + node.v_at + k] += entry;
+                }
+                force = force.from(body.arm);
+                i = node.parent;
+            }
+        }
+        j
+    }
+
+    /// J v for the velocities of the last recursion that took one.
+    pub fn row_velocities(&self, data: &Data, rows: &Rows, out: &mut [f64]) {
+        out.fill(0.0);
+        for end in &rows.ends {
+            if let Some(out) = out.get_mut(end.row) {
+                *out += end.force.power(data.bodies[end.node].velocity);
+            }
+        }
+    }
+
+    /// x = M⁻¹(τ + Jᵀf), and w = J x.   [KKT ①②④], with f acting on the links
+    pub fn respond_to_rows(
+        &self,
+        data: &mut Data,
+        rows: &Rows,
+        (tau, f): (&[f64], &[f64]),
+        (x, w): (&mut [f64], &mut [f64]),
+    ) -> Result<(), TreeError> {
+        self.check_length("force", tau, self.n_dofs)?;
+        self.check_length("solution", x, self.n_dofs)?;
+        self.check_length("multipliers", f, rows.n_rows)?;
+        self.check_length("row velocities", w, rows.n_rows)?;
+        if !data.factored {
+            self.factor_placed(data)?;
+        }
+        for body in &mut data.bodies {
+            body.force = Force::ZERO;
+        }
+        for end in &rows.ends {
+            data.bodies[end.node].force += end.force * -f[end.row];
+        }
+        self.pass_forces(data, tau);
+        self.respond(data, x);
+        w.fill(0.0);
+        for end in &rows.ends {
+            w[end.row] += end.force.power(data.bodies[end.node].response);
+        }
+        Ok(())
+    }
+}
