@@ -123,7 +123,11 @@ fn model(name: &str) {
 fn chain(count: u32) {
     let mut random = Random::new(2);
     let link = |i: u32| {
-        let axis = if i % 2 == 0 { DVec3::X } else { DVec3::Y };
+        let axis = if i.is_multiple_of(2) {
+            DVec3::X
+        } else {
+            DVec3::Y
+        };
         let place = Pose::at(DVec3::new(0.0, 0.0, -0.2));
         let body = random_body(&mut random);
         Link::new(

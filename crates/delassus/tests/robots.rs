@@ -395,3 +395,86 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         }
     }
 }
+
+#[test]
+fn mangled_files_are_read_or_refused_but_never_panic() {
+    let mut random = Random::new(61);
+    let words = [
+        "\"",
+        "<",
+        ">",
+        "/>",
+        "NaN",
+        "-1",
+        "1e308",
+        "inf",
+        "",
+        "<body>",
+        "</body>",
+        "<joint/>",
+        "&lt;",
+        "é",
+        "<equality><joint joint1=\"c\"/></equality>",
+        "<include file=\"x\"/>",
+        "name=\"rod\"",
+        " quat=\"0 0 0 0\"",
+        " axis=\"0 0 0\"",
+        "<freejoint/>",
+        " type=\"free\"",
+        " type=\"ball\"",
+        "<frame pos=\"1 2 3\">",
+        "</frame>",
+        " pos=\"1\"",
+        " class=\"x\"",
+        " range=\"1\"",
+        " fromto=\"0 0 0 0 0 0\"",
+        " size=\"-1 -1 -1\"",
+        " mass=\"0\"",
+    ];
+    let mut read = 0;
+    for text in [ARM, CRANK] {
+        for _ in 0..4000 {
+            let mut text = text.to_owned();
+            for _ in 0..1 + random.below(3) {
+                let mut at = random.below(text.len());
+                while !text.is_char_boundary(at) {
+                    at -= 1;
+                }
+                match random.below(3) {
+                    0 => text.truncate(at.max(1)),
+                    1 => text.insert_str(at, words[random.below(words.len())]),
+                    _ => {
+                        let mut end = (at + random.below(12)).min(text.len());
+                        while !text.is_char_boundary(end) {
+                            end += 1;
+                        }
+                        text.replace_range(at..end, words[random.below(words.len())]);
+                    }
+                }
+            }
+            let base = if random.below(2) == 0 {
+                Base::Fixed
+            } else {
+                Base::Floating
+            };
+            let Ok(robot) = parse(&text, "mangled", None, base) else {
+                continue;
+            };
+            read += 1;
+            let tree = &robot.tree;
+            let (n, q) = (tree.n_dofs(), tree.neutral());
+            let (mut data, mut rows, mut gap) = (tree.data(), Rows::default(), Vec::new());
+            let zeros = vec![0.0; n];
+            let mut a = zeros.clone();
+            let done = tree.forward_dynamics(&mut data, (&q, &zeros, &zeros), DVec3::Z, &mut a);
+            assert!(done.is_err() || a.iter().all(|a| !a.is_nan()), "{text}");
+            for closure in &robot.closures {
+                closure
+                    .kind
+                    .add_rows((tree, &data, &q), &mut rows, &mut gap)
+                    .unwrap();
+            }
+        }
+    }
+    assert!(100 < read, "{read}");
+}

@@ -476,6 +476,7 @@ fn bad_trees_are_refused_by_name() {
     refused(&|l| l[2].body.inertia.x_axis.y = 0.1, "not symmetric");
     refused(&|l| l[2].body.inertia.x_axis.y = f64::NAN, "not finite");
     refused(&|l| l[2].body.mass = 0.0, "mass is zero");
+    refused(&|l| l[2].body.com.x = 1e200, "overflows");
     refused(
         &|l| l[1].joint = Joint::Prismatic { axis: DVec3::ZERO },
         "no axis",

@@ -35,10 +35,9 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         self.check("force", tau, self.n_dofs)?;
         self.check_length("acceleration", acceleration, self.n_dofs)?;
-        self.bias_forces(data, (q, v), gravity);
-        for body in &mut data.bodies[1..] {
+        self.bias_forces(data, (q, v), gravity, |body| {
             body.articulated = Articulated::rigid(&body.inertia);
-        }
+        });
         for i in (1..self.nodes.len()).rev() {
             let node = &self.nodes[i];
             let (body, parent) = pair(&mut data.bodies, i, node.parent);

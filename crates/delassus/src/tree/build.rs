@@ -85,6 +85,13 @@ impl Tree {
         let inertia = Inertia::new(body.mass, body.com, &body.inertia);
         let moved = inertia.turned(&gap.rotation).shifted(gap.position);
         self.nodes[parent].inertia.add(&moved);
+        let sum = &self.nodes[parent].inertia;
+        if !(sum.mass.is_finite() && sum.first.is_finite() && sum.second.matrix().is_finite()) {
+            return Err(TreeError::BadInertia {
+                link: self.name_of(i),
+                reason: "about its joint it overflows".to_owned(),
+            });
+        }
         self.seats[i] = (parent, gap);
         Ok(())
     }

@@ -10,7 +10,7 @@
 
 use glam::DVec3;
 
-use super::data::pair;
+use super::data::{Body, pair};
 use super::kinematics::{add_subspace, moves, place, project};
 use super::spatial::Motion;
 use super::{Data, Tree, TreeError};
@@ -65,7 +65,7 @@ impl Tree {
         self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
-        self.bias_forces(data, (q, v), gravity);
+        self.bias_forces(data, (q, v), gravity, |_| {});
         self.collect(data, tau);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
@@ -75,8 +75,15 @@ impl Tree {
         Ok(())
     }
 
-    /// Forces of all bodies at q̈ = 0.
-    pub(super) fn bias_forces(&self, data: &mut Data, (q, v): (&[f64], &[f64]), gravity: DVec3) {
+    /// Forces of all bodies at q̈ = 0, and what else is to be prepared for each body while it is at hand.
+    #[inline]
+    pub(super) fn bias_forces(
+        &self,
+        data: &mut Data,
+        (q, v): (&[f64], &[f64]),
+        gravity: DVec3,
+        prepare: impl Fn(&mut Body),
+    ) {
         data.bodies[0].acceleration = Motion {
             angular: DVec3::ZERO,
             linear: -gravity,
@@ -89,6 +96,7 @@ impl Tree {
             moves(node, v, parent, body);
             let spin = body.velocity.angular;
             body.force = body.inertia.newton_euler(spin, body.acceleration);
+            prepare(body);
         }
     }
 
