@@ -78,6 +78,8 @@ pub(super) struct Plan {
     /// In order of elimination.
     pub(super) nodes: Vec<Node>,
     pub(super) sizes: Vec<usize>,
+    /// Whether the node is a joint with a mass that was kept, so that its block does not hold all of D.
+    pub(super) beside_mass: Vec<bool>,
     /// First unknown of each node, and one more.
     pub(super) unknowns: Vec<usize>,
     /// First value of each diagonal block.
@@ -103,7 +105,8 @@ impl Plan {
         let (graph, nodes) = graph(shape, &touches, &kept, late);
         let sizes: Vec<usize> = shape.masses.iter().map(|&n| n as usize).collect();
         let order = eliminate(graph, &sizes);
-        let mut plan = Plan::lay_out(&nodes, shape, &order);
+        let partly = |joint: usize| shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
+        let mut plan = Plan::lay_out(&nodes, shape, &order, partly);
         plan.load_list(shape, &touches, &kept);
         plan
     }
@@ -126,10 +129,15 @@ impl Plan {
             joints: sizes.iter().map(|&n| n as u32).collect(),
             ..Shape::default()
         };
-        Plan::lay_out(&nodes, &shape, &order)
+        Plan::lay_out(&nodes, &shape, &order, |_| false)
     }
 
-    fn lay_out(nodes: &[Node], shape: &Shape, order: &[(u32, Vec<u32>)]) -> Plan {
+    fn lay_out(
+        nodes: &[Node],
+        shape: &Shape,
+        order: &[(u32, Vec<u32>)],
+        partly: impl Fn(usize) -> bool,
+    ) -> Plan {
         let mut place = vec![0; nodes.len()];
         for (i, (x, _)) in order.iter().enumerate() {
             place[*x as usize] = i;
@@ -145,7 +153,12 @@ impl Plan {
             .map(|(x, _)| size(nodes[*x as usize]))
             .collect();
         for (i, (x, later)) in order.iter().enumerate() {
-            plan.nodes.push(nodes[*x as usize]);
+            let node = nodes[*x as usize];
+            plan.nodes.push(node);
+            plan.beside_mass.push(match node {
+                Node::Joint(k) => partly(k),
+                Node::Mass(_) => false,
+            });
             plan.unknowns.push(plan.unknowns[i] + all[i]);
             plan.diagonals.push(plan.values);
             plan.values += all[i] * all[i];
