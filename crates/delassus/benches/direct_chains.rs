@@ -63,7 +63,15 @@ fn main() -> Result<(), BuildError> {
     println!(
         "chains  joints     first ms  factor+solve ms  solve again ms  velocity ms  whole solve ms  law m/s  state"
     );
-    for (count, beads) in [(2500, 40), (1, 334), (1, 3_334), (1, 33_334), (1, 333_334)] {
+    for (count, beads) in [
+        (8, 40),
+        (80, 40),
+        (2500, 40),
+        (1, 334),
+        (1, 3_334),
+        (1, 33_334),
+        (1, 333_334),
+    ] {
         let problem = chains(count, beads)?;
         let runs = (2_000_000 / (count * beads)).clamp(3, 100);
         let first = best(runs.min(5), || {
