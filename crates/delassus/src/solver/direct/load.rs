@@ -20,14 +20,19 @@ pub(super) fn load<const L: usize>(
     values: &mut [Lane<L>],
     floor: &mut [Lane<L>],
 ) {
-    values.fill([0.0; L]);
     match problem.form() {
         Form::Primal(primal) => {
+            for range in &kind.plan.clear {
+                values[range.clone()].fill([0.0; L]);
+            }
             for load in &kind.plan.loads {
                 load_one(problem, primal, kind, team, load, values);
             }
         }
-        Form::Dual(matrix) => load_matrix(matrix, kind, team, values),
+        Form::Dual(matrix) => {
+            values.fill([0.0; L]);
+            load_matrix(matrix, kind, team, values);
+        }
     }
     load_floor(problem, kind, team, values, floor);
 }
@@ -96,6 +101,7 @@ fn load_one<const L: usize>(
             row,
             column,
             at,
+            fresh,
         } => {
             let rows = kind.shape.joints[row.joint];
             let columns = kind.shape.joints[column.joint];
@@ -104,6 +110,9 @@ fn load_one<const L: usize>(
                     MassBlock::Rigid(body) => Some(body),
                     MassBlock::Dense(_) => None,
                 });
+            if fresh {
+                values[at..at + (rows * columns) as usize].fill([0.0; L]);
+            }
             let place = values[at..].first_chunk_mut::<9>();
             match place {
                 Some(out) if (rows, columns) == (3, 3) && rigid.iter().all(Option::is_some) => {

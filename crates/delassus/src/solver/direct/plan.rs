@@ -1,6 +1,6 @@
 //! What elimination does to one kind of island, worked out once: where every block stands and what touches it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::order::{Vertex, eliminate};
 
@@ -61,6 +61,8 @@ pub(super) enum Load {
         row: Touch,
         column: Touch,
         at: usize,
+        /// Whether nothing was written there before.
+        fresh: bool,
     },
     /// −M of a mass that was kept.
     Mass { mass: usize, at: usize },
@@ -95,6 +97,8 @@ pub(super) struct Plan {
     /// Most rows of blocks beside one node, times its size.
     pub(super) widest: usize,
     pub(super) loads: Vec<Load>,
+    /// Values that no load writes, or only adds to.
+    pub(super) clear: Vec<std::ops::Range<usize>>,
 }
 
 impl Plan {
@@ -216,6 +220,7 @@ impl Plan {
             }
         }
         let mut loads = Vec::new();
+        let mut written = HashSet::new();
         for joint in 0..shape.joints.len() {
             let at = self.diagonals[joint_place[joint]];
             let partly = shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
@@ -234,9 +239,11 @@ impl Plan {
                 });
                 for &touch in list {
                     let joint = joint_place[touch.joint];
+                    let at = self.block(joint.max(place), joint.min(place));
+                    written.insert(at);
                     loads.push(Load::Entry {
                         touch,
-                        at: self.block(joint.max(place), joint.min(place)),
+                        at,
                         transposed: joint < place,
                     });
                 }
@@ -253,11 +260,24 @@ impl Plan {
                         row,
                         column,
                         at,
+                        fresh: pa != pb && written.insert(at),
                     });
                 }
             }
         }
         self.loads = loads;
+        for i in 0..self.nodes.len() {
+            let n = self.sizes[i];
+            if self.beside_mass[i] {
+                self.clear
+                    .push(self.diagonals[i]..self.diagonals[i] + n * n);
+            }
+            for edge in &self.edges[self.starts[i]..self.starts[i + 1]] {
+                if !written.contains(&edge.at) {
+                    self.clear.push(edge.at..edge.at + n * self.sizes[edge.to]);
+                }
+            }
+        }
     }
 }
 
