@@ -72,7 +72,12 @@ fn assert_close(found: &Value, expected: &Value, tolerance: f64, what: &str) {
 
 /// The answer is solved and agrees with what is stored and unique.
 fn assert_answers(file: &str, case: &Value) {
-    let ran = solve(file, &[]);
+    assert_answers_of(file, case, &[]);
+}
+
+/// The same for a solver asked for.
+fn assert_answers_of(file: &str, case: &Value, more: &[&str]) {
+    let ran = solve(file, more);
     let answer = ran.json();
     assert_eq!(answer["status"], "solved", "{file}: {}", ran.stdout);
     assert_eq!(
@@ -128,6 +133,21 @@ fn an_exact_number_of_sweeps_gives_the_stored_iterate_and_its_history() {
                 (found - stored).abs() <= ROUNDING * stored.abs(),
                 "{file}: {found} {stored}"
             );
+        }
+    }
+}
+
+#[test]
+fn direct_hybrid_and_jacobi_agree_with_the_oracle() {
+    for (file, case) in of_kind("joints") {
+        for solver in ["direct", "hybrid", "jacobi", "jacobi,accelerate=chebyshev"] {
+            assert_answers_of(&file, &case, &["--solver", solver]);
+        }
+    }
+    let disks = of_kind("contact").filter(|(_, case)| case["cone"] == "disk");
+    for (file, case) in disks.chain(of_kind("rows")) {
+        for solver in ["hybrid", "jacobi"] {
+            assert_answers_of(&file, &case, &["--solver", solver]);
         }
     }
 }

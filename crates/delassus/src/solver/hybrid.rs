@@ -118,12 +118,11 @@ impl Work {
     fn prepare(&mut self, problem: &Problem, primal: &Primal, solution: &mut Solution, rule: Rule) {
         let n = problem.n_rows();
         let Solution { v, lambda } = solution;
-        self.joints.analyse(problem);
-        self.redundant = self.joints.factor_and_solve(problem, problem.c());
+        self.redundant = self.joints.factor_and_solve(problem);
         // The state without contacts: w of their rows is what they have to deal with.
         self.step.clear();
         self.step.resize(n, 0.0);
-        self.joints.add_to(problem, &mut self.step);
+        self.joints.add_to(&mut self.step);
         problem.velocity(&self.step, v);
         for array in [&mut self.free, &mut self.w, &mut self.z] {
             array.resize(n, 0.0);
@@ -175,8 +174,8 @@ impl Work {
         for _ in 0..1 + usize::from(refine) {
             problem.velocity(lambda, v);
             problem.row_velocity(v, lambda, &mut self.w);
-            self.joints.solve(problem, &self.w);
-            self.joints.add_to(problem, lambda);
+            self.joints.solve(&self.w);
+            self.joints.add_to(lambda);
         }
         problem.velocity(lambda, v);
     }

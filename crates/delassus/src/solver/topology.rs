@@ -1,6 +1,5 @@
 //! Which rows touch which masses, without any number: what may be kept from one solve to the next.
 
-use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Primal};
 
 /// The shape of a primal problem.
@@ -12,29 +11,26 @@ pub(super) struct Topology {
     rows: Vec<u32>,
     /// Whether the block is an equality.
     equality: Vec<bool>,
-    /// Masses of every block one after the other, each list closed by a stop.
+    /// Masses of every block one after the other, and where each list ends.
     masses: Vec<u32>,
+    ends: Vec<usize>,
 }
-
-/// Closes the list of masses of a block; no mass has this number.
-const STOP: u32 = u32::MAX;
 
 impl Topology {
     /// Takes the shape of this problem; true if it differs from the one before.
     pub(super) fn update(&mut self, primal: &Primal, blocks: &[Block]) -> bool {
         let jacobian = primal.jacobian();
-        let velocities = primal.mass().iter().map(|mass| MassBlock::dim(mass) as u32);
+        // Masses are large; where their velocities stand says as much and is read faster.
+        let velocities = (0..primal.mass().len()).map(|b| primal.columns(b).len() as u32);
         let rows = blocks.iter().map(|block| block.n_rows as u32);
         let equality = blocks.iter().map(is_equality);
-        let masses = (0..blocks.len()).flat_map(|k| {
-            let range = jacobian.entry_range(k);
-            let list = range.map(|e| jacobian.entry_mass(e) as u32);
-            list.chain([STOP])
-        });
+        let masses = (0..jacobian.n_entries()).map(|e| jacobian.entry_mass(e) as u32);
+        let ends = (0..blocks.len()).map(|k| jacobian.entry_range(k).end);
         let mut changed = replace(&mut self.velocities, velocities);
         changed |= replace(&mut self.rows, rows);
         changed |= replace(&mut self.equality, equality);
-        changed | replace(&mut self.masses, masses)
+        changed |= replace(&mut self.masses, masses);
+        changed | replace(&mut self.ends, ends)
     }
 }
 

@@ -25,6 +25,8 @@ const ROUNDS: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Joints {
     topology: Topology,
+    /// Rows of the problem.
+    rows: usize,
     kinds: Vec<Kind>,
     factors: Vec<Factor>,
 }
@@ -50,7 +52,8 @@ struct Teams<const L: usize> {
 
 impl Joints {
     /// Analyses the equalities of a problem, unless its topology is that of the last one.
-    pub fn analyse(&mut self, problem: &Problem) {
+    fn analyse(&mut self, problem: &Problem) {
+        self.rows = problem.n_rows();
         match problem.form() {
             Form::Primal(primal) => {
                 if self.topology.update(primal, problem.blocks()) || self.kinds.is_empty() {
@@ -76,14 +79,15 @@ impl Joints {
         }
     }
 
-    /// Factors all islands, puts −r on the right and solves. Returns the blocks with redundant rows, whose
-    /// unknowns are zero.
-    pub fn factor_and_solve(&mut self, problem: &Problem, r: &[f64]) -> Vec<BlockId> {
-        let mut redundant = Vec::new();
+    /// Factors the equalities of a problem and solves S λ = −c for their impulses, as if nothing else were there.
+    /// Returns the blocks with redundant rows, whose impulses are zero.
+    pub fn factor_and_solve(&mut self, problem: &Problem) -> Vec<BlockId> {
+        self.analyse(problem);
+        let (mut redundant, r) = (Vec::new(), problem.c());
         for (kind, factor) in self.kinds.iter_mut().zip(&mut self.factors) {
             for round in 0.. {
-                factor.wide.run(problem, kind, r, true);
-                factor.narrow.run(problem, kind, r, true);
+                factor.wide.run(Some(problem), kind, r);
+                factor.narrow.run(Some(problem), kind, r);
                 let mut found = Found::default();
                 factor.wide.find_dropped(kind, &mut found);
                 factor.narrow.find_dropped(kind, &mut found);
@@ -103,19 +107,26 @@ impl Joints {
         redundant.into_iter().map(BlockId).collect()
     }
 
-    /// Solves again with another −r on the right.
-    pub fn solve(&mut self, problem: &Problem, r: &[f64]) {
+    /// Solves S λ = −r with the factors of the last problem; `r` has a number for each of its rows, or nothing is
+    /// done.
+    pub fn solve(&mut self, r: &[f64]) {
+        if r.len() != self.rows {
+            return;
+        }
         for (kind, factor) in self.kinds.iter().zip(&mut self.factors) {
-            factor.wide.run(problem, kind, r, false);
-            factor.narrow.run(problem, kind, r, false);
+            factor.wide.run(None, kind, r);
+            factor.narrow.run(None, kind, r);
         }
     }
 
-    /// λ += the impulses solved for last.
-    pub fn add_to(&self, problem: &Problem, lambda: &mut [f64]) {
+    /// λ += the impulses solved for last; `lambda` has a number for each row of the problem, or nothing is done.
+    pub fn add_to(&self, lambda: &mut [f64]) {
+        if lambda.len() != self.rows {
+            return;
+        }
         for (kind, factor) in self.kinds.iter().zip(&self.factors) {
-            factor.wide.add_to(problem, kind, lambda);
-            factor.narrow.add_to(problem, kind, lambda);
+            factor.wide.add_to(kind, lambda);
+            factor.narrow.add_to(kind, lambda);
         }
     }
 
@@ -156,8 +167,8 @@ impl<const L: usize> Teams<L> {
         std::array::from_fn(|l| (first + l).min(end - 1))
     }
 
-    /// Factors if asked to, then solves, team by team.
-    fn run(&mut self, problem: &Problem, kind: &Kind, r: &[f64], factor: bool) {
+    /// Factors if a problem is given, then solves, team by team.
+    fn run(&mut self, problem: Option<&Problem>, kind: &Kind, r: &[f64]) {
         let plan = &kind.plan;
         let (values, n) = (plan.values.max(1), unknowns(plan).max(1));
         let end = self.end;
@@ -178,12 +189,11 @@ impl<const L: usize> Teams<L> {
                     kind,
                     team: Self::team(first, end),
                     r,
-                    factor,
                     values,
                     x,
                     scratch,
                 });
-                *dropped = if factor { found } else { *dropped };
+                *dropped = found || (problem.is_none() && *dropped);
             },
         );
     }
@@ -215,7 +225,7 @@ impl<const L: usize> Teams<L> {
         }
     }
 
-    fn add_to(&self, problem: &Problem, kind: &Kind, lambda: &mut [f64]) {
+    fn add_to(&self, kind: &Kind, lambda: &mut [f64]) {
         let plan = &kind.plan;
         let n = unknowns(plan).max(1);
         for (x, &first) in self.x.chunks_exact(n).zip(&self.first) {
@@ -225,8 +235,8 @@ impl<const L: usize> Teams<L> {
                 };
                 let x = &x[plan.unknowns[i]..plan.unknowns[i + 1]];
                 for l in 0..L.min(self.end - first) {
-                    let rows = problem.blocks()[kind.block(first + l, joint)].rows();
-                    for (lambda, x) in lambda[rows].iter_mut().zip(x) {
+                    let start = kind.row(first + l, joint);
+                    for (lambda, x) in lambda[start..].iter_mut().zip(x) {
                         *lambda += x[l];
                     }
                 }
@@ -237,11 +247,11 @@ impl<const L: usize> Teams<L> {
 
 /// The work of one team, compiled once for every kind of processor and chosen at run time.
 struct Task<'a, const L: usize> {
-    problem: &'a Problem,
+    /// The problem to factor, if it is not factored yet.
+    problem: Option<&'a Problem>,
     kind: &'a Kind,
     team: Team<L>,
     r: &'a [f64],
-    factor: bool,
     values: &'a mut [Lane<L>],
     x: &'a mut [Lane<L>],
     scratch: &'a mut Scratch<L>,
@@ -255,11 +265,11 @@ impl<const L: usize> pulp::WithSimd for Task<'_, L> {
     fn with_simd<S: pulp::Simd>(self, _simd: S) -> bool {
         let (kind, team, scratch) = (self.kind, &self.team, self.scratch);
         let mut dropped = false;
-        if self.factor {
-            load(self.problem, kind, team, self.values, &mut scratch.floor);
+        if let Some(problem) = self.problem {
+            load(problem, kind, team, self.values, &mut scratch.floor);
             dropped = factorise(&kind.plan, self.values, scratch);
         }
-        load_rhs(self.problem, kind, team, self.r, self.x);
+        load_rhs(kind, team, self.r, self.x);
         substitute(&kind.plan, self.values, self.x, &mut scratch.beside);
         dropped
     }

@@ -17,6 +17,8 @@ pub(crate) struct Kind {
     /// Blocks of the problem, and masses, of every island one after the other.
     blocks: Vec<u32>,
     masses: Vec<u32>,
+    /// First row of each of these blocks.
+    rows: Vec<u32>,
     pub(super) count: usize,
 }
 
@@ -35,6 +37,12 @@ impl Kind {
     #[inline(always)]
     pub(crate) fn block(&self, island: usize, joint: usize) -> usize {
         self.blocks[island * self.shape.joints.len() + joint] as usize
+    }
+
+    /// First row of the problem of this joint of an island.
+    #[inline(always)]
+    pub(super) fn row(&self, island: usize, joint: usize) -> usize {
+        self.rows[island * self.shape.joints.len() + joint] as usize
     }
 
     /// Mass of the problem that is this mass of an island.
@@ -103,6 +111,8 @@ pub(super) fn of_bodies(primal: &Primal, blocks: &[Block]) -> Vec<Kind> {
             kinds.len() - 1
         });
         kinds[at].blocks.extend_from_slice(&list);
+        let rows = list.iter().map(|&k| blocks[k as usize].start as u32);
+        kinds[at].rows.extend(rows);
         kinds[at].masses.extend_from_slice(&masses);
         kinds[at].count += 1;
     }
@@ -152,6 +162,7 @@ pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<Kind> {
         plan,
         blocks: (0..n as u32).collect(),
         masses: Vec::new(),
+        rows: (0..n).map(|k| matrix.rows(k).start as u32).collect(),
         count: 1,
     }]
 }

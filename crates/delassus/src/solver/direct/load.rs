@@ -20,35 +20,50 @@ pub(super) fn load<const L: usize>(
     values: &mut [Lane<L>],
     floor: &mut [Lane<L>],
 ) {
-    values.fill([0.0; L]);
-    load_floor(problem, kind, team, floor);
     match problem.form() {
         Form::Primal(primal) => {
+            for range in &kind.plan.clear {
+                values[range.clone()].fill([0.0; L]);
+            }
             for load in &kind.plan.loads {
                 load_one(problem, primal, kind, team, load, values);
             }
         }
-        Form::Dual(matrix) => load_matrix(matrix, kind, team, values),
+        Form::Dual(matrix) => {
+            values.fill([0.0; L]);
+            load_matrix(matrix, kind, team, values);
+        }
     }
+    load_floor(problem, kind, team, values, floor);
 }
 
+/// The floor of a joint is a share of its diagonal entries of S, which stand in its block already unless it
+/// touches a mass that was kept.
 #[inline(always)]
 fn load_floor<const L: usize>(
     problem: &Problem,
     kind: &Kind,
     team: &Team<L>,
+    values: &[Lane<L>],
     floor: &mut [Lane<L>],
 ) {
     let plan = &kind.plan;
-    floor.fill([0.0; L]);
     for (i, node) in plan.nodes.iter().enumerate() {
-        let (Node::Joint(joint), n) = (*node, plan.sizes[i]) else {
+        let (n, at) = (plan.sizes[i], plan.diagonals[i]);
+        let floor = &mut floor[plan.unknowns[i]..plan.unknowns[i + 1]];
+        let Node::Joint(joint) = *node else {
+            floor.fill([0.0; L]);
             continue;
         };
-        for l in 0..L {
-            let d = problem.diagonal_blocks().block(kind.block(team[l], joint));
-            for row in 0..n {
-                floor[plan.unknowns[i] + row][l] = REDUNDANT * d[row * n + row].abs();
+        for row in 0..n {
+            floor[row] = values[at + row * (n + 1)].map(|d| REDUNDANT * d.abs());
+        }
+        if plan.beside_mass[i] {
+            for l in 0..L {
+                let d = problem.diagonal_blocks().block(kind.block(team[l], joint));
+                for row in 0..n {
+                    floor[row][l] = REDUNDANT * d[row * (n + 1)].abs();
+                }
             }
         }
     }
@@ -74,9 +89,9 @@ fn load_one<const L: usize>(
         }
         Load::Compliance { joint, at } => {
             for l in 0..L {
-                let rows = problem.blocks()[kind.block(team[l], joint)].rows();
-                let n = rows.len();
-                for (i, sigma) in primal.sigma()[rows].iter().enumerate() {
+                let n = kind.shape.joints[joint] as usize;
+                let sigma = &primal.sigma()[kind.row(team[l], joint)..][..n];
+                for (i, sigma) in sigma.iter().enumerate() {
                     values[at + i * n + i][l] += sigma;
                 }
             }
@@ -86,6 +101,7 @@ fn load_one<const L: usize>(
             row,
             column,
             at,
+            fresh,
         } => {
             let rows = kind.shape.joints[row.joint];
             let columns = kind.shape.joints[column.joint];
@@ -94,6 +110,9 @@ fn load_one<const L: usize>(
                     MassBlock::Rigid(body) => Some(body),
                     _ => None,
                 });
+            if fresh {
+                values[at..at + (rows * columns) as usize].fill([0.0; L]);
+            }
             let place = values[at..].first_chunk_mut::<9>();
             match place {
                 Some(out) if (rows, columns) == (3, 3) && rigid.iter().all(Option::is_some) => {
@@ -289,13 +308,7 @@ fn load_matrix<const L: usize>(
 
 /// Right-hand side −r of the joints; masses that were kept have none.
 #[inline(always)]
-pub(super) fn load_rhs<const L: usize>(
-    problem: &Problem,
-    kind: &Kind,
-    team: &Team<L>,
-    r: &[f64],
-    x: &mut [Lane<L>],
-) {
+pub(super) fn load_rhs<const L: usize>(kind: &Kind, team: &Team<L>, r: &[f64], x: &mut [Lane<L>]) {
     let plan = &kind.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
         let x = &mut x[plan.unknowns[i]..plan.unknowns[i + 1]];
@@ -303,8 +316,7 @@ pub(super) fn load_rhs<const L: usize>(
             Node::Mass(_) => x.fill([0.0; L]),
             Node::Joint(joint) => {
                 for l in 0..L {
-                    let rows = problem.blocks()[kind.block(team[l], joint)].rows();
-                    for (x, r) in x.iter_mut().zip(&r[rows]) {
+                    for (x, r) in x.iter_mut().zip(&r[kind.row(team[l], joint)..]) {
                         x[l] = -r;
                     }
                 }

@@ -92,9 +92,8 @@ impl Solver for Direct {
             step,
         } = &mut self.work;
         let Solution { v, lambda } = solution;
-        joints.analyse(problem);
         // An exact solve has no use for a warm start, and its answer does not depend on one: S λ = −c.
-        *redundant = joints.factor_and_solve(problem, problem.c());
+        *redundant = joints.factor_and_solve(problem);
         lambda.fill(0.0);
         before.clear();
         before.extend_from_slice(problem.c());
@@ -103,7 +102,7 @@ impl Solver for Direct {
         loop {
             step.clear();
             step.resize(lambda.len(), 0.0);
-            joints.add_to(problem, step);
+            joints.add_to(step);
             for (lambda, step) in lambda.iter_mut().zip(step.iter()) {
                 *lambda += step;
             }
@@ -120,7 +119,7 @@ impl Solver for Direct {
             // Refine: S Δ = −w with the same factors.
             last = stats.eta_max;
             before.copy_from_slice(w);
-            joints.solve(problem, w);
+            joints.solve(w);
         }
     }
 }

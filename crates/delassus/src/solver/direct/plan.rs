@@ -1,6 +1,6 @@
 //! What elimination does to one kind of island, worked out once: where every block stands and what touches it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::order::{Vertex, eliminate};
 
@@ -61,6 +61,8 @@ pub(super) enum Load {
         row: Touch,
         column: Touch,
         at: usize,
+        /// Whether nothing was written there before.
+        fresh: bool,
     },
     /// −M of a mass that was kept.
     Mass { mass: usize, at: usize },
@@ -78,6 +80,8 @@ pub(super) struct Plan {
     /// In order of elimination.
     pub(super) nodes: Vec<Node>,
     pub(super) sizes: Vec<usize>,
+    /// Whether the node is a joint with a mass that was kept, so that its block does not hold all of D.
+    pub(super) beside_mass: Vec<bool>,
     /// First unknown of each node, and one more.
     pub(super) unknowns: Vec<usize>,
     /// First value of each diagonal block.
@@ -93,6 +97,8 @@ pub(super) struct Plan {
     /// Most rows of blocks beside one node, times its size.
     pub(super) widest: usize,
     pub(super) loads: Vec<Load>,
+    /// Values that no load writes, or only adds to.
+    pub(super) clear: Vec<std::ops::Range<usize>>,
 }
 
 impl Plan {
@@ -103,7 +109,8 @@ impl Plan {
         let (graph, nodes) = graph(shape, &touches, &kept, late);
         let sizes: Vec<usize> = shape.masses.iter().map(|&n| n as usize).collect();
         let order = eliminate(graph, &sizes);
-        let mut plan = Plan::lay_out(&nodes, shape, &order);
+        let partly = |joint: usize| shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
+        let mut plan = Plan::lay_out(&nodes, shape, &order, partly);
         plan.load_list(shape, &touches, &kept);
         plan
     }
@@ -126,10 +133,15 @@ impl Plan {
             joints: sizes.iter().map(|&n| n as u32).collect(),
             ..Shape::default()
         };
-        Plan::lay_out(&nodes, &shape, &order)
+        Plan::lay_out(&nodes, &shape, &order, |_| false)
     }
 
-    fn lay_out(nodes: &[Node], shape: &Shape, order: &[(u32, Vec<u32>)]) -> Plan {
+    fn lay_out(
+        nodes: &[Node],
+        shape: &Shape,
+        order: &[(u32, Vec<u32>)],
+        partly: impl Fn(usize) -> bool,
+    ) -> Plan {
         let mut place = vec![0; nodes.len()];
         for (i, (x, _)) in order.iter().enumerate() {
             place[*x as usize] = i;
@@ -145,7 +157,12 @@ impl Plan {
             .map(|(x, _)| size(nodes[*x as usize]))
             .collect();
         for (i, (x, later)) in order.iter().enumerate() {
-            plan.nodes.push(nodes[*x as usize]);
+            let node = nodes[*x as usize];
+            plan.nodes.push(node);
+            plan.beside_mass.push(match node {
+                Node::Joint(k) => partly(k),
+                Node::Mass(_) => false,
+            });
             plan.unknowns.push(plan.unknowns[i] + all[i]);
             plan.diagonals.push(plan.values);
             plan.values += all[i] * all[i];
@@ -203,6 +220,7 @@ impl Plan {
             }
         }
         let mut loads = Vec::new();
+        let mut written = HashSet::new();
         for joint in 0..shape.joints.len() {
             let at = self.diagonals[joint_place[joint]];
             let partly = shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
@@ -221,9 +239,11 @@ impl Plan {
                 });
                 for &touch in list {
                     let joint = joint_place[touch.joint];
+                    let at = self.block(joint.max(place), joint.min(place));
+                    written.insert(at);
                     loads.push(Load::Entry {
                         touch,
-                        at: self.block(joint.max(place), joint.min(place)),
+                        at,
                         transposed: joint < place,
                     });
                 }
@@ -240,11 +260,24 @@ impl Plan {
                         row,
                         column,
                         at,
+                        fresh: pa != pb && written.insert(at),
                     });
                 }
             }
         }
         self.loads = loads;
+        for i in 0..self.nodes.len() {
+            let n = self.sizes[i];
+            if self.beside_mass[i] {
+                self.clear
+                    .push(self.diagonals[i]..self.diagonals[i] + n * n);
+            }
+            for edge in &self.edges[self.starts[i]..self.starts[i + 1]] {
+                if !written.contains(&edge.at) {
+                    self.clear.push(edge.at..edge.at + n * self.sizes[edge.to]);
+                }
+            }
+        }
     }
 }
 

@@ -271,9 +271,9 @@ impl<'a> Column<'a> {
     }
 
     fn solve(&mut self, joints: &mut Joints) {
-        joints.solve(self.problem, &self.r);
+        joints.solve(&self.r);
         self.answer.fill(0.0);
-        joints.add_to(self.problem, &mut self.answer);
+        joints.add_to(&mut self.answer);
     }
 
     /// Column t of a lump: what every contact feels of δv = u + M⁻¹G_jᵀy.
