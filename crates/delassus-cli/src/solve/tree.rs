@@ -30,7 +30,7 @@ pub(super) fn solve(work: &TreeWork, job: &Job<'_>, spec: &str) -> Result<Solved
     let asked = !job.args.common.solvers.is_empty() && spec != "kkt";
     Ok(Solved {
         run: if asked {
-            job.solve_problem(&work.problem, spec)?
+            job.solve_problem(&work.problem, spec, &[spec])?
         } else {
             own
         },
@@ -82,6 +82,8 @@ fn four_steps(
         history: Vec::new(),
         elapsed,
         message: (!solved).then(|| message.to_owned()),
+        fallback: None,
+        certificate: None,
     };
     Ok((solution, report))
 }
