@@ -197,14 +197,19 @@ fn answers_do_not_overwrite_those_of_an_earlier_run() {
         delassus_reading(&arguments, rows("3").as_bytes())
     };
     let ran = solve(&[]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // Not every solver has a rule for bounded rows, and then it says so.
+    assert!(ran.code < 2, "{}", ran.stderr);
+    for answer in ran.json().as_array().unwrap() {
+        let status = answer["status"].as_str().unwrap();
+        assert!(["solved", "unsupported"].contains(&status), "{answer}");
+    }
     let written = || std::fs::read_dir(&out).unwrap().count();
     let count = ran.json().as_array().unwrap().len();
     assert_eq!(written(), count);
     let ran = solve(&[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
-    assert_eq!(solve(&["--force"]).code, 0);
+    assert!(solve(&["--force"]).code < 2);
     assert_eq!(written(), count);
 }
 
@@ -309,4 +314,33 @@ fn slow_convergence_is_not_called_a_stall() {
     let file = data("slow_convex_rows");
     let ran = delassus(&["solve", &file, "--json", "--solver", "gauss-seidel"]);
     assert_eq!(ran.json()["status"], "solved", "{}", ran.stdout);
+}
+
+#[test]
+fn info_shows_a_robot_and_refuses_a_broken_one_with_its_line() {
+    let folder = folder("info");
+    let robot = |mass: &str| {
+        format!(
+            "<robot name=\"arm\"><link name=\"base\"/>\n<link name=\"hand\"><inertial><mass value=\"{mass}\"/>\n\
+             <inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial><visual/></link>\n<joint name=\"j\" type=\"continuous\">\
+             <parent link=\"base\"/><child link=\"hand\"/></joint></robot>"
+        )
+    };
+    let good = write(&folder, "good.urdf", &robot("2"));
+    let info = delassus(&["info", &good, "--json"]).json();
+    assert_eq!((&info["n_dofs"], &info["mass"]), (&1.into(), &2.0.into()));
+    assert_eq!(info["links"][1]["joint"], "continuous");
+    assert_eq!(info["warnings"].as_array().unwrap().len(), 1);
+    let floating = delassus(&["info", &good, "--json", "--base", "floating"]).json();
+    assert_eq!(floating["n_dofs"], 7);
+    let table = delassus(&["info", &good]);
+    assert!(
+        table.stdout.contains("hand") && table.stdout.contains("not used"),
+        "{}",
+        table.stdout
+    );
+    let bad = write(&folder, "bad.urdf", &robot("-2"));
+    let ran = delassus(&["info", &bad]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("bad.urdf:2: <mass>"), "{}", ran.stderr);
 }
