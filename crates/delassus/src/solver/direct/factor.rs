@@ -107,6 +107,15 @@ impl Joints {
         redundant.into_iter().map(BlockId).collect()
     }
 
+    /// Numbers in the factors of the last problem, and blocks changed while they were made: what the time is spent on.
+    pub fn size(&self) -> (usize, usize) {
+        let add = |sum: (usize, usize), kind: &Kind| {
+            let (numbers, updates) = (kind.plan.values, kind.plan.updates.len());
+            (sum.0 + kind.count * numbers, sum.1 + kind.count * updates)
+        };
+        self.kinds.iter().fold((0, 0), add)
+    }
+
     /// Solves S λ = −r with the factors of the last problem; `r` has a number for each of its rows, or nothing is
     /// done.
     pub fn solve(&mut self, r: &[f64]) {

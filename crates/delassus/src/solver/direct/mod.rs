@@ -47,6 +47,11 @@ impl Direct {
     pub fn redundant(&self) -> &[BlockId] {
         &self.work.redundant
     }
+
+    /// Numbers in the factors of the last problem, and blocks changed while they were made.
+    pub fn size(&self) -> (usize, usize) {
+        self.work.joints.size()
+    }
 }
 
 impl Solver for Direct {
