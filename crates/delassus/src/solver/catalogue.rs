@@ -63,92 +63,95 @@ const LEMKE_KEYS: &[(&str, &str)] = &[
     ("directions", "8"),
 ];
 
+/// The list, in the order it is shown.
+const ALL: &[Description] = &[
+    Description {
+        name: "gauss-seidel",
+        keys: &[
+            ("rule", "iso|exact|box|project|nonlinear|ccp"),
+            ("sweep", "local|residual"),
+            ("order", "forward|backward|symmetric|shuffle"),
+            ("relax", "1.0"),
+        ],
+        about: "projected Gauss-Seidel, scalar and block, matrix-free",
+        variants: &[
+            "gauss-seidel",
+            "gauss-seidel,rule=exact",
+            "gauss-seidel,order=symmetric",
+            "gauss-seidel,order=shuffle",
+            "gauss-seidel,relax=1.3",
+            "gauss-seidel,sweep=residual",
+            "gauss-seidel,rule=nonlinear",
+            "gauss-seidel,rule=ccp",
+            "gauss-seidel,rule=box",
+            "gauss-seidel,rule=project",
+        ],
+    },
+    Coloured::DESCRIPTION,
+    Description {
+        name: "lemke",
+        keys: LEMKE_KEYS,
+        about: "Lemke's algorithm: exact pivoting, from the fastest form to the safest, each answer verified",
+        variants: &["lemke"],
+    },
+    Description {
+        name: "lemke-reduced",
+        keys: LEMKE_KEYS,
+        about: "Lemke on contacts without their matrix, friction added where load appears",
+        variants: &["lemke-reduced"],
+    },
+    Description {
+        name: "lemke-structural",
+        keys: LEMKE_KEYS,
+        about: "Lemke on contacts without their matrix",
+        variants: &["lemke-structural"],
+    },
+    Description {
+        name: "lemke-standard",
+        keys: LEMKE_KEYS,
+        about: "Lemke on the dense matrix, for any linear complementarity problem",
+        variants: &["lemke-standard", "lemke-standard,pivot=lex"],
+    },
+    Description {
+        name: "jacobi",
+        keys: &[
+            ("scheme", "split|damped|plain"),
+            ("accelerate", "none|chebyshev|nesterov"),
+            ("rule", "iso|exact|box|project|nonlinear|ccp"),
+        ],
+        about: "projected Jacobi in two parallel passes, safe by mass splitting",
+        variants: &[
+            "jacobi",
+            "jacobi,accelerate=nesterov",
+            "jacobi,accelerate=chebyshev",
+            "jacobi,scheme=damped",
+            "jacobi,scheme=plain",
+            "jacobi,rule=exact",
+        ],
+    },
+    Description {
+        name: "direct",
+        keys: &[],
+        about: "joints exactly, by sparse factorisation along the elimination tree",
+        variants: &["direct"],
+    },
+    Description {
+        name: "hybrid",
+        keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
+        about: "joints exactly, contacts and limits by sweeps through them",
+        variants: &["hybrid", "hybrid,rule=exact"],
+    },
+    Description {
+        name: "kkt",
+        keys: &[],
+        about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
+        variants: &["kkt"],
+    },
+];
+
 /// Every solver there is.
 pub fn catalogue() -> &'static [Description] {
-    &[
-        Description {
-            name: "gauss-seidel",
-            keys: &[
-                ("rule", "iso|exact|box|project|nonlinear|ccp"),
-                ("sweep", "local|residual"),
-                ("order", "forward|backward|symmetric|shuffle"),
-                ("relax", "1.0"),
-            ],
-            about: "projected Gauss-Seidel, scalar and block, matrix-free",
-            variants: &[
-                "gauss-seidel",
-                "gauss-seidel,rule=exact",
-                "gauss-seidel,order=symmetric",
-                "gauss-seidel,order=shuffle",
-                "gauss-seidel,relax=1.3",
-                "gauss-seidel,sweep=residual",
-                "gauss-seidel,rule=nonlinear",
-                "gauss-seidel,rule=ccp",
-                "gauss-seidel,rule=box",
-                "gauss-seidel,rule=project",
-            ],
-        },
-        Coloured::DESCRIPTION,
-        Description {
-            name: "lemke",
-            keys: LEMKE_KEYS,
-            about: "Lemke's algorithm: exact pivoting, from the fastest form to the safest, each answer verified",
-            variants: &["lemke"],
-        },
-        Description {
-            name: "lemke-reduced",
-            keys: LEMKE_KEYS,
-            about: "Lemke on contacts without their matrix, friction added where load appears",
-            variants: &["lemke-reduced"],
-        },
-        Description {
-            name: "lemke-structural",
-            keys: LEMKE_KEYS,
-            about: "Lemke on contacts without their matrix",
-            variants: &["lemke-structural"],
-        },
-        Description {
-            name: "lemke-standard",
-            keys: LEMKE_KEYS,
-            about: "Lemke on the dense matrix, for any linear complementarity problem",
-            variants: &["lemke-standard", "lemke-standard,pivot=lex"],
-        },
-        Description {
-            name: "jacobi",
-            keys: &[
-                ("scheme", "split|damped|plain"),
-                ("accelerate", "none|chebyshev|nesterov"),
-                ("rule", "iso|exact|box|project|nonlinear|ccp"),
-            ],
-            about: "projected Jacobi in two parallel passes, safe by mass splitting",
-            variants: &[
-                "jacobi",
-                "jacobi,accelerate=nesterov",
-                "jacobi,accelerate=chebyshev",
-                "jacobi,scheme=damped",
-                "jacobi,scheme=plain",
-                "jacobi,rule=exact",
-            ],
-        },
-        Description {
-            name: "direct",
-            keys: &[],
-            about: "joints exactly, by sparse factorisation along the elimination tree",
-            variants: &["direct"],
-        },
-        Description {
-            name: "hybrid",
-            keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
-            about: "joints exactly, contacts and limits by sweeps through them",
-            variants: &["hybrid", "hybrid,rule=exact"],
-        },
-        Description {
-            name: "kkt",
-            keys: &[],
-            about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
-            variants: &["kkt"],
-        },
-    ]
+    ALL
 }
 
 /// Makes a solver from its name and keys.
