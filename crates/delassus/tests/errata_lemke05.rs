@@ -137,7 +137,7 @@ fn covering_vector_that_grows_with_a_spent_variable_is_limited() {
 
 #[test]
 fn covering_vector_without_the_bounds_breaks_the_structure() {
-    // errata Lemke05-4-bound: c ≥ 0 is not enough. With c_γ = 0 a slipping group may have no friction to give.
+    // errata Lemke05-4-cover: c ≥ 0 is not enough. With c_γ = 0 a slipping group may have no friction to give.
     let mut failures = [0; 2];
     for seed in 0..120 {
         let (scene, law) = scenes::ordinary(seed);

@@ -99,7 +99,7 @@ fn ties_broken_carelessly_cycle_or_end_on_a_false_ray() {
 
 #[test]
 fn covering_vector_with_a_zero_leaves_a_row_below_zero() {
-    // c ≥ 0, as printed: z₀ = max −q_i/c_i over c_i > 0 is 1, and the other row stays negative.
+    // errata Lemke05-4-cover. c ≥ 0, as printed: z₀ = max −q_i/c_i over c_i > 0 is 1, and the other row stays negative.
     let (q, c) = ([-1.0, -2.0], [1.0, 0.0]);
     let z0 = -q[0] / c[0];
     assert!(q[1] + c[1] * z0 < 0.0);

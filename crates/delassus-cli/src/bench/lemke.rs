@@ -292,6 +292,9 @@ fn ratios(rows: &[Row]) -> String {
     text
 }
 
+/// Places of all methods in the table of methods.
+const ALL: [usize; 3] = [0, 1, 2];
+
 /// The paper's figures 5 to 8 and 10, with our numbers.
 fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
     let pick = |family: Family, methods: &[usize], most: usize, joined: bool| {
@@ -322,11 +325,10 @@ fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
         series,
         logarithmic,
     };
-    let all = [0, 1, 2];
     vec![
         (
             "figure-5.svg",
-            figure("Peg in hole", pick(Family::Peg, &all, 32, true), false),
+            figure("Peg in hole", pick(Family::Peg, &ALL, 32, true), false),
         ),
         (
             "figure-6.svg",
@@ -340,7 +342,7 @@ fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
             "figure-7.svg",
             figure(
                 "Ten situations of one body",
-                pick(Family::Single, &all, 32, false),
+                pick(Family::Single, &ALL, 32, false),
                 false,
             ),
         ),
@@ -354,13 +356,13 @@ fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
         ),
         (
             "figure-10.svg",
-            figure("Stacked blocks", pick(Family::Stack, &all, 32, false), true),
+            figure("Stacked blocks", pick(Family::Stack, &ALL, 32, false), true),
         ),
         (
             "beyond-pegs.svg",
             figure(
                 "Peg in hole, beyond the paper",
-                pick(Family::Peg, &all, usize::MAX, true),
+                pick(Family::Peg, &ALL, usize::MAX, true),
                 true,
             ),
         ),
@@ -368,7 +370,7 @@ fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
             "beyond-stacks.svg",
             figure(
                 "Stacks, beyond the paper",
-                pick(Family::Stack, &all, usize::MAX, true),
+                pick(Family::Stack, &ALL, usize::MAX, true),
                 true,
             ),
         ),
