@@ -63,8 +63,9 @@ pub(super) fn opposed(lcp: &Lcp) -> Option<Opposed> {
     let with_pairs = |row: usize| pivots.iter().any(|&(pivot, _)| pivot == row);
     let combined = combine(lcp, &free, &p);
     let lone: Vec<usize> = (0..free.len()).filter(|&row| !with_pairs(row)).collect();
-    let (lcp, kept, gone) = substitute(&combined, &free, &lone);
-    oppose(&lcp).map(|lcp| Opposed { lcp, kept, gone })
+    let fewer = substitute(&combined, &free, &lone);
+    let lcp = oppose(&fewer.lcp)?;
+    Some(Opposed { lcp, ..fewer })
 }
 
 /// The free rows become T times the free rows.
@@ -85,11 +86,7 @@ fn combine(lcp: &Lcp, free: &[usize], t: &[Vec<f64>]) -> Lcp {
 }
 
 /// Free unknowns that the `lone` of the free rows determine are put into the other rows.
-fn substitute(
-    lcp: &Lcp,
-    free: &[usize],
-    lone: &[usize],
-) -> (Lcp, Vec<usize>, Vec<(usize, f64, Vec<f64>)>) {
+fn substitute(lcp: &Lcp, free: &[usize], lone: &[usize]) -> Opposed {
     let block = |i: usize, j: usize| lcp.column(free[j])[free[lone[i]]];
     let (p, pivots) = reduce(&matrix(lone.len(), free.len(), block));
     let used: Vec<usize> = pivots.iter().map(|&(i, _)| free[lone[i]]).collect();
@@ -143,7 +140,11 @@ fn substitute(
             (j, constant, sorted.collect())
         })
         .collect();
-    (Lcp::from_columns(columns, q, is_free), order, gone)
+    Opposed {
+        lcp: Lcp::from_columns(columns, q, is_free),
+        kept: order,
+        gone,
+    }
 }
 
 /// T M_EN = −M_NEᵀ at as many columns as M_EN has rank, with unit columns for what those do not span.
