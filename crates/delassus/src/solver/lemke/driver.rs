@@ -4,10 +4,11 @@
 //! matrix, each answer verified before it is believed; the other three run their own method alone. A problem given
 //! by its Delassus matrix has no columns to pivot on, and all four use the dense matrix.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::contact::ContactLcp;
 use super::dense::Dense;
+use super::game::solve_game;
 use super::ratio::Pivot;
 use super::reduced;
 use super::solve::{Cover, LcpOptions, solve};
@@ -224,9 +225,7 @@ impl Lemke {
                 pivot: self.pivot,
                 cover,
                 pivots: budget.left(self.stop.iterations),
-                time: budget
-                    .deadline
-                    .map(|at| at.saturating_duration_since(Instant::now())),
+                time: budget.time_left(),
             };
             let answer = solve(&dense.lcp, &options);
             budget.pivots += answer.pivots;
@@ -249,8 +248,21 @@ impl Lemke {
             }
             let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
             if answer.status == Status::Solved || hopeless {
-                break;
+                return status;
             }
+        }
+        let options = LcpOptions {
+            pivot: self.pivot,
+            pivots: budget.left(self.stop.iterations),
+            time: budget.time_left(),
+            ..LcpOptions::default()
+        };
+        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
+        if let Some(answer) = game.flatten() {
+            budget.pivots += answer.pivots;
+            budget.certificate = None;
+            dense.impulses(&answer.z, lambda);
+            status = Status::Solved;
         }
         status
     }
@@ -334,6 +346,11 @@ struct Budget {
 impl Budget {
     fn left(&self, most: usize) -> usize {
         most.saturating_sub(self.pivots)
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        self.deadline
+            .map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.

@@ -8,6 +8,8 @@ mod columns;
 pub mod contact;
 mod dense;
 mod driver;
+mod free;
+mod game;
 mod kernel;
 mod lcp;
 mod murty;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::free::{opposed, unfold};
 use super::lcp::Lcp;
 use super::ratio::Pivot;
 use super::standard::{self, Run};
@@ -89,10 +90,7 @@ impl LcpAnswer {
 
     /// Sets status and residual; what is not verified is not solved.
     pub(super) fn conclude(&mut self, lcp: &Lcp, status: Status) {
-        let scaled = Scaled::of(lcp);
-        let z: Vec<f64> = (0..lcp.len()).map(|i| self.z[i] / scaled.col[i]).collect();
-        let merit = scaled.lcp.residual(&z);
-        let solved = merit <= ACCEPTED * scaled.scale();
+        let solved = Scaled::of(lcp).accepts(&self.z);
         self.residual = lcp.residual(&self.z);
         self.status = match status {
             Status::Solved if !solved => Status::Breakdown,
@@ -139,8 +137,12 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     if has_free && end != End::Solved && answer.farkas.is_none() {
         end = unfolded(lcp, options, deadline, &mut answer).unwrap_or(end);
     }
-    if end == End::Ray && answer.farkas.is_none() {
+    if matches!(end, End::Ray | End::Breakdown) && answer.farkas.is_none() {
         answer.farkas = prove_infeasible(lcp, deadline);
+    }
+    if end == End::Breakdown && answer.farkas.is_some() {
+        // What broke down has no direction to tell; the proof stands without.
+        (end, answer.ray) = (End::Ray, Some(vec![0.0; lcp.len()]));
     }
     if end != End::Ray {
         (answer.ray, answer.farkas) = (None, None);
@@ -185,22 +187,67 @@ fn attempt(
     end
 }
 
-/// Free rows written as pairs of inequalities and free unknowns as differences, for free rows that depend on each
-/// other. None where this does not help.
+/// Free rows written as pairs of inequalities, as they are or, where that does not help, opposed to their unknowns.
+/// None where neither helps.
 fn unfolded(
     lcp: &Lcp,
     options: &LcpOptions,
     deadline: Option<Instant>,
     answer: &mut LcpAnswer,
 ) -> Option<End> {
+    let mut inner = LcpAnswer::new(lcp.len());
+    let end = folded_back(lcp, options, deadline, answer.pivots, &mut inner);
+    answer.pivots += inner.pivots;
+    match end {
+        End::Solved if accepted(lcp, &inner.z) => {
+            answer.z = inner.z;
+            return Some(End::Solved);
+        }
+        End::Ray => {
+            (answer.ray, answer.farkas) = (inner.ray, inner.farkas);
+            if answer.farkas.is_some() {
+                return Some(End::Ray);
+            }
+        }
+        _ => {}
+    }
+    if let Some(opposed) = opposed(lcp) {
+        let mut inner = LcpAnswer::new(opposed.lcp.len());
+        let opposed_end = folded_back(&opposed.lcp, options, deadline, answer.pivots, &mut inner);
+        answer.pivots += inner.pivots;
+        let z = opposed.restore(&inner.z);
+        if opposed_end == End::Solved && accepted(lcp, &z) {
+            answer.z = z;
+            return Some(End::Solved);
+        }
+    }
+    (end == End::Ray).then_some(End::Ray)
+}
+
+fn accepted(lcp: &Lcp, z: &[f64]) -> bool {
+    Scaled::of(lcp).accepts(z)
+}
+
+/// One run on the problem with its free rows written as pairs of inequalities.
+fn folded_back(
+    lcp: &Lcp,
+    options: &LcpOptions,
+    deadline: Option<Instant>,
+    spent: usize,
+    answer: &mut LcpAnswer,
+) -> End {
     let (plain, source) = unfold(lcp);
     let scaled = Scaled::of(&plain);
     let (mut inner, mut best) = (LcpAnswer::new(plain.len()), f64::INFINITY);
-    let pivots = options.pivots.saturating_sub(answer.pivots);
-    let limits = Limits { pivots, deadline };
-    let plan = (Pivot::Lex, &Cover::Scaled);
-    let end = attempt(&scaled, plan, limits, &mut inner, &mut best);
-    answer.pivots += inner.pivots;
+    let limits = Limits {
+        pivots: options.pivots.saturating_sub(spent),
+        deadline,
+    };
+    let cover = match &options.cover {
+        chance @ Cover::Random(_) => chance,
+        _ => &Cover::Scaled,
+    };
+    let end = attempt(&scaled, (Pivot::Lex, cover), limits, &mut inner, &mut best);
     let fold = |x: &[f64]| {
         let mut folded = vec![0.0; lcp.len()];
         for (x, &(i, sign)) in x.iter().zip(&source) {
@@ -208,33 +255,11 @@ fn unfolded(
         }
         folded
     };
-    match end {
-        End::Solved => answer.z = fold(&inner.z),
-        End::Ray => {
-            answer.ray = inner.ray.as_deref().map(fold);
-            answer.farkas = inner.farkas.as_deref().map(fold);
-        }
-        _ => return None,
-    }
-    Some(end)
-}
-
-/// The problem without free rows, and for each of its rows the row and the sign it stands for.
-fn unfold(lcp: &Lcp) -> (Lcp, Vec<(usize, f64)>) {
-    let mut source: Vec<(usize, f64)> = (0..lcp.len()).map(|i| (i, 1.0)).collect();
-    source.extend((0..lcp.len()).filter(|&i| lcp.free()[i]).map(|i| (i, -1.0)));
-    let mut columns = Vec::with_capacity(source.len() * source.len());
-    for &(j, column_sign) in &source {
-        let column = lcp.column(j);
-        columns.extend(
-            source
-                .iter()
-                .map(|&(i, sign)| sign * column_sign * column[i]),
-        );
-    }
-    let q = source.iter().map(|&(i, sign)| sign * lcp.q()[i]).collect();
-    let free = vec![false; source.len()];
-    (Lcp::from_columns(columns, q, free), source)
+    answer.pivots = inner.pivots;
+    answer.z = fold(&inner.z);
+    answer.ray = inner.ray.as_deref().map(fold);
+    answer.farkas = inner.farkas.as_deref().map(fold);
+    end
 }
 
 /// The linear program min t, Mz + t ≥ −q, z ≥ 0, t ≥ 0 as a complementarity problem with a skew matrix, which Lemke
@@ -291,8 +316,8 @@ fn normalised(mut x: Vec<f64>) -> Vec<f64> {
 /// A problem whose rows and columns have been brought to the size of one: M̂ = R M C, q̂ = R q, z = C ẑ.
 ///
 /// R and C are powers of two, so that scaling rounds nothing.
-struct Scaled<'a> {
-    lcp: Lcp,
+pub(super) struct Scaled<'a> {
+    pub(super) lcp: Lcp,
     row: Vec<f64>,
     col: Vec<f64>,
     /// The problem itself, for proofs.
@@ -300,7 +325,7 @@ struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
-    fn of(lcp: &'a Lcp) -> Scaled<'a> {
+    pub(super) fn of(lcp: &'a Lcp) -> Scaled<'a> {
         let n = lcp.len();
         let (mut row, mut col) = (vec![1.0_f64; n], vec![1.0_f64; n]);
         for _ in 0..PASSES {
@@ -352,7 +377,13 @@ impl<'a> Scaled<'a> {
         TORN * least < max_abs(&self.row)
     }
 
-    fn unscaled(&self, z: &[f64]) -> Vec<f64> {
+    /// Whether z, in the problem's own units, counts as solved.
+    fn accepts(&self, z: &[f64]) -> bool {
+        let z: Vec<f64> = z.iter().zip(&self.col).map(|(z, col)| z / col).collect();
+        self.lcp.residual(&z) <= ACCEPTED * self.scale()
+    }
+
+    pub(super) fn unscaled(&self, z: &[f64]) -> Vec<f64> {
         z.iter().zip(&self.col).map(|(z, col)| z * col).collect()
     }
 

@@ -32,16 +32,57 @@ pub(crate) struct Run {
 
 /// Pivots from z = 0 (free columns: from w = 0) until z₀ leaves. The covering vector must vanish in free rows.
 pub(crate) fn run(lcp: &Lcp, cover: &[f64], pivot: Pivot, limits: Limits) -> Run {
-    let mut path = Path::new(lcp, cover);
+    let mut path = Path::new(lcp, cover, pivot);
     let mut test = RatioTest::new(pivot);
     let end = path.follow(&mut test, limits);
-    let ray = (end == End::Ray).then(|| path.direction());
-    Run {
-        end,
-        pivots: path.pivots,
-        z: path.z(),
-        ray,
-    }
+    path.concluded(end)
+}
+
+/// Where a path starts that does not start at z = 0.
+#[derive(Clone, Debug)]
+pub(crate) enum Start {
+    /// The basic z of a solution.
+    Solution(Vec<usize>),
+    /// A basis with z₀, by the rows and columns of A, and the pair whose z drives.
+    Path {
+        rows: Vec<usize>,
+        cols: Vec<usize>,
+        driving: usize,
+    },
+}
+
+/// Pivots from a given basis until z₀ leaves.
+pub(crate) fn run_from(
+    lcp: &Lcp,
+    cover: &[f64],
+    start: Start,
+    pivot: Pivot,
+    limits: Limits,
+) -> Run {
+    let mut path = Path::new(lcp, cover, pivot);
+    let end = match start {
+        Start::Solution(basic) => {
+            path.pivots = basic.len();
+            (path.rows, path.cols) = (basic.clone(), basic);
+            if path.finish() {
+                End::Solved
+            } else {
+                End::Breakdown
+            }
+        }
+        Start::Path {
+            rows,
+            cols,
+            driving,
+        } => {
+            path.pivots = rows.len();
+            (path.rows, path.cols) = (rows, cols);
+            path.driving = Driving::Z(driving);
+            path.refactor();
+            path.pursue(&mut RatioTest::new(pivot), limits)
+        }
+    };
+    path.concluded(end)
 }
 
 /// The variable that grows.
@@ -69,11 +110,13 @@ struct Path<'a> {
     /// Free pairs, and their rates: the ratio test must not see those.
     free: Vec<usize>,
     free_rates: Vec<f64>,
+    /// Whether every solve is refined once: ties that the lexicographic rule has to see must not drown in rounding.
+    refined: bool,
     work: Vec<f64>,
 }
 
 impl<'a> Path<'a> {
-    fn new(lcp: &'a Lcp, cover: &'a [f64]) -> Path<'a> {
+    fn new(lcp: &'a Lcp, cover: &'a [f64], pivot: Pivot) -> Path<'a> {
         let n = lcp.len();
         let free: Vec<usize> = (0..n).filter(|&i| lcp.free()[i]).collect();
         let mut path = Path {
@@ -89,6 +132,7 @@ impl<'a> Path<'a> {
             pivots: 0,
             values: vec![0.0; n + 1],
             rates: vec![0.0; n + 1],
+            refined: pivot == Pivot::Lex,
             work: Vec::new(),
         };
         path.refactor();
@@ -130,6 +174,12 @@ impl<'a> Path<'a> {
         self.enter_z(n, r);
         self.driving = Driving::Z(r);
         self.pivots = 1;
+        self.pursue(test, limits)
+    }
+
+    /// Pivots from a basis with z₀.
+    fn pursue(&mut self, test: &mut RatioTest, limits: Limits) -> End {
+        let n = self.n();
         loop {
             if let Some(end) = limits.reached(self.pivots) {
                 return end;
@@ -170,6 +220,16 @@ impl<'a> Path<'a> {
                     End::Breakdown
                 };
             }
+        }
+    }
+
+    fn concluded(self, end: End) -> Run {
+        let ray = (end == End::Ray).then(|| self.direction());
+        Run {
+            end,
+            pivots: self.pivots,
+            z: self.z(),
+            ray,
         }
     }
 
@@ -291,10 +351,15 @@ impl<'a> Path<'a> {
         let size = max_abs(&b[..n]).max(max_abs(&x));
         let (b_rows, b_last) = b.split_at_mut(n);
         self.add_columns(&x, b_rows);
-        let drift = self
-            .rows
-            .iter()
-            .fold(0.0_f64, |m, &i| m.max(b_rows[i].abs()));
+        let left = |b: &[f64], rows: &[usize]| rows.iter().fold(0.0_f64, |m, &i| m.max(b[i].abs()));
+        let mut drift = left(b_rows, &self.rows);
+        if self.refined && 0.0 < drift && drift <= DRIFT * size {
+            let mut step: Vec<f64> = self.rows.iter().map(|&i| -b_rows[i]).collect();
+            fine &= self.factor.solve(&mut step);
+            self.add_columns(&step, b_rows);
+            x.iter_mut().zip(&step).for_each(|(x, step)| *x += step);
+            drift = left(b_rows, &self.rows);
+        }
         fine &= drift <= DRIFT * size;
         for &i in &self.rows {
             b_rows[i] = 0.0;
