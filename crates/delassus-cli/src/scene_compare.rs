@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use delassus::world::scene::Scene;
 use delassus::{Fit, Stop};
@@ -32,6 +33,9 @@ pub(crate) struct SceneRanking {
     misfits: Vec<String>,
 }
 
+/// Most time of a solver nobody asked for by name: the slowest must not keep the others waiting.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 /// One solver on one scene.
 #[derive(Debug, Serialize)]
 pub(crate) struct SceneRun {
@@ -41,7 +45,7 @@ pub(crate) struct SceneRun {
     pub(crate) fit: Fit,
     /// Whether every step kept the tolerance and none was refused.
     pub(crate) reached: bool,
-    /// Steps done; fewer than asked for where one was refused.
+    /// Steps done; fewer than asked for where one was refused or time ran out.
     steps: u64,
     unsolved_steps: u64,
     /// Worst law residual [m/s].
@@ -55,7 +59,7 @@ pub(crate) struct SceneRun {
     ms_per_step: f64,
     iterations_per_step: f64,
     state_hash: String,
-    /// Why a step was refused.
+    /// Why there are fewer steps than asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
@@ -96,7 +100,13 @@ pub(crate) fn rank(
             iterations: args.common.iterations.unwrap_or(most),
             ..stop
         };
-        match step_through(again, spec, (stop, args.common.seed), ranking.steps)? {
+        let patience = args.common.solvers.is_empty().then_some(PATIENCE);
+        match step_through(
+            again,
+            spec,
+            (stop, args.common.seed),
+            (ranking.steps, patience),
+        )? {
             Some(run) => ranking.runs.push(run),
             None => ranking.misfits.push(spec.clone()),
         }
@@ -111,13 +121,21 @@ fn step_through(
     scene: Scene,
     spec: &str,
     (stop, seed): (Stop, u64),
-    steps: u64,
+    (steps, patience): (u64, Option<Duration>),
 ) -> Result<Option<SceneRun>, Refusal> {
     let (mut world, dt) = (scene.world, scene.run.dt);
     let mut solver = solvers::make(spec, stop, seed)?;
     let mut tally = Tally::new(&world);
     let (mut fit, mut message) = (Fit::Exact, None);
+    let begin = Instant::now();
     for number in 1..=steps {
+        if patience.is_some_and(|patience| patience < begin.elapsed()) {
+            let done = number - 1;
+            message = Some(format!(
+                "stopped after {done} of {steps} steps, which took {PATIENCE:?}; name it with --solver to see the rest"
+            ));
+            break;
+        }
         match world.step(dt, solver.as_mut()) {
             Ok(step) if step.report.fit == Fit::No => return Ok(None),
             Ok(step) => {
