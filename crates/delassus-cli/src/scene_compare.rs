@@ -132,7 +132,7 @@ fn step_through(
         if patience.is_some_and(|patience| patience < begin.elapsed()) {
             let done = number - 1;
             message = Some(format!(
-                "stopped after {done} of {steps} steps, which took {PATIENCE:?}; name it with --solver to see the rest"
+                "stopped after {done} of {steps} steps, past {PATIENCE:?}; name it with --solver to see the rest"
             ));
             break;
         }
