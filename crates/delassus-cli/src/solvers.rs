@@ -38,7 +38,11 @@ pub(crate) fn make(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver +
 /// Most iterations of a step where the user names none: a scene's limit counts sweeps, and says nothing of pivots,
 /// which a pivoting solver limits by the size of the problem.
 pub(crate) fn most_iterations(spec: &str, sweeps: usize) -> usize {
-    if spec.starts_with("lemke") {
+    let name = spec.split(',').next().unwrap_or_default().trim();
+    let pivots = catalogue()
+        .iter()
+        .any(|entry| entry.name == name && entry.pivots);
+    if pivots {
         sweeps.max(1_000_000)
     } else {
         sweeps

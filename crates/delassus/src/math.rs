@@ -68,6 +68,21 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// Inner product of long vectors, in four sums that do not wait for each other; the longer one is cut.
+#[inline]
+pub(crate) fn dot_unrolled(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    let (a4, a_rest) = a[..n].as_chunks::<4>();
+    let (b4, b_rest) = b[..n].as_chunks::<4>();
+    let mut sum = [0.0; 4];
+    for (x, y) in a4.iter().zip(b4) {
+        for i in 0..4 {
+            sum[i] += x[i] * y[i];
+        }
+    }
+    (sum[0] + sum[1]) + (sum[2] + sum[3]) + dot(a_rest, b_rest)
+}
+
 /// Euclidean norm.
 pub(crate) fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()

@@ -4,7 +4,7 @@ use super::coloured::Coloured;
 use super::direct::Direct;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
 use super::hybrid::Hybrid;
-use super::jacobi::Jacobi;
+use super::jacobi::{Accelerate, Jacobi, Scheme};
 use super::kkt::Kkt;
 use super::lemke::{CoverChoice, Lemke, Method, Pivot};
 use super::{Rule, Solver, Stop};
@@ -54,6 +54,8 @@ pub struct Description {
     pub about: &'static str,
     /// The variants a comparison runs.
     pub variants: &'static [&'static str],
+    /// Whether its iterations are pivots, which say nothing about sweeps.
+    pub pivots: bool,
 }
 
 /// Keys that all forms of Lemke's algorithm share.
@@ -86,31 +88,50 @@ const ALL: &[Description] = &[
             "gauss-seidel,rule=box",
             "gauss-seidel,rule=project",
         ],
+        pivots: false,
     },
-    Coloured::DESCRIPTION,
+    Description {
+        name: "coloured",
+        keys: &[
+            ("rule", "iso|exact|box|project|nonlinear|ccp"),
+            ("order", "forward|backward|symmetric"),
+            ("relax", "1.0"),
+        ],
+        about: "projected Gauss-Seidel, independent contacts in lanes and on threads",
+        variants: &[
+            "coloured",
+            "coloured,rule=exact",
+            "coloured,order=symmetric",
+        ],
+        pivots: false,
+    },
     Description {
         name: "lemke",
         keys: LEMKE_KEYS,
         about: "Lemke's algorithm: exact pivoting, from the fastest form to the safest, each answer verified",
         variants: &["lemke"],
+        pivots: true,
     },
     Description {
         name: "lemke-reduced",
         keys: LEMKE_KEYS,
         about: "Lemke on contacts without their matrix, friction added where load appears",
         variants: &["lemke-reduced"],
+        pivots: true,
     },
     Description {
         name: "lemke-structural",
         keys: LEMKE_KEYS,
         about: "Lemke on contacts without their matrix",
         variants: &["lemke-structural"],
+        pivots: true,
     },
     Description {
         name: "lemke-standard",
         keys: LEMKE_KEYS,
         about: "Lemke on the dense matrix, for any linear complementarity problem",
         variants: &["lemke-standard", "lemke-standard,pivot=lex"],
+        pivots: true,
     },
     Description {
         name: "jacobi",
@@ -128,24 +149,28 @@ const ALL: &[Description] = &[
             "jacobi,scheme=plain",
             "jacobi,rule=exact",
         ],
+        pivots: false,
     },
     Description {
         name: "direct",
         keys: &[],
         about: "joints exactly, by sparse factorisation along the elimination tree",
         variants: &["direct"],
+        pivots: false,
     },
     Description {
         name: "hybrid",
         keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
         about: "joints exactly, contacts and limits by sweeps through them",
         variants: &["hybrid", "hybrid,rule=exact"],
+        pivots: false,
     },
     Description {
         name: "kkt",
         keys: &[],
         about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
         variants: &["kkt"],
+        pivots: false,
     },
 ];
 
@@ -156,78 +181,135 @@ pub fn catalogue() -> &'static [Description] {
 
 /// Makes a solver from its name and keys.
 pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + Send>, SpecError> {
-    let mut parts = spec.split(',');
-    let name = parts.next().unwrap_or_default().trim();
-    let methods = [
-        Method::Driver,
-        Method::Reduced,
-        Method::Structural,
-        Method::Standard,
-    ];
-    if let Some(method) = methods.into_iter().find(|method| method.name() == name) {
-        let mut solver = Lemke::new(method);
-        (solver.stop, solver.seed) = (stop, seed);
-        for part in parts {
-            set_lemke_key(&mut solver, part.trim())?;
-        }
-        return Ok(Box::new(solver));
-    }
+    let mut parts = spec.split(',').map(str::trim);
+    let name = parts.next().unwrap_or_default();
     match name {
         "gauss-seidel" => {
-            let mut solver = GaussSeidel {
+            let solver = GaussSeidel {
                 stop,
                 seed,
                 ..GaussSeidel::default()
             };
-            for part in parts {
-                set_key(&mut solver, part.trim())?;
-            }
-            Ok(Box::new(solver))
+            keyed(solver, parts, set_gauss_seidel)
         }
-        "coloured" => Ok(Box::new(Coloured::from_keys(parts, stop)?)),
+        "coloured" => {
+            let solver = Coloured {
+                stop,
+                ..Coloured::default()
+            };
+            keyed(solver, parts, set_coloured)
+        }
         "jacobi" => {
-            let mut solver = Jacobi {
+            let solver = Jacobi {
                 stop,
                 ..Jacobi::default()
             };
-            for part in parts {
-                solver.set_key(part.trim())?;
-            }
-            Ok(Box::new(solver))
+            keyed(solver, parts, set_jacobi)
         }
         "direct" => {
-            no_keys("direct", parts)?;
-            Ok(Box::new(Direct {
+            let solver = Direct {
                 stop,
                 ..Direct::default()
-            }))
+            };
+            keyed(solver, parts, |_, _, _| Ok(false))
         }
         "hybrid" => {
-            let mut solver = Hybrid {
+            let solver = Hybrid {
                 stop,
                 ..Hybrid::default()
             };
-            for part in parts {
-                solver.set_key(part.trim())?;
-            }
-            Ok(Box::new(solver))
+            keyed(solver, parts, set_hybrid)
         }
-        "kkt" => {
-            no_keys("kkt", parts)?;
-            Ok(Box::new(Kkt::new(stop)))
-        }
+        "kkt" => keyed(Kkt::new(stop), parts, |_, _, _| Ok(false)),
         _ => {
-            let known: Vec<&str> = catalogue().iter().map(|entry| entry.name).collect();
-            Err(SpecError::UnknownSolver {
-                name: name.to_owned(),
-                known: known.join(", "),
-            })
+            let Some(method) = Method::ALL.into_iter().find(|m| m.name() == name) else {
+                return Err(SpecError::UnknownSolver {
+                    name: name.to_owned(),
+                    known: listed(ALL.iter().map(|entry| entry.name)),
+                });
+            };
+            let mut solver = Lemke::new(method);
+            (solver.stop, solver.seed) = (stop, seed);
+            keyed(solver, parts, set_lemke)
         }
     }
 }
 
-fn set_lemke_key(solver: &mut Lemke, part: &str) -> Result<(), SpecError> {
-    let (key, value) = part.split_once('=').unwrap_or((part, ""));
+/// Sets a key; false where the solver has no such key.
+type Set<S> = fn(&mut S, &str, &str) -> Result<bool, SpecError>;
+
+/// The solver with its keys set, from parts `key=value`.
+fn keyed<'a, S: Solver + Send + 'static>(
+    mut solver: S,
+    parts: impl Iterator<Item = &'a str>,
+    set: Set<S>,
+) -> Result<Box<dyn Solver + Send>, SpecError> {
+    for part in parts {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        if !set(&mut solver, key, value)? {
+            let name = solver.name();
+            let entry = ALL.iter().find(|entry| entry.name == name);
+            let keys = entry.map_or(&[][..], |entry| entry.keys);
+            return Err(SpecError::UnknownKey {
+                solver: name,
+                key: key.to_owned(),
+                known: listed(keys.iter().map(|(key, _)| *key)),
+            });
+        }
+    }
+    Ok(Box::new(solver))
+}
+
+/// Names in a row, for a message.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+fn set_gauss_seidel(solver: &mut GaussSeidel, key: &str, value: &str) -> Result<bool, SpecError> {
+    match key {
+        "rule" => solver.rule = choose(key, value, &Rule::NAMES)?,
+        "sweep" => solver.sweep = choose(key, value, &SweepKind::NAMES)?,
+        "order" => solver.order = choose(key, value, &Order::NAMES)?,
+        "relax" => solver.relax = relaxation(key, value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_coloured(solver: &mut Coloured, key: &str, value: &str) -> Result<bool, SpecError> {
+    match key {
+        "rule" => solver.rule = choose(key, value, &Rule::NAMES)?,
+        // A shuffled order would need new colours at every sweep.
+        "order" => solver.order = choose(key, value, &Order::NAMES[..3])?,
+        "relax" => solver.relax = relaxation(key, value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_jacobi(solver: &mut Jacobi, key: &str, value: &str) -> Result<bool, SpecError> {
+    match key {
+        "scheme" => solver.scheme = choose(key, value, &Scheme::NAMES)?,
+        "accelerate" => solver.accelerate = choose(key, value, &Accelerate::NAMES)?,
+        "rule" => solver.rule = choose(key, value, &Rule::NAMES)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_hybrid(solver: &mut Hybrid, key: &str, value: &str) -> Result<bool, SpecError> {
+    match key {
+        "rule" => solver.rule = choose(key, value, &Rule::NAMES)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_lemke(solver: &mut Lemke, key: &str, value: &str) -> Result<bool, SpecError> {
     match key {
         "pivot" => solver.pivot = choose(key, value, &Pivot::NAMES)?,
         "cover" => solver.cover = choose(key, value, &CoverChoice::NAMES)?,
@@ -239,46 +321,9 @@ fn set_lemke_key(solver: &mut Lemke, part: &str) -> Result<(), SpecError> {
                 known: "a whole number between 3 and 1024".to_owned(),
             })?;
         }
-        _ => {
-            return Err(SpecError::UnknownKey {
-                solver: solver.method.name(),
-                key: key.to_owned(),
-                known: "pivot, cover, directions".to_owned(),
-            });
-        }
+        _ => return Ok(false),
     }
-    Ok(())
-}
-
-fn no_keys<'a>(
-    solver: &'static str,
-    mut parts: impl Iterator<Item = &'a str>,
-) -> Result<(), SpecError> {
-    parts.next().map_or(Ok(()), |part| {
-        Err(SpecError::UnknownKey {
-            solver,
-            key: part.trim().to_owned(),
-            known: "none".to_owned(),
-        })
-    })
-}
-
-fn set_key(solver: &mut GaussSeidel, part: &str) -> Result<(), SpecError> {
-    let (key, value) = part.split_once('=').unwrap_or((part, ""));
-    match key {
-        "rule" => solver.rule = choose(key, value, &Rule::NAMES)?,
-        "sweep" => solver.sweep = choose(key, value, &SweepKind::NAMES)?,
-        "order" => solver.order = choose(key, value, &Order::NAMES)?,
-        "relax" => solver.relax = relaxation(key, value)?,
-        _ => {
-            return Err(SpecError::UnknownKey {
-                solver: "gauss-seidel",
-                key: key.to_owned(),
-                known: "rule, sweep, order, relax".to_owned(),
-            });
-        }
-    }
-    Ok(())
+    Ok(true)
 }
 
 /// A relaxation ω in (0, 2).
@@ -291,6 +336,14 @@ pub(super) fn relaxation(key: &str, value: &str) -> Result<f64, SpecError> {
             value: value.to_owned(),
             known: "a number between 0 and 2".to_owned(),
         })
+}
+
+/// The name a value is known by.
+pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names
+        .iter()
+        .find(|(_, other)| *other == value)
+        .map_or("", |(name, _)| name)
 }
 
 /// The value a name stands for.

@@ -6,7 +6,6 @@ mod lumps;
 
 use lumps::Lumps;
 
-use super::catalogue::{SpecError, choose};
 use super::direct::{Joints, redundancy_message};
 use super::local::{Locals, Rule};
 use super::topology::is_equality;
@@ -41,22 +40,6 @@ pub struct Work {
     w: Vec<f64>,
     z: Vec<f64>,
     step: Vec<f64>,
-}
-
-impl Hybrid {
-    /// Sets one `key=value`.
-    pub(super) fn set_key(&mut self, part: &str) -> Result<(), SpecError> {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        if key != "rule" {
-            return Err(SpecError::UnknownKey {
-                solver: "hybrid",
-                key: key.to_owned(),
-                known: "rule".to_owned(),
-            });
-        }
-        self.rule = choose(key, value, &Rule::NAMES)?;
-        Ok(())
-    }
 }
 
 impl Solver for Hybrid {

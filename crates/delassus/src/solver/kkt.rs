@@ -4,7 +4,7 @@
 
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
-use crate::math::dot;
+use crate::math::{dot, dot_unrolled};
 use crate::problem::{Problem, Solution};
 use crate::tree::{Data, Propagation, Rows, Tree, TreeError};
 
@@ -350,18 +350,4 @@ fn subtract_columns(before: &[f64], j: usize, m: usize, column: &mut [f64]) {
         let f = a[0];
         column.iter_mut().zip(a).for_each(|(x, a)| *x -= f * a);
     }
-}
-
-/// Inner product in four parts that do not wait for each other.
-#[inline]
-fn dot_unrolled(a: &[f64], b: &[f64]) -> f64 {
-    let (a4, a_rest) = a.as_chunks::<4>();
-    let (b4, b_rest) = b.as_chunks::<4>();
-    let mut sum = [0.0; 4];
-    for (x, y) in a4.iter().zip(b4) {
-        for i in 0..4 {
-            sum[i] += x[i] * y[i];
-        }
-    }
-    (sum[0] + sum[1]) + (sum[2] + sum[3]) + dot(a_rest, b_rest)
 }

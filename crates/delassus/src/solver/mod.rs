@@ -4,7 +4,6 @@
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
 mod catalogue;
-mod chunks;
 pub mod coloured;
 pub mod direct;
 pub mod gauss_seidel;

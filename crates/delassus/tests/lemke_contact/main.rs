@@ -11,8 +11,6 @@
 mod lloyd;
 mod scenes;
 
-use std::time::Instant;
-
 use delassus::math::{DVec3, Random};
 use delassus::solver::lemke::contact::ContactLcp;
 use delassus::solver::lemke::structural::{Options, Outcome, Work};
@@ -80,91 +78,6 @@ fn every_published_experiment_is_solved_by_both_methods_and_rules() {
         failures.len(),
         failures.join("\n")
     );
-}
-
-/// Mean over the problems of the best of many times, in microseconds, and the mean number of pivots.
-fn time(
-    lcps: &[ContactLcp],
-    rounds: usize,
-    mut run: impl FnMut(&ContactLcp) -> usize,
-) -> (f64, f64) {
-    let mut best = vec![f64::INFINITY; lcps.len()];
-    let mut pivots = 0;
-    for _ in 0..rounds {
-        pivots = 0;
-        for (lcp, best) in lcps.iter().zip(&mut best) {
-            let start = Instant::now();
-            pivots += run(lcp);
-            *best = best.min(start.elapsed().as_secs_f64());
-        }
-    }
-    let count = lcps.len() as f64;
-    (
-        1e6 * best.iter().sum::<f64>() / count,
-        pivots as f64 / count,
-    )
-}
-
-#[test]
-#[ignore = "timing: run alone, in release"]
-fn times_of_the_peg() {
-    let mut random = Random::new(2);
-    let mut work = Work::default();
-    let mut points = Vec::new();
-    for count in [8, 16, 32, 64, 128, 256] {
-        let lcps: Vec<ContactLcp> = (0..20)
-            .map(|_| scenes::peg(count, scenes::wrench(&mut random)).rigid(scenes::facets(0.25, 8)))
-            .map(|problem| ContactLcp::new(&problem, 8).unwrap())
-            .collect();
-        let mut times = Vec::new();
-        for (_, method) in METHODS {
-            let rounds = 20_000 / count;
-            times.push(time(&lcps, rounds, |lcp| {
-                method(lcp, &options(Pivot::Big), &mut work).pivots
-            }));
-        }
-        points.push(((count as f64).ln(), times[1].0.ln()));
-        eprintln!(
-            "peg {count:3}: structural {:?}, reduced {:?}",
-            times[0], times[1]
-        );
-        if count == 32 {
-            let dense: Vec<Lcp> = lcps
-                .iter()
-                .map(|lcp| lcp.dense())
-                .map(|(m, q, _)| Lcp::new(&m, q).unwrap())
-                .collect();
-            let mut k = 0;
-            let standard = time(&lcps, 5, |_| {
-                k += 1;
-                lemke::solve(&dense[(k - 1) % dense.len()], &LcpOptions::default()).pivots
-            });
-            eprintln!(
-                "standard {standard:?}: {:.0} times structural, {:.0} times reduced",
-                standard.0 / times[0].0,
-                standard.0 / times[1].0
-            );
-        }
-    }
-    let count = points.len() as f64;
-    let mean = |f: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(f).sum::<f64>() / count;
-    let (x, y) = (mean(&|p| p.0), mean(&|p| p.1));
-    let slope = mean(&|p| (p.0 - x) * (p.1 - y)) / mean(&|p| (p.0 - x) * (p.0 - x));
-    eprintln!("reduced grows as n to the power {slope:.2}");
-    for geometry in lloyd::all() {
-        let lcps: Vec<ContactLcp> = (0..geometry.loads())
-            .map(|k| ContactLcp::new(&geometry.problem(k, lloyd::facets, 0.0), 8).unwrap())
-            .collect();
-        let times = METHODS.map(|(_, method)| {
-            time(&lcps, 100, |lcp| {
-                method(lcp, &options(Pivot::Big), &mut work).pivots
-            })
-        });
-        eprintln!(
-            "{}: structural {:?}, reduced {:?}",
-            geometry.name, times[0], times[1]
-        );
-    }
 }
 
 /// The chain of attempts of the driver: the first verified answer, and which attempt gave it.

@@ -9,7 +9,6 @@ mod kernel;
 mod lanes;
 mod partition;
 mod point;
-mod spec;
 
 use domain::{Course, Domain, Shared};
 use lanes::Row;

@@ -10,6 +10,7 @@ use std::ops::Range;
 pub(super) use carrier::Carrier;
 use carrier::{DualResidual, DualRows, ResidualUpdating, Velocities};
 
+use super::catalogue::name_of;
 use super::local::{Change, Contact, Locals, Rule};
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
@@ -346,11 +347,4 @@ impl Order {
     pub fn name(self) -> &'static str {
         name_of(&Order::NAMES, self)
     }
-}
-
-pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
-    names
-        .iter()
-        .find(|(_, other)| *other == value)
-        .map_or("", |(name, _)| name)
 }

@@ -12,8 +12,7 @@ use effect::{Bodies, Effect, Rows};
 
 pub use passes::Work;
 
-use super::catalogue::{SpecError, choose};
-use super::gauss_seidel::name_of;
+use super::catalogue::name_of;
 use super::local::Rule;
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
@@ -56,26 +55,6 @@ pub struct Jacobi {
     pub rule: Rule,
     /// Arrays kept between solves; start from the default.
     pub work: Work,
-}
-
-impl Jacobi {
-    /// Sets one `key=value`.
-    pub(super) fn set_key(&mut self, part: &str) -> Result<(), SpecError> {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        match key {
-            "scheme" => self.scheme = choose(key, value, &Scheme::NAMES)?,
-            "accelerate" => self.accelerate = choose(key, value, &Accelerate::NAMES)?,
-            "rule" => self.rule = choose(key, value, &Rule::NAMES)?,
-            _ => {
-                return Err(SpecError::UnknownKey {
-                    solver: "jacobi",
-                    key: key.to_owned(),
-                    known: "scheme, accelerate, rule".to_owned(),
-                });
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Solver for Jacobi {

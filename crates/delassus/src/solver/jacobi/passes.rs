@@ -1,8 +1,8 @@
 //! The two passes of a sweep, each over flat arrays in fixed chunks: λ of every block, then the state of every part.
 
-use super::super::chunks::for_chunks;
 use super::super::local::{Locals, Rule};
 use super::effect::{Effect, Lists};
+use crate::math::parallel::for_chunks;
 use crate::problem::Block;
 use crate::problem::delassus::DiagonalBlocks;
 

@@ -4,6 +4,8 @@
 //! one row, one column or both. Q A = R is kept with Q orthogonal and R upper triangular; each change is a chain of
 //! plane rotations, O(k²) and backward stable whatever the order of changes.
 
+use crate::math::dot_unrolled;
+
 /// Q A = R for the rows and columns a method has chosen from a larger matrix.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Factor {
@@ -106,11 +108,11 @@ impl Factor {
         self.work.clear();
         self.work.extend_from_slice(&b[..k]);
         for i in 0..k {
-            b[i] = inner(&self.q[i * stride..i * stride + k], &self.work);
+            b[i] = dot_unrolled(&self.q[i * stride..i * stride + k], &self.work);
         }
         for i in (0..k).rev() {
             let row = &self.r[i * stride..i * stride + k];
-            let sum = b[i] - inner(&row[i + 1..], &b[i + 1..k]);
+            let sum = b[i] - dot_unrolled(&row[i + 1..], &b[i + 1..k]);
             if row[i] == 0.0 {
                 return false;
             }
@@ -130,7 +132,8 @@ impl Factor {
         }
         let stride = self.stride;
         for i in 0..k {
-            self.r[i * stride + self.n_cols] = inner(&self.q[i * stride..i * stride + k], column);
+            self.r[i * stride + self.n_cols] =
+                dot_unrolled(&self.q[i * stride..i * stride + k], column);
         }
         self.n_cols += 1;
         self.changes += 1;
@@ -238,20 +241,6 @@ fn rotation(a: f64, b: f64) -> (f64, f64) {
     (a / r, b / r)
 }
 
-/// Inner product in four sums that do not wait for each other.
-fn inner(a: &[f64], b: &[f64]) -> f64 {
-    let (a4, a_rest) = a.as_chunks::<4>();
-    let (b4, b_rest) = b[..a.len()].as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for (a, b) in a4.iter().zip(b4) {
-        for l in 0..4 {
-            sums[l] += a[l] * b[l];
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,10 +256,11 @@ mod tests {
         fn defect(&mut self, random: &mut Random) -> f64 {
             let k = self.rows.len();
             let x: Vec<f64> = (0..k).map(|_| random.range(-1.0, 1.0)).collect();
-            let mut b: Vec<f64> = self.rows.iter().map(|row| inner(row, &x)).collect();
+            let mut b: Vec<f64> = self.rows.iter().map(|row| dot_unrolled(row, &x)).collect();
             assert!(self.factor.solve(&mut b));
-            let product =
-                |b: &[f64]| -> Vec<f64> { self.rows.iter().map(|row| inner(row, b)).collect() };
+            let product = |b: &[f64]| -> Vec<f64> {
+                self.rows.iter().map(|row| dot_unrolled(row, b)).collect()
+            };
             let (got, wanted) = (product(&b), product(&x));
             let size = b.iter().fold(1.0_f64, |m, x| m.max(x.abs()));
             got.iter()

@@ -17,6 +17,7 @@ use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::Random;
 use crate::problem::{Form, Problem, Solution};
+use crate::solver::catalogue::name_of;
 use crate::solver::gauss_seidel::GaussSeidel;
 use crate::solver::{Certificate, Fit, Monitor, Rule, Solver, Status, Stop};
 
@@ -44,6 +45,14 @@ pub enum Method {
 }
 
 impl Method {
+    /// All of them.
+    pub const ALL: [Method; 4] = [
+        Method::Driver,
+        Method::Reduced,
+        Method::Structural,
+        Method::Standard,
+    ];
+
     /// The name of the solver on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,11 +86,7 @@ impl CoverChoice {
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            CoverChoice::Ones => "ones",
-            CoverChoice::Scaled => "scaled",
-            CoverChoice::Random => "random",
-        }
+        name_of(&CoverChoice::NAMES, self)
     }
 }
 

@@ -9,6 +9,8 @@
 //! lexicographic minimum. z₀ alone may leave with a rate below the pivot tolerance (small compliance leads there),
 //! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
 
+use crate::solver::catalogue::name_of;
+
 /// A basic value may fall below zero by this much of the scale of q.
 pub(super) const SLACK: f64 = 1e-12;
 /// Rates below this much of the largest are taken for rounding.
@@ -34,10 +36,7 @@ impl Pivot {
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Pivot::Big => "big",
-            Pivot::Lex => "lex",
-        }
+        name_of(&Pivot::NAMES, self)
     }
 }
 
