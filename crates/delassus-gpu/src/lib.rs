@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../docs/gpu.md")]
 
 mod catalogue;
+mod chains;
 mod colour;
 mod coloured;
 mod device;
@@ -12,6 +13,7 @@ mod resident;
 mod run;
 
 pub use catalogue::{catalogue, from_spec};
+pub use chains::{BallJoint, Bead, ChainOptions, ChainReport, ChainScene, ChainState, GpuChains};
 pub use coloured::ColouredGpu;
 pub use device::{Gpu, GpuError, Search};
 pub use jacobi::JacobiGpu;
