@@ -8,9 +8,8 @@ use delassus::{BlockId, Fit, Law, Problem, Solution, Solver, Status, Stop};
 
 use crate::colour::colours;
 use crate::device::{Gpu, GpuError};
-use crate::jacobi::single_precision;
-use crate::resident::{Method, Resident};
-use crate::run::run;
+use crate::resident::Method;
+use crate::session::{Plan, Session};
 
 /// `coloured-gpu`: sweeps of Gauss-Seidel on the device, colour after colour.
 #[derive(Debug, Default)]
@@ -18,37 +17,26 @@ pub struct ColouredGpu {
     /// The options, and who goes on where there is no device. Dual problems, which name no bodies to colour by, always
     /// stay on the CPU, and so does a shuffled order.
     pub coloured: Coloured,
-    gpu: Option<Gpu>,
-    resident: Option<Resident>,
-    trouble: Option<GpuError>,
-    law: Option<f64>,
+    session: Session,
 }
 
 impl ColouredGpu {
     /// With these options, on the device that the process shares.
     pub fn new(coloured: Coloured) -> ColouredGpu {
-        ColouredGpu {
-            coloured,
-            ..ColouredGpu::default()
-        }
+        let session = Session::default();
+        ColouredGpu { coloured, session }
     }
 
     /// With these options, on a device of one's own.
     pub fn on(gpu: Gpu, coloured: Coloured) -> ColouredGpu {
-        ColouredGpu {
-            coloured,
-            gpu: Some(gpu),
-            ..ColouredGpu::default()
-        }
+        let session = Session::on(gpu);
+        ColouredGpu { coloured, session }
     }
 
-    /// As on a machine whose device could not be opened for this reason: everything is left to the CPU.
+    /// As where no adapter was found, for this reason: everything is left to the CPU.
     pub fn without(trouble: GpuError, coloured: Coloured) -> ColouredGpu {
-        ColouredGpu {
-            coloured,
-            trouble: Some(trouble),
-            ..ColouredGpu::default()
-        }
+        let session = Session::without(trouble);
+        ColouredGpu { coloured, session }
     }
 
     /// The blocks of every colour, in the order in which colours are swept: no two of a colour share a mass. Empty for
@@ -65,60 +53,36 @@ impl ColouredGpu {
 
     /// Why the last run, or part of it, was left to the CPU.
     pub fn trouble(&self) -> Option<&GpuError> {
-        self.trouble.as_ref()
+        self.session.trouble.as_ref()
     }
 
     /// The law residual of the last run as the device measured it \[m/s\].
     pub fn device_law(&self) -> Option<f64> {
-        self.law
+        self.session.law
     }
 
-    fn sweep(
-        &mut self,
-        problem: &Problem,
-        solution: &mut Solution,
-        monitor: &mut Monitor<'_>,
-    ) -> Result<Status, GpuError> {
-        if let Some(trouble @ GpuError::NoAdapter { .. }) = &self.trouble {
-            return Err(trouble.clone());
-        }
-        let Coloured {
-            rule,
-            relax,
-            order,
-            stop,
-            ..
-        } = self.coloured;
+    fn plan(&self, problem: &Problem) -> Result<Plan, GpuError> {
         if !matches!(problem.form(), Form::Primal(_)) {
             let what = "a dual problem by colours";
             return Err(GpuError::Unsupported { what });
         }
-        if order == Order::Shuffle {
-            let what = "order=shuffle";
-            return Err(GpuError::Unsupported { what });
-        }
-        let method = Method::Coloured { relax };
-        self.resident
-            .take_if(|resident| !resident.fits(method, rule));
-        let resident = match &mut self.resident {
-            Some(resident) => resident,
-            none => {
-                let gpu = match &self.gpu {
-                    Some(gpu) => gpu.clone(),
-                    None => Gpu::shared()?,
-                };
-                none.insert(Resident::new(&gpu, method, rule))
+        let backward = match self.coloured.order {
+            Order::Forward => |_| false,
+            Order::Backward => |_| true,
+            Order::Symmetric => |sweep: usize| !sweep.is_multiple_of(2),
+            Order::Shuffle => {
+                let what = "order=shuffle";
+                return Err(GpuError::Unsupported { what });
             }
         };
-        resident.load(problem, problem.diagonal_blocks())?;
-        let backward = |sweep: usize| match order {
-            Order::Backward => true,
-            Order::Symmetric => sweep % 2 == 1,
-            _ => false,
-        };
-        let (status, law) = run(resident, problem, (stop, rule), backward, solution, monitor)?;
-        self.law = Some(law);
-        Ok(status)
+        Ok(Plan {
+            method: Method::Coloured {
+                relax: self.coloured.relax,
+            },
+            rule: self.coloured.rule,
+            stop: self.coloured.stop,
+            backward,
+        })
     }
 }
 
@@ -140,11 +104,8 @@ impl Solver for ColouredGpu {
     }
 
     fn advice(&self, status: Status) -> Option<String> {
-        match (&self.trouble, status) {
-            (Some(trouble), _) => Some(format!("coloured went on on the CPU: {trouble}")),
-            (None, Status::Stalled) => Some(single_precision("coloured")),
-            _ => self.coloured.advice(status),
-        }
+        let advice = self.session.advice(status, "coloured");
+        advice.or_else(|| self.coloured.advice(status))
     }
 
     fn run(
@@ -153,18 +114,17 @@ impl Solver for ColouredGpu {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        self.law = None;
         if !(0.0 < self.coloured.relax && self.coloured.relax < 2.0) {
             return Status::Breakdown;
         }
-        match self.sweep(problem, solution, monitor) {
-            Ok(status) => {
-                self.trouble = None;
-                status
-            }
-            Err(trouble) => {
-                self.trouble = Some(trouble);
-                self.resident = None;
+        let diagonals = || problem.diagonal_blocks().clone();
+        let plan = self.plan(problem);
+        match self
+            .session
+            .run(plan, diagonals, problem, solution, monitor)
+        {
+            Some(status) => status,
+            None => {
                 monitor.hand_over("coloured", self.coloured.stop.iterations);
                 self.coloured.run(problem, solution, monitor)
             }

@@ -5,92 +5,61 @@ use delassus::solver::jacobi::{Accelerate, majorant};
 use delassus::{Fit, Jacobi, Law, Problem, Solution, Solver, Status, Stop};
 
 use crate::device::{Gpu, GpuError};
-use crate::resident::{Method, Resident};
-use crate::run::run;
+use crate::resident::Method;
+use crate::session::{Plan, Session};
 
 /// `jacobi-gpu`: the sweeps of [`Jacobi`] on the device.
 #[derive(Debug, Default)]
 pub struct JacobiGpu {
     /// The options, and who goes on where there is no device. `Accelerate::Chebyshev` always stays on the CPU.
     pub jacobi: Jacobi,
-    gpu: Option<Gpu>,
-    resident: Option<Resident>,
-    trouble: Option<GpuError>,
-    law: Option<f64>,
+    session: Session,
 }
 
 impl JacobiGpu {
     /// With these options, on the device that the process shares.
     pub fn new(jacobi: Jacobi) -> JacobiGpu {
-        JacobiGpu {
-            jacobi,
-            ..JacobiGpu::default()
-        }
+        let session = Session::default();
+        JacobiGpu { jacobi, session }
     }
 
     /// With these options, on a device of one's own.
     pub fn on(gpu: Gpu, jacobi: Jacobi) -> JacobiGpu {
-        JacobiGpu {
-            jacobi,
-            gpu: Some(gpu),
-            ..JacobiGpu::default()
-        }
+        let session = Session::on(gpu);
+        JacobiGpu { jacobi, session }
     }
 
-    /// As on a machine whose device could not be opened for this reason: everything is left to the CPU.
+    /// As where no adapter was found, for this reason: everything is left to the CPU.
     pub fn without(trouble: GpuError, jacobi: Jacobi) -> JacobiGpu {
-        JacobiGpu {
-            jacobi,
-            trouble: Some(trouble),
-            ..JacobiGpu::default()
-        }
+        let session = Session::without(trouble);
+        JacobiGpu { jacobi, session }
     }
 
     /// Why the last run, or part of it, was left to the CPU.
     pub fn trouble(&self) -> Option<&GpuError> {
-        self.trouble.as_ref()
+        self.session.trouble.as_ref()
     }
 
     /// The law residual of the last run as the device measured it \[m/s\].
     pub fn device_law(&self) -> Option<f64> {
-        self.law
+        self.session.law
     }
 
-    fn sweep(
-        &mut self,
-        problem: &Problem,
-        solution: &mut Solution,
-        monitor: &mut Monitor<'_>,
-    ) -> Result<Status, GpuError> {
-        if let Some(trouble @ GpuError::NoAdapter { .. }) = &self.trouble {
-            return Err(trouble.clone());
-        }
-        let method = match self.jacobi.accelerate {
-            Accelerate::None => Method::Jacobi { accelerate: false },
-            Accelerate::Nesterov => Method::Jacobi { accelerate: true },
+    fn plan(&self) -> Result<Plan, GpuError> {
+        let accelerate = match self.jacobi.accelerate {
+            Accelerate::None => false,
+            Accelerate::Nesterov => true,
             Accelerate::Chebyshev => {
                 let what = "accelerate=chebyshev";
                 return Err(GpuError::Unsupported { what });
             }
         };
-        let rule = self.jacobi.rule;
-        self.resident
-            .take_if(|resident| !resident.fits(method, rule));
-        let resident = match &mut self.resident {
-            Some(resident) => resident,
-            none => {
-                let gpu = match &self.gpu {
-                    Some(gpu) => gpu.clone(),
-                    None => Gpu::shared()?,
-                };
-                none.insert(Resident::new(&gpu, method, rule))
-            }
-        };
-        resident.load(problem, &majorant(problem, self.jacobi.scheme))?;
-        let stop = (self.jacobi.stop, rule);
-        let (status, law) = run(resident, problem, stop, |_| false, solution, monitor)?;
-        self.law = Some(law);
-        Ok(status)
+        Ok(Plan {
+            method: Method::Jacobi { accelerate },
+            rule: self.jacobi.rule,
+            stop: self.jacobi.stop,
+            backward: |_| false,
+        })
     }
 }
 
@@ -112,11 +81,8 @@ impl Solver for JacobiGpu {
     }
 
     fn advice(&self, status: Status) -> Option<String> {
-        match (&self.trouble, status) {
-            (Some(trouble), _) => Some(format!("jacobi went on on the CPU: {trouble}")),
-            (None, Status::Stalled) => Some(single_precision("jacobi")),
-            _ => self.jacobi.advice(status),
-        }
+        let advice = self.session.advice(status, "jacobi");
+        advice.or_else(|| self.jacobi.advice(status))
     }
 
     fn run(
@@ -125,26 +91,18 @@ impl Solver for JacobiGpu {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        self.law = None;
-        match self.sweep(problem, solution, monitor) {
-            Ok(status) => {
-                self.trouble = None;
-                status
-            }
-            Err(trouble) => {
-                self.trouble = Some(trouble);
-                self.resident = None;
+        let scheme = self.jacobi.scheme;
+        let diagonals = || majorant(problem, scheme);
+        let plan = self.plan();
+        match self
+            .session
+            .run(plan, diagonals, problem, solution, monitor)
+        {
+            Some(status) => status,
+            None => {
                 monitor.hand_over("jacobi", self.jacobi.stop.iterations);
                 self.jacobi.run(problem, solution, monitor)
             }
         }
     }
-}
-
-/// What to tell where sweeps in single precision end above the tolerance.
-pub(crate) fn single_precision(cpu: &str) -> String {
-    format!(
-        "the residual stopped falling: rows may conflict, or the tolerance lies below what single precision tells of \
-         sliding contacts, about 1e-7 of their speed; relax it, or use {cpu} on the CPU"
-    )
 }

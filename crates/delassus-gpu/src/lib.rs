@@ -10,7 +10,7 @@ mod device;
 mod jacobi;
 mod layout;
 mod resident;
-mod run;
+mod session;
 
 pub use catalogue::{catalogue, from_spec};
 pub use chains::{BallJoint, Bead, ChainOptions, ChainReport, ChainScene, ChainState, GpuChains};

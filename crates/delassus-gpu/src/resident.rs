@@ -10,8 +10,10 @@ use delassus::solver::{Rule, SweepStats, Topology};
 use crate::device::{Binding, Gpu, GpuError, Kernels, STRIDE, groups};
 use crate::layout::{BLOCK, Layout, ROW, fill_rows};
 
-/// Most sweeps between two read-backs; the kernels keep a line for each and one for the residual.
-pub(crate) const MOST_SWEEPS: usize = 64;
+/// Most sweeps between two read-backs at all; the kernels keep a line for each and one for the residual.
+const MOST_SWEEPS: usize = 64;
+/// Dispatches in one submission at most, so that no driver takes a long one for a hang.
+const SUBMISSION: usize = 4096;
 /// In `sums`: control numbers, lines, partial sums.
 const LINES: usize = 8;
 const PARTIALS: usize = 328;
@@ -123,6 +125,12 @@ impl Resident {
     /// Whether this is what the options ask for.
     pub(crate) fn fits(&self, method: Method, rule: Rule) -> bool {
         (self.method, self.rule) == (method, rule)
+    }
+
+    /// Most sweeps between two read-backs of this problem.
+    pub(crate) fn most_sweeps(&self) -> usize {
+        let dispatches = 3 + self.layout.colours.len();
+        MOST_SWEEPS.min((SUBMISSION / dispatches).max(1))
     }
 
     /// Brings a problem to the device; lists and buffers stay where the topology is that of the problem before.
