@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub enum GpuError {
     /// Nothing to compute on.
     #[error(
-        "no Vulkan, Metal or DX12 adapter was found ({found}); install the graphics driver, or on a machine without \
+        "no Vulkan, Metal or DX12 adapter was found; install the graphics driver, or on a machine without \
          one Mesa's software Vulkan (`apt-get install mesa-vulkan-drivers libvulkan1`, or `./setup`)"
     )]
     NoAdapter {
-        /// What the search said.
+        /// What the search said of every interface, for a report of a fault.
         found: String,
     },
     /// The adapter gave no device.
