@@ -6,10 +6,16 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 use delassus::problem::file::Format;
 
-/// Shown by `--version`: which readers and outputs this build has.
+/// Shown by `--version`: which readers, outputs and devices this build has.
+#[cfg(not(feature = "gpu"))]
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\nfeatures: json dat fclib svg threads"
+);
+#[cfg(feature = "gpu")]
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\nfeatures: json dat fclib svg threads gpu"
 );
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.

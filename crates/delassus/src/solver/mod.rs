@@ -21,9 +21,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use catalogue::{Description, SpecError, catalogue, from_spec};
+pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
+pub use topology::Topology;
 
 use crate::law::Law;
 use crate::problem::residual::Residual;
