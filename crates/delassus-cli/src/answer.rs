@@ -10,7 +10,7 @@ use delassus::{Problem, Report, Residual, Solution};
 use serde::{Serialize, Serializer};
 
 use crate::console::Outcome;
-use crate::solvers::{self, Options};
+use crate::solvers::{self, Chosen, Options};
 use crate::table;
 
 /// Answer to one file by one solver. Numbers that are not finite become null, which is what `serde_json` does.
@@ -21,6 +21,10 @@ pub(crate) struct Answer {
     kind: &'static str,
     solver: &'static str,
     options: Options,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen: Option<Chosen>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<&'static str>,
     status: &'static str,
     fit: &'static str,
     iterations: usize,
@@ -130,6 +134,8 @@ impl Answer {
             kind,
             solver: report.solver,
             options: Options(report.options),
+            chosen: report.chosen.as_ref().map(Chosen::of),
+            fallback: report.fallback,
             status: report.status.name(),
             fit: report.fit.name(),
             iterations: report.iterations,
@@ -174,6 +180,8 @@ impl Answer {
             kind,
             solver: solver.name(),
             options: Options(solver.options()),
+            chosen: None,
+            fallback: None,
             status: delassus::Status::Solved.name(),
             fit: delassus::Fit::Exact.name(),
             iterations: 0,
@@ -219,6 +227,14 @@ impl Answer {
         solvers::label(self.solver, &self.options.0)
     }
 
+    /// The label, with what was chosen.
+    fn named(&self) -> String {
+        match &self.chosen {
+            Some(chosen) => format!("{} → {}", self.label(), chosen.solver()),
+            None => self.label(),
+        }
+    }
+
     /// The answer as one line of JSON.
     pub(crate) fn json(&self) -> String {
         // Strings, numbers and lists only: there is nothing in an answer that JSON cannot hold.
@@ -230,7 +246,7 @@ impl Answer {
         let worst = self.residual.worst_block;
         vec![
             self.file.clone(),
-            self.label(),
+            self.named(),
             self.status.to_owned(),
             self.fit.to_owned(),
             self.iterations.to_string(),

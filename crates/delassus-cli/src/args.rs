@@ -95,6 +95,10 @@ pub(crate) struct Common {
     /// Let `--out` write into a folder that is not empty, and `--save-problem` over a file.
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Start from zero even where a file has impulses to start from, as captured ones do.
+    #[arg(long)]
+    pub(crate) cold: bool,
 }
 
 /// Options of `solve`.
@@ -125,16 +129,22 @@ pub(crate) struct SolveArgs {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each run is repeated until three are done or 50 ms are spent, and the shortest counts.\n\
+    Ctrl-C ends after the run under way; what was done is printed and written, and the exit code is 1.\n\
     Exit code: 0 each work is brought to the tolerance by some solver, 1 some work is not, 2 bad input or usage."
 )]
 pub(crate) struct CompareArgs {
-    /// Problem files, folders of them, `-` for standard input, scenes (`.toml` or built-in) or built-in problems
-    /// as `name` or `name:size`. A name that is both means the scene; `problem:` and `scene:` in front decide.
+    /// Problem files, folders of them or of captures, `-` for standard input, scenes (`.toml` or built-in) or built-in
+    /// problems as `name` or `name:size`. A name that is both means the scene; `problem:` and `scene:` in front
+    /// decide. `experiment:NAME` is one of the Lemke paper's, `experiments` all of them.
     #[arg(value_name = "WORK", required = true)]
     pub(crate) works: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) common: Common,
+
+    /// Write one page with every plot and table, which opens in a browser without a network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 
     /// Draw residual against time, one line per solver, one panel for each of the first six works.
     #[arg(long, value_name = "FILE")]

@@ -10,7 +10,6 @@ mod summary;
 mod tally;
 
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,8 +20,9 @@ use delassus::{Solver, World};
 use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
-use crate::console::{Outcome, Printed, Refusal, complain, note};
+use crate::console::{Outcome, Printed, Refusal, complain};
 use crate::folder;
+use crate::interrupt;
 use crate::progress;
 use crate::solve::pool;
 use crate::solvers;
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
             args,
             plan,
             bar: progress::steps(plan.first, plan.steps, args.quiet),
-            interrupted: watch_interrupts(args.quiet),
+            interrupted: interrupt::watch(args.quiet),
             tally: Tally::new(world),
             recorder,
             sheet: Sheet::new(plan.first, plan.steps),
@@ -216,25 +216,6 @@ impl<'a> Run<'a> {
         let sheet = self.sheet.svg(title, world);
         folder::write_whole(&out.join("frames.svg"), &sheet)
     }
-}
-
-/// A flag that Ctrl-C or a request to end sets; asked twice, the process ends at once.
-fn watch_interrupts(quiet: bool) -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&flag);
-    let handler = move || {
-        if raised.swap(true, Ordering::Relaxed) {
-            process::exit(130);
-        }
-    };
-    if let Err(error) = ctrlc::set_handler(handler)
-        && !quiet
-    {
-        note(&format!(
-            "Ctrl-C will end the run without keeping anything: {error}"
-        ));
-    }
-    flag
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
+use delassus::solver::auto::Choice;
 use delassus::solver::{catalogue, from_spec};
 use delassus::{Solver, Stop};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::console::Refusal;
 
@@ -59,6 +61,36 @@ pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
         }
     }
     label
+}
+
+/// The label of a solver as it was typed.
+pub(crate) fn label_of(spec: &str) -> String {
+    match from_spec(spec, Stop::default(), 0) {
+        Ok(solver) => label(solver.name(), &solver.options()),
+        Err(_) => spec.to_owned(),
+    }
+}
+
+/// What `auto` chose, in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chosen {
+    solver: &'static str,
+    class: &'static str,
+    why: &'static str,
+}
+
+impl Chosen {
+    pub(crate) fn of(choice: &Choice) -> Chosen {
+        Chosen {
+            solver: choice.solver,
+            class: choice.class,
+            why: choice.why,
+        }
+    }
+
+    pub(crate) fn solver(&self) -> &'static str {
+        self.solver
+    }
 }
 
 /// A solver's keys as a JSON object; values that are numbers are written as numbers.
