@@ -1,5 +1,6 @@
 //! `delassus run`: a scene stepped through time, watched, recorded, and resumable.
 
+mod capture;
 mod checkpoint;
 mod frames;
 mod outline;
@@ -9,29 +10,30 @@ mod record;
 mod summary;
 mod tally;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use delassus::problem::file::json;
 use delassus::world::StepError;
 use delassus::{Solver, World};
 use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
-use crate::console::{Outcome, Printed, Refusal, complain};
+use crate::console::{Outcome, Printed, Refusal, complain, note};
 use crate::folder;
 use crate::interrupt;
 use crate::progress;
 use crate::solve::pool;
 use crate::solvers;
+use capture::Capture;
 use checkpoint::Checkpoint;
 use frames::Sheet;
 use plan::Plan;
 use record::Recorder;
 use summary::Summary;
 
+pub(crate) use capture::When;
 pub(crate) use plan::steps_of;
 pub(crate) use tally::Tally;
 
@@ -63,6 +65,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     run.bar.finish_and_clear();
     let summary = Summary::new(&run, &world, solver.as_ref(), (&ending, elapsed));
     run.finish(&world, &summary)?;
+    if 0 < run.capture.left_out {
+        let (limit, more) = (args.capture_limit, run.capture.left_out);
+        note(&format!(
+            "{more} more problems met the condition of --capture, which keeps {limit}; raise --capture-limit to have them"
+        ));
+    }
     let outcome = match &ending {
         Ending::Completed => Outcome::Solved,
         Ending::Interrupted(text) | Ending::Refused(text) => {
@@ -85,6 +93,7 @@ struct Run<'a> {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
     tally: Tally,
+    capture: Capture<'a>,
     recorder: Option<Recorder>,
     sheet: Sheet,
     /// Steps done since time zero.
@@ -103,6 +112,7 @@ impl<'a> Run<'a> {
             bar: progress::steps(plan.first, plan.steps, args.quiet),
             interrupted: interrupt::watch(args.quiet),
             tally: Tally::new(world),
+            capture: Capture::prepare(args, plan)?,
             recorder,
             sheet: Sheet::new(plan.first, plan.steps),
             step: plan.first,
@@ -119,10 +129,13 @@ impl<'a> Run<'a> {
             if self.interrupted.load(Ordering::Relaxed) {
                 return self.interrupt(world);
             }
-            let step = match world.step(self.plan.options.dt, solver) {
+            let number = (self.step + 1, world.time());
+            let mut watched = self.capture.watch(number, solver);
+            let step = match world.step(self.plan.options.dt, &mut watched) {
                 Ok(step) => step,
                 Err(error) => return self.refuse(world, error),
             };
+            self.capture.check()?;
             self.step += 1;
             self.tally.add(self.step, world.time(), &step);
             if let Some(recorder) = &mut self.recorder {
@@ -182,18 +195,19 @@ impl<'a> Run<'a> {
         Ok(Ending::Interrupted(text))
     }
 
-    /// Keeps the problem that led out of the finite numbers, so that it can be looked at and solved elsewhere.
+    /// Keeps the problem that led out of the finite numbers, so that it can be looked at and solved elsewhere; where
+    /// there was no problem yet, the last good state.
     fn refuse(&self, world: &World, error: StepError) -> Result<Ending, Refusal> {
         let number = self.step + 1;
         let mut text = format!("step {number} at {} s: {error}", world.time());
         if let StepError::NotFinite { problem, .. } = &error {
-            let path = match &self.args.out {
-                Some(out) => out.join(format!("refused-step-{number}.json")),
-                None => Path::new(&format!("delassus-refused-step-{number}.json")).to_owned(),
-            };
-            let title = format!("{}, step {number}", self.plan.source.name);
-            folder::write_whole(&path, &json::save(problem, &title))?;
+            if let Some(worst) = self.capture.worst(problem) {
+                text.push_str(&format!("; the worst is {worst}"));
+            }
+            let path = self.capture.refused(problem, self.args.out.as_deref())?;
             text.push_str(&format!("; its problem is in {}", path.display()));
+        } else if let Some(path) = self.checkpoint(world)? {
+            text.push_str(&format!("; the last good state is in {}", path.display()));
         }
         Ok(Ending::Refused(text))
     }

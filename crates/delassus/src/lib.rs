@@ -79,6 +79,7 @@
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
 pub mod collide;
+pub mod doctor;
 pub mod error;
 pub mod gallery;
 pub mod index;

@@ -12,8 +12,13 @@
   const ranked = report.profiles.map((profile) => profile.solver);
   const solvers = [...ranked, ...report.solvers.filter((solver) => !ranked.includes(solver))]
     .filter((solver) => works.some((work) => work.runs.some((run) => run.label === solver)));
-  const shown = new Set(solvers.slice(0, BEST));
-  const place = (solver) => report.solvers.indexOf(solver);
+  // The best variant of each solver: these are shown first, and no two of them share a colour.
+  const kin = (solver) => solver.split(",")[0];
+  const first = solvers.filter((solver, i) => solvers.findIndex((other) => kin(other) === kin(solver)) === i);
+  const best = [...first, ...solvers.filter((solver) => !first.includes(solver))].slice(0, BEST);
+  const coloured = [...best, ...solvers.filter((solver) => !best.includes(solver))];
+  const shown = new Set(best);
+  const place = (solver) => coloured.indexOf(solver);
   const colour = (solver) => `var(--c${place(solver) % COLOURS})`;
   const byId = (id) => document.getElementById(id);
 
@@ -39,6 +44,7 @@
   const raised = (n) => (n < 0 ? "⁻" : "") + [...String(Math.abs(n))].map((d) => RAISED[d]).join("");
   const power = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : `10${raised(exponent)}`);
   const small = (x) => (x === null ? "∞" : x === 0 ? "0" : x.toExponential(2));
+  const plain = (x) => (x < 1e-3 ? x.toExponential() : String(x));
   function time(seconds) {
     if (seconds === null) return "–";
     if (seconds < 1e-3) return `${(1e6 * seconds).toFixed(1)} µs`;
@@ -175,8 +181,8 @@
     const work = works[byId("work").selectedIndex];
     if (!work) return;
     byId("work-about").textContent = work.scene
-      ? `${work.title || work.name}: ${work.bodies} bodies, ${work.joints} joints, ${work.steps} steps of ${work.dt} s, to ${work.tolerance} m/s in every step.`
-      : `${work.kind}, ${work.n_blocks} blocks, ${work.n_rows} rows, to ${work.tolerance} m/s${work.warm ? ", from the impulses in the file" : ""}.`;
+      ? `${work.title || work.name}: ${work.bodies} bodies, ${work.joints} joints, ${work.steps} steps of ${work.dt} s, to ${plain(work.tolerance)} m/s in every step.`
+      : `${work.kind}, ${work.n_blocks} blocks, ${work.n_rows} rows, to ${plain(work.tolerance)} m/s${work.warm ? ", from the impulses in the file" : ""}.`;
     const curve = (run, points) => ({ solver: run.label, dashed: run.fit === "approximate", points: points.filter((p) => p[1] !== null) });
     const target = work.tolerance;
     if (work.scene) {
@@ -296,7 +302,7 @@
         plots();
       });
       const dashed = works.some((work) => work.runs.some((run) => run.label === solver && run.fit === "approximate"));
-      return element("li", {}, element("label", {}, box, swatch(solver, dashed), element("span", { class: "name" }, solver), element("span", { class: "count" }, `${reached(solver)}/${works.length}`)));
+      return element("li", {}, element("label", {}, box, swatch(solver, dashed), element("span", { class: "name" }, solver.replaceAll(",", ",\u200b")), element("span", { class: "count" }, `${reached(solver)}/${works.length}`)));
     }));
   }
   function plots() {
@@ -326,7 +332,7 @@
   byId("work").addEventListener("change", () => { oneWork(); tables(); });
   byId("family").addEventListener("change", allWorks);
   byId("only").addEventListener("change", tables);
-  byId("best").addEventListener("click", () => show(solvers.slice(0, BEST)));
+  byId("best").addEventListener("click", () => show(best));
   byId("all").addEventListener("click", () => show(solvers));
   byId("none").addEventListener("click", () => show([]));
   legend();

@@ -44,6 +44,9 @@ pub(super) struct Summary {
     energy: Energy,
     unsolved_steps: u64,
     fallback_steps: u64,
+    /// Problems kept by `--capture`, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured: Option<u64>,
     iterations_per_step: Spread,
     contacts_per_step: Spread,
     ms_per_step: Milliseconds,
@@ -147,6 +150,7 @@ impl Summary {
             energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
             fallback_steps: tally.fallbacks,
+            captured: run.capture.folder().map(|_| run.capture.kept),
             iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
             contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),
             ms_per_step: Milliseconds::of(tally),
@@ -165,6 +169,9 @@ impl Summary {
         let mut lines = self.head();
         lines.extend(self.quality());
         lines.extend(self.cost());
+        if let Some(kept) = self.captured {
+            lines.push(("captured", format!("{kept} problems")));
+        }
         lines.push(("state hash", self.state_hash.clone()));
         let width = lines.iter().map(|(label, _)| label.len()).max();
         let width = width.unwrap_or(0);
