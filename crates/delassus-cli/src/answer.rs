@@ -121,7 +121,7 @@ impl Answer {
         let has_bodies = matches!(problem.form(), Form::Primal(_));
         let is_lcp = is_complementarity(kind);
         let w = is_lcp.then(|| row_velocities(problem, &solution));
-        let certificate = report.certificate.filter(|_| is_lcp);
+        let certificate = report.certificate.clone().filter(|_| is_lcp);
         let (ray, farkas) =
             certificate.map_or((None, None), |found| (Some(found.ray), found.farkas));
         let (z, lambda) = match is_lcp {
@@ -133,8 +133,8 @@ impl Answer {
             file: file.to_owned(),
             kind,
             solver: report.solver,
+            chosen: Chosen::of(&report),
             options: Options(report.options),
-            chosen: report.chosen.as_ref().map(Chosen::of),
             fallback: report.fallback,
             status: report.status.name(),
             fit: report.fit.name(),
@@ -229,10 +229,7 @@ impl Answer {
 
     /// The label, with what was chosen.
     fn named(&self) -> String {
-        match &self.chosen {
-            Some(chosen) => format!("{} → {}", self.label(), chosen.solver()),
-            None => self.label(),
-        }
+        Chosen::name(self.label(), self.chosen.as_ref())
     }
 
     /// The answer as one line of JSON.

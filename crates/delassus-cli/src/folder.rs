@@ -97,7 +97,7 @@ pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), Refu
 /// The last part of a path without its extension, in characters that every file system takes.
 pub(crate) fn tame(part: &str) -> String {
     let last = part.rsplit(['/', '\\']).next().unwrap_or(part);
-    let stem = [".json", ".dat", ".hdf5", ".h5"]
+    let stem = [".json", ".dat", ".hdf5", ".h5", ".toml"]
         .iter()
         .find_map(|extension| last.strip_suffix(extension))
         .unwrap_or(last);

@@ -199,17 +199,27 @@ impl<'a> Run<'a> {
     /// there was no problem yet, the last good state.
     fn refuse(&self, world: &World, error: StepError) -> Result<Ending, Refusal> {
         let number = self.step + 1;
-        let mut text = format!("step {number} at {} s: {error}", world.time());
+        let said = named(world, &error.to_string());
+        let mut text = format!("step {number} at {} s: {said}", world.time());
         if let StepError::NotFinite { problem, .. } = &error {
             if let Some(worst) = self.capture.worst(problem) {
                 text.push_str(&format!("; the worst is {worst}"));
             }
             let path = self.capture.refused(problem, self.args.out.as_deref())?;
             text.push_str(&format!("; its problem is in {}", path.display()));
-        } else if let Some(path) = self.checkpoint(world)? {
+        } else if let Some(path) = self.last_good_state(world)? {
             text.push_str(&format!("; the last good state is in {}", path.display()));
         }
         Ok(Ending::Refused(text))
+    }
+
+    /// Writes the state before a refused step, where there is a folder for it.
+    fn last_good_state(&self, world: &World) -> Result<Option<PathBuf>, Refusal> {
+        let Some(path) = self.capture.refused_state() else {
+            return self.checkpoint(world);
+        };
+        Checkpoint::new(self.plan, self.step, world).write(&path)?;
+        Ok(Some(path))
     }
 
     /// Closes the recordings and writes what can only be written at the end.
@@ -229,6 +239,19 @@ impl<'a> Run<'a> {
         folder::write_whole(&out.join("plot.svg"), &plot)?;
         let sheet = self.sheet.svg(title, world);
         folder::write_whole(&out.join("frames.svg"), &sheet)
+    }
+}
+
+/// The text with names for bodies given by number, as collision detection knows them.
+fn named(world: &World, text: &str) -> String {
+    let Some((before, after)) = text.split_once("body ") else {
+        return text.to_owned();
+    };
+    let digits = after.chars().take_while(char::is_ascii_digit).count();
+    let number = after[..digits].parse::<usize>().ok();
+    match number.and_then(|i| world.bodies().name.get(i)) {
+        Some(name) => format!("{before}body \"{name}\"{}", &after[digits..]),
+        None => text.to_owned(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
-use delassus::solver::auto::Choice;
 use delassus::solver::{catalogue, from_spec};
-use delassus::{Solver, Stop};
+use delassus::{Report, Solver, Stop};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -77,19 +76,32 @@ pub(crate) struct Chosen {
     solver: &'static str,
     class: &'static str,
     why: &'static str,
+    /// Who went on where the first did not solve.
+    #[serde(skip)]
+    then: Option<&'static str>,
 }
 
 impl Chosen {
-    pub(crate) fn of(choice: &Choice) -> Chosen {
-        Chosen {
+    pub(crate) fn of(report: &Report) -> Option<Chosen> {
+        report.chosen.map(|choice| Chosen {
             solver: choice.solver,
             class: choice.class,
             why: choice.why,
-        }
+            then: report.fallback,
+        })
     }
 
-    pub(crate) fn solver(&self) -> &'static str {
-        self.solver
+    /// The label of a solver, with what was chosen.
+    pub(crate) fn name(label: String, chosen: Option<&Chosen>) -> String {
+        match chosen {
+            Some(Chosen {
+                solver,
+                then: Some(then),
+                ..
+            }) => format!("{label} → {solver}, {then}"),
+            Some(Chosen { solver, .. }) => format!("{label} → {solver}"),
+            None => label,
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Run {
     options: Options,
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<Chosen>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<&'static str>,
     pub(super) status: &'static str,
     #[serde(serialize_with = "fit_name")]
     pub(super) fit: Fit,
@@ -44,10 +46,7 @@ pub(super) struct Run {
 impl Run {
     /// The label, with what was chosen.
     pub(super) fn named(&self) -> String {
-        match &self.chosen {
-            Some(chosen) => format!("{} → {}", self.label, chosen.solver()),
-            None => self.label.clone(),
-        }
+        Chosen::name(self.label.clone(), self.chosen.as_ref())
     }
 }
 
@@ -68,8 +67,9 @@ pub(super) fn measure(
     Ok(Some(Run {
         label: solvers::label(report.solver, &report.options),
         solver: report.solver,
+        chosen: Chosen::of(&report),
+        fallback: report.fallback,
         options: Options(report.options),
-        chosen: report.chosen.as_ref().map(Chosen::of),
         status: report.status.name(),
         fit: report.fit,
         iterations: report.iterations,

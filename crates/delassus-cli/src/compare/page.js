@@ -228,7 +228,7 @@
 
   const PROBLEM = [
     ["work", (run, work) => short(work.name)],
-    ["solver", (run) => (run.chosen ? `${run.label} → ${run.chosen.solver}` : run.label)],
+    ["solver", (run) => (run.chosen ? `${run.label} → ${run.chosen.solver}${run.fallback ? `, ${run.fallback}` : ""}` : run.label)],
     ["status", (run) => run.status],
     ["fit", (run) => run.fit],
     ["iterations", (run) => run.iterations, String],

@@ -162,6 +162,12 @@ impl<'a> Capture<'a> {
         Ok(path)
     }
 
+    /// Where the state before a refused step goes, if there is a folder of `--capture`.
+    pub(super) fn refused_state(&self) -> Option<PathBuf> {
+        let folder = self.folder()?;
+        Some(folder.join(self.name("-refused-state")))
+    }
+
     /// Where in the saved problem the worst residual of the refused step stands.
     pub(super) fn worst(&self, problem: &Problem) -> Option<String> {
         let block = self.report.as_ref()?.residual.worst_block?;
@@ -221,7 +227,7 @@ fn report_json(report: &Report) -> Value {
     json!({
         "solver": report.solver,
         "options": Options(report.options.clone()),
-        "chosen": report.chosen.as_ref().map(Chosen::of),
+        "chosen": Chosen::of(report),
         "fallback": report.fallback,
         "status": report.status.name(),
         "fit": report.fit.name(),

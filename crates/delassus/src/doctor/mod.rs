@@ -149,6 +149,13 @@ impl Diagnosis {
 
     /// One finding of each kind, the worst of them, sorted by severity and kind.
     fn new(mut findings: Vec<Finding>, looked_at: LookedAt, solver: Choice) -> Diagnosis {
+        // Rows that contradict each other cannot be solved; that is said already.
+        if findings
+            .iter()
+            .any(|finding| finding.kind == Kind::Conflict)
+        {
+            findings.retain(|finding| finding.kind != Kind::Unsolved);
+        }
         findings.sort_by(|a, b| {
             let severity = b.severity.cmp(&a.severity);
             let number = b.number.total_cmp(&a.number);

@@ -198,8 +198,12 @@ fn dependent(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> Op
         let places = ordered(names, redundant);
         let count = places.len();
         let what = format!(
-            "rows of {count} constraints, {} first, say what others say already: their impulses are not unique",
-            places.first()?
+            "{}{} has rows that say what others say already: their impulses are not unique",
+            places.first()?,
+            match count {
+                1 => String::new(),
+                _ => format!(", like {} more,", count - 1),
+            }
         );
         let remedy = "replace a hinge of a closed chain by a ball joint, drop the surplus rows, or give them some compliance";
         let finding = (Severity::Note, Kind::Redundant);

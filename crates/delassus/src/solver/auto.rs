@@ -92,7 +92,7 @@ const FEW_LOOSE: Choice = Choice {
     why: "sweeps are cheap, and nothing needs setting up",
 };
 const FEW_TIGHT: Choice = Choice {
-    class: "the same, to a finer tolerance",
+    class: "at most 100 contacts, limits and motors, to a finer tolerance",
     solver: "gauss-seidel",
     sweeps: Some(300),
     then: &["lemke", "gauss-seidel,rule=exact"],
@@ -106,7 +106,7 @@ const MANY: Choice = Choice {
     why: "independent contacts go side by side in lanes and on threads",
 };
 const CROWDED: Choice = Choice {
-    class: "all others",
+    class: "more than 100 contacts, limits and motors, more than 8 for each body",
     solver: "gauss-seidel",
     sweeps: None,
     then: &["gauss-seidel,rule=exact"],
