@@ -1,6 +1,7 @@
 //! `delassus compare SCENE`: the same scene from the same start under every fitting solver.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
@@ -45,6 +46,9 @@ pub(super) struct SceneRun {
     pub(super) label: String,
     solver: &'static str,
     options: Options,
+    /// Steps by the solver that `auto` chose.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    chosen: BTreeMap<&'static str, u64>,
     #[serde(serialize_with = "fit_name")]
     pub(super) fit: Fit,
     /// Whether every step kept the tolerance and none was refused.
@@ -174,6 +178,7 @@ fn step_through(
         label: solvers::label(solver.name(), &solver.options()),
         solver: solver.name(),
         options: Options(solver.options()),
+        chosen: tally.chosen.clone(),
         fit,
         // The scene's own laws decide, whatever law the solver obeys.
         reached: message.is_none() && tally.law.value <= stop.tolerance,
