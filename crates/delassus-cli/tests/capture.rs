@@ -48,7 +48,7 @@ fn captured_problems_replay_to_the_same_residual_bits() {
         ],
         &[
             "run",
-            "pile:40",
+            "heavy-stack:4",
             "--solver",
             "gauss-seidel,order=shuffle",
             "--iterations",
@@ -58,7 +58,7 @@ fn captured_problems_replay_to_the_same_residual_bits() {
         ],
         &[
             "run",
-            "pile:40",
+            "heavy-stack:4",
             "--solver",
             "coloured",
             "--iterations",

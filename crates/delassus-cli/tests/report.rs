@@ -1,6 +1,10 @@
 //! What is promised about reports: one set of numbers in table, JSON and page, kept when interrupted.
 
-#![allow(clippy::unwrap_used)] // A test may stop anywhere.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may stop anywhere and say what it skips"
+)]
 
 mod common;
 
@@ -55,6 +59,59 @@ fn the_page_carries_the_same_report_as_the_json() {
     }
     let scene = &report["scenes"][0]["runs"][0]["history"];
     assert!(!scene.as_array().unwrap().is_empty());
+}
+
+/// The page as a browser leaves it after its script has run; none where there is no browser.
+fn rendered(page: &Path) -> Option<String> {
+    for browser in ["chromium", "chromium-browser", "google-chrome"] {
+        let run = std::process::Command::new(browser)
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--virtual-time-budget=5000",
+                "--dump-dom",
+            ])
+            .arg(format!("file://{}", page.display()))
+            .output();
+        if let Ok(output) = run {
+            return Some(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+    }
+    None
+}
+
+#[test]
+fn a_browser_draws_every_plot_of_the_page() {
+    let folder = folder("browser");
+    let page = folder.join("page.html");
+    let arguments = [
+        "compare",
+        "problem:chain:3",
+        "problem:chain:6",
+        "problem:rod",
+        "--html",
+    ];
+    let ran = delassus(&[&arguments[..], &[page.to_str().unwrap()]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let Some(drawn) = rendered(&page) else {
+        eprintln!("skipped: no browser was found to open the page with");
+        return;
+    };
+    let (_, body) = drawn.split_once("<body>").unwrap();
+    for text in [
+        "Work and precision: residual against time",
+        "Residual against iterations",
+        "Performance profile over 3 works",
+        "Growth with size: problem:chain",
+        "law residual [m/s]",
+        "time to the tolerance [s]",
+        "gauss-seidel,rule=exact",
+    ] {
+        assert!(body.contains(text), "{text}");
+    }
+    assert!(4 <= body.matches("role=\"img\"").count());
+    assert!(!body.contains("NaN") && !body.contains("undefined"));
 }
 
 #[test]

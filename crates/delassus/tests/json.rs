@@ -382,7 +382,10 @@ fn a_start_comes_back_bit_for_bit_and_must_fit() {
         assert_eq!(*back, problem);
         let short = json::save_with(&problem, "", Some(&guess[..2]), None);
         let error = json::parse(short.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("guess") && error.contains("3 rows"), "{error}");
+        assert!(
+            error.contains("guess") && error.contains("3 rows"),
+            "{error}"
+        );
         // What is not finite is not written, so that the file can still be read.
         let broken = json::save_with(&problem, "", Some(&[f64::NAN, 0.0, 0.0]), None);
         assert_eq!(json::parse(broken.as_bytes()).unwrap().guess, None);

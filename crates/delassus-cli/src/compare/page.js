@@ -168,10 +168,11 @@
   }
 
   // Residuals far below the tolerance or far above the start say no more than their sign does.
-  function span(work, series) {
+  function span(work, all) {
+    const series = all.filter((s) => shown.has(s.solver));
     const laws = series.flatMap((s) => s.points.map((p) => p[1])).filter((law) => law > 0);
     const starts = series.map((s) => s.points[0]?.[1] ?? 0);
-    const high = Math.max(work.tolerance, ...laws.map((law) => Math.min(law, 1e2 * Math.max(work.tolerance, ...starts))));
+    const high = Math.max(work.tolerance, ...laws.map((law) => Math.min(law, 1e2 * Math.max(1e4 * work.tolerance, ...starts))));
     const low = Math.min(work.tolerance, ...laws.map((law) => Math.max(law, 1e-4 * work.tolerance)));
     return { low, high };
   }
