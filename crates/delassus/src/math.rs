@@ -1,6 +1,7 @@
 //! Small dense algebra shared by all layers: the glam types of the interface, row-major kernels for
 //! matrices of run-time size, and the closed-form eigenvalues the contact laws need.
 
+pub(crate) mod lanes;
 pub(crate) mod parallel;
 
 pub use glam::{DMat3, DQuat, DVec3};

@@ -30,6 +30,7 @@ impl Tree {
             n_coordinates: 0,
             n_dofs: 0,
             n_multi: 0,
+            turning: Vec::new(),
             dof_of: Vec::new(),
             links,
         };
@@ -71,6 +72,10 @@ impl Tree {
             if matches!(kind, Kind::Ball | Kind::Free) {
                 node.multi = self.n_multi;
                 self.n_multi += 1;
+            }
+            if matches!(kind, Kind::Turn | Kind::Screw(_)) {
+                node.turn = self.turning.len();
+                self.turning.push(q_at);
             }
             q_at += kind.coordinates();
             v_at += kind.dofs();
@@ -119,6 +124,7 @@ impl Node {
             damping: 0.0,
             link: 0,
             multi: 0,
+            turn: 0,
             columns: (0, 0),
         }
     }
