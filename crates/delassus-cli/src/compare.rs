@@ -8,7 +8,7 @@ mod scene;
 mod works;
 
 use std::cmp::Ordering;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
 use std::time::Duration;
@@ -231,7 +231,7 @@ fn by_merit(a: &Run, b: &Run) -> Ordering {
 }
 
 /// Writes the picture, if there is something to see.
-fn draw(path: &PathBuf, comparison: &Comparison, quiet: bool) -> Result<(), Refusal> {
+fn draw(path: &Path, comparison: &Comparison, quiet: bool) -> Result<(), Refusal> {
     let drawable: Vec<&Ranking> = comparison.drawable().collect();
     if drawable.is_empty() {
         note("there is no run to draw, so no picture is written");

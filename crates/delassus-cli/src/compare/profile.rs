@@ -95,7 +95,8 @@ pub(super) type Sized = (String, String, &'static str, f64, f64);
 
 /// Time against size for every solver that has two sizes of a family.
 pub(super) fn growth(sized: &[Sized]) -> Vec<Growth> {
-    let mut groups: BTreeMap<(&str, &str, &'static str), Vec<(f64, f64)>> = BTreeMap::new();
+    type Group<'a> = (&'a str, &'a str, &'static str);
+    let mut groups: BTreeMap<Group<'_>, Vec<(f64, f64)>> = BTreeMap::new();
     for (family, solver, unit, size, time) in sized {
         let group = groups.entry((family, solver, unit)).or_default();
         group.push((*size, *time));

@@ -57,7 +57,7 @@ impl Comparison {
         let (mut entries, mut sized) = (Vec::new(), Vec::new());
         for (i, work) in works.iter().enumerate() {
             for run in &work.runs {
-                let time = run.reached.then(|| run.elapsed.as_secs_f64());
+                let time = run.reached.then_some(run.elapsed.as_secs_f64());
                 entries.push(Entry {
                     work: i,
                     solver: run.label.clone(),
