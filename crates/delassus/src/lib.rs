@@ -50,6 +50,7 @@
 //! | `hybrid`, by `rule` as above | exact | exact | as above | no |
 //! | `direct` | equality exact, others no | no | no | no |
 //! | `kkt` | equality exact, others no | no | no | no |
+//! | `auto` | exact | exact | exact | exact, but not together with cones |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -71,6 +72,8 @@
 //! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
 //! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
 //! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
+//! | [`solver::auto`] | one of these by a table |
+//! | [`doctor`] | what is wrong with a scene or a problem, in words |
 //! | [`tree::import`] | robots from URDF and MJCF |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
@@ -79,6 +82,7 @@
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
 pub mod collide;
+pub mod doctor;
 pub mod error;
 pub mod gallery;
 pub mod index;

@@ -8,6 +8,7 @@ mod bodies;
 mod builder;
 mod integrate;
 mod joint;
+mod names;
 mod rows;
 pub mod scene;
 mod sleep;
