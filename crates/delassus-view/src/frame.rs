@@ -2,8 +2,8 @@
 //! multiple of four, then the numbers of all views as f32.
 //!
 //! The head says where the numbers of a view begin and how many there are; poses are x, y, z, qx, qy, qz, qw of each
-//! body that can move, arrows are point, force and kind (0 contact, 1 joint) of each contact and joint, colours are
-//! one number per body that can move.
+//! body that can move, arrows are point, force and kind of each contact (0, on the body that is carried) and joint (1, on its first),
+//! colours are one number per body that can move.
 
 use serde::Serialize;
 

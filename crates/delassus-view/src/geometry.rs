@@ -192,12 +192,15 @@ impl Bounds {
             let world_side = joint.bodies.iter().position(Option::is_none)?;
             Some(joint.frames[world_side].origin)
         });
-        for anchor in anchors {
-            add(anchor, DVec3::ZERO);
-            if !floor {
-                let far = bodies.position.iter().map(|x| (*x - anchor).length());
-                add(anchor - DVec3::Z * far.fold(0.0, f64::max), DVec3::ZERO);
-            }
+        let anchors: Vec<DVec3> = anchors.collect();
+        for anchor in &anchors {
+            add(*anchor, DVec3::ZERO);
+        }
+        // What hangs from one point can swing below it as far as it reaches.
+        if let ([anchor], false) = (anchors.as_slice(), floor) {
+            let far = bodies.position.iter().map(|x| (*x - *anchor).length());
+            let far = far.fold(0.0, f64::max);
+            add(*anchor - DVec3::Z * far, DVec3::ZERO);
         }
         if !(low.is_finite() && high.is_finite()) {
             (low, high) = (DVec3::splat(-1.0), DVec3::ONE);
@@ -246,7 +249,10 @@ fn extent(shape: &Shape) -> Option<(DVec3, DVec3)> {
         Shape::Mesh { vertices, .. } => cloud(vertices),
         Shape::HeightField { heights, size, .. } => {
             let highest = heights.iter().fold(0.0, |m: f64, x| m.max(x.abs())) * size[2].abs();
-            (DVec3::ZERO, DVec3::new(0.5 * size[0], 0.5 * size[1], highest))
+            (
+                DVec3::ZERO,
+                DVec3::new(0.5 * size[0], 0.5 * size[1], highest),
+            )
         }
         Shape::HalfSpace => return None,
     })

@@ -293,7 +293,8 @@ mod tests {
         assert!(refused(&" ".repeat(MOST_BYTES + 1)).contains("bytes"));
         let dt = r#"{"type":"parameters","dt":-1,"substeps":1,"gravity":[0,0,0],"law":"cone"}"#;
         assert!(refused(dt).contains("dt"));
-        let extra = r#"{"type":"parameters","dt":0.01,"substeps":1,"gravity":[0,0,0],"law":"cone","x":1}"#;
+        let extra =
+            r#"{"type":"parameters","dt":0.01,"substeps":1,"gravity":[0,0,0],"law":"cone","x":1}"#;
         assert!(refused(extra).contains('x'));
     }
 

@@ -8,7 +8,7 @@ use delassus::{Fit, Residual};
 use serde::Serialize;
 
 /// Steps of which a frame carries the line for the plots: a page that misses frames misses none of them.
-const KEPT: usize = 48;
+const KEPT: usize = 96;
 /// Points of the residual's history that are sent.
 const POINTS: usize = 300;
 

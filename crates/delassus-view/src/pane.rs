@@ -210,7 +210,11 @@ impl Pane {
     /// Point, force and kind of contacts and joints.
     fn arrows(&self) -> Vec<[f64; 7]> {
         let contacts = self.world.touches().iter().filter_map(|touch| {
-            let force = force(touch) / self.part;
+            let mut force = force(touch) / self.part;
+            // Of the two bodies the one that is carried shows the force: arrows point up where things stand.
+            if 0.0 < force.dot(self.world.gravity) {
+                force = -force;
+            }
             (force != DVec3::ZERO).then(|| {
                 let p = 0.5 * (touch.point.point_a + touch.point.point_b);
                 [p.x, p.y, p.z, force.x, force.y, force.z, 0.0]

@@ -282,7 +282,9 @@ fn serve(
 }
 
 fn router(shared: Shared, welcome: Arc<str>) -> Router {
-    let live = move |State(shared): State<Shared>, headers: HeaderMap, upgrade: WebSocketUpgrade| async move {
+    let live = move |State(shared): State<Shared>,
+                     headers: HeaderMap,
+                     upgrade: WebSocketUpgrade| async move {
         if !guard::origin_is_ours(&headers) {
             return refused(StatusCode::FORBIDDEN, "messages come from this page alone");
         }

@@ -3,6 +3,8 @@
 //! Needs node, the page's tools (`crates/delassus-view/build-page`) and Chromium; says what is missing and skips where
 //! one is. `DELASSUS_SCREENSHOTS=DIR` keeps pictures, `CHROMIUM=PATH` names another browser.
 
+#![allow(clippy::unwrap_used)]
+
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

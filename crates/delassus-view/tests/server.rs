@@ -1,5 +1,7 @@
 //! The server as a stranger meets it: foreign hosts and origins, floods, large and malformed messages, paths.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -51,7 +53,9 @@ fn connect(server: &Server, origin: Option<&str>) -> Result<Page, Box<tungstenit
     let address = server.address();
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut request = format!("ws://{address}/live").into_client_request().unwrap();
+    let mut request = format!("ws://{address}/live")
+        .into_client_request()
+        .unwrap();
     if let Some(origin) = origin {
         request
             .headers_mut()
@@ -81,15 +85,23 @@ fn decode(bytes: &[u8]) -> (Value, Vec<f32>) {
     (head, numbers.collect())
 }
 
+fn acknowledge(page: &mut Page, head: &Value) {
+    send(page, &json!({"type": "ack", "frame": head["frame"]}));
+}
+
 /// Reads on until an event of a kind for which something holds.
 fn event(page: &mut Page, kind: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
-        if let Message::Text(text) = page.read().unwrap() {
-            let value: Value = serde_json::from_str(&text).unwrap();
-            if value["type"] == kind && holds(&value) {
-                return value;
+        match page.read().unwrap() {
+            Message::Text(text) => {
+                let value: Value = serde_json::from_str(&text).unwrap();
+                if value["type"] == kind && holds(&value) {
+                    return value;
+                }
             }
+            Message::Binary(bytes) => acknowledge(page, &decode(&bytes).0),
+            _ => {}
         }
     }
     panic!("no {kind} came");
@@ -101,7 +113,7 @@ fn frame(page: &mut Page, holds: impl Fn(&Value) -> bool) -> (Value, Vec<f32>) {
     while begin.elapsed() < PATIENCE {
         if let Message::Binary(bytes) = page.read().unwrap() {
             let (head, numbers) = decode(&bytes);
-            send(page, &json!({"type": "ack", "frame": head["frame"]}));
+            acknowledge(page, &head);
             if holds(&head) {
                 return (head, numbers);
             }
@@ -115,7 +127,11 @@ fn foreign_hosts_and_origins_are_refused() {
     let server = serve("stack:1", paused());
     let port = server.address().port();
     for host in ["evil.example", "127.0.0.1", "10.0.0.1"] {
-        let answer = get(&server, "/", &format!("{host}:{}", port ^ u16::from(host == "127.0.0.1")));
+        let answer = get(
+            &server,
+            "/",
+            &format!("{host}:{}", port ^ u16::from(host == "127.0.0.1")),
+        );
         assert!(answer.starts_with("HTTP/1.1 403"), "{host}: {answer}");
     }
     for origin in [
@@ -138,7 +154,10 @@ fn every_answer_forbids_what_is_not_of_this_server() {
     let host = server.address().to_string();
     for path in ["/", "/no-such-file", "/live"] {
         let answer = get(&server, path, &host).to_lowercase();
-        assert!(answer.contains("content-security-policy: default-src 'self'"), "{answer}");
+        assert!(
+            answer.contains("content-security-policy: default-src 'self'"),
+            "{answer}"
+        );
         assert!(answer.contains("x-content-type-options: nosniff"));
         assert!(!answer.contains("access-control-allow-origin"));
     }
@@ -158,7 +177,9 @@ fn no_path_of_the_file_system_is_served() {
         "/file:///etc/hostname",
     ] {
         let answer = get(&server, path, &host);
-        let refused = ["404", "400", "503"].iter().any(|code| answer.starts_with(&format!("HTTP/1.1 {code}")));
+        let refused = ["404", "400", "503"]
+            .iter()
+            .any(|code| answer.starts_with(&format!("HTTP/1.1 {code}")));
         assert!(refused, "{path}: {answer}");
     }
     let mut page = open(&server);
@@ -168,7 +189,9 @@ fn no_path_of_the_file_system_is_served() {
         let text = notice["text"].as_str().unwrap();
         assert!(text.contains("no built-in scene"), "{text}");
     }
-    let post = format!("POST / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    let post = format!(
+        "POST / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    );
     assert!(ask(&server, &post).starts_with("HTTP/1.1 405"));
 }
 
@@ -177,15 +200,36 @@ fn bad_messages_are_answered_in_words_and_change_nothing() {
     let server = serve("stack:2", paused());
     let mut page = open(&server);
     for (message, words) in [
-        (json!({"type": "speed", "factor": 1e9}), "factor is 1000000000"),
-        (json!({"type": "play", "on": true, "file": "x"}), "unknown field"),
+        (
+            json!({"type": "speed", "factor": 1e9}),
+            "factor is 1000000000",
+        ),
+        (
+            json!({"type": "play", "on": true, "file": "x"}),
+            "unknown field",
+        ),
         (json!({"type": "quit"}), "unknown variant"),
         (json!({"type": "scene", "name": "stack:0"}), "not a size"),
-        (json!({"type": "scene", "name": "pile:1000000"}), "at most 20000"),
-        (json!({"type": "solver", "pane": 0, "spec": "gauss", "tolerance": 1e-6, "iterations": 10}), "no solver"),
-        (json!({"type": "solver", "pane": 1, "spec": "jacobi", "tolerance": 1e-6, "iterations": 10}), "split first"),
-        (json!({"type": "grab", "pane": 0, "body": 0, "point": [0, 0, 0]}), "only dynamic"),
-        (json!({"type": "grab", "pane": 0, "body": 4_000_000, "point": [0, 0, 0]}), "only dynamic"),
+        (
+            json!({"type": "scene", "name": "pile:1000000"}),
+            "at most 20000",
+        ),
+        (
+            json!({"type": "solver", "pane": 0, "spec": "gauss", "tolerance": 1e-6, "iterations": 10}),
+            "no solver",
+        ),
+        (
+            json!({"type": "solver", "pane": 1, "spec": "jacobi", "tolerance": 1e-6, "iterations": 10}),
+            "split first",
+        ),
+        (
+            json!({"type": "grab", "pane": 0, "body": 0, "point": [0, 0, 0]}),
+            "only dynamic",
+        ),
+        (
+            json!({"type": "grab", "pane": 0, "body": 4_000_000, "point": [0, 0, 0]}),
+            "only dynamic",
+        ),
         (json!({"type": "seek", "frame": 3}), "recording"),
         (json!([1, 2]), "refused"),
     ] {
@@ -204,25 +248,19 @@ fn floods_and_large_messages_end_the_connection_and_not_the_server() {
     let server = serve("stack:1", paused());
     let mut page = open(&server);
     let large = page.send(Message::text(" ".repeat(100_000)));
-    let ended = large.is_err() || std::iter::from_fn(|| Some(page.read())).any(|read| read.is_err());
+    let ended =
+        large.is_err() || std::iter::from_fn(|| Some(page.read())).any(|read| read.is_err());
     assert!(ended);
     let mut page = open(&server);
     for _ in 0..3000 {
-        if page.send(Message::text(r#"{"type":"ack","frame":0}"#)).is_err() {
+        if page
+            .send(Message::text(r#"{"type":"ack","frame":0}"#))
+            .is_err()
+        {
             break;
         }
     }
-    let mut told = false;
-    let ended = std::iter::from_fn(|| Some(page.read())).any(|read| match read {
-        Ok(Message::Text(text)) => {
-            told |= text.contains("too many messages");
-            false
-        }
-        Ok(_) => false,
-        Err(_) => true,
-    });
-    assert!(ended);
-    let _ = told;
+    assert!(std::iter::from_fn(|| Some(page.read())).any(|read| read.is_err()));
     let mut page = open(&server);
     event(&mut page, "scene", |_| true);
 }
@@ -275,8 +313,15 @@ fn two_views_go_in_step_and_agree_where_both_solve() {
     for pane in [0, 1] {
         assert_eq!(head["panes"][pane]["numbers"]["status"], "solved");
     }
-    assert!(head["apart"][0].as_f64().unwrap() < 1e-6, "{}", head["apart"]);
-    assert_eq!(head["panes"][1]["poses"], json!({"start": head["panes"][1]["poses"]["start"], "count": 14}));
+    assert!(
+        head["apart"][0].as_f64().unwrap() < 1e-6,
+        "{}",
+        head["apart"]
+    );
+    assert_eq!(
+        head["panes"][1]["poses"],
+        json!({"start": head["panes"][1]["poses"]["start"], "count": 14})
+    );
     assert!(numbers.iter().all(|x| x.is_finite()));
 }
 
@@ -289,7 +334,10 @@ fn the_hand_pulls_and_a_page_that_leaves_lets_go() {
     };
     let (head, numbers) = frame(&mut page, |_| true);
     let start = height(&head, &numbers);
-    send(&mut page, &json!({"type": "grab", "pane": 0, "body": 1, "point": [0, 0, 0.5]}));
+    send(
+        &mut page,
+        &json!({"type": "grab", "pane": 0, "body": 1, "point": [0, 0, 0.5]}),
+    );
     send(&mut page, &json!({"type": "drag", "target": [0, 0, 2.5]}));
     send(&mut page, &json!({"type": "step", "count": 200}));
     let (head, numbers) = frame(&mut page, |head| head["step"] == 200);
@@ -335,7 +383,9 @@ fn recordings_are_shown_frame_by_frame() {
     let layout = event(&mut page, "scene", |_| true);
     assert_eq!(layout["recording"]["frames"], 3);
     send(&mut page, &json!({"type": "seek", "frame": 1}));
-    let (head, numbers) = frame(&mut page, |head| head["step"] == 1 && head["playing"] == false);
+    let (head, numbers) = frame(&mut page, |head| {
+        head["step"] == 1 && head["playing"] == false
+    });
     assert_eq!((head["time"].as_f64(), numbers[2]), (Some(0.1), 0.75));
     send(&mut page, &json!({"type": "step", "count": 9}));
     let (head, numbers) = frame(&mut page, |head| head["step"] == 2);
@@ -344,9 +394,20 @@ fn recordings_are_shown_frame_by_frame() {
     let notice = event(&mut page, "notice", |_| true);
     assert!(notice["text"].as_str().unwrap().contains("recording"));
     record(&folder, &[(0.0, f64::NAN)], b"");
-    assert!(Server::start(Show::Recording(Box::new(open_recording().unwrap())), &Options::default()).is_err());
+    assert!(
+        Server::start(
+            Show::Recording(Box::new(open_recording().unwrap())),
+            &Options::default()
+        )
+        .is_err()
+    );
     record(&folder, &[], b"");
-    assert!(open_recording().unwrap_err().to_string().contains("no frames"));
+    assert!(
+        open_recording()
+            .unwrap_err()
+            .to_string()
+            .contains("no frames")
+    );
     std::fs::write(folder.join("trajectory.bin"), b"DELASSUS").unwrap();
     assert!(open_recording().is_err());
     std::fs::remove_dir_all(&folder).unwrap();
@@ -356,9 +417,14 @@ fn recordings_are_shown_frame_by_frame() {
 fn a_large_pile_streams_whole_frames() {
     let server = serve("pile:10000", paused());
     let mut page = open(&server);
-    send(&mut page, &json!({"type": "display", "contacts": true, "colour": "force", "history": false}));
+    send(
+        &mut page,
+        &json!({"type": "display", "contacts": true, "colour": "force", "history": false}),
+    );
     send(&mut page, &json!({"type": "step", "count": 1}));
-    let (head, numbers) = frame(&mut page, |head| head["step"] == 1 && 0 < head["panes"][0]["colours"]["count"].as_u64().unwrap());
+    let (head, numbers) = frame(&mut page, |head| {
+        head["step"] == 1 && 0 < head["panes"][0]["colours"]["count"].as_u64().unwrap()
+    });
     assert_eq!(head["panes"][0]["poses"]["count"], 70_000);
     assert_eq!(head["panes"][0]["colours"]["count"], 10_000);
     assert!(80_000 <= numbers.len());

@@ -12,6 +12,13 @@ const STRIDE = 7;
 /** Forces below this part of the largest are not drawn. */
 const LEAST = 0.004;
 
+// Used again for every arrow: there may be ten thousands.
+const start = new Vector3();
+const direction = new Vector3();
+const scale = new Vector3();
+const turn = new Quaternion();
+const matrix = new Matrix4();
+
 export class Arrows {
   readonly group = new Group();
   /** Force of the longest arrow [N]. */
@@ -48,28 +55,28 @@ export class Arrows {
     const count = data.length / STRIDE;
     if (this.capacity < count) this.reserve(2 ** Math.ceil(Math.log2(count)));
     let largest = 0;
-    for (let i = 0; i < count; i++) largest = Math.max(largest, force(data, i).length());
+    for (let i = 0; i < count; i++) largest = Math.max(largest, strength(data, i));
     // The scale follows slowly, so that arrows can be compared from one frame to the next.
     this.reference = largest <= 0 ? this.reference : Math.max(largest, 0.97 * this.reference);
     const thick = 0.004 * this.size * Math.min(1, Math.sqrt(60 / Math.max(count, 1)) + 0.25);
     const longest = 0.22 * this.size;
     let n = 0;
     for (let i = 0; i < count; i++) {
-      const f = force(data, i);
-      const strength = f.length();
-      if (strength < LEAST * this.reference) continue;
-      const start = new Vector3(data[STRIDE * i], data[STRIDE * i + 1], data[STRIDE * i + 2]);
-      const direction = f.divideScalar(strength);
-      const turn = new Quaternion().setFromUnitVectors(UP, direction);
-      const length = (longest * strength) / this.reference;
+      const force = strength(data, i);
+      if (force < LEAST * this.reference) continue;
+      start.fromArray(data, STRIDE * i);
+      direction.fromArray(data, STRIDE * i + 3).divideScalar(force);
+      turn.setFromUnitVectors(UP, direction);
+      const length = (longest * force) / this.reference;
       const head = Math.min(6 * thick, 0.6 * length);
-      const matrix = new Matrix4();
-      this.shafts.setMatrixAt(n, matrix.compose(start, turn, new Vector3(thick, thick, Math.max(length - head, 1e-9))));
-      const tip = start.clone().addScaledVector(direction, length - head);
-      this.heads.setMatrixAt(n, matrix.compose(tip, turn, new Vector3(0.42 * head, 0.42 * head, head)));
-      this.points.setMatrixAt(n, matrix.compose(start, turn, new Vector3(1.6 * thick, 1.6 * thick, 1.6 * thick)));
+      this.shafts.setMatrixAt(n, matrix.compose(start, turn, scale.set(thick, thick, Math.max(length - head, 1e-9))));
+      this.points.setMatrixAt(n, matrix.compose(start, turn, scale.setScalar(1.6 * thick)));
+      const tip = start.addScaledVector(direction, length - head);
+      this.heads.setMatrixAt(n, matrix.compose(tip, turn, scale.set(0.42 * head, 0.42 * head, head)));
       const colour = data[STRIDE * i + 6] === 0 ? CONTACT : JOINT;
-      for (const mesh of [this.shafts, this.heads, this.points]) mesh.setColorAt(n, colour);
+      this.shafts.setColorAt(n, colour);
+      this.heads.setColorAt(n, colour);
+      this.points.setColorAt(n, colour);
       n++;
     }
     for (const mesh of [this.shafts, this.heads, this.points]) {
@@ -88,6 +95,7 @@ export class Arrows {
   }
 }
 
-function force(data: Float32Array, i: number): Vector3 {
-  return new Vector3(data[STRIDE * i + 3], data[STRIDE * i + 4], data[STRIDE * i + 5]);
+function strength(data: Float32Array, i: number): number {
+  const at = STRIDE * i + 3;
+  return Math.hypot(data[at]!, data[at + 1]!, data[at + 2]!);
 }

@@ -40,11 +40,12 @@ export function amount(parent: HTMLElement, label: string, value: number | null,
   input.inputMode = "decimal";
   input.autocomplete = "off";
   let known = value;
-  const show = () => (input.value = known === null ? "" : String(known));
+  const text = (x: number) => (x !== 0 && Math.abs(x) < 1e-3 ? String(x.toExponential()) : String(x));
+  const show = () => (input.value = known === null ? "" : text(known));
   show();
   input.onchange = () => {
-    const text = input.value.trim().replace("−", "-");
-    const next = text === "" ? null : Number(text);
+    const typed = input.value.trim().replace("−", "-");
+    const next = typed === "" ? null : Number(typed);
     const legal = next === null ? value === null || label.startsWith("Friction") : range[0] <= next && next <= range[1];
     input.setAttribute("aria-invalid", String(!legal));
     if (!legal) return show();

@@ -4,11 +4,13 @@ export function number(x: number | null | undefined, digits = 4): string {
   if (x === null || x === undefined) return "∞";
   if (x === 0) return "0";
   const size = Math.abs(x);
+  if (Number.isInteger(x) && size < 1e6) return String(x).replace("-", "−");
   if (size < 1e-3 || 1e5 <= size) {
     const [mantissa, exponent] = x.toExponential(digits - 2).split("e");
     return `${mantissa}e${Number(exponent)}`.replace("-", "−").replace("e-", "e−");
   }
-  return x.toPrecision(digits).replace("-", "−");
+  const text = x.toPrecision(digits);
+  return (text.includes("e") ? String(Number(text)) : text).replace("-", "−");
 }
 
 export function vector(v: readonly number[]): string {

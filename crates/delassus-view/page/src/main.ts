@@ -72,7 +72,7 @@ function drawn(frame: Frame): void {
   send({ type: "ack", frame: head.frame });
   if (!layout || head.epoch !== layout.epoch) return;
   plots.add(head);
-  panel.frame(head, layout);
+  panel.frame(frame, layout, settings?.selected ?? null);
   showClock(frame);
   showLabels(frame);
   showLegend();
@@ -140,7 +140,7 @@ function showSettings(event: Settings): void {
 }
 
 function showClock({ head }: Frame): void {
-  const rate = head.playing ? `${number(head.rate, 2)} × real time` : "paused";
+  const rate = head.playing ? `${number(head.rate, 2)}× real time` : "paused";
   find("clock").textContent = `${head.time.toFixed(3)} s · ${layout?.recording ? "frame" : "step"} ${head.step} · ${rate}`;
   if (!layout?.recording) return;
   const seek = find<HTMLInputElement>("seek");
@@ -311,7 +311,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setT
 declare global {
   interface Window {
     /** What is on the screen, for tests. */
-    delassus: { frame(): Frame | null; layout(): Layout | null; settings(): Settings | null; drawn(): number; place(pane: number, body: number): { x: number; y: number } };
+    delassus: { frame(): Frame | null; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; place(pane: number, body: number): { x: number; y: number } };
   }
 }
 
@@ -320,6 +320,7 @@ window.delassus = {
   layout: () => layout,
   settings: () => settings,
   drawn: () => viewer.drawn,
+  cost: () => viewer.cost,
   place: (pane, body) => {
     const at = layout?.bodies[body]?.pose;
     const span = latest?.head.panes[pane]?.poses;

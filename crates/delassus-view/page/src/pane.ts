@@ -1,9 +1,9 @@
 /** One view: all bodies as instances, ground, arrows, joint frames. */
 
 import {
-  BufferGeometry, Color, DirectionalLight, DoubleSide, DynamicDrawUsage, Float32BufferAttribute, Fog, FrontSide, GridHelper, Group,
+  BufferGeometry, Color, DirectionalLight, DoubleSide, DynamicDrawUsage, Float32BufferAttribute, Fog, FrontSide, Group,
   HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshStandardMaterial, PlaneGeometry,
-  Quaternion, Raycaster, Scene, Vector3, type Intersection, type Object3D,
+  Quaternion, Raycaster, Scene, ShaderMaterial, Vector2, Vector3, type Intersection, type Object3D,
 } from "three";
 import { Arrows } from "./arrows";
 import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
@@ -33,8 +33,8 @@ export class PaneView {
   private readonly ground = new Group();
   private readonly joints: LineSegments;
   private readonly hand: LineSegments;
-  private readonly sun = new DirectionalLight("#ffffff", 2.2);
-  private readonly hemisphere = new HemisphereLight("#ffffff", "#888888", 1.5);
+  private readonly sun = new DirectionalLight("#ffffff", 2.8);
+  private readonly hemisphere = new HemisphereLight("#ffffff", "#888888", 2.1);
   /** Last poses, seven numbers per body that moves. */
   private poses: Float32Array = new Float32Array(0);
 
@@ -295,30 +295,57 @@ function place(x: number, range: Range): number {
 }
 
 function floor(size: number, look: Look): Mesh {
-  const mesh = new Mesh(new PlaneGeometry(2 * size, 2 * size), new MeshStandardMaterial({ color: look.ground, roughness: 1 }));
+  const mesh = new Mesh(new PlaneGeometry(2 * size, 2 * size), new MeshStandardMaterial({ color: look.ground, roughness: 1, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 8 }));
   mesh.receiveShadow = true;
   return mesh;
 }
 
-/** Lines one, two or five times a power of ten apart. */
+/** Lines one, two or five times a power of ten apart, drawn by the shader: even at any distance, gone in the haze. */
 function grid(size: number, radius: number, look: Look): Object3D {
   const wanted = 0.25 * radius;
   const power = 10 ** Math.floor(Math.log10(wanted));
   const cell = [5, 2, 1].map((k) => k * power).find((c) => c <= wanted) ?? power;
-  const group = new Group();
-  const add = (spacing: number, colour: string, opacity: number) => {
-    const count = Math.min(2 * Math.ceil(size / spacing / 2), 400);
-    const lines = new GridHelper(count * spacing, count, colour, colour);
-    lines.rotateX(Math.PI / 2);
-    lines.position.z = 0.0015 * radius;
-    lines.material.transparent = true;
-    lines.material.opacity = opacity;
-    lines.material.depthWrite = false;
-    group.add(lines);
-  };
-  add(cell, look.grid, 0.5);
-  add(5 * cell, look.gridBold, 0.55);
-  return group;
+  const material = new ShaderMaterial({
+    transparent: true,
+    depthWrite: false,
+    side: DoubleSide,
+    uniforms: {
+      fine: { value: new Color(look.grid) },
+      bold: { value: new Color(look.gridBold) },
+      cell: { value: cell },
+      haze: { value: new Vector2(5 * radius, 16 * radius) },
+    },
+    vertexShader: `
+      varying vec2 at;
+      varying float far;
+      void main() {
+        at = position.xy;
+        vec4 seen = modelViewMatrix * vec4(position, 1.0);
+        far = -seen.z;
+        gl_Position = projectionMatrix * seen;
+      }`,
+    fragmentShader: `
+      uniform vec3 fine, bold;
+      uniform float cell;
+      uniform vec2 haze;
+      varying vec2 at;
+      varying float far;
+      float line(vec2 p) {
+        vec2 width = fwidth(p);
+        vec2 away = abs(fract(p - 0.5) - 0.5) / width;
+        vec2 sharp = clamp(1.0 - away, 0.0, 1.0) * (1.0 - smoothstep(0.25, 0.6, width));
+        return max(sharp.x, sharp.y);
+      }
+      void main() {
+        float thick = line(at / (5.0 * cell));
+        float alpha = max(0.3 * line(at / cell), 0.6 * thick) * (1.0 - smoothstep(haze.x, haze.y, far));
+        gl_FragColor = vec4(mix(fine, bold, thick), alpha);
+        #include <colorspace_fragment>
+      }`,
+  });
+  const mesh = new Mesh(new PlaneGeometry(2 * size, 2 * size), material);
+  mesh.position.z = 0.001 * radius;
+  return mesh;
 }
 
 function lines(points: number, order: number): LineSegments {

@@ -2,7 +2,7 @@
 
 import { amount, choice, section, tick } from "./controls";
 import { norm, number, vector } from "./format";
-import type { Choice, Command, Display, FrictionLaw, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
+import type { Choice, Command, Display, FrictionLaw, Frame, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
 
 export interface LocalShow { joints: boolean; shadows: boolean }
 
@@ -23,14 +23,14 @@ export class Panel {
   private shown = "";
 
   constructor(private readonly parent: HTMLElement, private readonly send: (command: Command) => void, private readonly local: LocalShow, private readonly onLocal: () => void) {
-    this.solvers = document.createElement("div");
-    parent.append(this.solvers);
-    this.stepBody = section(parent, "Step");
-    this.displayBody = section(parent, "Display");
-    this.numbers = section(parent, "Last step");
-    this.numbers.className = "table";
     this.body = section(parent, "Body");
     this.body.className = "table";
+    this.solvers = document.createElement("div");
+    parent.append(this.solvers);
+    this.numbers = section(parent, "Last step");
+    this.numbers.className = "table";
+    this.stepBody = section(parent, "Step");
+    this.displayBody = section(parent, "Display");
     this.bodyTitle = this.body.parentElement!.querySelector("summary")!;
     this.showBody(null, null);
   }
@@ -120,9 +120,26 @@ export class Panel {
     this.onLocal();
   }
 
-  frame(head: Head, layout: Layout): void {
+  frame(frame: Frame, layout: Layout, selected: number | null): void {
+    const { head } = frame;
     if (head.panes.length > 0) this.showNumbers(head);
-    this.showBody(head, layout);
+    if (layout.recording) this.showRecorded(frame, layout, selected);
+    else this.showBody(head, layout);
+  }
+
+  /** A recording knows where a body is, and no more. */
+  private showRecorded({ head, floats }: Frame, layout: Layout, selected: number | null): void {
+    const line = selected === null ? undefined : layout.bodies[selected];
+    this.body.parentElement!.hidden = !line;
+    if (!line) return;
+    this.bodyTitle.textContent = `Body: ${line.name}`;
+    const at = (head.poses?.start ?? 0) + 7 * (line.pose ?? 0);
+    const position = line.pose === null ? line.position : floats.subarray(at, at + 3);
+    table(this.body, [
+      { name: "Motion", unit: "", values: [line.motion] },
+      { name: "Mass", unit: "kg", values: [line.motion === "dynamic" ? line.mass : "–"] },
+      { name: "Position", unit: "m", values: [vector([...position])] },
+    ], null);
   }
 
   private showNumbers(head: Head): void {
@@ -139,7 +156,7 @@ export class Panel {
       ["Complementarity", "J", (n) => n.residual.complementarity],
       ["Contacts", "", (n) => n.contacts],
       ["Penetration", "m", (n) => n.penetration],
-      ["Joint violation", "m|rad", (n) => n.violation],
+      ["Joint violation", "m, rad", (n) => n.violation],
       ["Kinetic energy", "J", (n) => n.energy.kinetic],
       ["Potential energy", "J", (n) => n.energy.potential],
       ["Collide", "ms", (n) => 1e3 * n.clock.collide],
@@ -161,12 +178,8 @@ export class Panel {
     const picked = head?.panes.map((pane) => pane.selected) ?? [];
     const first = picked.find((p) => p !== null);
     const line = first && layout?.bodies[first.body];
-    if (!first || !line) {
-      this.bodyTitle.textContent = "Body";
-      this.body.replaceChildren();
-      note(this.body, "Click a body, or press ] to pick one.");
-      return;
-    }
+    this.body.parentElement!.hidden = !first || !line;
+    if (!first || !line) return;
     this.bodyTitle.textContent = `Body: ${line.name}`;
     const rows: [string, string, (p: Selected) => number | string | null][] = [
       ["Motion", "", (p) => (p.asleep ? "asleep" : line.motion)],

@@ -11,9 +11,14 @@ const KEPT = 1500;
 /** Milliseconds between two drawings. */
 const PERIOD = 200;
 
+const LAST_STEP = ["Law residual of the last step", "m/s", "sweeps", true] as const;
+const EVERY_STEP = ["Law residual of every step", "m/s", "time [s]", true] as const;
+
 interface Series { label: string; colour: string; dash?: number[] }
 
 class Plot {
+  /** Where a recording stands. */
+  mark: number | null = null;
   private plot: uPlot | null = null;
   private key = "";
   private readonly holder = document.createElement("div");
@@ -21,7 +26,7 @@ class Plot {
   constructor(parent: HTMLElement, readonly title: string, private readonly unit: string, private readonly xUnit: string, private readonly log = false) {
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
-    caption.textContent = unit ? `${title} [${unit}]` : title;
+    caption.textContent = `${title} [${unit}]`;
     figure.append(caption, this.holder);
     this.holder.className = "plot";
     this.holder.setAttribute("role", "img");
@@ -58,30 +63,56 @@ class Plot {
     this.holder.setAttribute("aria-label", `Plot of ${this.title}: ${words.join(", ")}`);
   }
 
+  private drawMark(plot: uPlot, ink: string): void {
+    if (this.mark === null) return;
+    const x = Math.round(plot.valToPos(this.mark, "x", true));
+    plot.ctx.strokeStyle = ink;
+    plot.ctx.lineWidth = devicePixelRatio;
+    plot.ctx.beginPath();
+    plot.ctx.moveTo(x, plot.bbox.top);
+    plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+    plot.ctx.stroke();
+  }
+
+  /** Moves the mark. */
+  stand(at: number): void {
+    this.mark = at;
+    this.plot?.redraw(false);
+  }
+
   private options(series: Series[]): uPlot.Options {
     const style = getComputedStyle(document.documentElement);
     const ink = style.getPropertyValue("--soft").trim();
     const line = style.getPropertyValue("--line").trim();
     const font = `10px ${style.getPropertyValue("--font").trim()}`;
     const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 3 } };
-    const short = (x: number | null) => (x === null ? "" : number(x, 3).replace(/\.?0+(?=e|$)/, ""));
+    // As many digits as tell one line of the grid from the next.
+    const labels = (splits: (number | null)[]) => {
+      const known = splits.filter((x) => x !== null);
+      const apart = known.length < 2 || this.log ? 0 : Math.abs(known[1]! - known[0]!);
+      const largest = Math.max(...known.map(Math.abs));
+      const digits = 0 < apart ? Math.min(Math.max(Math.ceil(Math.log10(largest / apart)) + 1, 3), 8) : 3;
+      return splits.map((x) => (x === null ? "" : number(x, digits).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "")));
+    };
     return {
       ...this.size(),
       legend: { show: 1 < series.length, live: false },
       cursor: { show: false },
       padding: [6, 10, 0, 0],
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : {} },
+      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low === 0 && high === 0 ? [0, 1] : uPlot.rangeNum(low, high, 0.1, true)) } },
+      hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
         { ...axis, size: 24, gap: 2, label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
-        { ...axis, size: 50, gap: 3, values: (_, splits) => splits.map(short), space: 22 },
+        { ...axis, size: 50, gap: 3, values: (_, splits) => labels(splits), space: 22 },
       ],
-      series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: false }, spanGaps: true }))],
+      series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: true }))],
     };
   }
 }
 
 export class Plots {
-  private readonly residual: Plot;
+  private readonly parent: HTMLElement;
+  private residual: Plot;
   private readonly energy: Plot;
   private readonly penetration: Plot;
   private readonly time: Plot;
@@ -91,14 +122,21 @@ export class Plots {
   private head: Head | null = null;
 
   constructor(parent: HTMLElement) {
-    this.residual = new Plot(parent, "Law residual of the last step", "m/s", "sweeps", true);
+    this.parent = parent;
+    this.residual = new Plot(parent, ...LAST_STEP);
     this.energy = new Plot(parent, "Energy", "J", "time [s]");
     this.penetration = new Plot(parent, "Worst penetration", "mm", "time [s]");
     this.time = new Plot(parent, "Time per step", "ms", "time [s]");
   }
 
   begin(layout: Layout): void {
-    this.fixed = layout.recording !== null;
+    if (this.fixed !== (layout.recording !== null)) {
+      this.fixed = !this.fixed;
+      const old = this.parent.firstElementChild!;
+      this.residual.reset();
+      this.residual = this.fixed ? new Plot(this.parent, ...EVERY_STEP) : new Plot(this.parent, ...LAST_STEP);
+      old.replaceWith(this.parent.lastElementChild!);
+    }
     this.samples = [layout.recording?.samples ?? [], []];
     this.restyle();
     if (this.fixed) this.draw();
@@ -114,16 +152,17 @@ export class Plots {
   add(head: Head): void {
     this.head = head;
     head.panes.forEach((pane, i) => {
-      const known = this.samples[i]!;
+      const known = (this.samples[i] ??= []);
       for (const sample of pane.samples) {
         if ((known.at(-1)?.step ?? 0) < sample.step) known.push(sample);
       }
       if (KEPT + 200 < known.length) known.splice(0, known.length - KEPT);
     });
     if (!this.fixed) this.samples.length = Math.max(head.panes.length, 1);
-    if (performance.now() - this.drawn < PERIOD || this.fixed) return;
+    if (performance.now() - this.drawn < PERIOD) return;
     this.drawn = performance.now();
-    this.draw();
+    if (this.fixed) for (const plot of [this.residual, this.energy, this.penetration, this.time]) plot.stand(head.time);
+    else this.draw();
   }
 
   private draw(): void {
@@ -148,7 +187,7 @@ export class Plots {
 
   private drawResidual(names: string[]): void {
     if (this.fixed) {
-      const list = this.samples[0]!.map((s): [number, number | null] => [s.step, positive(s.law)]);
+      const list = this.samples[0]!.map((s): [number, number | null] => [s.time, positive(s.law)]);
       this.residual.draw([{ label: "law", colour: PANES[0] }], joined([list]));
       return;
     }

@@ -23,6 +23,8 @@ export class Viewer {
   show: Show = { contacts: true, joints: false, shadows: true, colour: "body", selected: null };
   /** Frames drawn, for whoever wants to know. */
   drawn = 0;
+  /** Milliseconds the last frame took to put into place, drawing left out. */
+  cost = 0;
   private readonly renderer: WebGLRenderer;
   private readonly camera = new PerspectiveCamera(FIELD, 1, 0.01, 1000);
   private readonly controls: OrbitControls;
@@ -45,8 +47,9 @@ export class Viewer {
     this.listen();
     this.resize();
     const loop = () => {
-      this.tick();
+      // First, so that a fault in one frame does not end all later ones.
       requestAnimationFrame(loop);
+      this.tick();
     };
     requestAnimationFrame(loop);
   }
@@ -152,10 +155,12 @@ export class Viewer {
     const frame = this.frame;
     if (this.fresh && frame && frame.head.epoch === this.layout?.epoch) {
       this.fresh = false;
+      const begin = performance.now();
       this.panes.forEach((pane, i) => {
         pane.shadows(this.show.shadows);
         pane.update(frame, frame.head.panes[i] ?? null, this.show);
       });
+      this.cost = performance.now() - begin;
       this.stale = true;
     }
     if (!this.stale) return;

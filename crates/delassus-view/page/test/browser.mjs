@@ -21,7 +21,7 @@ async function ask(what) {
 const context = await chromium.launchPersistentContext(profile, {
   executablePath,
   headless: true,
-  viewport: { width: 1000, height: 640 },
+  viewport: { width: 920, height: 540 },
   // Software rendering: it proves the logic, not the frame rate.
   args: [
     "--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run",
@@ -42,6 +42,8 @@ page.on("console", (message) => {
   // A server that is gone, and the speed of software rendering, are no faults of the page.
   if (message.type() === "error" && !/WebSocket|ERR_CONNECTION|GPU stall|GL Driver/.test(text)) problems.push(text);
 });
+
+process.on("exit", () => problems.forEach((text) => console.log(`problem: ${text}`)));
 
 /** Waits for something to hold of what is on the screen. */
 const until = (what, argument) => page.waitForFunction(what, argument, { timeout: WAIT, polling: 50 });
@@ -72,6 +74,12 @@ await claim("opens and draws", async () => {
   await until(() => window.delassus?.frame() && 1 < window.delassus.drawn());
   assert.equal(await page.title(), "stack:3 – delassus");
   await shot("light");
+});
+
+await claim("draws without shadows", async () => {
+  await page.getByLabel("Shadows").uncheck();
+  const drawn = await page.evaluate(() => window.delassus.drawn());
+  await until((drawn) => drawn < window.delassus.drawn(), drawn);
 });
 
 await claim("moves, pauses and makes single steps", async () => {
@@ -133,7 +141,7 @@ await claim("splits into two solvers that go in step", async () => {
   await pause();
   await page.keyboard.press("s");
   await until(() => window.delassus.frame().head.panes.length === 2);
-  assert.equal(await page.locator("#labels .label").count(), 2);
+  await until(() => document.querySelectorAll("#labels .label").length === 2);
   await page.keyboard.press(".");
   await until(() => window.delassus.frame().head.panes.every((pane) => pane.numbers));
   const { panes } = await head();
@@ -191,7 +199,7 @@ await claim("reports a bad scene in words and keeps the old one", async () => {
 });
 
 await claim("loads another scene", async () => {
-  await page.getByLabel("Scene", { exact: true }).selectOption("necklace");
+  await page.locator("#scene").selectOption("necklace");
   await until(() => window.delassus.layout().name.startsWith("necklace") && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
   await focusView();
   await page.keyboard.press("j");

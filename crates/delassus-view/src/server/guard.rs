@@ -36,7 +36,10 @@ pub(super) fn host_is_ours(headers: &HeaderMap, address: SocketAddr) -> bool {
     if name == "localhost" {
         return true;
     }
-    let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+    let name = name
+        .strip_prefix('[')
+        .and_then(|n| n.strip_suffix(']'))
+        .unwrap_or(name);
     match name.parse::<IpAddr>() {
         Ok(ip) if address.ip().is_loopback() => ip.is_loopback(),
         Ok(_) => true,

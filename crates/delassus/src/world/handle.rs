@@ -75,7 +75,10 @@ mod tests {
         let height = world.bodies().position[1].z - start.z;
         assert!((height - (1.0 - sag)).abs() < 1e-3, "{height}");
         assert_eq!(world.joint_impulse(joint).len(), 3);
-        assert_eq!(world.pop_joint().map(|joint| joint.name), Some("hand".to_owned()));
+        assert_eq!(
+            world.pop_joint().map(|joint| joint.name),
+            Some("hand".to_owned())
+        );
         assert!(world.pop_joint().is_none());
         for _ in 0..300 {
             world.step(0.01, &mut GaussSeidel::default()).unwrap();
