@@ -13,6 +13,9 @@ use crate::pane::{Pane, PaneHead};
 use crate::recording::Recording;
 use crate::{Loader, Show};
 
+/// Bodies up to which forces and residuals are shown unasked.
+const SMALL: usize = 2000;
+
 /// A scene under one or two solvers.
 pub(crate) struct Live {
     name: String,
@@ -113,6 +116,9 @@ impl Live {
         let scene = self.load(name)?;
         let run = scene.run.clone();
         let parameters = Parameters::of(&scene.world, run.dt);
+        // What costs time on a large scene waits until it is asked for.
+        let small = scene.world.bodies().len() <= SMALL;
+        (self.display.contacts, self.display.history) = (small, small);
         let specs: Vec<String> = match self.panes.len() {
             2 => self.panes.iter().map(|p| p.choice.spec.clone()).collect(),
             _ => vec![run.solver.clone()],

@@ -36,6 +36,8 @@ export class PaneView {
   private readonly sun = new DirectionalLight("#ffffff", 2.8);
   private readonly hemisphere = new HemisphereLight("#ffffff", "#888888", 2.1);
   /** Last poses, seven numbers per body that moves. */
+  /** Which body was picked when plain colours were last put on; empty for colours that mean something. */
+  private painted = "none yet";
   private poses: Float32Array = new Float32Array(0);
 
   constructor(readonly layout: Layout, look: Look) {
@@ -199,6 +201,9 @@ export class PaneView {
 
   private paint(values: Float32Array, colour: Colour, selected: number | null): void {
     const coloured = colour !== "body" && values.length > 0;
+    const key = coloured ? "" : String(selected);
+    if (key !== "" && key === this.painted) return;
+    this.painted = key;
     this.range = coloured ? rangeOf(values, colour, this.range) : null;
     const out = new Color();
     for (const { mesh, parts } of this.batches) {

@@ -91,8 +91,12 @@ class Plot {
       const known = splits.filter((x) => x !== null);
       const apart = known.length < 2 || this.log ? 0 : Math.abs(known[1]! - known[0]!);
       const largest = Math.max(...known.map(Math.abs));
-      const digits = 0 < apart ? Math.min(Math.max(Math.ceil(Math.log10(largest / apart)) + 1, 3), 8) : 3;
-      return splits.map((x) => (x === null ? "" : number(x, digits).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "")));
+      const plain = 1e-4 <= apart && largest < 1e6;
+      return splits.map((x) => {
+        if (x === null) return "";
+        if (plain) return x.toFixed(Math.max(0, Math.ceil(-Math.log10(apart) - 1e-9))).replace("-", "−");
+        return number(x, 3).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
+      });
     };
     return {
       ...this.size(),
@@ -103,7 +107,7 @@ class Plot {
       hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
         { ...axis, size: 24, gap: 2, label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
-        { ...axis, size: 50, gap: 3, values: (_, splits) => labels(splits), space: 22 },
+        { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits), space: 22 },
       ],
       series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: true }))],
     };
