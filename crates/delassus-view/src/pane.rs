@@ -36,6 +36,9 @@ pub(crate) struct Pane {
     moving: Vec<usize>,
     /// Length of the last substep \[s\].
     part: f64,
+    /// The residual of bodies is wanted for their colour, or for the one that is picked.
+    coloured: bool,
+    picked: bool,
 }
 
 /// A view in the head of a frame.
@@ -91,6 +94,8 @@ impl Pane {
             samples: Samples::default(),
             moving,
             part: parameters.dt,
+            coloured: false,
+            picked: false,
         };
         pane.display(display)?;
         Ok(pane)
@@ -106,8 +111,15 @@ impl Pane {
     /// Measures what is shown, and no more.
     pub(crate) fn display(&mut self, display: &Display) -> Result<(), String> {
         self.solver = Watched::new(self.choice.solver(display.history)?);
-        self.solver.wanted = display.colour == Colour::Residual;
+        self.coloured = display.colour == Colour::Residual;
+        self.solver.wanted = self.coloured || self.picked;
         Ok(())
+    }
+
+    /// Whether somebody reads the numbers of one body.
+    pub(crate) fn pick(&mut self, picked: bool) {
+        self.picked = picked;
+        self.solver.wanted = self.coloured || self.picked;
     }
 
     pub(crate) fn apply(&mut self, parameters: &Parameters) {

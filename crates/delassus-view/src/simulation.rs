@@ -18,6 +18,8 @@ use crate::stage::{Live, Stage, StageHead};
 const FRAME: Duration = Duration::from_micros(16_000);
 /// Longest stretch of stepping between two looks at the commands, where one step does not take longer.
 const STRETCH: Duration = Duration::from_millis(30);
+/// Longest answer to a request for several steps.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often the time is looked at while nothing runs.
 const IDLE: Duration = Duration::from_millis(200);
 /// The rate of time is measured over this long \[s\].
@@ -253,6 +255,9 @@ impl Simulation {
             }
             Command::Select { body } => {
                 self.selected = body;
+                if let Stage::Live(live) = &mut self.stage {
+                    live.pick(body.is_some());
+                }
                 return Ok(());
             }
             _ => {}
@@ -281,7 +286,7 @@ impl Simulation {
         match command {
             Command::Step { count } => {
                 self.playing = false;
-                (0..count).try_for_each(|_| live.advance())
+                several(live, count)
             }
             Command::Reset {} => {
                 live.reset()?;
@@ -290,6 +295,7 @@ impl Simulation {
             }
             Command::Scene { name } => {
                 live.open(&name)?;
+                live.pick(false);
                 self.selected = None;
                 self.begin();
                 Ok(())
@@ -383,6 +389,20 @@ impl Simulation {
         self.published = Instant::now();
         self.dirty = false;
     }
+}
+
+/// So many steps, unless they take too long.
+fn several(live: &mut Live, count: u32) -> Result<(), String> {
+    let begin = Instant::now();
+    for done in 0..count {
+        if PATIENCE < begin.elapsed() {
+            return Err(format!(
+                "{done} of {count} steps took too long; the rest is left out"
+            ));
+        }
+        live.advance()?;
+    }
+    Ok(())
 }
 
 /// Steps while time is owed, at most one stretch; true where a step was taken.

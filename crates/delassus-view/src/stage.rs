@@ -27,6 +27,9 @@ pub(crate) struct Live {
     pub(crate) display: Display,
     pub(crate) panes: Vec<Pane>,
     step: u64,
+    /// A step was refused, and the views may no longer be at the same time.
+    refused: bool,
+    picked: bool,
 }
 
 /// A recording and where it stands.
@@ -73,6 +76,8 @@ impl Live {
             display: Display::default(),
             panes: Vec::new(),
             step: 0,
+            refused: false,
+            picked: false,
         };
         live.open(name)?;
         if let Some(dt) = start.dt {
@@ -133,10 +138,10 @@ impl Live {
         let panes: Result<Vec<Pane>, String> = pairs
             .map(|(scene, choice)| Pane::new(scene, choice, &parameters, &self.display))
             .collect();
-        self.panes = panes?;
+        let panes = panes?;
         (self.run, self.parameters) = (run, parameters);
         (self.name, self.title) = (name.to_owned(), title);
-        self.step = 0;
+        self.begin(panes);
         Ok(())
     }
 
@@ -149,9 +154,15 @@ impl Live {
             self.title.clone_from(&scene.title);
             panes.push(Pane::new(scene, choice, &self.parameters, &self.display)?);
         }
+        self.begin(panes);
+        Ok(())
+    }
+
+    fn begin(&mut self, panes: Vec<Pane>) {
         self.panes = panes;
         self.step = 0;
-        Ok(())
+        self.refused = false;
+        self.pick(self.picked);
     }
 
     /// Back to time zero with everything that was chosen.
@@ -182,6 +193,7 @@ impl Live {
             .restore(&state)
             .map_err(|error| format!("{error}; the scene has changed: reset first"))?;
         self.panes.push(second);
+        self.pick(self.picked);
         Ok(())
     }
 
@@ -205,6 +217,12 @@ impl Live {
         self.panes
             .iter_mut()
             .try_for_each(|pane| pane.display(&display))
+    }
+
+    /// Whether somebody reads the numbers of one body.
+    pub(crate) fn pick(&mut self, picked: bool) {
+        self.picked = picked;
+        self.panes.iter_mut().for_each(|pane| pane.pick(picked));
     }
 
     /// Takes hold of the same point of the same body in every view.
@@ -233,12 +251,18 @@ impl Live {
 
     /// One step of every view.
     pub(crate) fn advance(&mut self) -> Result<(), String> {
+        if self.refused && 1 < self.panes.len() {
+            return Err("a step was refused and the views are apart; reset to go on".to_owned());
+        }
         let (dt, next) = (self.parameters.dt, self.step + 1);
         for pane in &mut self.panes {
-            pane.step(next, dt).map_err(|error| {
+            if let Err(error) = pane.step(next, dt) {
+                self.refused = true;
                 let (time, solver) = (pane.world.time(), &pane.choice.spec);
-                format!("step {next} at {time:.4} s under {solver}: {error}")
-            })?;
+                return Err(format!(
+                    "step {next} at {time:.4} s under {solver}: {error}"
+                ));
+            }
         }
         self.step = next;
         Ok(())

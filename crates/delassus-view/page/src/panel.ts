@@ -191,7 +191,7 @@ export class Panel {
       ["Kinetic energy", "J", (p) => p.kinetic],
       ["Contacts", "", (p) => p.contacts],
       ["Contact force", "N", (p) => norm(p.contact_force)],
-      ["Law residual", "m/s", (p) => p.residual ?? "colour by residual"],
+      ["Law residual", "m/s", (p) => p.residual ?? "–"],
     ];
     const cells = rows.map(([name, unit, value]) => ({ name, unit, values: picked.map((p) => (p ? value(p) : undefined)) }));
     table(this.body, cells, picked.length < 2 ? null : NAMES.slice(0, picked.length));
