@@ -8,17 +8,23 @@ use delassus::problem::file::Format;
 
 use crate::run::When;
 
-/// Shown by `--version`: which readers, outputs and devices this build has.
-#[cfg(not(feature = "gpu"))]
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\nfeatures: json dat fclib svg threads"
-);
-#[cfg(feature = "gpu")]
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\nfeatures: json dat fclib svg threads gpu"
-);
+macro_rules! version {
+    ($($extra:literal)*) => {
+        concat!(
+            env!("CARGO_PKG_VERSION"),
+            "\nfeatures: json dat fclib svg threads"
+            $(, $extra)*
+        )
+    };
+}
+
+/// Shown by `--version`: which readers, outputs, devices and pages this build has.
+const VERSION: &str = match (cfg!(feature = "gpu"), cfg!(feature = "view")) {
+    (false, false) => version!(),
+    (true, false) => version!(" gpu"),
+    (false, true) => version!(" view"),
+    (true, true) => version!(" gpu" " view"),
+};
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
 #[derive(Debug, Parser)]
@@ -50,6 +56,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
     Info(InfoArgs),
+    /// Show a scene or a recorded run in the browser and play with it.
+    View(ViewArgs),
 }
 
 /// Options of every command that solves.
@@ -265,6 +273,54 @@ pub(crate) struct RunArgs {
     /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: Option<u64>,
+}
+
+/// Options of `view`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The page is served on this machine alone unless --host says otherwise; Ctrl-C ends it.\n\
+    Exit code: 0 ended by Ctrl-C, 2 bad input or usage."
+)]
+pub(crate) struct ViewArgs {
+    /// A built-in scene as `name` or `name:size`, a scene file, or a folder that `run --out` wrote.
+    #[arg(value_name = "SCENE|DIR")]
+    pub(crate) what: PathBuf,
+
+    /// Solver with its keys, as `gauss-seidel,rule=exact`; two of them are shown side by side. [default: the scene's]
+    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
+    pub(crate) solvers: Vec<String>,
+
+    /// Most sweeps or pivots of a step. [default: the scene's]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) iterations: Option<u32>,
+
+    /// Largest acceptable law residual of a step in m/s. [default: the scene's]
+    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// Length of a step in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) dt: Option<f64>,
+
+    /// Port to listen on. [default: 7877, or any free one where that is taken]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Address of the interface to listen on; anything but a loopback address lets others in.
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+
+    /// Do not open the browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Begin at rest.
+    #[arg(long)]
+    pub(crate) paused: bool,
+
+    /// Threads to step with; the bits are the same for any number. [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Options of `bench`.

@@ -6,6 +6,7 @@
 mod assemble;
 mod bodies;
 mod builder;
+mod handle;
 mod integrate;
 mod joint;
 mod names;
