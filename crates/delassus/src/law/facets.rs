@@ -6,13 +6,27 @@
 //! lies between cos(π/d)·μ and μ.
 
 use std::f64::consts::TAU;
+use std::sync::OnceLock;
 
 use super::Fault;
 
+/// Cones of up to this many directions look theirs up: sines and cosines cost more than everything done with them.
+const TABULATED: usize = 32;
+static TABLES: [OnceLock<Box<[[f64; 2]]>>; TABULATED + 1] =
+    [const { OnceLock::new() }; TABULATED + 1];
+
 /// Direction j of d in the (t₁, t₂) plane.
 pub fn direction(j: u32, d: u32) -> [f64; 2] {
-    let (sin, cos) = (TAU * f64::from(j) / f64::from(d)).sin_cos();
-    [cos, sin]
+    let computed = |j: u32| {
+        let (sin, cos) = (TAU * f64::from(j) / f64::from(d)).sin_cos();
+        [cos, sin]
+    };
+    let table = TABLES.get(d as usize);
+    let table = table.map(|table| table.get_or_init(|| (0..=d).map(computed).collect()));
+    match table.and_then(|table| table.get(j as usize)) {
+        Some(direction) => *direction,
+        None => computed(j),
+    }
 }
 
 /// λ_t as a sum of its two neighbouring directions: (j, φ_j, φ_{j+1}).

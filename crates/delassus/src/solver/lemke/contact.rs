@@ -114,18 +114,37 @@ impl ContactLcp {
     /// The part of a problem that consists of the given blocks. The others must share no body with them, or they
     /// count as absent.
     pub fn of_blocks(problem: &Problem, blocks: &[BlockId], directions: u32) -> Option<ContactLcp> {
-        let Form::Primal(primal) = problem.form() else {
-            return None;
-        };
-        let mut gather = Gather::new(primal, blocks)?;
         let mut lcp = ContactLcp::default();
+        lcp.refill(problem, blocks, directions).then_some(lcp)
+    }
+
+    /// [`ContactLcp::of_blocks`] in the arrays of an earlier problem. False where there are no columns.
+    pub(super) fn refill(
+        &mut self,
+        problem: &Problem,
+        blocks: &[BlockId],
+        directions: u32,
+    ) -> bool {
+        let Form::Primal(primal) = problem.form() else {
+            return false;
+        };
+        let columns = std::mem::take(&mut self.columns);
+        let Some(mut gather) = Gather::new(primal, blocks, columns) else {
+            return false;
+        };
+        self.normals.clear();
+        self.groups.clear();
+        self.directions.clear();
+        self.frees.clear();
+        self.backs.clear();
+        self.constants.clear();
         for &id in blocks {
-            lcp.add_block(problem, primal, &mut gather, id, directions.max(3));
+            self.add_block(problem, primal, &mut gather, id, directions.max(3));
         }
-        lcp.columns = gather.finish();
-        lcp.add_given_impulses(primal);
-        lcp.spread_constants();
-        Some(lcp)
+        self.columns = gather.finish();
+        self.add_given_impulses(primal);
+        self.spread_constants();
+        true
     }
 
     /// Number of pairs: (ν, θ), (σ, φ) and (γ, s).
@@ -157,12 +176,9 @@ impl ContactLcp {
         facets: u32,
     ) {
         let block = problem.blocks()[id.index()];
-        let rows = gather.rows(primal, id, block.n_rows);
-        let contact = |lcp: &mut ContactLcp, gather: &mut Gather| {
-            lcp.add_contact((problem, primal), gather, &block, &rows, facets);
-        };
+        gather.read(primal, id, block.n_rows);
         if block.law.is_contact() {
-            return contact(self, gather);
+            return self.add_contact((problem, primal), gather, &block, facets);
         }
         for i in 0..block.n_rows {
             let row = block.start + i;
@@ -173,7 +189,7 @@ impl ContactLcp {
                 _ => (0.0, f64::INFINITY),
             };
             let mut add = |lcp: &mut ContactLcp, sign: f64, shift: f64, diagonal: bool| {
-                let (unit, scale) = gather.add_row(&rows, i, sign, sigma, !diagonal);
+                let (unit, scale) = gather.add_row(i, sign, sigma, !diagonal);
                 lcp.backs.push(Back {
                     row,
                     tangents: 0,
@@ -224,16 +240,15 @@ impl ContactLcp {
         (problem, primal): (&Problem, &Primal),
         gather: &mut Gather,
         block: &crate::problem::Block,
-        rows: &[Vec<f64>],
         facets: u32,
     ) {
         let (row, tangents) = (block.start, block.n_rows - 1);
         let frictionless = block.law.is_convex();
         let sigma = &primal.sigma()[block.rows()];
         let (unit, scale) = if frictionless {
-            gather.add_row(rows, 0, 1.0, sigma[0], false)
+            gather.add_row(0, 1.0, sigma[0], false)
         } else {
-            gather.add_contact(rows, sigma)
+            gather.add_contact(sigma)
         };
         self.backs.push(Back {
             row,
@@ -341,21 +356,27 @@ impl ContactLcp {
         for free in &mut self.frees {
             free.q = self.constants[free.unit][0];
         }
+        self.across.clear();
         if self.columns.single {
-            let row = |normal: &Normal| self.columns.six(normal.unit).first().copied();
-            let rows: Vec<[f64; 6]> = self.normals.iter().filter_map(row).collect();
-            self.across = (0..6)
-                .flat_map(|i| rows.iter().map(move |row| row[i]))
-                .collect();
+            let n = self.normals.len();
+            self.across.resize(6 * n, 0.0);
+            for (i, normal) in self.normals.iter().enumerate() {
+                for row in self.columns.six(normal.unit).iter().take(1) {
+                    for (k, x) in row.iter().enumerate() {
+                        self.across[k * n + i] = *x;
+                    }
+                }
+            }
         }
-        self.first = self.directions.iter().map(|d| d[0]).collect();
-        self.second = self.directions.iter().map(|d| d[1]).collect();
-        self.slip.resize(self.directions.len(), 0.0);
+        self.first.clear();
+        self.first.extend(self.directions.iter().map(|d| d[0]));
+        self.second.clear();
+        self.second.extend(self.directions.iter().map(|d| d[1]));
+        self.slip.clear();
         for group in &self.groups {
             let [_, a, b] = self.constants[group.unit];
-            for j in group.range() {
-                self.slip[j] = self.directions[j][0] * a + self.directions[j][1] * b;
-            }
+            let shares = self.directions[group.range()].iter();
+            self.slip.extend(shares.map(|d| d[0] * a + d[1] * b));
         }
     }
 

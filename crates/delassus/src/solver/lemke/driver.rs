@@ -105,6 +105,7 @@ pub struct Lemke {
     pub stop: Stop,
     /// Seed of covering vectors by chance.
     pub seed: u64,
+    lcp: ContactLcp,
     work: Work,
 }
 
@@ -124,6 +125,7 @@ impl Lemke {
             directions: 8,
             stop: Stop::default(),
             seed: 0,
+            lcp: ContactLcp::default(),
             work: Work::default(),
         }
     }
@@ -140,36 +142,44 @@ impl Lemke {
         lambda: &mut [f64],
         budget: &mut Budget,
     ) -> Status {
-        let contact = match (self.method, problem.form()) {
-            (Method::Standard, _) | (_, Form::Dual(_)) => None,
-            _ => ContactLcp::of_blocks(problem, island, self.directions),
-        };
-        if let Some(contact) = contact {
-            for plan in plans(self.method, self.pivot) {
-                if budget.is_spent(self.stop.iterations) {
-                    return Status::PivotLimit;
-                }
-                let outcome = self.contact(&contact, plan, budget);
-                budget.pivots += outcome.pivots;
-                if outcome.residual.is_finite() {
-                    self.work.impulses(&contact, lambda);
-                }
-                let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
-                if good || outcome.status == Status::TimeLimit {
-                    return outcome.status;
-                }
-                if self.method != Method::Driver && !outcome.cover_limit {
-                    return match outcome.status {
-                        Status::Solved => Status::Breakdown,
-                        status => status,
-                    };
-                }
+        let mut contact = std::mem::take(&mut self.lcp);
+        let columns =
+            self.method != Method::Standard && contact.refill(problem, island, self.directions);
+        let found = columns
+            .then(|| self.contacts(&contact, lambda, budget))
+            .flatten();
+        self.lcp = contact;
+        found.unwrap_or_else(|| self.dense(problem, island, lambda, budget))
+    }
+
+    /// One island without matrix; none where the driver has to go on.
+    fn contacts(
+        &mut self,
+        contact: &ContactLcp,
+        lambda: &mut [f64],
+        budget: &mut Budget,
+    ) -> Option<Status> {
+        for plan in plans(self.method, self.pivot) {
+            if budget.is_spent(self.stop.iterations) {
+                return Some(Status::PivotLimit);
             }
-            if self.method != Method::Driver {
-                return Status::Breakdown;
+            let outcome = self.contact(contact, plan, budget);
+            budget.pivots += outcome.pivots;
+            if outcome.residual.is_finite() {
+                self.work.impulses(contact, lambda);
+            }
+            let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
+            if good || outcome.status == Status::TimeLimit {
+                return Some(outcome.status);
+            }
+            if self.method != Method::Driver && !outcome.cover_limit {
+                return Some(match outcome.status {
+                    Status::Solved => Status::Breakdown,
+                    status => status,
+                });
             }
         }
-        self.dense(problem, island, lambda, budget)
+        (self.method != Method::Driver).then_some(Status::Breakdown)
     }
 
     /// A run without matrix.

@@ -17,7 +17,7 @@
 use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
 use super::point::Point;
-use super::single::Six;
+use super::single::{Fill, Six, Solve};
 use super::sparse::Touch;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
@@ -58,6 +58,32 @@ pub(super) enum Last {
     Bound(usize),
 }
 
+/// A group that takes part, with what its rows need side by side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) group: usize,
+    pub(super) unit: usize,
+    /// First index of its directions in the pivot tables, and in the problem.
+    pub(super) at: usize,
+    start: usize,
+    count: usize,
+    /// Index of its normal in the pivot tables; 0, where nothing is ever basic, if there is none.
+    theta: usize,
+    mu: f64,
+    /// Covering vector of its directions and of its bound.
+    slip: f64,
+    bound: f64,
+}
+
+/// Which constants of directions are not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Constants {
+    Everywhere,
+    /// Those of this group at most.
+    In(usize),
+    Nowhere,
+}
+
 /// A basis with everything needed to solve in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partition {
@@ -67,6 +93,8 @@ pub(super) struct Partition {
     given: Vec<f64>,
     /// Constant parts of all rows; zero between calls.
     pub(super) constant: Vec<f64>,
+    /// The same for values: q.
+    pub(super) q: Vec<f64>,
     /// Whether the z of a pair is basic.
     pub(super) basic: Vec<bool>,
     /// First index of a group, or [`NONE`] while it is not part of the problem.
@@ -74,6 +102,7 @@ pub(super) struct Partition {
     /// Free rows that take part; rows that depend on others do not.
     pub(super) frees: Vec<usize>,
     pub(super) free_constant: Vec<f64>,
+    pub(super) free_q: Vec<f64>,
     /// Constant part of v, zero between calls.
     pub(super) base: Vec<f64>,
     pub(super) thetas: Vec<usize>,
@@ -92,13 +121,14 @@ pub(super) struct Partition {
     pub(super) small: Small,
     pub(super) six: Six,
     /// Groups that take part, in the order in which they joined.
-    pub(super) joined: Vec<usize>,
+    pub(super) members: Vec<Member>,
     /// Whether the system of this basis is in `small`.
     is_small: bool,
     pub(super) n: usize,
     y: Vec<f64>,
     /// Σφ_κ of every group.
     pub(super) sums: Vec<f64>,
+    pub(super) arch: pulp::Arch,
 }
 
 impl Partition {
@@ -116,6 +146,9 @@ impl Partition {
         self.cover.extend_from_slice(&self.given[..n]);
         self.constant.clear();
         self.constant.resize(self.slots.len(), 0.0);
+        self.q.clear();
+        self.q.push(0.0);
+        self.q.extend(lcp.normals.iter().map(|normal| normal.q));
         self.basic.clear();
         self.basic.resize(self.slots.len(), false);
         self.at.clear();
@@ -128,6 +161,8 @@ impl Partition {
         self.frees.extend(0..lcp.frees.len());
         self.free_constant.clear();
         self.free_constant.resize(lcp.frees.len(), 0.0);
+        self.free_q.clear();
+        self.free_q.extend(lcp.frees.iter().map(|free| free.q));
         for v in [&mut self.base, &mut self.star] {
             v.clear();
             v.resize(lcp.columns.dofs, 0.0);
@@ -135,7 +170,7 @@ impl Partition {
         self.thetas.clear();
         self.phis.clear();
         self.slips.clear();
-        self.joined.clear();
+        self.members.clear();
         self.last = None;
     }
 
@@ -145,9 +180,26 @@ impl Partition {
         let n = lcp.normals.len();
         let (slip_cover, bound_cover) =
             (self.given[n + 2 * g].max(need), self.given[n + 2 * g + 1]);
-        let count = lcp.groups[g].count;
+        let group = &lcp.groups[g];
+        let count = group.count;
         self.at[g] = self.slots.len();
-        self.joined.push(g);
+        self.members.push(Member {
+            group: g,
+            unit: group.unit,
+            at: self.at[g],
+            start: group.start,
+            count,
+            theta: if group.normal == NONE {
+                0
+            } else {
+                1 + group.normal
+            },
+            mu: group.mu,
+            slip: slip_cover,
+            bound: bound_cover,
+        });
+        self.q.extend_from_slice(&lcp.slip[group.range()]);
+        self.q.push(group.room);
         self.slots.extend((0..count).map(|j| Slot::Direction(g, j)));
         self.slots.push(Slot::Bound(g));
         let size = self.slots.len();
@@ -189,9 +241,8 @@ impl Partition {
         self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
         self.is_small = lcp.columns.single && self.n <= SMALL;
         if self.is_small {
-            self.fill_single(lcp);
-            self.fill_last(lcp);
-            self.small.factor()
+            let arch = self.arch;
+            arch.dispatch(Fill { basis: self, lcp })
         } else {
             self.fill_sparse(lcp);
             self.fill_last(lcp);
@@ -318,6 +369,7 @@ impl Partition {
         }
     }
 
+    #[inline(always)]
     fn row_mut(&mut self, k: usize) -> &mut [f64] {
         if self.is_small {
             self.small.row_mut(k)
@@ -327,7 +379,7 @@ impl Partition {
     }
 
     /// The column of z₀, which holds Lᵀc* already, and the last row.
-    fn fill_last(&mut self, lcp: &ContactLcp) {
+    pub(super) fn fill_last(&mut self, lcp: &ContactLcp) {
         let count = self.unknowns.len();
         let Some(last) = self.last.filter(|last| *last != Last::Absent) else {
             return;
@@ -379,12 +431,21 @@ impl Partition {
     pub(super) fn solve(
         &mut self,
         lcp: &ContactLcp,
+        constants: Constants,
         out: &mut [f64],
         v: &mut [f64],
         free: &mut [f64],
     ) {
         if self.is_small {
-            return self.solve_single(lcp, out, v, free);
+            let arch = self.arch;
+            return arch.dispatch(Solve {
+                basis: self,
+                lcp,
+                constants,
+                out,
+                v,
+                free,
+            });
         }
         v.copy_from_slice(&self.base);
         for &g in &self.slips {
@@ -418,7 +479,7 @@ impl Partition {
                 What::Theta(_) => {}
             }
         }
-        self.rows(lcp, z0, &y, v, out);
+        self.rows(lcp, constants, z0, (&y, v), out);
         self.y = y;
     }
 
@@ -462,7 +523,14 @@ impl Partition {
     }
 
     /// Every pair's basic variable from v, z₀ and the kernel's solution.   [Lemke05 (36), (38), (41)]
-    fn rows(&mut self, lcp: &ContactLcp, z0: f64, y: &[f64], v: &[f64], out: &mut [f64]) {
+    fn rows(
+        &mut self,
+        lcp: &ContactLcp,
+        constants: Constants,
+        z0: f64,
+        (y, v): (&[f64], &[f64]),
+        out: &mut [f64],
+    ) {
         out[0] = z0;
         for (i, normal) in lcp.normals.iter().enumerate() {
             let dot = lcp.columns.dot(normal.unit, v);
@@ -473,50 +541,71 @@ impl Partition {
                 out[1 + i] = y;
             }
         }
-        for k in 0..self.joined.len() {
-            let g = self.joined[k];
-            let [_, v1, v2] = lcp.columns.dots(lcp.groups[g].unit, v);
-            self.group_rows(lcp, g, z0, [v1, v2], out);
+        for k in 0..self.members.len() {
+            let member = self.members[k];
+            let [_, v1, v2] = lcp.columns.dots(member.unit, v);
+            self.group_rows(lcp, member, constants, (z0, v1, v2), out);
         }
         self.overwrite(lcp, y, out);
     }
 
-    /// The pairs of one group, from the velocity of its tangents.
-    #[inline]
+    /// The pairs of one group, from z₀ and the velocity of its tangents.
+    #[inline(always)]
     pub(super) fn group_rows(
         &mut self,
         lcp: &ContactLcp,
-        g: usize,
-        z0: f64,
-        [v1, v2]: [f64; 2],
+        member: Member,
+        constants: Constants,
+        (z0, v1, v2): (f64, f64, f64),
         out: &mut [f64],
     ) {
-        let group = &lcp.groups[g];
-        let at = self.at[g];
-        let bound = at + group.count;
-        let theta = match group.normal {
-            NONE => 0.0,
-            i if self.basic[1 + i] => out[1 + i],
-            _ => 0.0,
-        };
-        let left = self.constant[bound] + self.cover[bound] * z0 + group.mu * theta - self.sums[g];
-        self.sums[g] = 0.0;
-        let slips = self.basic[bound];
-        let x = self.x[g];
-        let s = if slips {
-            let [a, b] = lcp.directions[group.start + x];
-            -(a * v1 + b * v2 + self.cover[at + x] * z0 + self.constant[at + x])
+        let Member {
+            group: g,
+            at,
+            start,
+            count,
+            ..
+        } = member;
+        let (bound, end) = (at + count, start + count);
+        let theta = if self.basic[member.theta] {
+            out[member.theta]
         } else {
             0.0
         };
-        let first = &lcp.first[group.range()];
-        let second = &lcp.second[group.range()];
-        let cover = &self.cover[at..bound];
-        let constant = &self.constant[at..bound];
-        let shares = first.iter().zip(second);
-        let rest = cover.iter().zip(constant);
-        for ((out, (a, b)), (cover, constant)) in out[at..bound].iter_mut().zip(shares).zip(rest) {
-            *out = a * v1 + b * v2 + (s + cover * z0 + constant);
+        let left = self.constant[bound] + member.bound * z0 + member.mu * theta - self.sums[g];
+        self.sums[g] = 0.0;
+        let slips = self.basic[bound];
+        let x = self.x[g];
+        let covered = member.slip * z0;
+        let s = if slips {
+            let [a, b] = lcp.directions[start + x];
+            -(a * v1 + b * v2 + (covered + self.constant[at + x]))
+        } else {
+            0.0
+        };
+        let shift = s + covered;
+        let (first, second) = (&lcp.first[start..end], &lcp.second[start..end]);
+        let rows = &mut out[at..bound];
+        match (
+            rows.as_mut_array::<8>(),
+            first.as_array(),
+            second.as_array(),
+        ) {
+            (Some(rows), Some::<&[f64; 8]>(first), Some::<&[f64; 8]>(second)) => {
+                for j in 0..8 {
+                    rows[j] = first[j] * v1 + second[j] * v2 + shift;
+                }
+            }
+            _ => {
+                for (row, (a, b)) in rows.iter_mut().zip(first.iter().zip(second)) {
+                    *row = a * v1 + b * v2 + shift;
+                }
+            }
+        }
+        if constants == Constants::Everywhere || constants == Constants::In(g) {
+            for (row, constant) in out[at..bound].iter_mut().zip(&self.constant[at..bound]) {
+                *row += constant;
+            }
         }
         out[bound] = if slips { s } else { left };
         if slips {
@@ -525,7 +614,7 @@ impl Partition {
     }
 
     /// Basic φ_κ, and nothing for the pair r.
-    #[inline]
+    #[inline(always)]
     pub(super) fn overwrite(&self, lcp: &ContactLcp, y: &[f64], out: &mut [f64]) {
         for (unknown, &y) in self.unknowns.iter().zip(y) {
             if let What::Phi(g, j) = unknown.what {

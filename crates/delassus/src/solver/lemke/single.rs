@@ -2,7 +2,7 @@
 
 use super::contact::{ContactLcp, NONE};
 use super::kernel::SMALL;
-use super::partition::{Last, Partition, What};
+use super::partition::{Constants, Last, Partition, What};
 use crate::math::dot_6;
 
 /// Columns of L and R, those of the last row and of z₀ at the end. R has its components apart, so that products
@@ -11,6 +11,52 @@ use crate::math::dot_6;
 pub(super) struct Six {
     left: [[f64; 6]; SMALL],
     right: [[f64; SMALL]; 6],
+}
+
+/// Builds and factors the kernel. Like [`Solve`], it is compiled once for every kind of processor and chosen at run
+/// time.
+pub(super) struct Fill<'a> {
+    pub(super) basis: &'a mut Partition,
+    pub(super) lcp: &'a ContactLcp,
+}
+
+impl pulp::WithSimd for Fill<'_> {
+    /// The smallest pivot.
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> f64 {
+        self.basis.fill_single(self.lcp);
+        self.basis.fill_last(self.lcp);
+        self.basis.small.factor()
+    }
+}
+
+/// [`Partition::solve`] for a single body.
+pub(super) struct Solve<'a> {
+    pub(super) basis: &'a mut Partition,
+    pub(super) lcp: &'a ContactLcp,
+    pub(super) constants: Constants,
+    pub(super) out: &'a mut [f64],
+    pub(super) v: &'a mut [f64],
+    pub(super) free: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        let Solve {
+            basis,
+            lcp,
+            constants,
+            out,
+            v,
+            free,
+        } = self;
+        basis.solve_single(lcp, constants, out, v, free);
+    }
 }
 
 impl Partition {
@@ -49,7 +95,8 @@ impl Partition {
     }
 
     /// LᵀR + Σ: six numbers for each row and column.
-    pub(super) fn fill_single(&mut self, lcp: &ContactLcp) {
+    #[inline(always)]
+    fn fill_single(&mut self, lcp: &ContactLcp) {
         let (count, n) = (self.unknowns.len(), self.n.min(SMALL));
         let Six { left, right } = &mut self.six;
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
@@ -104,10 +151,11 @@ impl Partition {
         self.star.copy_from_slice(&star);
     }
 
-    /// [`Partition::solve`] for a single body.
-    pub(super) fn solve_single(
+    #[inline(always)]
+    fn solve_single(
         &mut self,
         lcp: &ContactLcp,
+        constants: Constants,
         out: &mut [f64],
         v_out: &mut [f64],
         free: &mut [f64],
@@ -158,17 +206,18 @@ impl Partition {
                 What::Free(f) => free[f] = y,
             }
         }
-        for k in 0..self.joined.len() {
-            let g = self.joined[k];
-            if let [_, t1, t2] = lcp.columns.six(lcp.groups[g].unit) {
-                let along = [dot_6(t1, &v), dot_6(t2, &v)];
-                self.group_rows(lcp, g, z0, along, out);
+        for k in 0..self.members.len() {
+            let member = self.members[k];
+            if let [_, t1, t2] = lcp.columns.six(member.unit) {
+                let (v1, v2) = (dot_6(t1, &v), dot_6(t2, &v));
+                self.group_rows(lcp, member, constants, (z0, v1, v2), out);
             }
         }
         self.overwrite(lcp, &y, out);
     }
 
     /// ν of all normals, components apart so that the loop runs over contacts.
+    #[inline(always)]
     fn normal_rows(&self, lcp: &ContactLcp, z0: f64, v: &[f64; 6], out: &mut [f64]) {
         let n = lcp.normals.len();
         let part = |i: usize| &lcp.across[i * n..(i + 1) * n];
@@ -184,7 +233,7 @@ impl Partition {
 }
 
 /// Rows of a unit, combined.
-#[inline]
+#[inline(always)]
 fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3]) -> [f64; 6] {
     match lcp.columns.six(unit) {
         [n, t1, t2] => {

@@ -2,9 +2,9 @@
 //!
 #![doc = include_str!("../../../../../docs/lemke-contact.md")]
 
-use super::choice::clear_choice;
+use super::choice::Search;
 use super::contact::{ContactLcp, NONE};
-use super::partition::{Partition, Slot};
+use super::partition::{Constants, Partition, Slot};
 use super::point::Point;
 use super::ratio::{self, Basis, Pivot, RatioTest};
 use super::reduced;
@@ -46,6 +46,8 @@ pub struct Outcome {
 pub struct Work {
     pub(super) basis: Partition,
     test: RatioTest,
+    /// Pairs that may leave.
+    near: Vec<usize>,
     pub(super) values: Vec<f64>,
     rates: Vec<f64>,
     /// Velocity of the values and of the rates.
@@ -272,10 +274,15 @@ impl<'a> Run<'a> {
     /// The pair that leaves, and the largest rate.
     fn leaving(&mut self) -> Option<(usize, f64)> {
         let work = &mut *self.work;
-        let (clear, largest) =
-            clear_choice(&work.values, &work.rates, self.scale, self.options.pivot);
-        if let Some(out) = clear {
-            return Some((out, largest));
+        let choice = work.basis.arch.dispatch(Search {
+            values: &work.values,
+            rates: &work.rates,
+            scale: self.scale,
+            pivot: self.options.pivot,
+            near: &mut work.near,
+        });
+        if let Some(out) = choice.leaving {
+            return Some((out, choice.largest));
         }
         let mut test = std::mem::take(&mut work.test);
         let values = std::mem::take(&mut work.values);
@@ -293,7 +300,7 @@ impl<'a> Run<'a> {
         work.test = test;
         work.values = values;
         work.rates = rates;
-        Some((out?, largest))
+        Some((out?, choice.largest))
     }
 
     /// Whether z₀ is gone for all purposes when another variable leaves after this step: it shrinks to rounding,
@@ -362,8 +369,9 @@ impl Work {
                     &mut self.basis.free_constant,
                 );
                 self.rates.resize(self.values.len(), 0.0);
+                let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
                 self.basis
-                    .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+                    .solve(lcp, Constants::Everywhere, rates, dv, dfree);
                 self.basis.constant.fill(0.0);
                 self.basis.free_constant.fill(0.0);
                 for (value, rate) in self.values.iter_mut().zip(&self.rates) {
@@ -386,22 +394,13 @@ impl Work {
 
     /// Values of the basic variables, from q.
     fn refresh(&mut self, lcp: &ContactLcp) {
-        let constant = &mut self.basis.constant;
-        for (slot, constant) in self.basis.slots.iter().zip(constant.iter_mut()) {
-            *constant = match *slot {
-                Slot::Cover => 0.0,
-                Slot::Normal(i) => lcp.normals[i].q,
-                Slot::Direction(g, j) => lcp.slip[lcp.groups[g].start + j],
-                Slot::Bound(g) => lcp.groups[g].room,
-            };
-        }
-        for (constant, free) in self.basis.free_constant.iter_mut().zip(&lcp.frees) {
-            *constant = free.q;
-        }
-        self.basis
-            .solve(lcp, &mut self.values, &mut self.v, &mut self.free);
-        self.basis.constant.fill(0.0);
-        self.basis.free_constant.fill(0.0);
+        let basis = &mut self.basis;
+        std::mem::swap(&mut basis.constant, &mut basis.q);
+        std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
+        let (values, v, free) = (&mut self.values, &mut self.v, &mut self.free);
+        basis.solve(lcp, Constants::Everywhere, values, v, free);
+        std::mem::swap(&mut basis.constant, &mut basis.q);
+        std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
     }
 
     /// Rates of the basic variables along the driving variable.
@@ -433,7 +432,12 @@ impl Work {
                 basis.constant[at..at + lcp.groups[g].count].fill(1.0);
             }
         }
-        basis.solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+        let constants = match basis.slots[pair] {
+            Slot::Bound(g) => Constants::In(g),
+            _ => Constants::Nowhere,
+        };
+        let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
+        basis.solve(lcp, constants, rates, dv, dfree);
         basis.base.fill(0.0);
         match basis.slots[pair] {
             Slot::Cover => {}
@@ -452,10 +456,15 @@ impl Work {
 
     /// Rates for a single constant in the row of a pair.
     fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
-        self.basis.constant[pair] = x;
-        self.basis
-            .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
-        self.basis.constant[pair] = 0.0;
+        let basis = &mut self.basis;
+        basis.constant[pair] = x;
+        let constants = match basis.slots[pair] {
+            Slot::Direction(g, _) => Constants::In(g),
+            _ => Constants::Nowhere,
+        };
+        let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
+        basis.solve(lcp, constants, rates, dv, dfree);
+        basis.constant[pair] = 0.0;
     }
 }
 
