@@ -66,6 +66,24 @@ impl pulp::WithSimd for Search<'_> {
     }
 }
 
+/// values += step × rates.
+pub(super) struct Advance<'a> {
+    pub(super) values: &'a mut [f64],
+    pub(super) rates: &'a [f64],
+    pub(super) step: f64,
+}
+
+impl pulp::WithSimd for Advance<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        for (value, rate) in self.values.iter_mut().zip(self.rates) {
+            *value += self.step * rate;
+        }
+    }
+}
+
 /// The largest step that keeps every value above the slack. `near` gets all pairs that reach zero at or before it,
 /// among others.
 #[inline(always)]

@@ -36,8 +36,6 @@ pub struct ContactLcp {
     pub(super) groups: Vec<Group>,
     /// Shares of (t₁, t₂) in every direction, group after group.
     pub(super) directions: Vec<[f64; 2]>,
-    /// Normal columns of a single body with their components apart: all first ones, all second ones, …
-    pub(super) across: Vec<f64>,
     /// The two shares of every direction apart, for loops over many.
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
@@ -264,9 +262,9 @@ impl ContactLcp {
         self.constants.push(constants);
         let normal = self.normals.len();
         let first = self.groups.len();
-        let round = |d: u32, mu: [f64; 2]| {
-            (0..d).map(move |j| {
-                let [cos, sin] = facets::direction(j, d);
+        let oval = |mu: [f64; 2]| {
+            (0..facets).map(move |j| {
+                let [cos, sin] = facets::direction(j, facets);
                 [mu[0] * cos, mu[1] * sin]
             })
         };
@@ -282,18 +280,16 @@ impl ContactLcp {
             Law::FrictionCone { mu } if tangents == 1 => {
                 self.push_group(unit, normal, mu, 0.0, along(1.0, 0.0));
             }
-            Law::FrictionCone { mu } => {
-                self.push_group(unit, normal, mu, 0.0, round(facets, [1.0; 2]));
-            }
+            Law::FrictionCone { mu } => self.push_round(unit, normal, mu, facets),
             Law::FrictionFacets { mu, directions } => {
-                self.push_group(unit, normal, mu, 0.0, round(directions, [1.0; 2]));
+                self.push_round(unit, normal, mu, directions);
             }
             // Along a tangent with μ_i = 0 there is no impulse.
             Law::EllipticCone { mu } if mu[0] == 0.0 || mu[1] == 0.0 => {
                 self.push_group(unit, normal, 1.0, 0.0, along(mu[0], mu[1]));
             }
             Law::EllipticCone { mu } => {
-                self.push_group(unit, normal, 1.0, 0.0, round(facets, mu));
+                self.push_group(unit, normal, 1.0, 0.0, oval(mu));
             }
             Law::Equality | Law::Unilateral | Law::Interval { .. } => {}
         }
@@ -303,6 +299,19 @@ impl ContactLcp {
             sigma: sigma[0] * scale * scale,
             groups: (first, self.groups.len() - first),
         });
+    }
+
+    fn push_round(&mut self, unit: usize, normal: usize, mu: f64, d: u32) {
+        match facets::tabulated(d) {
+            Some(table) => {
+                let directions = table[..d as usize].iter().copied();
+                self.push_group(unit, normal, mu, 0.0, directions);
+            }
+            None => {
+                let directions = (0..d).map(|j| facets::direction(j, d));
+                self.push_group(unit, normal, mu, 0.0, directions);
+            }
+        }
     }
 
     fn push_group(
@@ -355,18 +364,6 @@ impl ContactLcp {
         }
         for free in &mut self.frees {
             free.q = self.constants[free.unit][0];
-        }
-        self.across.clear();
-        if self.columns.single {
-            let n = self.normals.len();
-            self.across.resize(6 * n, 0.0);
-            for (i, normal) in self.normals.iter().enumerate() {
-                for row in self.columns.six(normal.unit).iter().take(1) {
-                    for (k, x) in row.iter().enumerate() {
-                        self.across[k * n + i] = *x;
-                    }
-                }
-            }
         }
         self.first.clear();
         self.first.extend(self.directions.iter().map(|d| d[0]));

@@ -17,7 +17,7 @@
 use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
 use super::point::Point;
-use super::single::{Fill, Six, Solve};
+use super::single::{Eight, Fill, Six, Solve};
 use super::sparse::Touch;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
@@ -120,6 +120,10 @@ pub(super) struct Partition {
     pub(super) kernel: Kernel,
     pub(super) small: Small,
     pub(super) six: Six,
+    /// Solution of the small system.
+    pub(super) solved: [f64; SMALL],
+    /// Columns of all pairs of a single body, and their covering vector, eight pairs together.
+    pub(super) pairs: Vec<Eight>,
     /// Groups that take part, in the order in which they joined.
     pub(super) members: Vec<Member>,
     /// Whether the system of this basis is in `small`.
@@ -172,6 +176,10 @@ impl Partition {
         self.slips.clear();
         self.members.clear();
         self.last = None;
+        self.pairs.clear();
+        if lcp.columns.single {
+            self.pair_normals(lcp);
+        }
     }
 
     /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
@@ -207,6 +215,9 @@ impl Partition {
         self.cover.push(bound_cover);
         self.constant.resize(size, 0.0);
         self.basic.resize(size, false);
+        if lcp.columns.single {
+            self.pair_group(lcp, g);
+        }
         (slip_cover, bound_cover)
     }
 
@@ -544,72 +555,52 @@ impl Partition {
         for k in 0..self.members.len() {
             let member = self.members[k];
             let [_, v1, v2] = lcp.columns.dots(member.unit, v);
-            self.group_rows(lcp, member, constants, (z0, v1, v2), out);
+            let (at, start) = (member.at, member.start);
+            let (bound, end) = (at + member.count, start + member.count);
+            let covered = member.slip * z0;
+            let shares = lcp.first[start..end].iter().zip(&lcp.second[start..end]);
+            for (row, (a, b)) in out[at..bound].iter_mut().zip(shares) {
+                *row = a * v1 + b * v2 + covered;
+            }
         }
+        self.close_groups(constants, z0, out);
         self.overwrite(lcp, y, out);
     }
 
-    /// The pairs of one group, from z₀ and the velocity of its tangents.
+    /// Groups whose tables hold d_jᵀv + c z₀ so far: constants, the slip s that φ_x asks for, what is left of the bound.
     #[inline(always)]
-    pub(super) fn group_rows(
-        &mut self,
-        lcp: &ContactLcp,
-        member: Member,
-        constants: Constants,
-        (z0, v1, v2): (f64, f64, f64),
-        out: &mut [f64],
-    ) {
-        let Member {
-            group: g,
-            at,
-            start,
-            count,
-            ..
-        } = member;
-        let (bound, end) = (at + count, start + count);
-        let theta = if self.basic[member.theta] {
-            out[member.theta]
-        } else {
-            0.0
-        };
-        let left = self.constant[bound] + member.bound * z0 + member.mu * theta - self.sums[g];
-        self.sums[g] = 0.0;
-        let slips = self.basic[bound];
-        let x = self.x[g];
-        let covered = member.slip * z0;
-        let s = if slips {
-            let [a, b] = lcp.directions[start + x];
-            -(a * v1 + b * v2 + (covered + self.constant[at + x]))
-        } else {
-            0.0
-        };
-        let shift = s + covered;
-        let (first, second) = (&lcp.first[start..end], &lcp.second[start..end]);
-        let rows = &mut out[at..bound];
-        match (
-            rows.as_mut_array::<8>(),
-            first.as_array(),
-            second.as_array(),
-        ) {
-            (Some(rows), Some::<&[f64; 8]>(first), Some::<&[f64; 8]>(second)) => {
-                for j in 0..8 {
-                    rows[j] = first[j] * v1 + second[j] * v2 + shift;
+    pub(super) fn close_groups(&mut self, constants: Constants, z0: f64, out: &mut [f64]) {
+        // Slices of their own: nothing written here moves them.
+        let (basic, constant) = (&self.basic[..], &self.constant[..]);
+        let (x, sums) = (&self.x[..], &mut self.sums[..]);
+        for member in &self.members {
+            let Member {
+                group: g,
+                at,
+                count,
+                theta,
+                ..
+            } = *member;
+            let bound = at + count;
+            if constants == Constants::Everywhere || constants == Constants::In(g) {
+                for (row, constant) in out[at..bound].iter_mut().zip(&constant[at..bound]) {
+                    *row += constant;
                 }
             }
-            _ => {
-                for (row, (a, b)) in rows.iter_mut().zip(first.iter().zip(second)) {
-                    *row = a * v1 + b * v2 + shift;
-                }
+            let load = if basic[theta] { out[theta] } else { 0.0 };
+            let left = constant[bound] + member.bound * z0 + member.mu * load - sums[g];
+            sums[g] = 0.0;
+            if !basic[bound] {
+                out[bound] = left;
+                continue;
             }
-        }
-        if constants == Constants::Everywhere || constants == Constants::In(g) {
-            for (row, constant) in out[at..bound].iter_mut().zip(&self.constant[at..bound]) {
-                *row += constant;
+            let s = -out[at + x[g]];
+            match out[at..bound].as_mut_array::<8>() {
+                Some(rows) => rows.iter_mut().for_each(|row| *row += s),
+                None => out[at..bound].iter_mut().for_each(|row| *row += s),
             }
-        }
-        out[bound] = if slips { s } else { left };
-        if slips {
-            out[at + x] = left;
+            out[bound] = s;
+            out[at + x[g]] = left;
         }
     }
 

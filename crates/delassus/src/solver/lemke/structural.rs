@@ -2,7 +2,7 @@
 //!
 #![doc = include_str!("../../../../../docs/lemke-contact.md")]
 
-use super::choice::Search;
+use super::choice::{Advance, Search};
 use super::contact::{ContactLcp, NONE};
 use super::partition::{Constants, Partition, Slot};
 use super::point::Point;
@@ -240,9 +240,11 @@ impl<'a> Run<'a> {
                 return Status::Solved;
             }
             let work = &mut *self.work;
-            for (value, rate) in work.values.iter_mut().zip(&work.rates) {
-                *value += step * rate;
-            }
+            work.basis.arch.dispatch(Advance {
+                values: &mut work.values,
+                rates: &work.rates,
+                step,
+            });
             for (v, rate) in work.v.iter_mut().zip(&work.dv) {
                 *v += step * rate;
             }
