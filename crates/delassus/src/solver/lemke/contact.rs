@@ -429,6 +429,55 @@ impl ContactLcp {
         }
     }
 
+    /// Whether impulses of the whole problem touch a row of this one.
+    pub(super) fn is_loaded(&self, guess: &[f64]) -> bool {
+        let loaded = |back: &Back| {
+            let rows = back.row..=back.row + back.tangents;
+            guess[rows].iter().any(|x| *x != 0.0)
+        };
+        self.backs.iter().any(loaded)
+    }
+
+    /// θ of normal i, read off impulses of the whole problem.
+    pub(super) fn given_load(&self, i: usize, guess: &[f64]) -> f64 {
+        let back = &self.backs[self.normals[i].unit];
+        (guess[back.row] - back.shift) / back.scale
+    }
+
+    /// φ of group g, read off impulses of the whole problem: on the two directions next to them, or on one of a pair.
+    pub(super) fn given_shares(&self, g: usize, guess: &[f64]) -> [Option<(usize, f64)>; 2] {
+        let group = &self.groups[g];
+        let back = &self.backs[group.unit];
+        let first = back.row + usize::from(group.normal != NONE);
+        let mut t = [0.0; 2];
+        for (t, row) in t.iter_mut().zip(first..first + back.tangents.max(1)) {
+            *t = (guess[row] - back.shift) / back.scale;
+        }
+        let directions = &self.directions[group.range()];
+        if directions.len() < 3 {
+            let along = |(j, [a, b]): (usize, &[f64; 2])| {
+                let share = (a * t[0] + b * t[1]) / (a * a + b * b);
+                (0.0 < share).then_some((j, share))
+            };
+            return [directions.iter().enumerate().find_map(along), None];
+        }
+        let mut best = (f64::NEG_INFINITY, [None; 2]);
+        for (j, a) in directions.iter().enumerate() {
+            let next = (j + 1) % directions.len();
+            let b = &directions[next];
+            let det = a[0] * b[1] - a[1] * b[0];
+            let shares = [
+                (t[0] * b[1] - t[1] * b[0]) / det,
+                (a[0] * t[1] - a[1] * t[0]) / det,
+            ];
+            let least = shares[0].min(shares[1]);
+            if best.0 < least {
+                best = (least, [Some((j, shares[0])), Some((next, shares[1]))]);
+            }
+        }
+        best.1
+    }
+
     /// The same problem written out: M (row-major) and q of w = Mz + q, and the number of free rows, which come
     /// last. Pairs stand in the order normals, then directions and bound of every group. For methods that need
     /// the matrix, and to check those that do not.

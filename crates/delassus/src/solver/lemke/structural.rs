@@ -6,17 +6,17 @@ use super::choice::{Advance, Search};
 use super::contact::{ContactLcp, NONE};
 use super::partition::{Constants, Partition, Slot};
 use super::point::Point;
-use super::ratio::{self, Basis, Pivot, RatioTest};
+use super::ratio::{self, Basis, Guard, Pivot, RatioTest};
 use super::reduced;
 use crate::solver::Status;
 use std::time::Instant;
 
 /// A point is called solved up to this much of max|q|.
-const SOLVED: f64 = 1e-9;
+pub(super) const SOLVED: f64 = 1e-9;
 /// z₀ may leave with a weak rate if the point it leaves at is good to this much of max|q|.
 const VERIFIED: f64 = 1e-8;
 /// A point this good needs no polish.
-const SHARP: f64 = 1e-11;
+pub(super) const SHARP: f64 = 1e-11;
 /// z₀ below this much of max|q| may be gone: it is worth a look.
 const SPENT: f64 = 1e-11;
 /// A free row of which this much or less is left when the rows before it are taken out depends on them: it is
@@ -55,7 +55,7 @@ pub struct Work {
     dv: Vec<f64>,
     free: Vec<f64>,
     dfree: Vec<f64>,
-    point: Point,
+    pub(super) point: Point,
     /// Table of the point at which z₀ leaves.
     landing: Vec<f64>,
 }
@@ -106,21 +106,21 @@ pub(super) fn run(
     run.outcome
 }
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     lcp: &'a ContactLcp,
     options: &'a Options<'a>,
-    work: &'a mut Work,
+    pub(super) work: &'a mut Work,
     reduced: bool,
     /// max|q|.
-    scale: f64,
+    pub(super) scale: f64,
     /// The driving variable: z or w of this pair.
     pair: usize,
     z_drives: bool,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
 }
 
 impl<'a> Run<'a> {
-    fn new(
+    pub(super) fn new(
         lcp: &'a ContactLcp,
         options: &'a Options<'a>,
         work: &'a mut Work,
@@ -166,8 +166,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
-    fn start(&mut self) -> Option<Status> {
+    /// The basis of all w and the scale of the problem. An end if there is no such basis.
+    pub(super) fn prepare(&mut self) -> Option<Status> {
         let (lcp, work) = (self.lcp, &mut *self.work);
         let mut pivot = work.basis.assemble(lcp, None);
         if pivot < DEPENDENT && !lcp.frees.is_empty() {
@@ -187,9 +187,17 @@ impl<'a> Run<'a> {
         if self.scale == 0.0 {
             self.scale = if 0.0 < room { room } else { 1.0 };
         }
+        None
+    }
+
+    /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
+    fn start(&mut self) -> Option<Status> {
+        if let Some(end) = self.prepare() {
+            return Some(end);
+        }
+        let (lcp, work) = (self.lcp, &mut *self.work);
         let Some(first) = ratio::first(&work.values[1..], &work.basis.cover[1..]) else {
-            work.basis.read(lcp, &work.values, &mut work.point);
-            work.point.free.copy_from_slice(&work.free);
+            work.read_point(lcp);
             self.outcome.residual = work.point.residual(lcp) / self.scale;
             return Some(Status::Solved);
         };
@@ -208,6 +216,7 @@ impl<'a> Run<'a> {
     fn pivot(&mut self) -> Status {
         let lcp = self.lcp;
         let (mut age, mut travel) = (0, 0.0);
+        let mut guard = Guard::new(self.options.pivot, lcp.n_pairs());
         loop {
             if self.reduced
                 && self.z_drives
@@ -240,6 +249,9 @@ impl<'a> Run<'a> {
                 return Status::Solved;
             }
             let work = &mut *self.work;
+            if guard.cycles(work.values[out], self.scale) {
+                return Status::PivotLimit;
+            }
             work.basis.arch.dispatch(Advance {
                 values: &mut work.values,
                 rates: &work.rates,
@@ -356,7 +368,7 @@ impl Work {
 
     /// Solves anew in the complementary basis reached, twice corrected by what is left over, and keeps the best
     /// point. Returns its residual.
-    fn polish(&mut self, lcp: &ContactLcp, residual: f64) -> f64 {
+    pub(super) fn polish(&mut self, lcp: &ContactLcp, residual: f64) -> f64 {
         let mut best = (residual, self.point.clone());
         if self.basis.assemble(lcp, None) == 0.0 {
             return residual;
@@ -383,8 +395,7 @@ impl Work {
                     *free += rate;
                 }
             }
-            self.basis.read(lcp, &self.values, &mut self.point);
-            self.point.free.copy_from_slice(&self.free);
+            self.read_point(lcp);
             let residual = self.point.residual(lcp);
             if residual < best.0 {
                 best = (residual, self.point.clone());
@@ -394,8 +405,14 @@ impl Work {
         best.0
     }
 
+    /// The point of the values.
+    pub(super) fn read_point(&mut self, lcp: &ContactLcp) {
+        self.basis.read(lcp, &self.values, &mut self.point);
+        self.point.free.copy_from_slice(&self.free);
+    }
+
     /// Values of the basic variables, from q.
-    fn refresh(&mut self, lcp: &ContactLcp) {
+    pub(super) fn refresh(&mut self, lcp: &ContactLcp) {
         let basis = &mut self.basis;
         std::mem::swap(&mut basis.constant, &mut basis.q);
         std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
