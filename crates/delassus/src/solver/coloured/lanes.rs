@@ -1,6 +1,6 @@
 //! Contacts at a point laid out in lanes: eight that share no mass, number by number.
 
-use super::point::Point;
+use super::super::point::Point;
 use crate::math::largest_eigenvalue_2;
 pub(super) use crate::math::simd::{LANES, Lane};
 
