@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use delassus::problem::file::Format;
+use delassus::world::Integrator;
 
 use crate::run::When;
 
@@ -212,6 +213,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) substeps: Option<u32>,
 
+    /// How time is taken: `spook` at first order, or `rattle` at second order where there are rigid joints alone
+    /// (solved exactly, whatever the solver); substeps that meet anything else are taken at first order.
+    /// [default: the scene's]
+    #[arg(long, value_name = "spook|rattle", value_parser = integrator)]
+    pub(crate) integrator: Option<Integrator>,
+
     /// Seed of solvers that use chance. [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -361,6 +368,14 @@ pub(crate) struct BenchArgs {
     /// No progress on standard error.
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// Chains of `chains`.
+    #[arg(long, value_name = "COUNT", default_value_t = 2500, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) chains: u32,
+
+    /// A small size that takes seconds: its times mean little.
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// The benchmarks there are.
@@ -368,6 +383,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Peg in hole, ten situations of one body, stacked blocks: Lemke's algorithm by three methods.
     Lemke,
+    /// Chains of 40 beads: every way of stepping them against the reference trajectory, by time per frame.
+    Chains,
 }
 
 /// Options of `doctor`.
@@ -472,6 +489,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
     value
         .and_then(|value| Duration::try_from_secs_f64(value).ok())
         .ok_or_else(|| "a finite number of seconds, at least 0, is needed".to_owned())
+}
+
+fn integrator(text: &str) -> Result<Integrator, String> {
+    let found = Integrator::NAMES.iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, integrator)| *integrator)
+        .ok_or_else(|| "known integrators: spook, rattle".to_owned())
 }
 
 fn format(text: &str) -> Result<Format, String> {

@@ -1,8 +1,8 @@
 //! Small dense algebra shared by all layers: the glam types of the interface, row-major kernels for
 //! matrices of run-time size, and the closed-form eigenvalues the contact laws need.
 
-pub(crate) mod lanes;
 pub(crate) mod parallel;
+pub(crate) mod simd;
 
 pub use glam::{DMat3, DQuat, DVec3};
 

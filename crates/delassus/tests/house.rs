@@ -23,6 +23,10 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("problem", &["law", "tree", "math", "index", "error"]),
     ("gallery", &["problem", "law", "math", "index", "error"]),
     (
+        "chains",
+        &["problem", "law", "tree", "math", "index", "error"],
+    ),
+    (
         "solver",
         &["problem", "law", "tree", "math", "index", "error"],
     ),

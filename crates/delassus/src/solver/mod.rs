@@ -14,6 +14,7 @@ pub mod kkt;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;
+mod point;
 mod secular;
 mod topology;
 

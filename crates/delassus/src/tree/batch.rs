@@ -12,7 +12,7 @@ use pulp::Simd;
 use super::joint::Kind;
 use super::spatial::Inertia;
 use super::{Node, Tree, TreeError};
-use crate::math::lanes::{Vec3, X, cross, difference, dot, scaled, sum, three};
+use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
 use algebra::{Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned};
 
 /// Work arrays for many states; kept between calls, so that nothing is allocated.

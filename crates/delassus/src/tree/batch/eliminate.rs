@@ -7,7 +7,7 @@ use super::algebra::{
     transposed, transposed_product,
 };
 use super::{Pass, at};
-use crate::math::lanes::{Vec3, X, cross, difference, dot, scaled, sum, three};
+use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
 
