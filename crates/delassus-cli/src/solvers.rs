@@ -1,8 +1,9 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
 use delassus::solver::{Description, catalogue, from_spec};
-use delassus::{Solver, Stop};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use delassus::{Report, Solver, Stop};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::console::Refusal;
 
@@ -91,6 +92,49 @@ pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
         }
     }
     label
+}
+
+/// The label of a solver as it was typed.
+pub(crate) fn label_of(spec: &str) -> String {
+    match from_spec(spec, Stop::default(), 0) {
+        Ok(solver) => label(solver.name(), &solver.options()),
+        Err(_) => spec.to_owned(),
+    }
+}
+
+/// What `auto` chose, in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chosen {
+    solver: &'static str,
+    class: &'static str,
+    why: &'static str,
+    /// Who went on where the first did not solve.
+    #[serde(skip)]
+    then: Option<&'static str>,
+}
+
+impl Chosen {
+    pub(crate) fn of(report: &Report) -> Option<Chosen> {
+        report.chosen.map(|choice| Chosen {
+            solver: choice.solver,
+            class: choice.class,
+            why: choice.why,
+            then: report.fallback,
+        })
+    }
+
+    /// The label of a solver, with what was chosen.
+    pub(crate) fn name(label: String, chosen: Option<&Chosen>) -> String {
+        match chosen {
+            Some(Chosen {
+                solver,
+                then: Some(then),
+                ..
+            }) => format!("{label} → {solver}, {then}"),
+            Some(Chosen { solver, .. }) => format!("{label} → {solver}"),
+            None => label,
+        }
+    }
 }
 
 /// A solver's keys as a JSON object; values that are numbers are written as numbers.

@@ -95,7 +95,10 @@ impl Locals {
         let kind = match block.law {
             Law::Equality => {
                 self.matrices.extend_from_slice(d);
-                self.matrices.extend(generalised_inverse(d, block.n_rows));
+                match well_conditioned_inverse(d) {
+                    Some(inverse) => self.matrices.extend(inverse),
+                    None => self.matrices.extend(generalised_inverse(d, block.n_rows)),
+                }
                 Kind::Equality(start)
             }
             Law::Unilateral => {
@@ -169,6 +172,17 @@ impl Locals {
         }
         (squared, change)
     }
+}
+
+/// The inverse of three rows that are far from depending on each other, which needs no search for pivots.
+fn well_conditioned_inverse(d: &[f64]) -> Option<[f64; 9]> {
+    let d = d.as_array::<9>()?;
+    let inverse = inverse_3(d)?;
+    // Of a semidefinite matrix: (D⁻¹)_ii d_ii is one for rows that share nothing, and grows as they get alike.
+    let alike = (0..3)
+        .map(|i| inverse[4 * i] * d[4 * i])
+        .fold(1.0, f64::max);
+    (alike < 1e6).then_some(inverse)
 }
 
 /// |DΔ|² in the rows of the problem: scaled rows are scaled back.

@@ -106,6 +106,13 @@ impl<'a> Monitor<'a> {
         }
     }
 
+    /// Whether [`Monitor::after_sweep`] will look at the impulses; a solver that keeps them elsewhere need not copy
+    /// them otherwise.
+    pub(super) fn looks(&self, stats: &SweepStats) -> bool {
+        let sweep = self.history.len() + 1;
+        self.stop.record == Record::Residuals || self.is_due(sweep, stats.eta_max)
+    }
+
     /// Call after every sweep with the current impulses; `Some` ends the run.
     pub fn after_sweep(&mut self, stats: SweepStats, lambda: &[f64]) -> Option<Status> {
         let sweep = self.history.len() + 1;
@@ -262,7 +269,7 @@ impl<'a> Monitor<'a> {
             return false;
         }
         let forecast = eta_max * self.ratio <= self.stop.tolerance;
-        let grows = DIVERGED * self.first_eta.max(self.scale) < eta_max;
+        let grows = 1 < sweep && DIVERGED * self.first_eta.max(self.scale) < eta_max;
         forecast || grows || self.next_check <= sweep || self.stop.iterations <= sweep
     }
 

@@ -6,9 +6,11 @@ mod accelerate;
 mod effect;
 mod majorant;
 mod passes;
+mod points;
 
 use accelerate::{Chebyshev, Nesterov};
 use effect::{Bodies, Effect, Rows};
+use points::Points;
 
 pub use passes::Work;
 
@@ -102,12 +104,24 @@ impl Solver for Jacobi {
             Form::Primal(primal) => {
                 let incidence = lists.of(primal, blocks);
                 self.work.majorant = majorant::of_bodies(problem, primal, incidence, self.scheme);
-                let effect = Bodies {
-                    primal,
-                    blocks,
-                    incidence,
+                let mut places = std::mem::take(&mut self.work.places);
+                let status = if places.find(primal, blocks, incidence) {
+                    let effect = Points {
+                        primal,
+                        blocks,
+                        places: &places,
+                    };
+                    self.iterate(blocks, solution, &effect, monitor)
+                } else {
+                    let effect = Bodies {
+                        primal,
+                        blocks,
+                        incidence,
+                    };
+                    self.iterate(blocks, solution, &effect, monitor)
                 };
-                self.iterate(blocks, solution, &effect, monitor)
+                self.work.places = places;
+                status
             }
             Form::Dual(matrix) => {
                 self.work.majorant = majorant::of_matrix(problem, matrix, self.scheme);
