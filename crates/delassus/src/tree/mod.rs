@@ -13,6 +13,7 @@ mod kinematics;
 mod rnea;
 mod rows;
 pub mod spatial;
+mod stepping;
 
 use glam::{DMat3, DVec3};
 
