@@ -61,7 +61,13 @@ impl MassBlock {
             });
         }
         let mut data = tree.data();
-        tree.factor(&mut data, q)?;
+        tree.kinematics(q, &mut data)?;
+        MassBlock::placed_tree(tree, data)
+    }
+
+    /// A tree whose poses are known.
+    pub(crate) fn placed_tree(tree: Arc<Tree>, mut data: Data) -> Result<MassBlock, TreeError> {
+        tree.factor_placed(&mut data)?;
         Ok(MassBlock::Tree(TreeMass { tree, data }))
     }
 

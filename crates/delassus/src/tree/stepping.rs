@@ -143,13 +143,7 @@ mod tests {
             com: DVec3::ZERO,
             inertia: DMat3::from_diagonal(DVec3::splat(0.1)),
         };
-        let tree = Tree::new(vec![Link::new(
-            None,
-            Joint::Floating,
-            Pose::IDENTITY,
-            body,
-        )])
-        .unwrap();
+        let tree = Tree::new(vec![Link::new(None, Joint::Floating, Pose::IDENTITY, body)]).unwrap();
         let (mut data, mut q) = (tree.data(), tree.neutral());
         let mut v = vec![3.0, -2.0, 5.0, 1.0, 2.0, 3.0];
         let h = 0.01;

@@ -4,7 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, JointKind, Motion, Settings, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
@@ -21,12 +21,15 @@ pub struct WorldBuilder {
     pub gravity: DVec3,
     /// How the world is stepped.
     pub settings: Settings,
-    bodies: Bodies,
+    pub(super) bodies: Bodies,
     joints: Vec<Joint>,
     colliders: Vec<Collider>,
     materials: Vec<u32>,
     surfaces: Vec<Surface>,
     pairs: Vec<((u32, u32), Surface)>,
+    pub(super) robots: Vec<Robot>,
+    /// Robot and link of each body that is one.
+    pub(super) seats: Vec<Option<(u32, u32)>>,
 }
 
 impl Default for WorldBuilder {
@@ -43,6 +46,8 @@ impl Default for WorldBuilder {
                 restitution: 0.0,
             }],
             pairs: Vec::new(),
+            robots: Vec::new(),
+            seats: Vec::new(),
         }
     }
 }
@@ -158,7 +163,8 @@ impl WorldBuilder {
             return Err(refuse("its material is not of this world".to_owned()));
         }
         shape.check().map_err(|error| refuse(error.to_string()))?;
-        if shape.is_static_only() && self.bodies.motion[body.index()] == Motion::Dynamic {
+        let moves = [Motion::Dynamic, Motion::Link].contains(&self.bodies.motion[body.index()]);
+        if shape.is_static_only() && moves {
             let what = "half-spaces, meshes and height fields are ground; make the body static";
             return Err(refuse(what.to_owned()));
         }
@@ -197,7 +203,7 @@ impl WorldBuilder {
         self.pairs.reverse();
         self.pairs.sort_by_key(|entry| entry.0);
         self.pairs.dedup_by_key(|entry| entry.0);
-        let mut joined = Vec::new();
+        let mut joined = self.finish_robots()?;
         for joint in self.joints.iter().filter(|joint| !joint.collide) {
             let links = joint.links();
             for (i, a) in links.iter().enumerate() {
@@ -225,6 +231,8 @@ impl WorldBuilder {
             settings: self.settings,
             bodies: self.bodies,
             joints: self.joints,
+            robots: self.robots,
+            seats: self.seats,
             collisions: (!self.colliders.is_empty()).then_some(collisions),
             colliders: self.colliders,
             surfaces: self.surfaces,
@@ -294,7 +302,7 @@ fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
     }
     if !links
         .iter()
-        .any(|id| bodies.motion[id.index()] == Motion::Dynamic)
+        .any(|id| matches!(bodies.motion[id.index()], Motion::Dynamic | Motion::Link))
     {
         return refuse("none of its bodies is dynamic, so it can do nothing");
     }
