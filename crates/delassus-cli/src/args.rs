@@ -152,7 +152,7 @@ pub(crate) struct CompareArgs {
     Steps that missed the tolerance are counted in the summary and do not change the exit code."
 )]
 pub(crate) struct RunArgs {
-    /// A built-in scene as `name` or `name:size`, a scene file, or `-` for standard input.
+    /// A built-in scene as `name` or `name:size`, a scene or robot file, or `-` for standard input.
     #[arg(value_name = "SCENE", required_unless_present = "resume")]
     pub(crate) scene: Option<PathBuf>,
 
@@ -171,6 +171,10 @@ pub(crate) struct RunArgs {
     /// Length of a step in seconds. [default: the scene's]
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) dt: Option<f64>,
+
+    /// How the root of a URDF robot stands on the ground, which its file does not say.
+    #[arg(long, value_enum, default_value = "fixed")]
+    pub(crate) base: BaseChoice,
 
     /// Steps from time zero to the end. [default: as many as the time needs]
     #[arg(long, value_name = "COUNT", conflicts_with = "time")]

@@ -230,6 +230,7 @@ pub fn build(spec: &str) -> Result<Scene, SceneError> {
             title: format!("{spec}: {}", exhibit.about),
             world,
             run,
+            warnings: Vec::new(),
         }),
         Err(error) => refuse(error.to_string()),
     }

@@ -70,29 +70,32 @@ fn figure() -> Rig {
         let pelvis = (Geometry::Sphere { radius: 0.07 }, Pose::IDENTITY);
         let socket = rig.link(&name("hip"), socket, roll, pelvis);
         rig.drive(socket, hold(2000.0));
-        let mut limb = |part: &str, parent: (LinkId, DVec3), shape, stiffness: f64| {
+        let mut limb = |part: &str, parent: (LinkId, DVec3), shape, stiffness, limits| {
             let link = rig.link(&name(part), (Some(parent.0), parent.1), HINGE, shape);
-            rig.drive(link, hold(stiffness));
+            let mut control = hold(stiffness);
+            control.drive.limits = Some(limits);
+            control.drive.friction = 2.0;
+            rig.drive(link, control);
             link
         };
         let down = |length: f64| DVec3::Z * -length;
-        let thigh = limb(
-            "thigh",
-            (socket, DVec3::ZERO),
-            bar(down(0.42), 0.065),
-            2000.0,
-        );
-        let shin = limb("shin", (thigh, down(0.42)), bar(down(0.42), 0.05), 2000.0);
+        let straight = (socket, DVec3::ZERO);
+        let shape = bar(down(0.42), 0.065);
+        let thigh = limb("thigh", straight, shape, 2000.0, [-2.0, 0.6]);
+        let knee = (thigh, down(0.42));
+        let shin = limb("shin", knee, bar(down(0.42), 0.05), 2000.0, [0.0, 2.4]);
         let sole = block([0.13, 0.05, 0.03], DVec3::new(0.03, 0.0, -0.05));
-        limb("foot", (shin, down(0.42)), sole, 2000.0);
-        let shoulder = DVec3::new(0.0, sign * 0.23, 0.52);
-        let upper = limb("upper-arm", (torso, shoulder), bar(down(0.3), 0.045), 300.0);
-        limb("forearm", (upper, down(0.3)), bar(down(0.28), 0.035), 200.0);
+        limb("foot", (shin, down(0.42)), sole, 2000.0, [-0.8, 0.8]);
+        let shoulder = (torso, DVec3::new(0.0, sign * 0.23, 0.52));
+        let shape = bar(down(0.3), 0.045);
+        let upper = limb("upper-arm", shoulder, shape, 300.0, [-2.5, 1.0]);
+        let elbow = (upper, down(0.3));
+        limb("forearm", elbow, bar(down(0.28), 0.035), 200.0, [-2.4, 0.0]);
     }
     rig
 }
 
-/// A body of 15 kg on four legs of two links; diagonal legs step together twice a second.
+/// A body of 15 kg on four legs of two links; diagonal legs step together three times a second.
 pub(super) fn quadruped(_: usize) -> Result<Made, WorldError> {
     let mut stage = Stage::new(0.9, 0.0)?;
     stage.ground()?;
@@ -108,8 +111,8 @@ pub(super) fn quadruped(_: usize) -> Result<Made, WorldError> {
         ("hind-left", -1.0, 1.0, 0.5),
         ("hind-right", -1.0, -1.0, 0.0),
     ];
-    let (stride, lift, rate) = (0.2, 0.3, 2.0);
-    let motor = (300.0, 6.0, 60.0);
+    let (stride, lift, rate) = (0.15, 0.15, 3.0);
+    let motor = (400.0, 10.0, 60.0);
     for (name, front, left, phase) in legs {
         // The knee points back: thigh bent by +bend about y, shin by −2 bend against it.
         let hip = DVec3::new(front * 0.22, left * 0.15, 0.0);

@@ -18,6 +18,7 @@ mod stepping;
 use glam::{DMat3, DVec3};
 
 pub use data::Data;
+pub(crate) use data::Passes;
 pub use efpa::Propagation;
 pub use joint::Joint;
 use joint::Kind;
