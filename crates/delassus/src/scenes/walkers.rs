@@ -58,7 +58,8 @@ fn figure() -> Rig {
     };
     let roll = Joint::Revolute { axis: DVec3::X };
     let hip = 0.92;
-    let trunk = block([0.1, 0.17, 0.26], DVec3::Z * 0.32);
+    // Its centre of mass is in front of the ankles, as a person's is: without servos it falls forward.
+    let trunk = block([0.1, 0.17, 0.26], DVec3::new(0.03, 0.0, 0.32));
     let torso = rig.link("torso", (None, DVec3::Z * hip), Joint::Floating, trunk);
     let ball = Geometry::Sphere { radius: 0.105 };
     let neck = (Some(torso), DVec3::Z * 0.6);
@@ -74,7 +75,7 @@ fn figure() -> Rig {
             let link = rig.link(&name(part), (Some(parent.0), parent.1), HINGE, shape);
             let mut control = hold(stiffness);
             control.drive.limits = Some(limits);
-            control.drive.friction = 2.0;
+            control.drive.friction = 0.5;
             rig.drive(link, control);
             link
         };

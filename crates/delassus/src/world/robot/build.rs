@@ -99,6 +99,8 @@ impl WorldBuilder {
         };
         let start = (robot.q.clone(), robot.v.clone());
         let placed = robot.place(&start.0, &start.1);
+        // A joint that meets no inertia is refused here rather than in the first step.
+        let placed = placed.and_then(|()| robot.tree.factor(&mut robot.data.clone(), &start.0));
         placed.map_err(|error| refuse(error.to_string()))?;
         robot.show(&mut self.bodies);
         self.add_shapes(model, &robot, (placement, &base))?;
