@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use delassus::problem::file::Format;
+use delassus::world::Integrator;
 
 /// Shown by `--version`: which readers and outputs this build has.
 const VERSION: &str = concat!(
@@ -188,6 +189,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) substeps: Option<u32>,
 
+    /// How time is taken: `spook` at first order, `rattle` at second order where there are rigid joints alone
+    /// (solved exactly, whatever the solver; substeps that meet anything else are taken at first order), or
+    /// `midpoint` at second order for robots that nothing holds or touches.
+    /// [default: the scene's]
+    #[arg(long, value_name = "spook|rattle|midpoint", value_parser = integrator)]
+    pub(crate) integrator: Option<Integrator>,
+
     /// Seed of solvers that use chance. [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -266,6 +274,14 @@ pub(crate) struct BenchArgs {
     /// No progress on standard error.
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// Chains of `chains`.
+    #[arg(long, value_name = "COUNT", default_value_t = 2500, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) chains: u32,
+
+    /// A small size that takes seconds: its times mean little.
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// The benchmarks there are.
@@ -273,6 +289,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Peg in hole, ten situations of one body, stacked blocks: Lemke's algorithm by three methods.
     Lemke,
+    /// Chains of 40 beads: every way of stepping them against the reference trajectory, by time per frame.
+    Chains,
 }
 
 /// Options of `info`.
@@ -341,6 +359,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
     value
         .and_then(|value| Duration::try_from_secs_f64(value).ok())
         .ok_or_else(|| "a finite number of seconds, at least 0, is needed".to_owned())
+}
+
+fn integrator(text: &str) -> Result<Integrator, String> {
+    let found = Integrator::NAMES.iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, integrator)| *integrator)
+        .ok_or_else(|| "known integrators: spook, rattle, midpoint".to_owned())
 }
 
 fn format(text: &str) -> Result<Format, String> {

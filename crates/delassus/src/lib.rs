@@ -71,6 +71,7 @@
 //! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
 //! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
 //! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
+//! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
 //! | [`tree::import`] | robots from URDF and MJCF |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
@@ -78,6 +79,7 @@
 //! | [`scenes`] | built-in scenes by name |
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
+pub mod chains;
 pub mod collide;
 pub mod error;
 pub mod gallery;

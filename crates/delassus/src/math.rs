@@ -2,6 +2,7 @@
 //! matrices of run-time size, and the closed-form eigenvalues the contact laws need.
 
 pub(crate) mod parallel;
+pub(crate) mod simd;
 
 pub use glam::{DMat3, DQuat, DVec3};
 

@@ -322,6 +322,7 @@ fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
     let figure = |title, series, logarithmic| Figure {
         title,
         size: "contacts n",
+        value: "time per solve [s]",
         series,
         logarithmic,
     };

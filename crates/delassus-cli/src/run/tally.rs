@@ -54,6 +54,8 @@ pub(crate) struct Tally {
     pub(crate) unsolved: u64,
     /// Steps in which another solver went on where the chosen one failed.
     pub(crate) fallbacks: u64,
+    /// Substeps taken at first order where second was asked for.
+    pub(crate) coarse: u64,
     pub(crate) law: Worst,
     pub(crate) penetration: Worst,
     pub(crate) violation: Worst,
@@ -81,6 +83,7 @@ impl Tally {
             steps: 0,
             unsolved: 0,
             fallbacks: 0,
+            coarse: 0,
             law: Worst::default(),
             penetration: Worst::default(),
             violation: Worst::default(),
@@ -103,6 +106,7 @@ impl Tally {
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
         self.fallbacks += u64::from(0 < step.fallbacks);
+        self.coarse += u64::from(step.coarse);
         self.law.add(number, law);
         self.penetration.add(number, step.penetration);
         self.violation.add(number, step.violation);

@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../../docs/tree.md")]
 
 mod aba;
+mod batch;
 mod build;
 mod crba;
 mod data;
@@ -10,6 +11,7 @@ mod efpa;
 pub mod import;
 pub mod joint;
 mod kinematics;
+mod midpoint;
 mod rnea;
 mod rows;
 pub mod spatial;
@@ -17,11 +19,13 @@ mod stepping;
 
 use glam::{DMat3, DVec3};
 
+pub use batch::Batch;
 pub use data::Data;
 pub(crate) use data::Passes;
 pub use efpa::Propagation;
 pub use joint::Joint;
 use joint::Kind;
+pub use midpoint::Midpoint;
 pub use rows::Rows;
 use spatial::{Inertia, Pose};
 

@@ -117,7 +117,16 @@ impl Tree {
             q[..3].copy_from_slice(&moved.to_array());
             let turn = DQuat::from_scaled_axis(h * spin);
             joint::store(old * turn, &mut q[3..]);
-            let slide = turn.conjugate() * slide;
+        }
+        self.turn(v, h)
+    }
+
+    /// Velocities of floating joints in the axes they have turned to after h seconds; a negative h turns them back.
+    pub fn turn(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
+        self.check("velocity", v, self.n_dofs)?;
+        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+            let (spin, slide) = velocity(&v[node.v_at..]);
+            let slide = DQuat::from_scaled_axis(-h * spin) * slide;
             v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
         }
         Ok(())

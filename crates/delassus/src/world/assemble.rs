@@ -48,6 +48,28 @@ struct Step<'a> {
     keys: Vec<Key>,
     /// Robots that can move, in the order of the world.
     robots: Vec<Option<Placed<'a>>>,
+    /// Held rows ask for no velocity, whatever their violation.
+    velocities: bool,
+}
+
+/// The joints alone, their held rows without stabilisation: M v = p + Gᵀλ, G v = 0 after h seconds of all forces.
+pub(super) fn velocities(
+    world: &World,
+    h: f64,
+    builder: ProblemBuilder,
+) -> Result<Assembly, BuildError> {
+    let (mut step, bodies) = Step::new(world, h, builder)?;
+    step.velocities = true;
+    for (j, joint) in world.joints().iter().enumerate() {
+        step.joint(JointId(j as u32), joint)?;
+    }
+    Ok(Assembly {
+        problem: step.builder.build()?,
+        first_contact: step.keys.len(),
+        keys: step.keys,
+        bodies,
+        contacts: Vec::new(),
+    })
 }
 
 /// Assembles the step in an empty builder; `contacts` come from collision detection.
@@ -135,6 +157,7 @@ impl<'a> Step<'a> {
             old,
             keys: Vec::new(),
             robots: Vec::new(),
+            velocities: false,
         };
         step.add_robots()?;
         Ok((step, owners))
@@ -166,9 +189,13 @@ impl<'a> Step<'a> {
 
     /// Adds the blocks of one joint.
     fn joint(&mut self, id: JointId, joint: &super::Joint) -> Result<(), BuildError> {
-        let hold = Stabilise::Spook {
-            compliance: joint.compliance,
-            damping: joint.damping.unwrap_or(2.0 * self.h),
+        let hold = if self.velocities {
+            Stabilise::Velocity
+        } else {
+            Stabilise::Spook {
+                compliance: joint.compliance,
+                damping: joint.damping.unwrap_or(2.0 * self.h),
+            }
         };
         if let super::JointKind::Gear(terms) = &joint.kind {
             let bodies = self.world.bodies();

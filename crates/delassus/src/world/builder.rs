@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::rattle::Factors;
 use super::warm::Warm;
 use super::{
     Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Surface, World, WorldError,
@@ -233,7 +234,7 @@ impl WorldBuilder {
             joints: self.joints,
             robots: self.robots,
             seats: self.seats,
-            collisions: (!self.colliders.is_empty()).then_some(collisions),
+            collisions: may_meet(&self.colliders).then_some(collisions),
             colliders: self.colliders,
             surfaces: self.surfaces,
             pairs: self.pairs,
@@ -244,8 +245,15 @@ impl WorldBuilder {
             touches: Vec::new(),
             time: Elapsed::default(),
             spare: ProblemBuilder::default(),
+            factors: Factors::default(),
         })
     }
+}
+
+/// Whether the groups let any two colliders meet.
+fn may_meet(colliders: &[Collider]) -> bool {
+    let join = |get: fn(&Groups) -> u32| colliders.iter().fold(0, |all, c| all | get(&c.group));
+    join(|group| group.member) & join(|group| group.with) != 0
 }
 
 /// The first name in alphabetical order that occurs twice.

@@ -9,6 +9,7 @@ mod builder;
 mod contacts;
 mod integrate;
 mod joint;
+mod rattle;
 mod robot;
 mod rows;
 pub mod scene;
@@ -24,6 +25,7 @@ pub use bodies::{Bodies, Body, Motion};
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
+pub use rattle::Integrator;
 pub use robot::{Control, Placement, Robot, RobotJoint, Swing};
 pub use rows::Link;
 pub use sleep::Sleep;
@@ -54,6 +56,8 @@ pub enum FrictionModel {
 pub struct Settings {
     /// Steps a call to [`World::step`] is divided into.
     pub substeps: u32,
+    /// How time is taken: at first or second order.
+    pub integrator: Integrator,
     /// How spinning bodies are treated.
     pub gyroscopic: Gyroscopic,
     /// Which law contacts obey.
@@ -73,6 +77,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             substeps: 1,
+            integrator: Integrator::default(),
             gyroscopic: Gyroscopic::default(),
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
@@ -175,6 +180,8 @@ pub struct Step {
     pub unsolved: u32,
     /// Substeps in which another solver went on where the chosen one failed.
     pub fallbacks: u32,
+    /// Substeps taken at first order where second was asked for.
+    pub coarse: u32,
     /// Contacts in the last substep.
     pub contacts: usize,
     /// Deepest penetration met while stepping \[m\].
@@ -235,6 +242,7 @@ pub struct World {
     time: Elapsed,
     /// Memory of the last step's problem.
     spare: ProblemBuilder,
+    factors: rattle::Factors,
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.
@@ -344,8 +352,15 @@ impl World {
         Ok((assembly.problem, solution))
     }
 
-    /// Collide, assemble, warm-start, solve, integrate.
     fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        match self.settings.integrator {
+            Integrator::Spook | Integrator::Midpoint => self.first_order(h, solver),
+            Integrator::Rattle => self.second_order(h, solver),
+        }
+    }
+
+    /// Collide, assemble, warm-start, solve, integrate.
+    fn first_order(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
         let mut clock = Clock::default();
         let mut start = Instant::now();
         let mut lap = |at: &mut f64| {
@@ -366,18 +381,13 @@ impl World {
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
         self.spare = ProblemBuilder::recycle(assembly.problem);
-        let violation = self
-            .joints
-            .iter()
-            .map(|joint| joint.violation(&self.bodies));
-        let violation = violation.fold(0.0, f64::max);
-        let robots = self.robots.iter().map(Robot::violation);
-        let violation = robots.fold(violation, f64::max);
+        let violation = self.violation();
         let probe = self.probe();
         lap(&mut clock.integrate);
         Ok(Step {
             unsolved: u32::from(report.status != crate::Status::Solved),
             fallbacks: u32::from(report.fallback.is_some()),
+            coarse: 0,
             report,
             contacts: contacts.len(),
             penetration: contacts.iter().fold(0.0, |m, c| m.max(-c.gap)),
@@ -499,6 +509,7 @@ impl Step {
         };
         self.unsolved += next.unsolved;
         self.fallbacks += next.fallbacks;
+        self.coarse += next.coarse;
         self.contacts = next.contacts;
         self.penetration = self.penetration.max(next.penetration);
         self.violation = next.violation;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::robot::RobotState;
 use super::warm::Warm;
-use super::{Elapsed, Motion, World};
+use super::{Elapsed, Integrator, Motion, World};
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
 ///
@@ -78,7 +78,8 @@ impl World {
             asleep: bodies.asleep.clone(),
             coordinates: self.joints.iter().map(|joint| joint.coordinate).collect(),
             robots: self.robot_states(),
-            warm: (1 < self.settings.substeps).then(|| self.warm.clone()),
+            warm: (1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle)
+                .then(|| self.warm.clone()),
         }
     }
 

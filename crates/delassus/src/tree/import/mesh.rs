@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(stl(&binary).unwrap(), from_text);
         assert_eq!(from_text[2], DVec3::new(0.0, 2.5, 0.0));
         binary.pop();
-        assert!(stl(&binary).unwrap().is_empty());
+        assert!(stl(&binary).is_err());
         let obj = "# a\nv 0 0 0\nvn 1 0 0\nv 1 2 3\nf 1 2 1\n";
         assert_eq!(words(obj.as_bytes(), "v").unwrap().len(), 2);
         assert!(words(b"v 1 2\n", "v").unwrap_err().contains("line 1"));

@@ -9,7 +9,7 @@ use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
 use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry};
 use crate::tree::spatial::Pose;
-use crate::tree::{Tree, TreeError};
+use crate::tree::{Midpoint, Tree, TreeError};
 use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
@@ -95,6 +95,8 @@ impl WorldBuilder {
             bodies,
             self_collide: placement.self_collide,
             projection: Projection::default(),
+            free: None,
+            midpoint: Midpoint::default(),
             tree,
         };
         let start = (robot.q.clone(), robot.v.clone());

@@ -22,7 +22,7 @@ use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::kkt::TreeKkt;
 use crate::tree::import::Closure;
-use crate::tree::{Data, Rows, Tree, TreeError};
+use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
 
 /// A robot of a world: its tree and state, and what drives it.
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ pub struct Robot {
     /// Joint forces for the next step, one per dof \[N m or N\]; a step that succeeds sets them to zero.
     pub force: Vec<f64>,
     projection: Projection,
+    /// Where the midpoint rule steps it: velocities at the end, in the axes of the beginning, and in the mean.
+    free: Option<(Vec<f64>, Vec<f64>)>,
+    midpoint: Midpoint,
 }
 
 /// A joint of a robot.

@@ -7,8 +7,8 @@ use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::tree::spatial::Force;
 use crate::tree::{Data, Rows, TreeError};
-use crate::world::World;
 use crate::world::rows::Target;
+use crate::world::{Bodies, World};
 
 use glam::DVec3;
 
@@ -48,29 +48,41 @@ impl Robot {
         };
         let n = self.tree.n_dofs();
         let mut data = self.data.clone();
+        if let Some((end, _)) = &self.free {
+            let mut p = vec![0.0; n];
+            let block = damped
+                .mul_mass(&mut data, end, &mut p)
+                .and_then(|()| MassBlock::placed_tree(damped, data));
+            return Ok((block.map_err(|error| self.fault(error))?, p));
+        }
         let (mut bias, mut p) = (vec![0.0; n], vec![0.0; n]);
         let mut v = self.v.clone();
         let mut compute = || {
             damped.bias(&mut data, (&self.q, &self.v), world.gravity, &mut bias)?;
             self.tree.unturned(&mut v, h)?;
             self.tree.mul_mass(&mut data, &v, &mut p)?;
-            let bodies = world.bodies();
-            for (i, id) in self.bodies.iter().enumerate() {
-                let (force, torque) = (bodies.force[id.index()], bodies.torque[id.index()]);
-                if force != DVec3::ZERO || torque != DVec3::ZERO {
-                    let force = Force { torque, force } * -1.0;
-                    let at = (LinkId(i as u32), bodies.position[id.index()]);
-                    damped.add_wrench(&data, at, force, &mut bias)?;
-                }
-            }
-            Ok(())
+            self.applied(world.bodies())
         };
-        compute().map_err(|error| self.fault(error))?;
+        let applied = compute().map_err(|error| self.fault(error))?;
         for k in 0..n {
-            p[k] += h * (self.force[k] - bias[k]);
+            p[k] += h * (applied[k] - bias[k]);
         }
         let block = MassBlock::placed_tree(damped, data).map_err(|error| self.fault(error))?;
         Ok((block, p))
+    }
+
+    /// Joint forces of the caller, and those that his forces on links are at the joints.
+    pub(super) fn applied(&self, bodies: &Bodies) -> Result<Vec<f64>, TreeError> {
+        let mut tau = self.force.clone();
+        for (i, id) in self.bodies.iter().enumerate() {
+            let (force, torque) = (bodies.force[id.index()], bodies.torque[id.index()]);
+            if force != DVec3::ZERO || torque != DVec3::ZERO {
+                let at = (LinkId(i as u32), bodies.position[id.index()]);
+                let force = Force { torque, force };
+                self.tree.add_wrench(&self.data, at, force, &mut tau)?;
+            }
+        }
+        Ok(tau)
     }
 
     fn fault(&self, error: TreeError) -> BuildError {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use super::Robot;
 use crate::math::max_abs;
 use crate::tree::{Data, TreeError};
-use crate::world::World;
+use crate::world::{Bodies, Integrator, World};
 
 /// Loops are closed to this \[m or rad\].
 const CLOSED: f64 = 1e-12;
@@ -23,6 +25,10 @@ impl World {
                 robot.damped = (h, Arc::new(robot.tree.damped(h)));
             }
             robot.show(&mut self.bodies);
+            robot.free = match self.settings.integrator {
+                Integrator::Midpoint => robot.fly(&self.bodies, self.gravity, h),
+                _ => None,
+            };
         }
     }
 
@@ -59,8 +65,31 @@ impl World {
 }
 
 impl Robot {
+    /// The midpoint step of the robot left to itself; `None` where it is too long for it.
+    fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<(Vec<f64>, Vec<f64>)> {
+        let tau = self.applied(bodies).ok()?;
+        let mut v = self.v.clone();
+        let work = (&mut self.data.clone(), &mut self.midpoint);
+        let found = self
+            .tree
+            .midpoint(work, (&self.q, &mut v, &tau), gravity, h);
+        // In axes that do not turn during the step.
+        let turned = self.tree.turn(&mut v, -h);
+        (found.ok()? && turned.is_ok()).then(|| (v, self.midpoint.mean().to_vec()))
+    }
+
     fn advance(&mut self, h: f64) -> Result<(), TreeError> {
-        self.tree.advance(&mut self.q, &mut self.v, h)?;
+        match self.free.take() {
+            None => self.tree.advance(&mut self.q, &mut self.v, h)?,
+            Some((end, mut mean)) => {
+                // What impulses changed of the velocity acts during the whole step.
+                for ((mean, end), v) in mean.iter_mut().zip(&end).zip(&self.v) {
+                    *mean += v - end;
+                }
+                self.tree.integrate(&mut self.q, &mean, h)?;
+                self.tree.turn(&mut self.v, h)?;
+            }
+        }
         if !self.closures.is_empty() {
             self.close(&mut self.data.clone())?;
         }
