@@ -11,7 +11,7 @@ use crate::run::When;
 /// Shown by `--version`: which readers and outputs this build has.
 const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
-    "\nfeatures: json dat fclib svg threads"
+    "\nfeatures: json dat fclib svg html threads"
 );
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
