@@ -5,14 +5,27 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use delassus::problem::file::Format;
+use delassus::world::Integrator;
 
 use crate::run::When;
 
-/// Shown by `--version`: which readers and outputs this build has.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\nfeatures: json dat fclib svg html threads"
-);
+macro_rules! version {
+    ($($extra:literal)*) => {
+        concat!(
+            env!("CARGO_PKG_VERSION"),
+            "\nfeatures: json dat fclib svg html threads"
+            $(, $extra)*
+        )
+    };
+}
+
+/// Shown by `--version`: which readers, outputs, devices and pages this build has.
+const VERSION: &str = match (cfg!(feature = "gpu"), cfg!(feature = "view")) {
+    (false, false) => version!(),
+    (true, false) => version!(" gpu"),
+    (false, true) => version!(" view"),
+    (true, true) => version!(" gpu" " view"),
+};
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
 #[derive(Debug, Parser)]
@@ -44,6 +57,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
     Info(InfoArgs),
+    /// Show a scene or a recorded run in the browser and play with it.
+    View(ViewArgs),
 }
 
 /// Options of every command that solves.
@@ -198,6 +213,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) substeps: Option<u32>,
 
+    /// How time is taken: `spook` at first order, or `rattle` at second order where there are rigid joints alone
+    /// (solved exactly, whatever the solver); substeps that meet anything else are taken at first order.
+    /// [default: the scene's]
+    #[arg(long, value_name = "spook|rattle", value_parser = integrator)]
+    pub(crate) integrator: Option<Integrator>,
+
     /// Seed of solvers that use chance. [default: 0]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -261,6 +282,54 @@ pub(crate) struct RunArgs {
     pub(crate) every: Option<u64>,
 }
 
+/// Options of `view`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The page is served on this machine alone unless --host says otherwise; Ctrl-C ends it.\n\
+    Exit code: 0 ended by Ctrl-C, 2 bad input or usage."
+)]
+pub(crate) struct ViewArgs {
+    /// A built-in scene as `name` or `name:size`, a scene file, or a folder that `run --out` wrote.
+    #[arg(value_name = "SCENE|DIR")]
+    pub(crate) what: PathBuf,
+
+    /// Solver with its keys, as `gauss-seidel,rule=exact`; two of them are shown side by side. [default: the scene's]
+    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
+    pub(crate) solvers: Vec<String>,
+
+    /// Most sweeps or pivots of a step. [default: the scene's]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) iterations: Option<u32>,
+
+    /// Largest acceptable law residual of a step in m/s. [default: the scene's]
+    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// Length of a step in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) dt: Option<f64>,
+
+    /// Port to listen on. [default: 7877, or any free one where that is taken]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Address of the interface to listen on; anything but a loopback address lets others in.
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+
+    /// Do not open the browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Begin at rest.
+    #[arg(long)]
+    pub(crate) paused: bool,
+
+    /// Threads to step with; the bits are the same for any number. [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+}
+
 /// Options of `bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
@@ -299,6 +368,14 @@ pub(crate) struct BenchArgs {
     /// No progress on standard error.
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// Chains of `chains`.
+    #[arg(long, value_name = "COUNT", default_value_t = 2500, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) chains: u32,
+
+    /// A small size that takes seconds: its times mean little.
+    #[arg(long)]
+    pub(crate) quick: bool,
 }
 
 /// The benchmarks there are.
@@ -306,6 +383,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Peg in hole, ten situations of one body, stacked blocks: Lemke's algorithm by three methods.
     Lemke,
+    /// Chains of 40 beads: every way of stepping them against the reference trajectory, by time per frame.
+    Chains,
 }
 
 /// Options of `doctor`.
@@ -410,6 +489,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
     value
         .and_then(|value| Duration::try_from_secs_f64(value).ok())
         .ok_or_else(|| "a finite number of seconds, at least 0, is needed".to_owned())
+}
+
+fn integrator(text: &str) -> Result<Integrator, String> {
+    let found = Integrator::NAMES.iter().find(|(name, _)| *name == text);
+    found
+        .map(|(_, integrator)| *integrator)
+        .ok_or_else(|| "known integrators: spook, rattle".to_owned())
 }
 
 fn format(text: &str) -> Result<Format, String> {

@@ -1,4 +1,4 @@
-//! The command line of delassus: solve, compare and list constraint problems, run scenes.
+//! The command line of delassus: solve, compare and list constraint problems, run scenes and look at them.
 //!
 //! A thin leaf over the library's public interface. Commands return what belongs on standard output as text, and
 //! an [`Outcome`] that becomes the exit code; only `console` writes to the terminal.
@@ -21,6 +21,7 @@ mod scene;
 mod solve;
 mod solvers;
 mod table;
+mod view;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Info(args) => info::run(args),
+        Command::View(args) => view::run(args),
     };
     finish(result).exit_code()
 }

@@ -37,6 +37,9 @@ pub(crate) use capture::When;
 pub(crate) use plan::steps_of;
 pub(crate) use tally::Tally;
 
+/// The scene of a run, in the folder of its recordings.
+pub(crate) const SCENE: &str = "scene.json";
+
 /// How often the progress bar says something new.
 const REFRESH: Duration = Duration::from_millis(100);
 
@@ -56,6 +59,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     let mut solver = solvers::make(&plan.options.solver, plan.stop(), plan.options.seed)?;
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
+        // What was run, complete, so that the recording can be shown without any other file.
+        folder::write_whole(&out.join(SCENE), &plan.source.json())?;
     }
     let pool = pool(args.threads)?;
     let mut run = Run::start(args, &plan, &world)?;

@@ -74,6 +74,7 @@
 //! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
 //! | [`solver::auto`] | one of these by a table |
 //! | [`doctor`] | what is wrong with a scene or a problem, in words |
+//! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
 //! | [`tree::import`] | robots from URDF and MJCF |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
@@ -81,6 +82,7 @@
 //! | [`scenes`] | built-in scenes by name |
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
+pub mod chains;
 pub mod collide;
 pub mod doctor;
 pub mod error;

@@ -23,6 +23,10 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("problem", &["law", "tree", "math", "index", "error"]),
     ("gallery", &["problem", "law", "math", "index", "error"]),
     (
+        "chains",
+        &["problem", "law", "tree", "math", "index", "error"],
+    ),
+    (
         "solver",
         &["problem", "law", "tree", "math", "index", "error"],
     ),
@@ -67,7 +71,16 @@ fn sources(folder: &str) -> Vec<Source> {
         };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if ["target", ".git", "corpus", "artifacts"].contains(&&*name) {
+            if [
+                "target",
+                ".git",
+                "corpus",
+                "artifacts",
+                "node_modules",
+                "dist",
+            ]
+            .contains(&&*name)
+            {
                 continue;
             }
             if path.is_dir() {

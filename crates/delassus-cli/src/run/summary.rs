@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use delassus::world::Integrator;
 use delassus::{Solver, World};
 use serde::Serialize;
 
@@ -31,6 +32,9 @@ pub(super) struct Summary {
     steps_planned: u64,
     dt: f64,
     substeps: u32,
+    integrator: Integrator,
+    /// Substeps taken at first order where second was asked for.
+    coarse_substeps: u64,
     /// Simulated time [s].
     time: f64,
     solver: &'static str,
@@ -141,6 +145,8 @@ impl Summary {
             steps_planned: plan.steps,
             dt: plan.options.dt,
             substeps: plan.options.substeps,
+            integrator: plan.options.integrator,
+            coarse_substeps: tally.coarse,
             time: world.time(),
             solver: solver.name(),
             options: Options(solver.options()),
@@ -195,6 +201,10 @@ impl Summary {
             steps.push_str(&format!(", {} substeps each", self.substeps));
         }
         steps.push_str(&format!(", {:.4} s simulated", self.time));
+        if self.integrator == Integrator::Rattle {
+            let coarse = self.coarse_substeps;
+            steps.push_str(&format!(", by rattle but for {coarse} substeps"));
+        }
         if self.first_step != 0 {
             steps.push_str(&format!("; resumed at step {}", self.first_step));
         }

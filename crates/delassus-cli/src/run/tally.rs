@@ -58,6 +58,8 @@ pub(crate) struct Tally {
     pub(crate) fallbacks: u64,
     /// Steps by the solver that `auto` chose; empty for every other solver.
     pub(crate) chosen: BTreeMap<&'static str, u64>,
+    /// Substeps taken at first order where second was asked for.
+    pub(crate) coarse: u64,
     pub(crate) law: Worst,
     pub(crate) penetration: Worst,
     pub(crate) violation: Worst,
@@ -86,6 +88,7 @@ impl Tally {
             unsolved: 0,
             fallbacks: 0,
             chosen: BTreeMap::new(),
+            coarse: 0,
             law: Worst::default(),
             penetration: Worst::default(),
             violation: Worst::default(),
@@ -111,6 +114,7 @@ impl Tally {
         if let Some(choice) = step.report.chosen {
             *self.chosen.entry(choice.solver).or_default() += 1;
         }
+        self.coarse += u64::from(step.coarse);
         self.law.add(number, law);
         self.penetration.add(number, step.penetration);
         self.violation.add(number, step.violation);

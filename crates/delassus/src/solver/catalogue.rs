@@ -336,7 +336,7 @@ fn set_lemke(solver: &mut Lemke, key: &str, value: &str) -> Result<bool, SpecErr
 }
 
 /// A relaxation ω in (0, 2).
-pub(super) fn relaxation(key: &str, value: &str) -> Result<f64, SpecError> {
+pub fn relaxation(key: &str, value: &str) -> Result<f64, SpecError> {
     let relax = value.parse().ok();
     relax
         .filter(|relax| 0.0 < *relax && *relax < 2.0)
@@ -356,7 +356,7 @@ pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'
 }
 
 /// The value a name stands for.
-pub(super) fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
+pub fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
     names
         .iter()
         .find(|(name, _)| *name == value)

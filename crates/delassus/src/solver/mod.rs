@@ -14,6 +14,7 @@ pub mod kkt;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;
+mod point;
 mod secular;
 mod topology;
 
@@ -22,9 +23,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use catalogue::{Description, SpecError, catalogue, from_spec};
+pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
+pub use topology::Topology;
 
 use crate::law::Law;
 use crate::problem::residual::Residual;

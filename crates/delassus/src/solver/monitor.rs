@@ -158,6 +158,29 @@ impl<'a> Monitor<'a> {
         timed_out.then_some(Status::TimeLimit)
     }
 
+    /// Call after several sweeps at once, as a device does them, with the impulses of the last: one line of history
+    /// for each, and the test on the last.
+    pub fn after_sweeps(&mut self, stats: &[SweepStats], lambda: &[f64]) -> Option<Status> {
+        let (last, before) = stats.split_last()?;
+        let elapsed = self.start.elapsed().saturating_sub(self.recording);
+        for stats in before {
+            if self.history.is_empty() {
+                self.first_eta = stats.eta_max;
+            }
+            self.history.push(Sweep {
+                sweep: self.history.len() + 1,
+                law: None,
+                eta: stats.eta_squared.sqrt(),
+                dual_decrease: stats.dual_decrease,
+                elapsed_s: elapsed.as_secs_f64(),
+            });
+            if !(stats.eta_squared.is_finite() && stats.dual_decrease.is_finite()) {
+                return Some(Status::Diverged);
+            }
+        }
+        self.after_sweep(*last, lambda)
+    }
+
     /// Call once at the end of a run of pivots: the status as far as the judge agrees. An answer that obeys the
     /// laws exactly but not well enough is a breakdown; one for a neighbour must obey the laws it shares.
     pub fn pivoted(&mut self, pivots: usize, lambda: &[f64], status: Status) -> Status {

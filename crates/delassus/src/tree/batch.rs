@@ -12,13 +12,14 @@ use pulp::Simd;
 use super::joint::Kind;
 use super::spatial::Inertia;
 use super::{Node, Tree, TreeError};
-use crate::math::lanes::{Vec3, X, cross, difference, dot, scaled, sum, three};
+use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
 use algebra::{Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned};
 
 /// Work arrays for many states; kept between calls, so that nothing is allocated.
 #[derive(Clone, Debug)]
 pub struct Batch {
     work: Vec<f64>,
+    filled: Vec<bool>,
     arch: pulp::Arch,
 }
 
@@ -26,6 +27,7 @@ impl Default for Batch {
     fn default() -> Batch {
         Batch {
             work: Vec::new(),
+            filled: Vec::new(),
             arch: pulp::Arch::new(),
         }
     }
@@ -54,6 +56,7 @@ impl Tree {
             gravity,
             acceleration,
             work: &mut batch.work,
+            filled: &mut batch.filled,
         });
         match failed {
             None => Ok(()),
@@ -65,24 +68,44 @@ impl Tree {
     }
 }
 
-/// Where the numbers of a node begin.
+/// Where numbers begin. What the passes need again is kept for every node; what only children or parents need is
+/// kept for every depth, because a depth-first walk is done with it before it comes back to that depth: so little
+/// of it leaves the nearest cache.
 mod at {
-    pub(super) const ROTATION: usize = 0;
-    pub(super) const ARM: usize = 9;
-    pub(super) const VELOCITY: usize = 12;
-    pub(super) const ACCELERATION: usize = 18;
-    /// What the link needs; on the way back its response.
-    pub(super) const FORCE: usize = 24;
-    /// Articulated inertia; past a joint of several dofs (a, b, c) become its factor.
-    pub(super) const A: usize = 30;
-    pub(super) const B: usize = 36;
-    pub(super) const C: usize = 45;
-    /// U, or τ − Sᵀp of a joint of several dofs.
-    pub(super) const U: usize = 51;
-    pub(super) const INVERSE_D: usize = 57;
-    pub(super) const TAU: usize = 58;
+    /// Kept for every node: the joint's axis, the arm from the parent, what the link needs at q̈ = 0.
+    pub(super) const AXIS: usize = 0;
+    pub(super) const ARM: usize = 3;
+    pub(super) const NEED: usize = 6;
+    /// Rigid inertia: mass times centre of mass, second moment.
+    pub(super) const FIRST: usize = 12;
+    pub(super) const SECOND: usize = 15;
+    pub(super) const U: usize = 21;
+    pub(super) const INVERSE_D: usize = 27;
+    pub(super) const TAU: usize = 28;
     /// Numbers of a node.
-    pub(super) const WIDTH: usize = 59;
+    pub(super) const NODE: usize = 29;
+
+    /// Kept for every depth, from the ground up.
+    pub(super) const ROTATION: usize = NODE;
+    pub(super) const VELOCITY: usize = NODE + 9;
+    pub(super) const ACCELERATION: usize = NODE + 15;
+    pub(super) const RESPONSE: usize = NODE + 21;
+    /// Kept for every depth, from the leaves down: articulated inertia and force of the children.
+    pub(super) const A: usize = NODE + 27;
+    pub(super) const B: usize = NODE + 33;
+    pub(super) const C: usize = NODE + 42;
+    pub(super) const FORCE: usize = NODE + 48;
+    /// Numbers of a depth.
+    pub(super) const LEVEL: usize = 54;
+
+    /// Kept for every node of several dofs: its axes, the factor of its inertia, τ − Sᵀp.
+    pub(super) const TURNED: usize = NODE + LEVEL;
+    pub(super) const INVERSE_A: usize = TURNED + 9;
+    pub(super) const COUPLING: usize = TURNED + 15;
+    pub(super) const INVERSE_C: usize = TURNED + 24;
+    pub(super) const REST: usize = TURNED + 30;
+    /// Numbers of a node of several dofs.
+    pub(super) const MULTI: usize = 36;
 }
 
 struct Run<'a> {
@@ -91,6 +114,7 @@ struct Run<'a> {
     gravity: DVec3,
     acceleration: &'a mut [f64],
     work: &'a mut Vec<f64>,
+    filled: &'a mut Vec<bool>,
 }
 
 impl pulp::WithSimd for Run<'_> {
@@ -104,7 +128,12 @@ impl pulp::WithSimd for Run<'_> {
         if n_v == 0 {
             return None;
         }
-        let numbers = n_q + 2 * n_v + at::WIDTH * tree.nodes.len();
+        let levels = 1 + tree.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+        let of_nodes = at::NODE * tree.nodes.len();
+        let of_all = of_nodes + at::LEVEL * levels + at::MULTI * tree.n_multi;
+        let numbers = n_q + 2 * n_v + of_all;
+        self.filled.clear();
+        self.filled.resize(levels, false);
         self.work.resize(numbers * lanes, 0.0);
         let count = self.acceleration.len() / n_v;
         for first in (0..count).step_by(lanes) {
@@ -122,10 +151,17 @@ impl pulp::WithSimd for Run<'_> {
                 }
             }
             let (work, _) = S::as_mut_simd_f64s(self.work);
-            let (inputs, nodes) = work.split_at_mut(n_q + 2 * n_v);
+            let (inputs, numbers) = work.split_at_mut(n_q + 2 * n_v);
             let (q, rest) = inputs.split_at_mut(n_q);
             let (v, tau) = rest.split_at_mut(n_v);
-            let mut pass = Pass { simd, tree, nodes };
+            let mut pass = Pass {
+                simd,
+                tree,
+                numbers,
+                levels: of_nodes,
+                multi: of_nodes + at::LEVEL * levels,
+                filled: self.filled,
+            };
             pass.place_and_move(q, v, self.gravity);
             let failed = pass.eliminate(v, tau);
             if failed.is_some() {
@@ -151,25 +187,37 @@ impl pulp::WithSimd for Run<'_> {
 struct Pass<'a, S: Simd> {
     simd: S,
     tree: &'a Tree,
-    nodes: &'a mut [S::f64s],
+    numbers: &'a mut [S::f64s],
+    /// Where those of depths and those of nodes of several dofs begin.
+    levels: usize,
+    multi: usize,
+    /// Whether children have left anything at a depth.
+    filled: &'a mut [bool],
 }
 
 impl<S: Simd> Pass<'_, S> {
     #[inline(always)]
-    fn get<const N: usize>(&self, node: usize, at: usize) -> [X<S>; N] {
-        let start = node * at::WIDTH + at;
-        let mut out = [X(self.simd, self.nodes[start]); N];
-        for (i, x) in self.nodes[start..start + N].iter().enumerate() {
-            out[i].1 = *x;
+    fn start(&self, node: usize, at: usize) -> usize {
+        if at < at::NODE {
+            node * at::NODE + at
+        } else if at < at::TURNED {
+            self.levels + self.tree.nodes[node].depth * at::LEVEL + at - at::NODE
+        } else {
+            self.multi + self.tree.nodes[node].multi * at::MULTI + at - at::TURNED
         }
-        out
+    }
+
+    #[inline(always)]
+    fn get<const N: usize>(&self, node: usize, at: usize) -> [X<S>; N] {
+        self.load(self.numbers, self.start(node, at))
     }
 
     #[inline(always)]
     fn set<const N: usize>(&mut self, node: usize, at: usize, values: [X<S>; N]) {
-        let start = node * at::WIDTH + at;
-        for (to, value) in self.nodes[start..start + N].iter_mut().zip(values) {
-            *to = value.1;
+        let start = self.start(node, at);
+        let to = &mut self.numbers[start..start + N];
+        for i in 0..N {
+            to[i] = values[i].1;
         }
     }
 
@@ -192,9 +240,10 @@ impl<S: Simd> Pass<'_, S> {
 
     #[inline(always)]
     fn load<const N: usize>(&self, values: &[S::f64s], at: usize) -> [X<S>; N] {
-        let mut out = [X(self.simd, values[at]); N];
+        let values = &values[at..at + N];
+        let mut out = [X(self.simd, values[0]); N];
         for i in 0..N {
-            out[i].1 = values[at + i];
+            out[i].1 = values[i];
         }
         out
     }
@@ -208,14 +257,17 @@ impl<S: Simd> Pass<'_, S> {
         self.set(0, at::VELOCITY, [zero; 6]);
         self.set(0, at::ACCELERATION, [zero; 3]);
         self.set(0, at::ACCELERATION + 3, self.constant(-gravity));
-        self.set(0, at::FORCE, [zero; 6]);
         let tree = self.tree;
         for (i, node) in tree.nodes.iter().enumerate().skip(1) {
             let (rotation, arm) = self.place(node, q);
             self.set_matrix(i, at::ROTATION, rotation);
+            self.set(i, at::AXIS, rotation[2]);
             self.set(i, at::ARM, arm);
-            let inertia = self.turned(&node.inertia, rotation);
+            if matches!(node.kind, Kind::Ball | Kind::Free) {
+                self.set_matrix(i, at::TURNED, rotation);
+            }
             let (spin, acceleration) = self.moved(i, node, v, (rotation, arm));
+            let inertia = self.turned(&node.inertia, rotation);
             self.need(i, inertia, spin, acceleration);
         }
     }
@@ -303,7 +355,7 @@ impl<S: Simd> Pass<'_, S> {
         (own, [turn, push])
     }
 
-    /// Newton and Euler at q̈ = 0, and the rigid inertia [[second, [first]×], [·, mass]].
+    /// Newton and Euler at q̈ = 0.
     #[inline(always)]
     fn need(
         &mut self,
@@ -316,14 +368,10 @@ impl<S: Simd> Pass<'_, S> {
         let torque = sum(torque, cross(spin, sym_mul(second, spin)));
         let force = sum(scaled(push, mass), cross(turn, first));
         let force = sum(force, cross(spin, cross(spin, first)));
-        self.set(i, at::FORCE, torque);
-        self.set(i, at::FORCE + 3, force);
-        let zero = mass.like(0.0);
-        let [x, y, z] = first;
-        self.set(i, at::A, second);
-        let columns = [[zero, z, -y], [-z, zero, x], [y, -x, zero]];
-        self.set_matrix(i, at::B, columns);
-        self.set(i, at::C, [mass, zero, zero, mass, zero, mass]);
+        self.set(i, at::NEED, torque);
+        self.set(i, at::NEED + 3, force);
+        self.set(i, at::FIRST, first);
+        self.set(i, at::SECOND, second);
     }
 
     /// A node's rigid inertia in world axes.
@@ -351,15 +399,15 @@ impl<S: Simd> Pass<'_, S> {
     fn respond(&mut self, x: &mut [S::f64s]) {
         let tree = self.tree;
         let zero = X::splat(self.simd, 0.0);
-        self.set(0, at::FORCE, [zero; 6]);
+        self.set(0, at::RESPONSE, [zero; 6]);
         for (i, node) in tree.nodes.iter().enumerate().skip(1) {
-            let mut turn: Vec3<S> = self.get(node.parent, at::FORCE);
-            let push: Vec3<S> = self.get(node.parent, at::FORCE + 3);
+            let mut turn: Vec3<S> = self.get(node.parent, at::RESPONSE);
+            let push: Vec3<S> = self.get(node.parent, at::RESPONSE + 3);
             let mut push = sum(push, cross(turn, self.get(i, at::ARM)));
-            let rotation = self.matrix(i, at::ROTATION);
             match node.kind {
                 Kind::Turn | Kind::Slide | Kind::Screw(_) => {
                     let (u, f): (Vec3<S>, Vec3<S>) = (self.get(i, at::U), self.get(i, at::U + 3));
+                    let axis = self.get(i, at::AXIS);
                     let [inverse] = self.get(i, at::INVERSE_D);
                     let [rest] = self.get(i, at::TAU);
                     let rate = inverse * (rest - (dot(u, turn) + dot(f, push)));
@@ -370,29 +418,33 @@ impl<S: Simd> Pass<'_, S> {
                         _ => (0.0, 1.0),
                     };
                     if turns != 0.0 {
-                        turn = sum(turn, scaled(rotation[2], rate));
+                        turn = sum(turn, scaled(axis, rate));
                     }
                     if pitch != 0.0 {
-                        push = sum(push, scaled(rotation[2], rate * rate.like(pitch)));
+                        push = sum(push, scaled(axis, rate * rate.like(pitch)));
                     }
                 }
                 Kind::Ball => {
                     let (inverse, coupling): (Sym<S>, _) =
-                        (self.get(i, at::A), self.matrix(i, at::B));
-                    let rest = sym_mul(inverse, self.get(i, at::U));
+                        (self.get(i, at::INVERSE_A), self.matrix(i, at::COUPLING));
+                    let rest = sym_mul(inverse, self.get(i, at::REST));
                     let mut rate = difference(difference(rest, mul(coupling, push)), turn);
                     if node.armature != 0.0 {
                         let back = scaled(sym_mul(inverse, turn), zero.like(node.armature));
                         rate = sum(rate, back);
                     }
                     turn = sum(turn, rate);
+                    let rotation = self.matrix(i, at::TURNED);
                     put(x, node.v_at, mul_transposed(rotation, rate));
                 }
                 Kind::Free => {
-                    let (t, f): (Vec3<S>, Vec3<S>) = (self.get(i, at::U), self.get(i, at::U + 3));
-                    let coupling = self.matrix(i, at::B);
-                    let angular = sym_mul(self.get(i, at::A), difference(t, mul(coupling, f)));
-                    let linear = sym_mul(self.get(i, at::C), f);
+                    let (t, f): (Vec3<S>, Vec3<S>) =
+                        (self.get(i, at::REST), self.get(i, at::REST + 3));
+                    let rotation = self.matrix(i, at::TURNED);
+                    let coupling = self.matrix(i, at::COUPLING);
+                    let angular =
+                        sym_mul(self.get(i, at::INVERSE_A), difference(t, mul(coupling, f)));
+                    let linear = sym_mul(self.get(i, at::INVERSE_C), f);
                     let linear = difference(linear, mul_transposed(coupling, angular));
                     put(
                         x,
@@ -407,8 +459,8 @@ impl<S: Simd> Pass<'_, S> {
                     (turn, push) = (angular, linear);
                 }
             }
-            self.set(i, at::FORCE, turn);
-            self.set(i, at::FORCE + 3, push);
+            self.set(i, at::RESPONSE, turn);
+            self.set(i, at::RESPONSE + 3, push);
         }
     }
 }

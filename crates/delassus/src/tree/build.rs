@@ -68,6 +68,7 @@ impl Tree {
             };
             let mut node = Node::new(parent, kind, gap.then(&turn));
             (node.q_at, node.v_at, node.link) = (q_at, v_at, i);
+            node.depth = self.nodes[parent].depth + 1;
             (node.armature, node.damping) = (link.armature, link.damping);
             if matches!(kind, Kind::Ball | Kind::Free) {
                 node.multi = self.n_multi;
@@ -125,6 +126,7 @@ impl Node {
             link: 0,
             multi: 0,
             turn: 0,
+            depth: 0,
             columns: (0, 0),
         }
     }

@@ -278,6 +278,8 @@ pub(crate) struct Node {
     multi: usize,
     /// Position among the nodes that turn about an axis.
     turn: usize,
+    /// Nodes between it and the ground, itself included.
+    depth: usize,
     /// Its dofs counted depth-first: its own first one, and one past the last of its subtree.
     columns: (usize, usize),
 }

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::math::lanes::X;
+use crate::math::simd::X;
 
 /// Beyond this angle \[rad\] sines are left to the system's library.
 const FAR: f64 = 1e5;

@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::rattle::Factors;
 use super::warm::Warm;
 use super::{
     Bodies, Body, Elapsed, Joint, JointKind, Motion, Settings, Surface, World, WorldError,
@@ -197,16 +198,7 @@ impl WorldBuilder {
         self.pairs.reverse();
         self.pairs.sort_by_key(|entry| entry.0);
         self.pairs.dedup_by_key(|entry| entry.0);
-        let mut joined = Vec::new();
-        for joint in self.joints.iter().filter(|joint| !joint.collide) {
-            let links = joint.links();
-            for (i, a) in links.iter().enumerate() {
-                let later = links[i + 1..].iter();
-                joined.extend(later.map(|b| (a.0.min(b.0), a.0.max(b.0))));
-            }
-        }
-        joined.sort_unstable();
-        joined.dedup();
+        let joined = joined(&self.joints);
         let mut radius = vec![0.0; self.bodies.len()];
         for collider in &self.colliders {
             let reach = collider.pose.0.length() + bounding_radius(&collider.shape);
@@ -225,7 +217,7 @@ impl WorldBuilder {
             settings: self.settings,
             bodies: self.bodies,
             joints: self.joints,
-            collisions: (!self.colliders.is_empty()).then_some(collisions),
+            collisions: may_meet(&self.colliders).then_some(collisions),
             colliders: self.colliders,
             surfaces: self.surfaces,
             pairs: self.pairs,
@@ -236,8 +228,30 @@ impl WorldBuilder {
             touches: Vec::new(),
             time: Elapsed::default(),
             spare: ProblemBuilder::default(),
+            factors: Factors::default(),
         })
     }
+}
+
+/// Body pairs that joints keep from colliding, sorted.
+pub(super) fn joined(joints: &[Joint]) -> Vec<(u32, u32)> {
+    let mut joined = Vec::new();
+    for joint in joints.iter().filter(|joint| !joint.collide) {
+        let links = joint.links();
+        for (i, a) in links.iter().enumerate() {
+            let later = links[i + 1..].iter();
+            joined.extend(later.map(|b| (a.0.min(b.0), a.0.max(b.0))));
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    joined
+}
+
+/// Whether the groups let any two colliders meet.
+fn may_meet(colliders: &[Collider]) -> bool {
+    let join = |get: fn(&Groups) -> u32| colliders.iter().fold(0, |all, c| all | get(&c.group));
+    join(|group| group.member) & join(|group| group.with) != 0
 }
 
 /// The first name in alphabetical order that occurs twice.
@@ -276,7 +290,7 @@ fn check_surface(surface: &Surface) -> Result<(), WorldError> {
 }
 
 /// Refuses joints that mean nothing: no body that moves, unknown bodies, numbers out of range.
-fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
+pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
     let refuse = |what: &str| {
         Err(WorldError::Joint {
             name: joint.name.clone(),

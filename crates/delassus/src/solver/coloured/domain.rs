@@ -1,10 +1,10 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
+use super::super::point::Point;
 use super::colour::Window;
 use super::kernel::Visit;
 use super::lanes::{Contact, EMPTY, Group, LANES, Row};
 use super::partition::Partition;
-use super::point::Point;
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::{dot, mul_transposed_add};

@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
-use crate::math::lanes::{Vec3, X, cross, dot};
+use crate::math::simd::{Vec3, X, cross, dot};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
 const TINY: f64 = 1e-280;
@@ -46,26 +46,6 @@ impl pulp::WithSimd for Visit<'_> {
     }
 }
 
-/// One part of a lane.
-#[inline(always)]
-fn load<S: Simd>(simd: S, lane: &Lane, part: usize) -> X<S> {
-    X(simd, S::as_simd_f64s(lane).0[part])
-}
-
-#[inline(always)]
-fn load_all<S: Simd, const N: usize>(simd: S, lanes: &[Lane; N], part: usize) -> [X<S>; N] {
-    let mut out = [X::splat(simd, 0.0); N];
-    for i in 0..N {
-        out[i] = load(simd, &lanes[i], part);
-    }
-    out
-}
-
-#[inline(always)]
-fn store<S: Simd>(x: X<S>, lane: &mut Lane, part: usize) {
-    S::as_mut_simd_f64s(lane).0[part] = x.1;
-}
-
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.
 struct Bodies<S: Simd>([X<S>; Row::USED]);
 
@@ -79,7 +59,7 @@ impl<S: Simd> Bodies<S> {
                 lanes[i][l] = row[i];
             }
         }
-        Bodies(load_all(simd, &lanes, 0))
+        Bodies(X::load_all(simd, &lanes, 0))
     }
 
     #[inline(always)]
@@ -107,7 +87,7 @@ impl<S: Simd> Bodies<S> {
         ];
         let mut lanes = [[0.0; LANES]; 6];
         for i in 0..6 {
-            store(new[i], &mut lanes[i], 0);
+            new[i].store(&mut lanes[i], 0);
         }
         for l in 0..S::F64_LANES {
             let row = &mut rows[bodies[l] as usize].0;
@@ -133,11 +113,11 @@ fn visit<S: Simd>(
     let (first, second) = (&bodies[0][range.clone()], &bodies[1][range]);
     let a = Bodies::gather(simd, rows, first);
     let b = Bodies::gather(simd, rows, second);
-    let [n, t1, t2] = [0, 1, 2].map(|i| load_all(simd, &group.frame[i], part));
-    let [arm_a, arm_b] = [0, 1].map(|i| load_all(simd, &group.arms[i], part));
-    let lambda = load_all(simd, &group.lambda, part);
-    let sigma = load_all(simd, &group.sigma, part);
-    let q = load_all(simd, &group.q, part);
+    let [n, t1, t2] = [0, 1, 2].map(|i| X::load_all(simd, &group.frame[i], part));
+    let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
+    let lambda = X::load_all(simd, &group.lambda, part);
+    let sigma = X::load_all(simd, &group.sigma, part);
+    let q = X::load_all(simd, &group.q, part);
     // u = v_a + ω_a × r_a − v_b − ω_b × r_b
     let (va, vb) = (a.velocity(), b.velocity());
     let (ra, rb) = (cross(a.spin(), arm_a), cross(b.spin(), arm_b));
@@ -145,11 +125,11 @@ fn visit<S: Simd>(
     // w = G v + Σλ − q
     let gv = [dot(n, u), dot(t1, u), dot(t2, u)];
     let w: Vec3<S> = [0, 1, 2].map(|i| gv[i] + (sigma[i] * lambda[i] - q[i]));
-    let d = load_all(simd, &group.d, part);
+    let d = X::load_all(simd, &group.d, part);
     let z = iso(simd, group, part, w.map(|w| w * before), (lambda, d));
     let delta: Vec3<S> = [0, 1, 2].map(|i| after * (z[i] - lambda[i]));
     for i in 0..3 {
-        store(lambda[i] + delta[i], &mut group.lambda[i], part);
+        (lambda[i] + delta[i]).store(&mut group.lambda[i], part);
     }
     // f = nΔ_n + t₁Δ₁ + t₂Δ₂ pushes the first body and pulls the second.
     let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], delta));
@@ -163,13 +143,12 @@ fn visit<S: Simd>(
     let half = X::splat(simd, 0.5);
     let change = dot([0, 1, 2].map(|i| w[i] + half * moved[i]), delta);
     let squared = dot(moved, moved);
-    let largest = load(simd, &stats.largest, part);
-    let sum = load(simd, &stats.squared, part) + squared;
-    store(sum, &mut stats.squared, part);
-    let sum = load(simd, &stats.change, part) + change;
-    store(sum, &mut stats.change, part);
-    let largest = largest.if_below(squared, squared, largest);
-    store(largest, &mut stats.largest, part);
+    let largest = X::load(simd, &stats.largest, part);
+    (X::load(simd, &stats.squared, part) + squared).store(&mut stats.squared, part);
+    (X::load(simd, &stats.change, part) + change).store(&mut stats.change, part);
+    largest
+        .if_below(squared, squared, largest)
+        .store(&mut stats.largest, part);
 }
 
 /// z_n = max(0, λ_n − w_n/d_nn); z_t = P_disk(λ_t − w_t/δ), w_t refreshed, δ = λ_max(D_tt).
@@ -181,7 +160,7 @@ fn iso<S: Simd>(
     w: Vec3<S>,
     (lambda, d): (Vec3<S>, [X<S>; 6]),
 ) -> Vec3<S> {
-    let load = |lane: &Lane| load(simd, lane, part);
+    let load = |lane: &Lane| X::load(simd, lane, part);
     let (normal_step, step, mu) = (load(&group.normal_step), load(&group.step), load(&group.mu));
     let zero = X::splat(simd, 0.0);
     let n = lambda[0] - w[0] * normal_step;
@@ -191,7 +170,7 @@ fn iso<S: Simd>(
     let t2 = lambda[2] - step * (w[2] + d[2] * delta);
     let radius = mu * n;
     let squared = t1 * t1 + t2 * t2;
-    let outside = radius / squared.sqrt();
+    let outside = radius.over_root(squared);
     let scale = (radius * radius).if_below(squared, outside, X::splat(simd, 1.0));
     let scale = squared.if_below(X::splat(simd, TINY), zero, scale);
     [n, t1 * scale, t2 * scale]

@@ -1,12 +1,9 @@
 //! Contacts at a point laid out in lanes: eight that share no mass, number by number.
 
-use super::point::Point;
+use super::super::point::Point;
 use crate::math::largest_eigenvalue_2;
+pub(super) use crate::math::simd::{LANES, Lane};
 
-/// Contacts visited at once.
-pub(super) const LANES: usize = 8;
-/// One number of each contact.
-pub(super) type Lane = [f64; LANES];
 /// Marks a lane without a contact.
 pub(super) const EMPTY: u32 = u32::MAX;
 

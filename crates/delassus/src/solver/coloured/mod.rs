@@ -8,7 +8,6 @@ mod domain;
 mod kernel;
 mod lanes;
 mod partition;
-mod point;
 
 use domain::{Course, Domain, Shared};
 use lanes::Row;

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::math::lanes::{Vec3, X, difference, dot, scaled, sum, three};
+use crate::math::simd::{Vec3, X, difference, dot, scaled, sum, three};
 use crate::tree::turns::sin_cos;
 
 /// Columns of a matrix in each lane.
