@@ -1,5 +1,6 @@
 //! `delassus bench NAME`: experiments that are repeated with every release, as tables, JSON and pictures.
 
+mod chains;
 mod figure;
 mod growth;
 mod lemke;
@@ -11,5 +12,6 @@ use crate::console::{Printed, Refusal};
 pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
     match args.name {
         Bench::Lemke => lemke::run(args),
+        Bench::Chains => chains::run(args),
     }
 }

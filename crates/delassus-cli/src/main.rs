@@ -8,16 +8,16 @@ mod args;
 mod bench;
 mod compare;
 mod console;
+mod doctor;
 mod folder;
 mod info;
 mod input;
+mod interrupt;
 mod list;
-mod measure;
 mod plot;
 mod progress;
 mod run;
 mod scene;
-mod scene_compare;
 mod solve;
 mod solvers;
 mod table;
@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Info(args) => info::run(args),
         Command::View(args) => view::run(args),
     };

@@ -13,7 +13,7 @@ const TEST_LINES: usize = 700;
 const FUNCTION_LINES: usize = 80;
 
 /// What every module of the library may use besides itself: arrows never point upwards.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("math", &["index", "error"]),
     ("index", &["math", "error"]),
     ("error", &["math", "index"]),
@@ -23,6 +23,10 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("problem", &["law", "tree", "math", "index", "error"]),
     ("gallery", &["problem", "law", "math", "index", "error"]),
     (
+        "chains",
+        &["problem", "law", "tree", "math", "index", "error"],
+    ),
+    (
         "solver",
         &["problem", "law", "tree", "math", "index", "error"],
     ),
@@ -30,6 +34,12 @@ const LAYERS: [(&str, &[&str]); 11] = [
         "world",
         &[
             "solver", "collide", "problem", "law", "tree", "math", "index", "error",
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            "world", "solver", "collide", "problem", "law", "tree", "math", "index", "error",
         ],
     ),
     (

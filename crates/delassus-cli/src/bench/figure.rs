@@ -1,4 +1,4 @@
-//! Time against size as an SVG picture, one line or cloud of points per method.
+//! One quantity against another as an SVG picture, one line or cloud of points per method.
 
 use plotters::prelude::*;
 
@@ -12,6 +12,8 @@ pub(crate) struct Figure<'a> {
     pub(crate) title: &'a str,
     /// Meaning of the horizontal axis.
     pub(crate) size: &'a str,
+    /// Meaning of the vertical axis.
+    pub(crate) value: &'a str,
     pub(crate) series: Vec<Series<'a>>,
     /// Both axes by powers of ten.
     pub(crate) logarithmic: bool,
@@ -22,10 +24,27 @@ pub(crate) struct Series<'a> {
     pub(crate) name: &'a str,
     /// Sets the colour, the same in all figures.
     pub(crate) index: usize,
-    /// Size and time \[s\].
+    /// Horizontal and vertical.
     pub(crate) points: Vec<(f64, f64)>,
     /// Draws a line through the points.
     pub(crate) joined: bool,
+}
+
+impl<'a> Figure<'a> {
+    /// Time of a solve against the number of contacts.
+    pub(crate) fn of_solves(
+        title: &'a str,
+        series: Vec<Series<'a>>,
+        logarithmic: bool,
+    ) -> Figure<'a> {
+        Figure {
+            title,
+            size: "contacts n",
+            value: "time per solve [s]",
+            series,
+            logarithmic,
+        }
+    }
 }
 
 /// The picture as text.
@@ -53,7 +72,7 @@ fn draw(text: &mut String, figure: &Figure<'_>) -> Result<(), Box<dyn std::error
             chart
                 .configure_mesh()
                 .x_desc(figure.size)
-                .y_desc("time per solve [s]")
+                .y_desc(figure.value)
                 .x_label_formatter(&|x: &f64| format!("{x}"))
                 .y_label_formatter(&$label)
                 .light_line_style(RGBColor(238, 238, 238))
@@ -117,13 +136,7 @@ mod tests {
                     points,
                     joined: true,
                 }];
-                let figure = Figure {
-                    title: "t",
-                    size: "contacts n",
-                    series,
-                    logarithmic,
-                };
-                let svg = svg(&figure).unwrap();
+                let svg = svg(&Figure::of_solves("t", series, logarithmic)).unwrap();
                 assert!(
                     svg.contains("contacts n") && svg.contains("reduced") && !svg.contains("NaN")
                 );

@@ -83,6 +83,7 @@ impl Checkpoint {
         let scene = self.scene.build()?;
         let mut world = scene.world;
         world.settings.substeps = self.options.substeps;
+        world.settings.integrator = self.options.integrator;
         world
             .restore(&self.state)
             .map_err(|error| refuse(error.to_string()))?;

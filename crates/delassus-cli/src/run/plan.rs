@@ -1,5 +1,6 @@
 //! What a run will do: the scene's defaults, overruled by the command line or settled by a checkpoint.
 
+use delassus::world::Integrator;
 use delassus::{Stop, World};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ pub(super) struct Options {
     /// Most sweeps of a substep.
     pub(super) iterations: usize,
     pub(super) substeps: u32,
+    #[serde(default)]
+    pub(super) integrator: Integrator,
     pub(super) seed: u64,
 }
 
@@ -78,6 +81,9 @@ impl Plan {
         if let Some(substeps) = args.substeps {
             world.settings.substeps = substeps;
         }
+        if let Some(integrator) = args.integrator {
+            world.settings.integrator = integrator;
+        }
         let tolerance = args.tolerance.unwrap_or(defaults.tolerance);
         if tolerance == 0.0 && args.iterations.is_none() {
             return Err(Refusal(
@@ -93,6 +99,7 @@ impl Plan {
             tolerance,
             iterations: args.iterations.unwrap_or(most),
             substeps: world.settings.substeps.max(1),
+            integrator: world.settings.integrator,
             seed: args.seed.unwrap_or(0),
         };
         let plan = Plan {

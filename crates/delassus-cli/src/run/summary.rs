@@ -1,7 +1,9 @@
 //! The end of a run in words and as JSON.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use delassus::world::Integrator;
 use delassus::{Solver, World};
 use serde::Serialize;
 
@@ -30,10 +32,16 @@ pub(super) struct Summary {
     steps_planned: u64,
     dt: f64,
     substeps: u32,
+    integrator: Integrator,
+    /// Substeps taken at first order where second was asked for.
+    coarse_substeps: u64,
     /// Simulated time [s].
     time: f64,
     solver: &'static str,
     options: Options,
+    /// Steps by the solver that `auto` chose.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    chosen: BTreeMap<&'static str, u64>,
     tolerance: f64,
     most_iterations: usize,
     seed: u64,
@@ -44,6 +52,9 @@ pub(super) struct Summary {
     energy: Energy,
     unsolved_steps: u64,
     fallback_steps: u64,
+    /// Problems kept by `--capture`, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured: Option<u64>,
     iterations_per_step: Spread,
     contacts_per_step: Spread,
     ms_per_step: Milliseconds,
@@ -134,9 +145,12 @@ impl Summary {
             steps_planned: plan.steps,
             dt: plan.options.dt,
             substeps: plan.options.substeps,
+            integrator: plan.options.integrator,
+            coarse_substeps: tally.coarse,
             time: world.time(),
             solver: solver.name(),
             options: Options(solver.options()),
+            chosen: tally.chosen.clone(),
             tolerance: plan.options.tolerance,
             most_iterations: plan.options.iterations,
             seed: plan.options.seed,
@@ -147,6 +161,7 @@ impl Summary {
             energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
             fallback_steps: tally.fallbacks,
+            captured: run.capture.folder().map(|_| run.capture.kept),
             iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
             contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),
             ms_per_step: Milliseconds::of(tally),
@@ -165,6 +180,9 @@ impl Summary {
         let mut lines = self.head();
         lines.extend(self.quality());
         lines.extend(self.cost());
+        if let Some(kept) = self.captured {
+            lines.push(("captured", format!("{kept} problems")));
+        }
         lines.push(("state hash", self.state_hash.clone()));
         let width = lines.iter().map(|(label, _)| label.len()).max();
         let width = width.unwrap_or(0);
@@ -183,13 +201,17 @@ impl Summary {
             steps.push_str(&format!(", {} substeps each", self.substeps));
         }
         steps.push_str(&format!(", {:.4} s simulated", self.time));
+        if self.integrator == Integrator::Rattle {
+            let coarse = self.coarse_substeps;
+            steps.push_str(&format!(", by rattle but for {coarse} substeps"));
+        }
         if self.first_step != 0 {
             steps.push_str(&format!("; resumed at step {}", self.first_step));
         }
         if self.ending != "completed" {
             steps.push_str(&format!("; {} before step {}", self.ending, self.steps + 1));
         }
-        vec![
+        let mut lines = vec![
             ("scene", scene),
             (
                 "world",
@@ -203,7 +225,15 @@ impl Summary {
                     self.tolerance, self.most_iterations
                 ),
             ),
-        ]
+        ];
+        if !self.chosen.is_empty() {
+            let chosen = self.chosen.iter();
+            let chosen: Vec<String> = chosen
+                .map(|(solver, steps)| format!("{solver} in {steps} steps"))
+                .collect();
+            lines.push(("chosen", chosen.join(", ")));
+        }
+        lines
     }
 
     fn quality(&self) -> Vec<(&'static str, String)> {
@@ -237,7 +267,7 @@ impl Summary {
     fn fallbacks(&self) -> String {
         match self.fallback_steps {
             0 => String::new(),
-            steps => format!("; a safe solver took over in {steps}"),
+            steps => format!("; another solver went on in {steps}"),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What only a world made for it can show.
 
+use std::path::Path;
+use std::process;
 use std::time::Duration;
 
 use clap::Parser;
@@ -37,6 +39,7 @@ fn plan(dt: f64) -> Plan {
             tolerance: 1e-6,
             iterations: 100,
             substeps: 1,
+            integrator: delassus::world::Integrator::Spook,
             seed: 0,
         },
         first: 0,

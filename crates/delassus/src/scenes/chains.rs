@@ -2,27 +2,68 @@
 
 use glam::{DQuat, DVec3};
 
-use super::{Made, Stage, at, run};
-use crate::collide::Shape;
+use super::{Made, RunDefaults, Stage, at, run};
+use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
 use crate::world::{Body, Drive, Joint, JointKind, WorldError};
+
+/// Radius of a bead \[m\].
+const BEAD: f64 = 0.05;
 
 /// Beads of 5 cm and 1 kg that touch, held half-way between their centres; the first hangs by its outer pole.
 pub(super) fn necklace(beads: usize) -> Result<Made, WorldError> {
     let mut stage = Stage::new(0.3, 0.0)?;
-    let radius = 0.05;
+    string(&mut stage, "", (DVec3::ZERO, DVec3::X), beads)?;
+    Ok((stage, run((0.002, 3.0), 1e-6, 4000)))
+}
+
+/// Many of them, 25 cm apart, each turned by the golden ratio of a circle against the last. They pass through each
+/// other and themselves: joints are all there is.
+pub(super) fn necklaces(chains: usize, beads: usize) -> Result<Made, WorldError> {
+    let mut stage = Stage::new(0.3, 0.0)?;
+    stage.attach.groups = Groups { member: 0, with: 0 };
+    let side = (chains as f64).sqrt().ceil() as usize;
+    let middle = 0.5 * (side as f64 - 1.0);
+    for i in 0..chains {
+        let angle = i as f64 * 0.618_034 * std::f64::consts::TAU;
+        let direction = DVec3::new(angle.cos(), angle.sin(), 0.0);
+        let place = |n: usize| 0.25 * (n as f64 - middle);
+        let anchor = DVec3::new(place(i % side), place(i / side), 0.0);
+        string(
+            &mut stage,
+            &format!("chain-{i:06}-"),
+            (anchor, direction),
+            beads,
+        )?;
+    }
+    let defaults = RunDefaults {
+        solver: "direct".to_owned(),
+        ..run((1.0 / 60.0, 2.0), 1e-6, 10)
+    };
+    stage.builder.settings.substeps = 4;
+    Ok((stage, defaults))
+}
+
+/// Touching beads in a line from a fixed point.
+fn string(
+    stage: &mut Stage,
+    prefix: &str,
+    (anchor, direction): (DVec3, DVec3),
+    beads: usize,
+) -> Result<(), WorldError> {
     let mut last: Option<BodyId> = None;
     for i in 0..beads {
-        let centre = DVec3::X * (radius * (2 * i + 1) as f64);
-        let shape = Shape::Sphere { radius };
-        let density = 1.0 / (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3));
-        let bead = stage.solid(shape, density, at(format!("bead-{i:06}"), centre))?;
-        let pole = centre - DVec3::X * radius;
-        let name = format!("joint-{i:06}");
+        let centre = anchor + direction * (BEAD * (2 * i + 1) as f64);
+        let shape = Shape::Sphere { radius: BEAD };
+        let density = 1.0 / (4.0 / 3.0 * std::f64::consts::PI * BEAD.powi(3));
+        let bead = at(format!("{prefix}bead-{i:06}"), centre);
+        let bead = stage.solid(shape, density, bead)?;
+        let pole = centre - direction * BEAD;
+        let name = format!("{prefix}joint-{i:06}");
         stage.joint(name, [Some(bead), last], (pole, DVec3::Z), JointKind::Ball)?;
         last = Some(bead);
     }
-    Ok((stage, run((0.002, 3.0), 1e-6, 4000)))
+    Ok(())
 }
 
 /// Balls on two rods each, the first one lifted by 40°. They hang 2 mm apart, more than a ball moves in a step, so

@@ -19,17 +19,26 @@ use crate::world::{
 /// One built-in scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Exhibit {
-    /// Its name; a size may follow as `name:12`.
+    /// Its name; a size may follow as `name:12`, or two where it has two as `name:12x40`.
     pub name: &'static str,
     /// The size taken when none is given, or zero where it has none.
     pub size: usize,
-    /// The largest size.
+    /// The second size taken when none is given, or zero where it has none.
+    pub second: usize,
+    /// The largest size, or product of two.
     pub limit: usize,
     /// What it is, in one line.
     pub about: &'static str,
     /// The smallest size.
     least: usize,
-    make: fn(usize) -> Result<Made, WorldError>,
+    make: Make,
+}
+
+/// How a scene is made, from as many sizes as it has.
+#[derive(Clone, Copy, Debug)]
+enum Make {
+    One(fn(usize) -> Result<Made, WorldError>),
+    Two(fn(usize, usize) -> Result<Made, WorldError>),
 }
 
 /// What a scene's function gives back.
@@ -44,22 +53,47 @@ const fn exhibit(
     Exhibit {
         name,
         size,
+        second: 0,
         limit,
         about,
         least,
-        make,
+        make: Make::One(make),
+    }
+}
+
+/// A scene of two sizes, each at least one.
+const fn exhibit_of_two(
+    name: &'static str,
+    (size, second, limit): (usize, usize, usize),
+    about: &'static str,
+    make: fn(usize, usize) -> Result<Made, WorldError>,
+) -> Exhibit {
+    Exhibit {
+        name,
+        size,
+        second,
+        limit,
+        about,
+        least: 1,
+        make: Make::Two(make),
     }
 }
 
 /// No size.
 const NONE: (usize, usize, usize) = (0, 0, 0);
 
-const ALL: [Exhibit; 14] = [
+const ALL: [Exhibit; 15] = [
     exhibit(
         "necklace",
         (1, 40, 100_000),
         "N beads on ball joints, released level from a fixed point",
         chains::necklace,
+    ),
+    exhibit_of_two(
+        "necklaces",
+        (2500, 40, 1_000_000),
+        "N x M: N such necklaces of M beads, released in all directions, which do not collide",
+        chains::necklaces,
     ),
     exhibit(
         "stack",
@@ -165,22 +199,15 @@ pub fn build(spec: &str) -> Result<Scene, SceneError> {
             "there is no built-in scene of this name; known: {known}"
         ));
     };
-    let size = match text {
-        None => exhibit.size,
-        Some(_) if exhibit.limit == 0 => {
-            return refuse(format!("{name} has no size; give its name alone"));
-        }
-        Some(text) => match text.parse() {
-            Ok(size) if exhibit.least <= size && size <= exhibit.limit => size,
-            _ => {
-                let (least, limit) = (exhibit.least, exhibit.limit);
-                return refuse(format!(
-                    "this is not a size of {name}; give a whole number from {least} to {limit}"
-                ));
-            }
-        },
+    let sizes = match exhibit.sizes(text) {
+        Ok(sizes) => sizes,
+        Err(what) => return refuse(what),
     };
-    let made = (exhibit.make)(size).and_then(|(stage, run)| Ok((stage.builder.build()?, run)));
+    let made = match (exhibit.make, sizes) {
+        (Make::One(make), (size, _)) => make(size),
+        (Make::Two(make), (size, second)) => make(size, second),
+    };
+    let made = made.and_then(|(stage, run)| Ok((stage.builder.build()?, run)));
     match made {
         Ok((world, run)) => Ok(Scene {
             title: format!("{spec}: {}", exhibit.about),
@@ -188,6 +215,37 @@ pub fn build(spec: &str) -> Result<Scene, SceneError> {
             run,
         }),
         Err(error) => refuse(error.to_string()),
+    }
+}
+
+impl Exhibit {
+    /// The sizes that a text behind the name means.
+    fn sizes(&self, text: Option<&str>) -> Result<(usize, usize), String> {
+        let (name, least, limit) = (self.name, self.least, self.limit);
+        let Some(text) = text else {
+            return Ok((self.size, self.second));
+        };
+        if limit == 0 {
+            return Err(format!("{name} has no size; give its name alone"));
+        }
+        if self.second != 0 {
+            let (first, second) = match text.split_once('x') {
+                Some((first, second)) => (first.parse().ok(), second.parse().ok()),
+                None => (text.parse().ok(), Some(self.second)),
+            };
+            let product = |(a, b): (usize, usize)| a.checked_mul(b);
+            let sizes = first.zip(second);
+            return sizes
+                .filter(|&sizes| product(sizes).is_some_and(|n| least <= n && n <= limit))
+                .ok_or_else(|| {
+                    format!("these are not sizes of {name}; give {name}:NxM with N·M from {least} to {limit}")
+                });
+        }
+        let size = text.parse().ok();
+        let size = size.filter(|&size| least <= size && size <= limit);
+        size.map(|size| (size, 0)).ok_or_else(|| {
+            format!("this is not a size of {name}; give a whole number from {least} to {limit}")
+        })
     }
 }
 

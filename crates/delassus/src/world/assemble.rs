@@ -43,6 +43,28 @@ struct Step<'a> {
     free: Vec<[f64; 6]>,
     old: Vec<[f64; 6]>,
     keys: Vec<Key>,
+    /// Held rows ask for no velocity, whatever their violation.
+    velocities: bool,
+}
+
+/// The joints alone, their held rows without stabilisation: M v = p + Gᵀλ, G v = 0 after h seconds of all forces.
+pub(super) fn velocities(
+    world: &World,
+    h: f64,
+    builder: ProblemBuilder,
+) -> Result<Assembly, BuildError> {
+    let (mut step, bodies) = Step::new(world, h, builder)?;
+    step.velocities = true;
+    for (j, joint) in world.joints().iter().enumerate() {
+        step.joint(JointId(j as u32), joint)?;
+    }
+    Ok(Assembly {
+        problem: step.builder.build()?,
+        first_contact: step.keys.len(),
+        keys: step.keys,
+        bodies,
+        contacts: Vec::new(),
+    })
 }
 
 /// Assembles the step in an empty builder; `contacts` come from collision detection.
@@ -127,15 +149,20 @@ impl<'a> Step<'a> {
             free,
             old,
             keys: Vec::new(),
+            velocities: false,
         };
         Ok((step, owners))
     }
 
     /// Adds the blocks of one joint.
     fn joint(&mut self, id: JointId, joint: &super::Joint) -> Result<(), BuildError> {
-        let hold = Stabilise::Spook {
-            compliance: joint.compliance,
-            damping: joint.damping.unwrap_or(2.0 * self.h),
+        let hold = if self.velocities {
+            Stabilise::Velocity
+        } else {
+            Stabilise::Spook {
+                compliance: joint.compliance,
+                damping: joint.damping.unwrap_or(2.0 * self.h),
+            }
         };
         if let super::JointKind::Gear(terms) = &joint.kind {
             let bodies = self.world.bodies();

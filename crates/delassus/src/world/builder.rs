@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::rattle::Factors;
 use super::warm::Warm;
 use super::{
     Bodies, Body, Elapsed, Joint, JointKind, Motion, Settings, Surface, World, WorldError,
@@ -216,7 +217,7 @@ impl WorldBuilder {
             settings: self.settings,
             bodies: self.bodies,
             joints: self.joints,
-            collisions: (!self.colliders.is_empty()).then_some(collisions),
+            collisions: may_meet(&self.colliders).then_some(collisions),
             colliders: self.colliders,
             surfaces: self.surfaces,
             pairs: self.pairs,
@@ -227,6 +228,7 @@ impl WorldBuilder {
             touches: Vec::new(),
             time: Elapsed::default(),
             spare: ProblemBuilder::default(),
+            factors: Factors::default(),
         })
     }
 }
@@ -244,6 +246,12 @@ pub(super) fn joined(joints: &[Joint]) -> Vec<(u32, u32)> {
     joined.sort_unstable();
     joined.dedup();
     joined
+}
+
+/// Whether the groups let any two colliders meet.
+fn may_meet(colliders: &[Collider]) -> bool {
+    let join = |get: fn(&Groups) -> u32| colliders.iter().fold(0, |all, c| all | get(&c.group));
+    join(|group| group.member) & join(|group| group.with) != 0
 }
 
 /// The first name in alphabetical order that occurs twice.

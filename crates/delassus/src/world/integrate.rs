@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::World;
 use super::bodies::{Bodies, Motion};
 use crate::index::BodyId;
 use crate::math::parallel::{self, CHUNK};
@@ -60,6 +61,15 @@ fn cross(v: DVec3) -> DMat3 {
 /// quat ← exp(h ω) ⊗ quat: world angular velocity multiplies from the left.
 pub(super) fn turn(orientation: DQuat, spin: DVec3, h: f64) -> DQuat {
     (DQuat::from_scaled_axis(spin * h) * orientation).normalize()
+}
+
+impl World {
+    /// Largest violation of a joint now \[m or rad\].
+    pub fn violation(&self) -> f64 {
+        let each = self.joints.iter();
+        each.map(|joint| joint.violation(&self.bodies))
+            .fold(0.0, f64::max)
+    }
 }
 
 impl Bodies {

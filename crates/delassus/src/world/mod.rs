@@ -9,6 +9,8 @@ mod builder;
 mod handle;
 mod integrate;
 mod joint;
+mod names;
+mod rattle;
 mod rows;
 pub mod scene;
 mod sleep;
@@ -23,6 +25,7 @@ pub use bodies::{Bodies, Body, Motion};
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
+pub use rattle::Integrator;
 pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
@@ -52,6 +55,8 @@ pub enum FrictionModel {
 pub struct Settings {
     /// Steps a call to [`World::step`] is divided into.
     pub substeps: u32,
+    /// How time is taken: at first or second order.
+    pub integrator: Integrator,
     /// How spinning bodies are treated.
     pub gyroscopic: Gyroscopic,
     /// Which law contacts obey.
@@ -71,6 +76,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             substeps: 1,
+            integrator: Integrator::default(),
             gyroscopic: Gyroscopic::default(),
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
@@ -165,6 +171,8 @@ pub struct Step {
     pub unsolved: u32,
     /// Substeps in which another solver went on where the chosen one failed.
     pub fallbacks: u32,
+    /// Substeps taken at first order where second was asked for.
+    pub coarse: u32,
     /// Contacts in the last substep.
     pub contacts: usize,
     /// Deepest penetration met while stepping \[m\].
@@ -222,6 +230,7 @@ pub struct World {
     time: Elapsed,
     /// Memory of the last step's problem.
     spare: ProblemBuilder,
+    factors: rattle::Factors,
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.
@@ -346,8 +355,15 @@ impl World {
         Ok((assembly.problem, solution))
     }
 
-    /// Collide, assemble, warm-start, solve, integrate.
     fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        match self.settings.integrator {
+            Integrator::Spook => self.first_order(h, solver),
+            Integrator::Rattle => self.second_order(h, solver),
+        }
+    }
+
+    /// Collide, assemble, warm-start, solve, integrate.
+    fn first_order(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
         let mut clock = Clock::default();
         let mut start = Instant::now();
         let mut lap = |at: &mut f64| {
@@ -367,16 +383,13 @@ impl World {
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
         self.spare = ProblemBuilder::recycle(assembly.problem);
-        let violation = self
-            .joints
-            .iter()
-            .map(|joint| joint.violation(&self.bodies));
-        let violation = violation.fold(0.0, f64::max);
+        let violation = self.violation();
         let probe = self.bodies.probe(self.gravity);
         lap(&mut clock.integrate);
         Ok(Step {
             unsolved: u32::from(report.status != crate::Status::Solved),
             fallbacks: u32::from(report.fallback.is_some()),
+            coarse: 0,
             report,
             contacts: contacts.len(),
             penetration: contacts.iter().fold(0.0, |m, c| m.max(-c.gap)),
@@ -560,6 +573,7 @@ impl Step {
         };
         self.unsolved += next.unsolved;
         self.fallbacks += next.fallbacks;
+        self.coarse += next.coarse;
         self.contacts = next.contacts;
         self.penetration = self.penetration.max(next.penetration);
         self.violation = next.violation;

@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::warm::Warm;
-use super::{Elapsed, Motion, World};
+use super::{Elapsed, Integrator, Motion, World};
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
 ///
@@ -73,7 +73,8 @@ impl World {
             rest: bodies.rest.clone(),
             asleep: bodies.asleep.clone(),
             coordinates: self.joints.iter().map(|joint| joint.coordinate).collect(),
-            warm: (1 < self.settings.substeps).then(|| self.warm.clone()),
+            warm: (1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle)
+                .then(|| self.warm.clone()),
         }
     }
 

@@ -3,11 +3,10 @@
 //! Every lane computes what a single contact would; no sum crosses lanes and nothing is fused, so that the bits do
 //! not depend on the number of lanes.
 
-use std::ops::{Add, Mul, Neg, Sub};
-
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
+use crate::math::simd::{Vec3, X, cross, dot};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
 const TINY: f64 = 1e-280;
@@ -45,105 +44,6 @@ impl pulp::WithSimd for Visit<'_> {
         }
         stats
     }
-}
-
-/// As many numbers as the processor has lanes, with the arithmetic one expects.
-struct X<S: Simd>(S, S::f64s);
-
-impl<S: Simd> Clone for X<S> {
-    #[inline(always)]
-    fn clone(&self) -> X<S> {
-        *self
-    }
-}
-
-impl<S: Simd> Copy for X<S> {}
-
-impl<S: Simd> X<S> {
-    #[inline(always)]
-    fn splat(simd: S, x: f64) -> X<S> {
-        X(simd, simd.splat_f64s(x))
-    }
-
-    /// One part of a lane.
-    #[inline(always)]
-    fn load(simd: S, lane: &Lane, part: usize) -> X<S> {
-        X(simd, S::as_simd_f64s(lane).0[part])
-    }
-
-    #[inline(always)]
-    fn load_all<const N: usize>(simd: S, lanes: &[Lane; N], part: usize) -> [X<S>; N] {
-        let mut out = [X::splat(simd, 0.0); N];
-        for i in 0..N {
-            out[i] = X::load(simd, &lanes[i], part);
-        }
-        out
-    }
-
-    #[inline(always)]
-    fn store(self, lane: &mut Lane, part: usize) {
-        S::as_mut_simd_f64s(lane).0[part] = self.1;
-    }
-
-    /// `yes` where self < bound, else `no`.
-    #[inline(always)]
-    fn if_below(self, bound: X<S>, yes: X<S>, no: X<S>) -> X<S> {
-        let mask = self.0.less_than_f64s(self.1, bound.1);
-        X(self.0, self.0.select_f64s(mask, yes.1, no.1))
-    }
-
-    #[inline(always)]
-    fn over_root(self, x: X<S>) -> X<S> {
-        X(self.0, self.0.div_f64s(self.1, self.0.sqrt_f64s(x.1)))
-    }
-}
-
-impl<S: Simd> Add for X<S> {
-    type Output = X<S>;
-    #[inline(always)]
-    fn add(self, other: X<S>) -> X<S> {
-        X(self.0, self.0.add_f64s(self.1, other.1))
-    }
-}
-
-impl<S: Simd> Sub for X<S> {
-    type Output = X<S>;
-    #[inline(always)]
-    fn sub(self, other: X<S>) -> X<S> {
-        X(self.0, self.0.sub_f64s(self.1, other.1))
-    }
-}
-
-impl<S: Simd> Mul for X<S> {
-    type Output = X<S>;
-    #[inline(always)]
-    fn mul(self, other: X<S>) -> X<S> {
-        X(self.0, self.0.mul_f64s(self.1, other.1))
-    }
-}
-
-impl<S: Simd> Neg for X<S> {
-    type Output = X<S>;
-    #[inline(always)]
-    fn neg(self) -> X<S> {
-        X(self.0, self.0.neg_f64s(self.1))
-    }
-}
-
-type Vec3<S> = [X<S>; 3];
-
-#[inline(always)]
-fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline(always)]
-fn cross<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
 }
 
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.

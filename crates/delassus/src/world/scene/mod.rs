@@ -9,7 +9,7 @@ mod reader;
 use glam::DVec3;
 use toml::de::DeTable;
 
-use super::{FrictionModel, Gyroscopic, Settings, Sleep, Surface, World, WorldBuilder};
+use super::{FrictionModel, Gyroscopic, Integrator, Settings, Sleep, Surface, World, WorldBuilder};
 use crate::solver::{Stop, from_spec};
 use body::Materials;
 use reader::{Table, Value, fault};
@@ -144,6 +144,7 @@ fn read_run(value: &Value) -> Result<RunDefaults, SceneError> {
 fn read_settings(value: &Value) -> Result<Settings, SceneError> {
     let table = value.table_of(&[
         "substeps",
+        "integrator",
         "friction",
         "contact-compliance",
         "contact-damping",
@@ -172,6 +173,9 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
     let substeps = table.read("substeps", |value| value.whole(1, 10_000))?;
     Ok(Settings {
         substeps: substeps.map_or(default.substeps, |count| count as u32),
+        integrator: table
+            .read("integrator", |value| value.choice(&Integrator::NAMES))?
+            .unwrap_or(default.integrator),
         gyroscopic: table
             .read("gyroscopic", |value| value.choice(&gyroscopic))?
             .unwrap_or(default.gyroscopic),

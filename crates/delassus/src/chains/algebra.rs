@@ -1,0 +1,268 @@
+//! Vectors and blocks of lanes, and what a bead does to its two joints.
+//!
+//! With u the unit vector along a bead, its share of S between its joints is −F, F = straight 1 + across uuᵀ:
+//! symmetric, and cheap to apply. So the factors are the inverse pivots alone, six numbers for each joint.
+
+use pulp::Simd;
+
+use super::lanes::{Link, Part};
+use crate::math::simd::X;
+
+pub(super) type V<S> = [X<S>; 3];
+/// A symmetric block (xx, xy, xz, yy, yz, zz).
+pub(super) type Sym<S> = [X<S>; 6];
+
+#[inline(always)]
+pub(super) fn dot<S: Simd>(a: V<S>, b: V<S>) -> X<S> {
+    a[0].mul_add(b[0], a[1].mul_add(b[1], a[2] * b[2]))
+}
+
+#[inline(always)]
+pub(super) fn cross<S: Simd>(a: V<S>, b: V<S>) -> V<S> {
+    [
+        a[2].neg_mul_add(b[1], a[1] * b[2]),
+        a[0].neg_mul_add(b[2], a[2] * b[0]),
+        a[1].neg_mul_add(b[0], a[0] * b[1]),
+    ]
+}
+
+#[inline(always)]
+pub(super) fn sub<S: Simd>(a: V<S>, b: V<S>) -> V<S> {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+/// a + s b.
+#[inline(always)]
+pub(super) fn add_scaled<S: Simd>(a: V<S>, s: X<S>, b: V<S>) -> V<S> {
+    [
+        s.mul_add(b[0], a[0]),
+        s.mul_add(b[1], a[1]),
+        s.mul_add(b[2], a[2]),
+    ]
+}
+
+/// a + P b.
+#[inline(always)]
+pub(super) fn add_product<S: Simd>(a: V<S>, p: Sym<S>, b: V<S>) -> V<S> {
+    let row =
+        |a: X<S>, x: X<S>, y: X<S>, z: X<S>| x.mul_add(b[0], y.mul_add(b[1], z.mul_add(b[2], a)));
+    [
+        row(a[0], p[0], p[1], p[2]),
+        row(a[1], p[1], p[3], p[4]),
+        row(a[2], p[2], p[4], p[5]),
+    ]
+}
+
+/// P b.
+#[inline(always)]
+pub(super) fn product<S: Simd>(p: Sym<S>, b: V<S>) -> V<S> {
+    [
+        dot([p[0], p[1], p[2]], b),
+        dot([p[1], p[3], p[4]], b),
+        dot([p[2], p[4], p[5]], b),
+    ]
+}
+
+/// The inverse of a symmetric block, by cofactors.
+#[inline(always)]
+pub(super) fn inverse<S: Simd>(a: Sym<S>) -> Sym<S> {
+    let [xx, xy, xz, yy, yz, zz] = a;
+    let minor = |a: X<S>, b: X<S>, c: X<S>, d: X<S>| c.neg_mul_add(d, a * b);
+    let (x, y, z) = (
+        minor(yy, zz, yz, yz),
+        minor(xz, yz, xy, zz),
+        minor(xy, yz, xz, yy),
+    );
+    let scale = dot([xx, xy, xz], [x, y, z]).recip();
+    [
+        x * scale,
+        y * scale,
+        z * scale,
+        minor(xx, zz, xz, xz) * scale,
+        minor(xy, xz, xx, yz) * scale,
+        minor(xx, yy, xy, xy) * scale,
+    ]
+}
+
+/// F t = straight t + across u(uᵀt): what an impulse t of one joint of a bead asks of the other.
+#[inline(always)]
+pub(super) fn through<S: Simd>(part: Part<S>, link: &Link, u: V<S>, t: V<S>) -> V<S> {
+    let straight = part.all(link.straight);
+    let across = part.all(link.across) * dot(u, t);
+    add_scaled(t.map(|t| straight * t), across, u)
+}
+
+/// What the bead leaves for the pivot of the joint behind it: far 1 − far_turn uuᵀ − F P F.
+#[inline(always)]
+pub(super) fn behind<S: Simd>(part: Part<S>, link: &Link, p: Sym<S>, u: V<S>) -> Sym<S> {
+    // F P F = straight² P + u zᵀ + z uᵀ with z = straight across y + ½ across² (uᵀy) u, y = P u.
+    let y = product(p, u);
+    let own = part
+        .all(0.5 * link.across * link.across)
+        .mul_add(dot(u, y), part.all(0.5 * link.far_turn));
+    let mixed = part.all(link.straight * link.across);
+    let z = add_scaled(u.map(|u| own * u), mixed, y);
+    let squared = part.all(link.straight * link.straight);
+    let far = part.all(link.far);
+    let entry = |i: usize, j: usize, p: X<S>, base: X<S>| {
+        let rest = squared.neg_mul_add(p, base);
+        u[i].neg_mul_add(z[j], z[i].neg_mul_add(u[j], rest))
+    };
+    let zero = part.all(0.0);
+    [
+        entry(0, 0, p[0], far),
+        entry(0, 1, p[1], zero),
+        entry(0, 2, p[2], zero),
+        entry(1, 1, p[3], far),
+        entry(1, 2, p[4], zero),
+        entry(2, 2, p[5], far),
+    ]
+}
+
+/// What beads before a joint leave, plus near 1 − near_turn uuᵀ of the bead behind it.
+#[inline(always)]
+pub(super) fn pivot<S: Simd>(part: Part<S>, link: &Link, left: Sym<S>, u: V<S>) -> Sym<S> {
+    let near = part.all(link.near);
+    let turn = part.all(link.near_turn);
+    let a = u.map(|u| turn * u);
+    let entry = |i: usize, j: usize, left: X<S>| a[i].neg_mul_add(u[j], left);
+    [
+        entry(0, 0, left[0] + near),
+        entry(0, 1, left[1]),
+        entry(0, 2, left[2]),
+        entry(1, 1, left[3] + near),
+        entry(1, 2, left[4]),
+        entry(2, 2, left[5] + near),
+    ]
+}
+
+/// Velocity and spin of a bead after impulses of the joints before and behind it.
+#[inline(always)]
+pub(super) fn pushed<S: Simd>(
+    part: Part<S>,
+    link: &Link,
+    u: V<S>,
+    (v, w): (V<S>, V<S>),
+    (before, after): (V<S>, V<S>),
+) -> (V<S>, V<S>) {
+    let v = add_scaled(v, part.all(link.mass_inverse), sub(before, after));
+    let [near, far] = link.turns.map(|turn| part.all(turn));
+    let lever = add_scaled(before.map(|x| near * x), far, after);
+    (v, sub(w, cross(u, lever)))
+}
+
+/// Squared angle up to which the polynomials are exact to rounding.
+pub(super) const SMALL_TURN: f64 = 0.25;
+
+/// sin θ/θ and (1 − cos θ)/θ² of θ², the latter at most [`SMALL_TURN`].
+#[inline(always)]
+fn small_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
+    const SINE: [f64; 7] = series(1);
+    const COSINE: [f64; 7] = series(2);
+    let horner = |c: &[f64; 7]| {
+        let mut sum = part.all(c[6]);
+        for i in (0..6).rev() {
+            sum = sum.mul_add(s, part.all(c[i]));
+        }
+        sum
+    };
+    (horner(&SINE), horner(&COSINE))
+}
+
+/// (−1)ⁿ/(2n + first)!
+const fn series(first: u32) -> [f64; 7] {
+    let mut out = [0.0; 7];
+    let (mut n, mut value, mut k) = (0, 1.0, 1);
+    while k <= first {
+        value /= k as f64;
+        k += 1;
+    }
+    while n < 7 {
+        out[n] = value;
+        value /= -((k * (k + 1)) as f64);
+        k += 2;
+        n += 1;
+    }
+    out
+}
+
+/// The same for any angle, lane by lane.
+#[inline(always)]
+fn any_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
+    let (small_sine, small_cosine) = small_turn(part, s);
+    let mut squares = [0.0; crate::math::simd::LANES];
+    let (mut sine, mut cosine) = (squares, squares);
+    s.store(&mut squares, 0);
+    small_sine.store(&mut sine, 0);
+    small_cosine.store(&mut cosine, 0);
+    for l in 0..S::F64_LANES {
+        if SMALL_TURN < squares[l] {
+            let angle = squares[l].sqrt();
+            let half = (0.5 * angle).sin() / angle;
+            sine[l] = angle.sin() / angle;
+            cosine[l] = 2.0 * half * half;
+        }
+    }
+    (X::load(part.simd, &sine, 0), X::load(part.simd, &cosine, 0))
+}
+
+/// exp(h w) u and (h|w|)²; with `WIDE` for any angle, else exact below [`SMALL_TURN`] only.
+#[inline(always)]
+pub(super) fn turned<S: Simd, const WIDE: bool>(
+    part: Part<S>,
+    u: V<S>,
+    w: V<S>,
+    h: X<S>,
+) -> (V<S>, X<S>) {
+    let a = w.map(|w| h * w);
+    let s = dot(a, a);
+    let (sine, cosine) = if WIDE {
+        any_turn(part, s)
+    } else {
+        small_turn(part, s)
+    };
+    let once = cross(a, u);
+    (
+        add_scaled(add_scaled(u, sine, once), cosine, cross(a, once)),
+        s,
+    )
+}
+
+/// exp(h w) ⊗ q, normalised.
+#[inline(always)]
+pub(super) fn turned_frame<S: Simd, const WIDE: bool>(
+    part: Part<S>,
+    q: [X<S>; 4],
+    w: V<S>,
+    h: f64,
+) -> [X<S>; 4] {
+    let half = part.all(0.5 * h);
+    let a = w.map(|w| half * w);
+    let s = dot(a, a);
+    let (sine, cosine) = if WIDE {
+        any_turn(part, s)
+    } else {
+        small_turn(part, s)
+    };
+    let (b, c) = (a.map(|a| sine * a), cosine.neg_mul_add(s, part.all(1.0)));
+    let v = [q[0], q[1], q[2]];
+    let turn = cross(b, v);
+    let v = [0, 1, 2].map(|i| c.mul_add(v[i], b[i].mul_add(q[3], turn[i])));
+    let real = c.mul_add(q[3], -dot(b, [q[0], q[1], q[2]]));
+    // One Newton step towards unit length: it can only have been lost to rounding.
+    let square = real.mul_add(real, dot(v, v));
+    let scale = part.all(-0.5).mul_add(square, part.all(1.5));
+    [v[0] * scale, v[1] * scale, v[2] * scale, real * scale]
+}
+
+/// The body's x axis in the world.
+#[inline(always)]
+pub(super) fn axis<S: Simd>(part: Part<S>, q: [X<S>; 4]) -> V<S> {
+    let [x, y, z, w] = q;
+    let two = part.all(2.0);
+    [
+        (-two).mul_add(y.mul_add(y, z * z), part.all(1.0)),
+        two * x.mul_add(y, w * z),
+        two * w.neg_mul_add(y, x * z),
+    ]
+}
