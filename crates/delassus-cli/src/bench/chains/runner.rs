@@ -166,6 +166,7 @@ fn world(spec: &'static str, iterations: usize, integrator: WorldIntegrator) -> 
     let order = match integrator {
         WorldIntegrator::Spook => "",
         WorldIntegrator::Rattle => ", rattle",
+        WorldIntegrator::Midpoint => ", midpoint",
     };
     let substeps = 4;
     Entry {
