@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p delassus --bench tree` prints, for each model, µs per call of inverse dynamics, mass matrix,
 //! forward dynamics, and the KKT solve with one, two and four six-row contacts, with the residual of the last;
-//! then forward dynamics on chains of up to 10 000 links.
+//! then forward dynamics on chains of up to 10 000 links, and the growth of J M⁻¹Jᵀ with depth and contacts. `batch`
+//! is forward dynamics of 64 states at once, per state.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -21,7 +22,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Data, Joint, Link, Rows, Tree};
+use delassus::tree::{Batch, Data, Joint, Link, Propagation, Rows, Tree};
 use trees::{random_body, random_configuration, random_vector};
 
 const MODELS: [&str; 10] = [
@@ -92,7 +93,8 @@ fn model(name: &str) {
             .unwrap();
         black_box(&out);
     });
-    let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2}");
+    let batch = batch(&tree, &mut random);
+    let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2} {batch:>8.2}");
     let (mut kkt, mut rows) = (TreeKkt::default(), Rows::default());
     for count in [1, 2, 4] {
         let Some(contacts) = contacts.get(..count) else {
@@ -118,6 +120,69 @@ fn model(name: &str) {
         }
     }
     println!("{line}");
+}
+
+/// Forward dynamics of many states at once [µs per state].
+fn batch(tree: &Tree, random: &mut Random) -> f64 {
+    const STATES: usize = 64;
+    let n = tree.n_dofs();
+    let q: Vec<f64> = (0..STATES)
+        .flat_map(|_| random_configuration(random, tree))
+        .collect();
+    let (v, tau) = (
+        random_vector(random, STATES * n),
+        random_vector(random, STATES * n),
+    );
+    let (mut batch, mut out) = (Batch::default(), vec![0.0; STATES * n]);
+    let all = best(|| {
+        tree.forward_dynamics_batch(&mut batch, (&q, &v, &tau), GRAVITY, &mut out)
+            .unwrap();
+        black_box(&out);
+    });
+    all / STATES as f64
+}
+
+/// J M⁻¹Jᵀ of a contact of six rows at each end of `arms` chains of `depth` links: O(n + md + m²).
+fn growth() {
+    let time = |arms: u32, depth: u32| {
+        let mut random = Random::new(4);
+        let mut links = Vec::new();
+        for i in 0..arms * depth {
+            let parent = (!i.is_multiple_of(depth)).then(|| LinkId(i - 1));
+            let joint = Joint::Revolute {
+                axis: random.vector(),
+            };
+            let place = Pose::at(DVec3::new(0.0, 0.0, -0.2));
+            links.push(Link::new(parent, joint, place, random_body(&mut random)));
+        }
+        let tree = Tree::new(links).unwrap();
+        let mut data = tree.data();
+        tree.factor(&mut data, &tree.neutral()).unwrap();
+        let contacts: Vec<_> = (0..arms)
+            .map(|arm| (LinkId(arm * depth + depth - 1), DVec3::ZERO))
+            .collect();
+        let mut rows = Rows::default();
+        contact_rows(&tree, &data, &mut rows, &contacts);
+        let (mut work, mut out) = (Propagation::default(), vec![0.0; rows.len() * rows.len()]);
+        let time = best(|| {
+            tree.delassus(&mut data, &rows, &mut work, &mut out)
+                .unwrap();
+            black_box(&out);
+        });
+        println!("J M⁻¹Jᵀ, {arms:>3} contacts at depth {depth:>4}: {time:>9.2} µs");
+        time
+    };
+    let exponent = |a: f64, b: f64, ratio: f64| (b / a).ln() / ratio.ln();
+    let deep = [25, 50, 100, 200, 400].map(|depth| time(4, depth));
+    println!(
+        "  grows with depth to the power {:.2}",
+        exponent(deep[1], deep[4], 8.0)
+    );
+    let wide = [2, 4, 8, 16, 32].map(|arms| time(arms, 50));
+    println!(
+        "  grows with contacts (on as many chains) to the power {:.2}",
+        exponent(wide[1], wide[4], 8.0)
+    );
 }
 
 fn chain(count: u32) {
@@ -162,11 +227,14 @@ fn chain(count: u32) {
 }
 
 fn main() {
-    println!("      model   nv     rnea     crba      aba    kkt×1    kkt×2    kkt×4  slip   [µs]");
+    println!(
+        "      model   nv     rnea     crba      aba    batch    kkt×1    kkt×2    kkt×4  slip   [µs]"
+    );
     for name in MODELS {
         model(name);
     }
     for count in [10, 100, 1000, 10_000] {
         chain(count);
     }
+    growth();
 }

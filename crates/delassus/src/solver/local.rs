@@ -12,8 +12,7 @@
 use super::secular::Secular;
 use crate::law::{Law, cone};
 use crate::math::{
-    cholesky, dot, generalised_inverse, inverse_3, largest_eigenvalue_2, largest_eigenvalue_3,
-    mul_3,
+    dot, generalised_inverse, largest_eigenvalue_2, largest_eigenvalue_3, mul_3, regular_inverse_3,
 };
 use crate::problem::Block;
 use crate::problem::delassus::DiagonalBlocks;
@@ -265,7 +264,7 @@ impl Contact {
         };
         let needs_inverse = matches!(rule, Rule::Exact | Rule::Project | Rule::Nonlinear);
         let inverse = if needs_inverse {
-            regular_inverse(&d)
+            regular_inverse_3(&d)
         } else {
             None
         };
@@ -444,15 +443,4 @@ impl Contact {
         let secular = Secular::new(d, &g, self.mu);
         secular.at(secular.root())
     }
-}
-
-/// D⁻¹ where D is symmetric to rounding and safely positive definite: what a 3×3 solve may rely on.
-fn regular_inverse(d: &[f64; 9]) -> Option<[f64; 9]> {
-    let skew = (d[1] - d[3])
-        .abs()
-        .max((d[2] - d[6]).abs())
-        .max((d[5] - d[7]).abs());
-    let mut factor = *d;
-    let regular = skew <= 1e-9 * (d[0] + d[4] + d[8]).abs() && cholesky(&mut factor, 3).is_ok();
-    regular.then(|| inverse_3(d)).flatten()
 }

@@ -4,6 +4,7 @@ use glam::{DMat3, DVec3};
 
 use super::Tree;
 use super::spatial::{Articulated, Force, Inertia, Motion, Sym3};
+use super::turns::Turns;
 
 /// What the recursions know about a tree in its present state. Made by [`Tree::data`].
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,7 @@ pub struct Data {
     pub(super) multi: Vec<Multi>,
     /// The force of every column of M on its way to the ground; dofs counted depth-first.
     pub(super) columns: Vec<Force>,
+    pub(super) turns: Turns,
     /// Whether the articulated inertias belong to the present poses.
     pub(super) factored: bool,
 }
@@ -81,6 +83,7 @@ impl Data {
             bodies: vec![Body::default(); tree.nodes.len()],
             multi: vec![Multi::default(); tree.n_multi],
             columns: vec![Force::ZERO; tree.n_dofs],
+            turns: Turns::default(),
             factored: false,
         };
         // The neutral configuration is finite and its quaternions are unit.

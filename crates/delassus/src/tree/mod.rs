@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../../docs/tree.md")]
 
 mod aba;
+mod batch;
 mod build;
 mod crba;
 mod data;
@@ -13,9 +14,11 @@ mod kinematics;
 mod rnea;
 mod rows;
 pub mod spatial;
+mod turns;
 
 use glam::{DMat3, DVec3};
 
+pub use batch::Batch;
 pub use data::Data;
 pub use efpa::Propagation;
 pub use joint::Joint;
@@ -251,6 +254,8 @@ pub struct Tree {
     n_dofs: usize,
     /// Nodes of several dofs.
     n_multi: usize,
+    /// Where the angles of the nodes that turn about an axis are.
+    turning: Vec<usize>,
     /// The velocity that each dof, counted depth-first, is.
     dof_of: Vec<usize>,
 }
@@ -271,6 +276,10 @@ pub(crate) struct Node {
     link: usize,
     /// Position among the nodes of several dofs.
     multi: usize,
+    /// Position among the nodes that turn about an axis.
+    turn: usize,
+    /// Nodes between it and the ground, itself included.
+    depth: usize,
     /// Its dofs counted depth-first: its own first one, and one past the last of its subtree.
     columns: (usize, usize),
 }

@@ -6,8 +6,10 @@
 mod assemble;
 mod bodies;
 mod builder;
+mod handle;
 mod integrate;
 mod joint;
+mod names;
 mod rattle;
 mod rows;
 pub mod scene;

@@ -85,6 +85,25 @@ impl Group {
         self.blocks[l] = contact.block;
     }
 
+    /// Leaves a lane without a contact.
+    pub(super) fn clear(&mut self, l: usize) {
+        let Group {
+            frame,
+            arms,
+            q,
+            sigma,
+            d,
+            lambda,
+            ..
+        } = self;
+        let vectors = frame.iter_mut().chain(arms).chain([q, sigma, lambda]);
+        let numbers = vectors.flatten().chain(d);
+        let steps = [&mut self.normal_step, &mut self.step, &mut self.mu];
+        numbers.chain(steps).for_each(|lane| lane[l] = 0.0);
+        self.bodies.iter_mut().for_each(|bodies| bodies[l] = 0);
+        self.blocks[l] = (EMPTY, 0);
+    }
+
     /// Takes the impulses from the problem's rows.
     pub(super) fn load(&mut self, lambda: &[f64]) {
         for l in 0..LANES {

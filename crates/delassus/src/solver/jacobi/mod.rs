@@ -18,6 +18,7 @@ use super::catalogue::name_of;
 use super::local::Rule;
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
+use crate::problem::delassus::DiagonalBlocks;
 use crate::problem::{Block, Form, Problem, Solution};
 
 /// How large the blocks D̃ are that a step divides by.
@@ -173,6 +174,17 @@ impl Jacobi {
                 return status;
             }
         }
+    }
+}
+
+/// The blocks D̃ that a scheme divides by, for whoever takes the same steps elsewhere.
+pub fn majorant(problem: &Problem, scheme: Scheme) -> DiagonalBlocks {
+    match problem.form() {
+        Form::Primal(primal) => {
+            let incidence = primal.jacobian().incidence(primal.mass().len());
+            majorant::of_bodies(problem, primal, &incidence, scheme)
+        }
+        Form::Dual(matrix) => majorant::of_matrix(problem, matrix, scheme),
     }
 }
 

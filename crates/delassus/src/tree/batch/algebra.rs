@@ -1,0 +1,149 @@
+//! Matrices of three in lanes.
+
+use pulp::Simd;
+
+use crate::math::simd::{Vec3, X, difference, dot, scaled, sum, three};
+use crate::tree::turns::sin_cos;
+
+/// Columns of a matrix in each lane.
+pub(super) type Mat3<S> = [Vec3<S>; 3];
+/// xx, xy, xz, yy, yz, zz.
+pub(super) type Sym<S> = [X<S>; 6];
+
+/// M x.
+#[inline(always)]
+pub(super) fn mul<S: Simd>(m: Mat3<S>, x: Vec3<S>) -> Vec3<S> {
+    three!(i => m[0][i] * x[0] + m[1][i] * x[1] + m[2][i] * x[2])
+}
+
+/// Mᵀx.
+#[inline(always)]
+pub(super) fn mul_transposed<S: Simd>(m: Mat3<S>, x: Vec3<S>) -> Vec3<S> {
+    three!(j => dot(m[j], x))
+}
+
+/// A B.
+#[inline(always)]
+pub(super) fn product<S: Simd>(a: Mat3<S>, b: Mat3<S>) -> Mat3<S> {
+    three!(j => mul(a, b[j]))
+}
+
+/// Aᵀ B.
+#[inline(always)]
+pub(super) fn transposed_product<S: Simd>(a: Mat3<S>, b: Mat3<S>) -> Mat3<S> {
+    three!(j => mul_transposed(a, b[j]))
+}
+
+#[inline(always)]
+pub(super) fn transposed<S: Simd>(m: Mat3<S>) -> Mat3<S> {
+    three!(i => [m[0][i], m[1][i], m[2][i]])
+}
+
+/// Column j of a symmetric matrix.
+#[inline(always)]
+pub(super) fn sym_column<S: Simd>(s: Sym<S>, j: usize) -> Vec3<S> {
+    match j {
+        0 => [s[0], s[1], s[2]],
+        1 => [s[1], s[3], s[4]],
+        _ => [s[2], s[4], s[5]],
+    }
+}
+
+#[inline(always)]
+pub(super) fn sym_mul<S: Simd>(s: Sym<S>, x: Vec3<S>) -> Vec3<S> {
+    three!(i => dot(sym_column(s, i), x))
+}
+
+/// The symmetric part of a matrix.
+#[inline(always)]
+pub(super) fn sym_of<S: Simd>(m: Mat3<S>) -> Sym<S> {
+    let half = m[0][0].like(0.5);
+    [
+        m[0][0],
+        half * (m[0][1] + m[1][0]),
+        half * (m[0][2] + m[2][0]),
+        m[1][1],
+        half * (m[1][2] + m[2][1]),
+        m[2][2],
+    ]
+}
+
+/// u wᵀ where it is symmetric.
+#[inline(always)]
+pub(super) fn outer<S: Simd>(u: Vec3<S>, w: Vec3<S>) -> Sym<S> {
+    [
+        u[0] * w[0],
+        u[0] * w[1],
+        u[0] * w[2],
+        u[1] * w[1],
+        u[1] * w[2],
+        u[2] * w[2],
+    ]
+}
+
+/// The inverse by LDLᵀ, or the first pivot that is not safely positive in some lane.
+#[inline(always)]
+pub(super) fn sym_inverse<S: Simd>([xx, xy, xz, yy, yz, zz]: Sym<S>) -> Result<Sym<S>, f64> {
+    let one = xx.like(1.0);
+    let largest = yy.abs().if_below(zz.abs(), zz.abs(), yy.abs());
+    let largest = xx.abs().if_below(largest, largest, xx.abs());
+    let cut = xx.like(1e-15) * largest;
+    positive(xx, cut)?;
+    let d1 = one / xx;
+    let (l21, l31) = (xy * d1, xz * d1);
+    let second = yy - l21 * xy;
+    positive(second, cut)?;
+    let d2 = one / second;
+    let off = yz - l31 * xy;
+    let l32 = off * d2;
+    let third = zz - l31 * xz - l32 * off;
+    positive(third, cut)?;
+    let d3 = one / third;
+    let (m21, m31, m32) = (-l21, l21 * l32 - l31, -l32);
+    Ok([
+        d1 + d2 * m21 * m21 + d3 * m31 * m31,
+        d2 * m21 + d3 * m31 * m32,
+        d3 * m31,
+        d2 + d3 * m32 * m32,
+        d3 * m32,
+        d3,
+    ])
+}
+
+/// Refuses pivots that are not above their cut in every lane.
+#[inline(always)]
+pub(super) fn positive<S: Simd>(pivot: X<S>, cut: X<S>) -> Result<(), f64> {
+    let good = cut.if_below(pivot, pivot.like(0.0), pivot.like(1.0));
+    if pivot.0.reduce_max_f64s(good.1) < 0.5 {
+        return Ok(());
+    }
+    let mut lanes = [0.0; 16];
+    S::as_mut_simd_f64s(&mut lanes).0[0] = pivot.1;
+    Err(lanes[..S::F64_LANES]
+        .iter()
+        .copied()
+        .fold(f64::INFINITY, f64::min))
+}
+
+/// Axes turned about their third by an angle.
+#[inline(always)]
+pub(super) fn turned<S: Simd>(base: Mat3<S>, [angle]: [X<S>; 1]) -> Mat3<S> {
+    let (sin, cos) = sin_cos(angle);
+    let x = sum(scaled(base[0], cos), scaled(base[1], sin));
+    let y = difference(scaled(base[1], cos), scaled(base[0], sin));
+    [x, y, base[2]]
+}
+
+/// The rotation of a quaternion (w, x, y, z) of any length.
+#[inline(always)]
+pub(super) fn orientation<S: Simd>(q: [X<S>; 4]) -> Mat3<S> {
+    let one = q[0].like(1.0);
+    let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
+    let [w, x, y, z] = scaled(q, one / length);
+    let (x2, y2, z2) = (x + x, y + y, z + z);
+    [
+        [one - y * y2 - z * z2, x * y2 + w * z2, x * z2 - w * y2],
+        [x * y2 - w * z2, one - x * x2 - z * z2, y * z2 + w * x2],
+        [x * z2 + w * y2, y * z2 - w * x2, one - x * x2 - y * y2],
+    ]
+}
