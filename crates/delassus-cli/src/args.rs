@@ -13,7 +13,7 @@ macro_rules! version {
     ($($extra:literal)*) => {
         concat!(
             env!("CARGO_PKG_VERSION"),
-            "\nfeatures: json dat fclib svg threads"
+            "\nfeatures: json dat fclib svg html threads"
             $(, $extra)*
         )
     };
@@ -181,7 +181,7 @@ pub(crate) struct CompareArgs {
     Steps that missed the tolerance are counted in the summary and do not change the exit code."
 )]
 pub(crate) struct RunArgs {
-    /// A built-in scene as `name` or `name:size`, a scene file, or `-` for standard input.
+    /// A built-in scene as `name` or `name:size`, a scene or robot file, or `-` for standard input.
     #[arg(value_name = "SCENE", required_unless_present = "resume")]
     pub(crate) scene: Option<PathBuf>,
 
@@ -201,6 +201,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) dt: Option<f64>,
 
+    /// How the root of a URDF robot stands on the ground, which its file does not say.
+    #[arg(long, value_enum, default_value = "fixed")]
+    pub(crate) base: BaseChoice,
+
     /// Steps from time zero to the end. [default: as many as the time needs]
     #[arg(long, value_name = "COUNT", conflicts_with = "time")]
     pub(crate) steps: Option<u64>,
@@ -213,10 +217,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) substeps: Option<u32>,
 
-    /// How time is taken: `spook` at first order, or `rattle` at second order where there are rigid joints alone
-    /// (solved exactly, whatever the solver); substeps that meet anything else are taken at first order.
+    /// How time is taken: `spook` at first order, `rattle` at second order where there are rigid joints alone
+    /// (solved exactly, whatever the solver; substeps that meet anything else are taken at first order), or
+    /// `midpoint` at second order for robots that nothing holds or touches.
     /// [default: the scene's]
-    #[arg(long, value_name = "spook|rattle", value_parser = integrator)]
+    #[arg(long, value_name = "spook|rattle|midpoint", value_parser = integrator)]
     pub(crate) integrator: Option<Integrator>,
 
     /// Seed of solvers that use chance. [default: 0]
@@ -495,7 +500,7 @@ fn integrator(text: &str) -> Result<Integrator, String> {
     let found = Integrator::NAMES.iter().find(|(name, _)| *name == text);
     found
         .map(|(_, integrator)| *integrator)
-        .ok_or_else(|| "known integrators: spook, rattle".to_owned())
+        .ok_or_else(|| "known integrators: spook, rattle, midpoint".to_owned())
 }
 
 fn format(text: &str) -> Result<Format, String> {

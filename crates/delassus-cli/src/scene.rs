@@ -1,11 +1,12 @@
-//! From a word on the command line to a scene: a scene file, standard input, or a built-in scene.
+//! From a word on the command line to a scene: a scene or robot file, standard input, or a built-in scene.
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use delassus::scenes;
-use delassus::world::scene::{Scene, parse};
+use delassus::tree::import::Base;
+use delassus::world::scene::{Scene, of_robot, parse_in};
 use serde::{Deserialize, Serialize};
 
 use crate::console::Refusal;
@@ -20,18 +21,27 @@ const SCENE: &str = "scene:";
 pub(crate) struct Source {
     /// The built-in name with its size, or the file's name.
     pub(crate) name: String,
-    /// The text of a scene file; none for built-in scenes.
+    /// The text of a scene or robot file; none for built-in scenes.
     pub(crate) text: Option<String>,
+    /// Where the file lies, and with it robots and meshes that it names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether the root of a URDF robot is free.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) floating: bool,
 }
 
 impl Source {
     /// Finds the scene a word means: standard input, a file, or a built-in scene where no file has the name.
     pub(crate) fn find(path: &Path) -> Result<Source, Refusal> {
         let name = input::name(path);
-        let built_in = |name: &str| Source {
+        let made = |name: &str, text: Option<String>, folder: Option<PathBuf>| Source {
             name: name.to_owned(),
-            text: None,
+            text,
+            folder,
+            floating: false,
         };
+        let built_in = |name: &str| made(name, None, None);
         if let Some(spec) = name.strip_prefix(SCENE) {
             return Ok(built_in(spec));
         }
@@ -44,10 +54,7 @@ impl Source {
             let mut text = String::new();
             let read = io::stdin().lock().read_to_string(&mut text);
             return match read {
-                Ok(_) => Ok(Source {
-                    name: "standard input".to_owned(),
-                    text: Some(text),
-                }),
+                Ok(_) => Ok(made("standard input", Some(text), None)),
                 Err(error) => Err(Refusal(format!(
                     "standard input: cannot be read to its end: {error}"
                 ))),
@@ -57,10 +64,13 @@ impl Source {
             return Ok(built_in(&name));
         }
         match fs::read_to_string(path) {
-            Ok(text) => Ok(Source {
-                name,
-                text: Some(text),
-            }),
+            Ok(text) => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                // A checkpoint may be resumed from anywhere.
+                let folder = std::path::absolute(folder.join("x")).ok();
+                let folder = folder.and_then(|x| x.parent().map(Path::to_owned));
+                Ok(made(&name, Some(text), folder))
+            }
             Err(error) => Err(Refusal::io(path, "read", &error)),
         }
     }
@@ -73,8 +83,19 @@ impl Source {
     /// Makes the scene.
     pub(crate) fn build(&self) -> Result<Scene, Refusal> {
         let name = &self.name;
+        let folder = self.folder.as_deref();
         match &self.text {
-            Some(text) => parse(text).map_err(|error| Refusal(format!("{name}: {error}"))),
+            Some(text) if text.trim_start().starts_with('<') => {
+                let base = if self.floating {
+                    Base::Floating
+                } else {
+                    Base::Fixed
+                };
+                of_robot(text, name, folder, base).map_err(|error| Refusal(error.to_string()))
+            }
+            Some(text) => {
+                parse_in(text, folder).map_err(|error| Refusal(format!("{name}: {error}")))
+            }
             None => scenes::build(name)
                 .map_err(|error| Refusal(format!("{error} (see `delassus list scenes`)"))),
         }
@@ -94,7 +115,8 @@ pub(crate) fn is_scene(path: &Path) -> bool {
 }
 
 fn is_file_name(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "toml")
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ["toml", "urdf", "xml", "mjcf"].contains(&ending))
 }
 
 #[cfg(test)]

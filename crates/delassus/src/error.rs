@@ -123,6 +123,14 @@ pub enum BuildError {
         /// Rows and columns of the matrix.
         size: usize,
     },
+    /// A kinematic tree that has no mass in this configuration.
+    #[error("{place}: {what}")]
+    Tree {
+        /// Which tree.
+        place: String,
+        /// What it says.
+        what: String,
+    },
     /// More blocks, rows or values than the index types hold.
     #[error("{what}: {count} is more than the {limit} this build can index; split the problem")]
     TooLarge {

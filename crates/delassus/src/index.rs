@@ -33,6 +33,8 @@ index! {
     BodyId, "body";
     /// A joint of a world.
     JointId, "joint";
+    /// A robot of a world.
+    RobotId, "robot";
     /// A link of a kinematic tree.
     LinkId, "link";
 }

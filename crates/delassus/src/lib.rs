@@ -97,7 +97,7 @@ pub mod tree;
 pub mod world;
 
 pub use error::BuildError;
-pub use index::{BlockId, BodyId, JointId, LinkId, MassId};
+pub use index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};
 pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;

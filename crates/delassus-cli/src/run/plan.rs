@@ -5,8 +5,8 @@ use delassus::{Stop, World};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Checkpoint;
-use crate::args::RunArgs;
-use crate::console::Refusal;
+use crate::args::{BaseChoice, RunArgs};
+use crate::console::{Refusal, note};
 use crate::scene::Source;
 use crate::solvers;
 
@@ -53,7 +53,13 @@ impl Plan {
     pub(super) fn make(args: &RunArgs) -> Result<(Plan, World), Refusal> {
         let (mut plan, world) = match (&args.resume, &args.scene) {
             (Some(file), _) => Checkpoint::read(file)?.resume(file)?,
-            (None, Some(scene)) => Plan::fresh(Source::find(scene)?, args)?,
+            (None, Some(scene)) => {
+                let source = Source {
+                    floating: args.base == BaseChoice::Floating,
+                    ..Source::find(scene)?
+                };
+                Plan::fresh(source, args)?
+            }
             (None, None) => return Err(Refusal("name a scene, or --resume a file".to_owned())),
         };
         let dt = plan.options.dt;
@@ -76,6 +82,11 @@ impl Plan {
 
     fn fresh(source: Source, args: &RunArgs) -> Result<(Plan, World), Refusal> {
         let scene = source.build()?;
+        if !args.quiet {
+            for warning in &scene.warnings {
+                note(&format!("not used: {warning}"));
+            }
+        }
         let defaults = scene.run;
         let mut world = scene.world;
         if let Some(substeps) = args.substeps {

@@ -81,7 +81,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new(world: &World) -> Tally {
-        let probe = world.bodies().probe(world.gravity);
+        let probe = world.probe();
         let energy = probe.kinetic + probe.potential;
         Tally {
             steps: 0,

@@ -31,6 +31,8 @@ fn plan(dt: f64) -> Plan {
         source: Source {
             name: "stone".to_owned(),
             text: None,
+            folder: None,
+            floating: false,
         },
         title: "a stone <falls>".to_owned(),
         options: Options {

@@ -3,13 +3,19 @@
 //!
 //! Ground is not a mass block: a constraint against ground simply has no Jacobian there.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use glam::DMat3;
 
 use crate::error::BuildError;
 use crate::math::{cholesky, cholesky_solve, mul_add};
-use crate::tree::{Data, Tree, TreeError};
+use crate::tree::{Data, Passes, Tree, TreeError};
+
+thread_local! {
+    /// What the passes over trees write: room of its own for every thread, so that a solve allocates nothing.
+    static PASSES: RefCell<Passes> = RefCell::default();
+}
 
 /// Largest dense block that is factored; a larger one should be given in parts or as a dual problem.
 pub const MAX_DENSE: usize = 8192;
@@ -61,7 +67,13 @@ impl MassBlock {
             });
         }
         let mut data = tree.data();
-        tree.factor(&mut data, q)?;
+        tree.kinematics(q, &mut data)?;
+        MassBlock::placed_tree(tree, data)
+    }
+
+    /// A tree whose poses are known.
+    pub(crate) fn placed_tree(tree: Arc<Tree>, mut data: Data) -> Result<MassBlock, TreeError> {
+        tree.factor_placed(&mut data)?;
         Ok(MassBlock::Tree(TreeMass { tree, data }))
     }
 
@@ -161,8 +173,7 @@ impl MassBlock {
                 mul_add(&dense.matrix, x, y);
             }
             MassBlock::Tree(block) => {
-                let done = block.tree.mul_mass(&mut block.data.clone(), x, y);
-                debug_assert!(done.is_ok(), "{done:?}");
+                PASSES.with_borrow_mut(|p| block.tree.mul_shared(&block.data, p, x, y));
             }
         }
     }
@@ -177,9 +188,7 @@ impl MassBlock {
             }
             MassBlock::Dense(dense) => cholesky_solve(&dense.lower, dense.n, x),
             MassBlock::Tree(block) => {
-                // The factor is kept; the passes need room of their own.
-                let done = block.tree.solve(&mut block.data.clone(), x);
-                debug_assert!(done.is_ok(), "{done:?}");
+                PASSES.with_borrow_mut(|p| block.tree.solve_shared(&block.data, p, x));
             }
         }
     }

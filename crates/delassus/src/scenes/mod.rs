@@ -5,7 +5,9 @@
 mod chains;
 mod machines;
 mod masonry;
+mod robots;
 mod stacks;
+mod walkers;
 
 use glam::{DQuat, DVec3};
 
@@ -82,7 +84,7 @@ const fn exhibit_of_two(
 /// No size.
 const NONE: (usize, usize, usize) = (0, 0, 0);
 
-const ALL: [Exhibit; 15] = [
+const ALL: [Exhibit; 22] = [
     exhibit(
         "necklace",
         (1, 40, 100_000),
@@ -173,6 +175,48 @@ const ALL: [Exhibit; 15] = [
         "N planks on hinges between two banks, under a load",
         chains::bridge,
     ),
+    exhibit(
+        "double-pendulum",
+        NONE,
+        "two bars on hinges as a tree, released level",
+        robots::double_pendulum,
+    ),
+    exhibit(
+        "four-bar",
+        NONE,
+        "a motor turns a crank that rocks a rocker: a tree with a loop",
+        robots::four_bar,
+    ),
+    exhibit(
+        "delta-robot",
+        NONE,
+        "three arms on servos carry a platform by six rods: five loops",
+        robots::delta_robot,
+    ),
+    exhibit(
+        "snake",
+        (2, 100, 1000),
+        "a tree of N links on the ground with a wave through it",
+        walkers::snake,
+    ),
+    exhibit(
+        "humanoid",
+        NONE,
+        "fourteen links stand on servos, which let go after two seconds",
+        walkers::humanoid,
+    ),
+    exhibit(
+        "quadruped",
+        NONE,
+        "four legs trot on servos",
+        walkers::quadruped,
+    ),
+    exhibit(
+        "gripper",
+        NONE,
+        "two fingers lift a box by friction",
+        walkers::gripper,
+    ),
 ];
 
 /// All built-in scenes.
@@ -213,6 +257,7 @@ pub fn build(spec: &str) -> Result<Scene, SceneError> {
             title: format!("{spec}: {}", exhibit.about),
             world,
             run,
+            warnings: Vec::new(),
         }),
         Err(error) => refuse(error.to_string()),
     }

@@ -14,7 +14,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::data::{Body, Multi, pair};
+use super::data::{Body, Multi, Pass, Passes, pair};
 use super::joint::Kind;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
@@ -47,8 +47,8 @@ impl Tree {
                 parent.articulated.add_shifted(&body.articulated, body.arm);
             }
             let damped = |k: usize| tau[k] - node.damping * v[k];
-            let force = pass_force(node, body, multi, damped);
-            parent.force += force.from(body.arm);
+            let force = pass_force(node, body, multi, &mut data.passes[i], damped);
+            data.passes[node.parent].force += force.from(body.arm);
         }
         data.factored = true;
         self.respond(data, acceleration);
@@ -84,31 +84,54 @@ impl Tree {
         if !data.factored {
             self.factor_placed(data)?;
         }
-        for body in &mut data.bodies {
-            body.force = Force::ZERO;
+        for pass in &mut data.passes {
+            pass.force = Force::ZERO;
         }
         self.pass_forces(data, x);
         self.respond(data, x);
         Ok(())
     }
 
-    /// Carries forces from the leaves to the ground; those in `Body::force` are what a link needs, −(what acts on it).
+    /// x ← M⁻¹x with what is written kept apart: many may solve with one factor, which must be there.
+    pub(crate) fn solve_shared(&self, data: &Data, passes: &mut Passes, x: &mut [f64]) {
+        passes.0.clear();
+        passes.0.resize(self.nodes.len(), Pass::default());
+        self.pass_forces_in((&data.bodies, &data.multi), &mut passes.0, x);
+        self.respond_in((&data.bodies, &data.multi), &mut passes.0, x);
+    }
+
+    /// Carries forces from the leaves to the ground.
     pub(super) fn pass_forces(&self, data: &mut Data, tau: &[f64]) {
-        for i in (1..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            let force = pass_force(node, body, &mut data.multi, |k| tau[k]);
-            parent.force += force.from(body.arm);
-        }
+        self.pass_forces_in((&data.bodies, &data.multi), &mut data.passes, tau);
     }
 
     /// Joint and link accelerations from the ground to the leaves.
     pub(super) fn respond(&self, data: &mut Data, x: &mut [f64]) {
-        data.bodies[0].response = Motion::ZERO;
+        self.respond_in((&data.bodies, &data.multi), &mut data.passes, x);
+    }
+
+    #[inline]
+    fn pass_forces_in(
+        &self,
+        (bodies, multi): (&[Body], &[Multi]),
+        passes: &mut [Pass],
+        tau: &[f64],
+    ) {
+        for i in (1..self.nodes.len()).rev() {
+            let (node, body) = (&self.nodes[i], &bodies[i]);
+            let force = pass_force(node, body, multi, &mut passes[i], |k| tau[k]);
+            passes[node.parent].force += force.from(body.arm);
+        }
+    }
+
+    #[inline]
+    fn respond_in(&self, (bodies, multi): (&[Body], &[Multi]), passes: &mut [Pass], x: &mut [f64]) {
+        passes[0].response = Motion::ZERO;
         for i in 1..self.nodes.len() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            body.response = respond(node, body, &data.multi, parent.response.at(body.arm), x);
+            let (node, body) = (&self.nodes[i], &bodies[i]);
+            let carried = passes[node.parent].response.at(body.arm);
+            let pass = &mut passes[i];
+            pass.response = respond(node, body, multi, pass, carried, x);
         }
     }
 
@@ -228,11 +251,12 @@ fn eliminate_free(i: &mut Articulated, factor: &mut Multi) -> Result<(), f64> {
 #[inline]
 fn pass_force(
     node: &Node,
-    body: &mut Body,
-    multi: &mut [Multi],
+    body: &Body,
+    multi: &[Multi],
+    pass: &mut Pass,
     tau: impl Fn(usize) -> f64,
 ) -> Force {
-    let p = body.force;
+    let p = pass.force;
     let axis = body.rotation.z_axis;
     let local = |at: usize| body.rotation * DVec3::new(tau(at), tau(at + 1), tau(at + 2));
     let along = match node.kind {
@@ -240,10 +264,10 @@ fn pass_force(
         Kind::Slide => axis.dot(p.force),
         Kind::Screw(pitch) => axis.dot(p.torque) + pitch * axis.dot(p.force),
         Kind::Ball => {
-            let factor = &mut multi[node.multi];
+            let factor = &multi[node.multi];
             let torque = local(node.v_at);
             let rest = torque - p.torque;
-            factor.tau.torque = rest;
+            pass.force.torque = rest;
             // With κ = 0 the torque past the joint is τ itself.
             let mut passed = torque;
             if node.armature != 0.0 {
@@ -255,20 +279,19 @@ fn pass_force(
             };
         }
         Kind::Free => {
-            let factor = &mut multi[node.multi];
             let applied = Force {
                 torque: local(node.v_at),
                 force: local(node.v_at + 3),
             };
-            factor.tau = Force {
+            pass.force = Force {
                 torque: applied.torque - p.torque,
                 force: applied.force - p.force,
             };
             return applied;
         }
     };
-    body.tau = tau(node.v_at) - along;
-    let step = body.inverse_d * body.tau;
+    pass.tau = tau(node.v_at) - along;
+    let step = body.inverse_d * pass.tau;
     Force {
         torque: p.torque + body.u.torque * step,
         force: p.force + body.u.force * step,
@@ -277,12 +300,19 @@ fn pass_force(
 
 /// Acceleration of a joint and its link, given that of the parent at the link's origin.
 #[inline]
-fn respond(node: &Node, body: &Body, multi: &[Multi], carried: Motion, x: &mut [f64]) -> Motion {
+fn respond(
+    node: &Node,
+    body: &Body,
+    multi: &[Multi],
+    pass: &Pass,
+    carried: Motion,
+    x: &mut [f64],
+) -> Motion {
     let axis = body.rotation.z_axis;
     let mut motion = carried;
     match node.kind {
         Kind::Turn | Kind::Slide | Kind::Screw(_) => {
-            let rate = body.inverse_d * (body.tau - body.u.power(carried));
+            let rate = body.inverse_d * (pass.tau - body.u.power(carried));
             x[node.v_at] = rate;
             match node.kind {
                 Kind::Slide => motion.linear += axis * rate,
@@ -297,7 +327,7 @@ fn respond(node: &Node, body: &Body, multi: &[Multi], carried: Motion, x: &mut [
             // D⁻¹(τ − aα − b v) with a = D − κ1: the joint takes back the carried turn up to armature.
             let factor = &multi[node.multi];
             let mut rate =
-                factor.inverse_a.mul(factor.tau.torque) - factor.coupling * carried.linear;
+                factor.inverse_a.mul(pass.force.torque) - factor.coupling * carried.linear;
             rate -= carried.angular;
             if node.armature != 0.0 {
                 rate += node.armature * factor.inverse_a.mul(carried.angular);
@@ -308,10 +338,10 @@ fn respond(node: &Node, body: &Body, multi: &[Multi], carried: Motion, x: &mut [
         }
         Kind::Free => {
             let factor = &multi[node.multi];
-            let rest = factor.tau.torque - factor.coupling * factor.tau.force;
+            let rest = pass.force.torque - factor.coupling * pass.force.force;
             let angular = factor.inverse_a.mul(rest);
             let linear =
-                factor.inverse_c.mul(factor.tau.force) - factor.coupling.transpose() * angular;
+                factor.inverse_c.mul(pass.force.force) - factor.coupling.transpose() * angular;
             motion = Motion { angular, linear };
             let back = body.rotation.transpose();
             let (turn, slide) = (angular - carried.angular, linear - carried.linear);

@@ -16,6 +16,8 @@ pub struct Data {
     /// The force of every column of M on its way to the ground; dofs counted depth-first.
     pub(super) columns: Vec<Force>,
     pub(super) turns: Turns,
+    /// What passes through each node, down and up.
+    pub(super) passes: Vec<Pass>,
     /// Whether the articulated inertias belong to the present poses.
     pub(super) factored: bool,
 }
@@ -33,19 +35,30 @@ pub(super) struct Body {
     pub(super) velocity: Motion,
     /// Acceleration of the origin and angular acceleration; of the ground −g.
     pub(super) acceleration: Motion,
-    pub(super) force: Force,
     pub(super) articulated: Articulated,
     /// U = I^A S of a node with one dof.
     pub(super) u: Force,
     /// 1/D, D = SᵀU + armature.
     pub(super) inverse_d: f64,
-    /// τ − Sᵀp.
-    pub(super) tau: f64,
-    /// Acceleration of the linear problem M x = y.
-    pub(super) response: Motion,
 }
 
-/// Factor of a ball (three dofs) or a free node (six), and τ − Sᵀp in world axes.
+/// What a pass over the tree leaves at a node: all that [`Tree::solve`] and [`Tree::mul_mass`] write, so that several
+/// threads may share the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Pass {
+    /// What the subtree needs, −(what acts on it); behind a joint of several dofs, once passed, τ − Sᵀp.
+    pub(super) force: Force,
+    /// Acceleration of the linear problem M x = y.
+    pub(super) response: Motion,
+    /// τ − Sᵀp of a node with one dof.
+    pub(super) tau: f64,
+}
+
+/// Room for the passes of one tree after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Passes(pub(super) Vec<Pass>);
+
+/// Factor of a ball (three dofs) or a free node (six), in world axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Multi {
     /// Ball: (a + κ1)⁻¹. Free: the inverse of a − b c⁻¹bᵀ.
@@ -54,7 +67,6 @@ pub(super) struct Multi {
     pub(super) coupling: DMat3,
     /// Free: c⁻¹.
     pub(super) inverse_c: Sym3,
-    pub(super) tau: Force,
 }
 
 impl Default for Body {
@@ -67,12 +79,9 @@ impl Default for Body {
             composite: Inertia::default(),
             velocity: Motion::ZERO,
             acceleration: Motion::ZERO,
-            force: Force::ZERO,
             articulated: Articulated::default(),
             u: Force::ZERO,
             inverse_d: 0.0,
-            tau: 0.0,
-            response: Motion::ZERO,
         }
     }
 }
@@ -84,6 +93,7 @@ impl Data {
             multi: vec![Multi::default(); tree.n_multi],
             columns: vec![Force::ZERO; tree.n_dofs],
             turns: Turns::default(),
+            passes: vec![Pass::default(); tree.nodes.len()],
             factored: false,
         };
         // The neutral configuration is finite and its quaternions are unit.

@@ -164,7 +164,7 @@ pub(super) fn quaternion(q: &[f64]) -> Option<DQuat> {
     (0.0 < length && length.is_finite()).then(|| quat * (1.0 / length))
 }
 
-fn store(quat: DQuat, q: &mut [f64]) {
+pub(super) fn store(quat: DQuat, q: &mut [f64]) {
     let quat = quat.normalize();
     q[..4].copy_from_slice(&[quat.w, quat.x, quat.y, quat.z]);
 }

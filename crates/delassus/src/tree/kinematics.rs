@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::data::{Body, pair};
+use super::data::{Body, Pass, pair};
 use super::joint::{Kind, quaternion};
 use super::spatial::{Force, Motion, Pose};
 use super::turns::Turns;
@@ -22,7 +22,7 @@ impl Tree {
     pub fn velocities(&self, q: &[f64], v: &[f64], data: &mut Data) -> Result<(), TreeError> {
         self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
-        self.walk(data, (q, v), DVec3::ZERO, |_, _| {});
+        self.walk(data, (q, v), DVec3::ZERO, |_, _, _| {});
         Ok(())
     }
 
@@ -34,7 +34,7 @@ impl Tree {
         data: &mut Data,
         (q, v): (&[f64], &[f64]),
         gravity: DVec3,
-        visit: impl Fn(&Node, &mut Body),
+        visit: impl Fn(&Node, &mut Body, &mut Pass),
     ) {
         data.bodies[0].acceleration = Motion {
             angular: DVec3::ZERO,
@@ -47,7 +47,7 @@ impl Tree {
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
             place(node, (q, &data.turns), parent, body);
             moves(node, v, parent, body);
-            visit(node, body);
+            visit(node, body, &mut data.passes[i]);
         }
     }
 

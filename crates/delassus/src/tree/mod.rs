@@ -11,18 +11,22 @@ mod efpa;
 pub mod import;
 pub mod joint;
 mod kinematics;
+mod midpoint;
 mod rnea;
 mod rows;
 pub mod spatial;
+mod stepping;
 mod turns;
 
 use glam::{DMat3, DVec3};
 
 pub use batch::Batch;
 pub use data::Data;
+pub(crate) use data::Passes;
 pub use efpa::Propagation;
 pub use joint::Joint;
 use joint::Kind;
+pub use midpoint::Midpoint;
 pub use rows::Rows;
 use spatial::{Inertia, Pose};
 

@@ -10,7 +10,7 @@
 
 use glam::DVec3;
 
-use super::data::{Body, pair};
+use super::data::{Body, Pass, Passes};
 use super::kinematics::{add_subspace, project};
 use super::spatial::Motion;
 use super::{Data, Tree, TreeError};
@@ -28,14 +28,14 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         self.check("acceleration", a, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
-        self.walk(data, (q, v), gravity, |node, body| {
+        self.walk(data, (q, v), gravity, |node, body, pass| {
             let mut acceleration = body.acceleration;
             add_subspace(node, body, a, &mut acceleration);
             body.acceleration = acceleration;
             let spin = body.velocity.angular;
-            body.force = body.inertia.newton_euler(spin, acceleration);
+            pass.force = body.inertia.newton_euler(spin, acceleration);
         });
-        self.collect(data, tau);
+        self.collect(&data.bodies, &mut data.passes, tau);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
                 tau[k] += node.armature * a[k] + node.damping * v[k];
@@ -56,7 +56,7 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
         self.bias_forces(data, (q, v), gravity, |_| {});
-        self.collect(data, tau);
+        self.collect(&data.bodies, &mut data.passes, tau);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
                 tau[k] += node.damping * v[k];
@@ -74,9 +74,9 @@ impl Tree {
         gravity: DVec3,
         prepare: impl Fn(&mut Body),
     ) {
-        self.walk(data, (q, v), gravity, |_, body| {
+        self.walk(data, (q, v), gravity, |_, body, pass| {
             let spin = body.velocity.angular;
-            body.force = body.inertia.newton_euler(spin, body.acceleration);
+            pass.force = body.inertia.newton_euler(spin, body.acceleration);
             prepare(body);
         });
     }
@@ -85,31 +85,41 @@ impl Tree {
     pub fn mul_mass(&self, data: &mut Data, x: &[f64], y: &mut [f64]) -> Result<(), TreeError> {
         self.check_length("vector", x, self.n_dofs)?;
         self.check_length("product", y, self.n_dofs)?;
-        data.bodies[0].response = Motion::ZERO;
+        self.mul_in(&data.bodies, &mut data.passes, x, y);
+        Ok(())
+    }
+
+    /// y = M x with what is written kept apart.
+    pub(crate) fn mul_shared(&self, data: &Data, passes: &mut Passes, x: &[f64], y: &mut [f64]) {
+        passes.0.clear();
+        passes.0.resize(self.nodes.len(), Pass::default());
+        self.mul_in(&data.bodies, &mut passes.0, x, y);
+    }
+
+    fn mul_in(&self, bodies: &[Body], passes: &mut [Pass], x: &[f64], y: &mut [f64]) {
+        passes[0].response = Motion::ZERO;
         for i in 1..self.nodes.len() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            let mut response = parent.response.at(body.arm);
+            let (node, body) = (&self.nodes[i], &bodies[i]);
+            let mut response = passes[node.parent].response.at(body.arm);
             add_subspace(node, body, x, &mut response);
-            body.response = response;
-            body.force = body.inertia.mul(response);
+            passes[i].response = response;
+            passes[i].force = body.inertia.mul(response);
         }
-        self.collect(data, y);
+        self.collect(bodies, passes, y);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
                 y[k] += node.armature * x[k];
             }
         }
-        Ok(())
     }
 
     /// Sums forces towards the ground and projects them on the joints.
-    fn collect(&self, data: &mut Data, tau: &mut [f64]) {
+    fn collect(&self, bodies: &[Body], passes: &mut [Pass], tau: &mut [f64]) {
         for i in (1..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            project(node, body, body.force, tau);
-            parent.force += body.force.from(body.arm);
+            let (node, body) = (&self.nodes[i], &bodies[i]);
+            let force = passes[i].force;
+            project(node, body, force, tau);
+            passes[node.parent].force += force.from(body.arm);
         }
     }
 

@@ -173,17 +173,17 @@ impl Tree {
         if !data.factored {
             self.factor_placed(data)?;
         }
-        for body in &mut data.bodies {
-            body.force = Force::ZERO;
+        for pass in &mut data.passes {
+            pass.force = Force::ZERO;
         }
         for end in &rows.ends {
-            data.bodies[end.node].force += end.force * -f[end.row];
+            data.passes[end.node].force += end.force * -f[end.row];
         }
         self.pass_forces(data, tau);
         self.respond(data, x);
         w.fill(0.0);
         for end in &rows.ends {
-            w[end.row] += end.force.power(data.bodies[end.node].response);
+            w[end.row] += end.force.power(data.passes[end.node].response);
         }
         Ok(())
     }

@@ -1,14 +1,17 @@
 //! World and step size → [`Problem`]: bodies that impulses move become mass blocks, joints and contacts become
 //! constraint blocks; what moves by itself enters through q.
 
+use std::borrow::Cow;
+
 use glam::{DMat3, DVec3};
 
+use super::robot::Placed;
 use super::rows::{RowBlock, Target};
 use super::warm::Key;
 use super::{FrictionModel, Surface, World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BodyId, JointId, MassId};
+use crate::index::{BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
 use crate::math::parallel::{self, CHUNK};
 use crate::math::tangents;
@@ -43,6 +46,8 @@ struct Step<'a> {
     free: Vec<[f64; 6]>,
     old: Vec<[f64; 6]>,
     keys: Vec<Key>,
+    /// Robots that can move, in the order of the world.
+    robots: Vec<Option<Placed<'a>>>,
     /// Held rows ask for no velocity, whatever their violation.
     velocities: bool,
 }
@@ -83,7 +88,9 @@ pub(super) fn assemble(
         step.joint(JointId(j as u32), joint)?;
     }
     let first_contact = step.keys.len();
-    let used = step.contacts(contacts)?;
+    let mut used = step.contacts(contacts)?;
+    used.extend(step.link_contacts(contacts)?);
+    step.robot_rows()?;
     Ok(Assembly {
         problem: step.builder.build()?,
         keys: step.keys,
@@ -117,7 +124,7 @@ impl<'a> Step<'a> {
             .collect();
         let ids: Vec<BodyId> = bodies.ids().collect();
         let parts = parallel::map(ids.chunks(CHUNK).collect(), |ids: &[BodyId]| {
-            let blocks = ids.iter().filter(|id| bodies.is_free(**id));
+            let blocks = ids.iter().filter(|id| bodies.is_single(**id));
             let blocks = blocks.map(|id| mass_block(world, h, *id, stiffness));
             blocks.collect::<Result<Vec<_>, _>>()
         });
@@ -125,7 +132,7 @@ impl<'a> Step<'a> {
         let mut blocks = parts.into_iter().flatten();
         for id in bodies.ids() {
             let i = id.index();
-            let next = bodies.is_free(id).then(|| blocks.next()).flatten();
+            let next = bodies.is_single(id).then(|| blocks.next()).flatten();
             let Some((block, p)) = next else {
                 mass.push(None);
                 let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
@@ -143,7 +150,7 @@ impl<'a> Step<'a> {
             free.extend(builder.free_velocity().last_chunk::<6>());
             owners.push(id);
         }
-        let step = Step {
+        let mut step = Step {
             world,
             h,
             builder,
@@ -151,9 +158,35 @@ impl<'a> Step<'a> {
             free,
             old,
             keys: Vec::new(),
+            robots: Vec::new(),
             velocities: false,
         };
+        step.add_robots()?;
         Ok((step, owners))
+    }
+
+    /// Adds the mass of every robot behind those of free bodies.
+    fn add_robots(&mut self) -> Result<(), BuildError> {
+        for robot in self.world.robots() {
+            let n = robot.tree().n_dofs();
+            if n == 0 {
+                self.robots.push(None);
+                continue;
+            }
+            let (block, p) = robot.mass_block(self.world, self.h)?;
+            let mass = self.builder.add_mass(block, &p)?;
+            let free = self.builder.free_velocity();
+            let placed = robot.placed(mass, &free[free.len() - n..])?;
+            for i in 0..robot.tree().links().len() {
+                let link = LinkId(i as u32);
+                if let (Some(body), true) = (robot.body(link), robot.tree().moves(link)) {
+                    self.mass[body.index()] = Some(mass);
+                    self.free[body.index()] = placed.free_velocity(link);
+                }
+            }
+            self.robots.push(Some(placed));
+        }
+        Ok(())
     }
 
     /// Adds the blocks of one joint.
@@ -210,66 +243,87 @@ impl<'a> Step<'a> {
                 .map(|(body, rows)| dot(&rows[6 * i..6 * i + 6], &self.old[body.index()]))
                 .sum();
             let gap = row.gap.unwrap_or(0.0);
-            let (s, wanted) = match block.target {
-                Target::Hold => hold.row(h, gap, velocity),
-                Target::Limit => {
-                    let approach = Approach {
-                        gap,
-                        velocity,
-                        free_velocity: velocity,
-                    };
-                    contact(hold, h, approach, Restitution::default())
-                }
-                Target::Velocity(speed) => (0.0, speed),
-                Target::Spring(stiffness, damping) => {
-                    Stabilise::Spring { stiffness, damping }.row(h, gap, velocity)
-                }
-            };
+            let (s, wanted) = aim(block.target, hold, h, (gap, velocity));
             sigma.push(s);
             q.push(wanted);
         }
-        let law = match block.law {
-            // Forces to impulses.
-            Law::Interval { lo, hi } => Law::Interval {
-                lo: lo * h,
-                hi: hi * h,
-            },
-            law => law,
-        };
+        let law = impulses(block.law, h);
         self.block(law, &entries, (&sigma, &q), key)
     }
 
-    /// Adds the contacts of bodies that can move; gives their places in the list.
+    /// Limits, motors, servos, friction and loops of the robots.
+    fn robot_rows(&mut self) -> Result<(), BuildError> {
+        let h = self.h;
+        let hold = Stabilise::Spook {
+            compliance: 0.0,
+            damping: 2.0 * h,
+        };
+        let robots = std::mem::take(&mut self.robots);
+        for (r, placed) in robots.iter().enumerate() {
+            let Some(placed) = placed else { continue };
+            for block in placed.robot.joint_rows(self.world.time() + h)? {
+                let rows = block.rows.chunks_exact(placed.robot.tree().n_dofs());
+                let (mut sigma, mut q) = (Vec::new(), Vec::new());
+                for (row, gap) in rows.zip(&block.gap) {
+                    let velocity = crate::math::dot(row, placed.robot.velocity());
+                    let (s, wanted) = aim(block.target, &hold, h, (*gap, velocity));
+                    sigma.push(s);
+                    q.push(wanted);
+                }
+                let rows: [(MassId, &[f64]); 1] = [(placed.mass, &block.rows)];
+                let law = impulses(block.law, h);
+                self.builder.add_block(law, &rows, &sigma, &q)?;
+                self.keys.push(Key::robot(r, block.key));
+            }
+        }
+        self.robots = robots;
+        Ok(())
+    }
+
+    /// Whether a body is a link that its robot moves.
+    fn is_link(&self, body: usize) -> bool {
+        self.mass[body].is_some() && self.world.seat(body).is_some()
+    }
+
+    /// Adds the contacts of free bodies; gives their places in the list.
     fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<Vec<usize>, BuildError> {
         let mut used = Vec::with_capacity(contacts.len());
         let mut masses = Vec::with_capacity(contacts.len());
         for (c, point) in contacts.iter().enumerate() {
             let pair = [self.mass[point.bodies.0], self.mass[point.bodies.1]];
-            if pair != [None, None] {
+            let linked = self.is_link(point.bodies.0) || self.is_link(point.bodies.1);
+            if pair != [None, None] && !linked {
                 used.push(c);
                 masses.push(pair);
                 self.keys.push(Key::contact(point));
             }
         }
-        let settings = &self.world.settings;
-        let hold = Stabilise::Spook {
-            compliance: settings.contact_compliance,
-            damping: settings.contact_damping * self.h,
-        };
-        let coefficients = hold.coefficients(self.h);
-        let shared = Contacts {
-            world: self.world,
-            surfaces: surfaces(self.world, contacts.len()),
-            h: self.h,
-            deepest: PUSH * self.h / coefficients.e,
-            coefficients,
-            free: &self.free,
-            old: &self.old,
-        };
+        let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
         self.builder.add_contacts(&masses, |i, rows| {
             shared.fill(&contacts[used[i]], masses[i], rows)
         })?;
         Ok(used)
+    }
+
+    /// Adds the contacts of links; gives their places in the list.
+    fn link_contacts(&mut self, contacts: &[ContactPoint]) -> Result<Vec<usize>, BuildError> {
+        let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
+        let mut found = Vec::new();
+        for (c, point) in contacts.iter().enumerate() {
+            if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
+                let mut rows = [[0.0; 18]; 2];
+                // Both sides are wanted here: what does not move is taken out below.
+                let filled = shared.fill(point, [Some(MassId(0)); 2], &mut rows);
+                found.push((c, rows, filled));
+            }
+        }
+        for (c, rows, (law, sigma, q)) in &found {
+            let point = &contacts[*c];
+            let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
+            let entries = [(a, rows[0].to_vec()), (b, rows[1].to_vec())];
+            self.block(*law, &entries, (sigma, q), Key::contact(point))?;
+        }
+        Ok(found.into_iter().map(|(c, ..)| c).collect())
     }
 
     /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
@@ -281,19 +335,64 @@ impl<'a> Step<'a> {
         key: Key,
     ) -> Result<(), BuildError> {
         let mut q = q.to_vec();
-        let mut rows: Vec<(MassId, &[f64])> = Vec::with_capacity(entries.len());
+        let mut rows: Vec<(MassId, Cow<'_, [f64]>)> = Vec::with_capacity(entries.len());
         for (body, values) in entries {
-            match self.mass[body.index()] {
-                Some(mass) => rows.push((mass, values)),
-                None => subtract(&mut q, values, &self.free[body.index()]),
-            }
+            let Some(mass) = self.mass[body.index()] else {
+                subtract(&mut q, values, &self.free[body.index()]);
+                continue;
+            };
+            let seat = self.world.seat(body.index());
+            let placed = seat.and_then(|(robot, link)| Some((self.robots[robot].as_ref()?, link)));
+            let Some((placed, link)) = placed else {
+                rows.push((mass, Cow::Borrowed(values)));
+                continue;
+            };
+            // Two links of one robot share its mass, and their rows are added.
+            let at = rows.iter().position(|row| row.0 == mass);
+            let at = at.unwrap_or_else(|| {
+                let width = placed.robot.tree().n_dofs();
+                rows.push((mass, Cow::Owned(vec![0.0; q.len() * width])));
+                rows.len() - 1
+            });
+            placed.spread(link, values, rows[at].1.to_mut());
         }
         if rows.is_empty() {
             return Ok(());
         }
+        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(mass, row)| (*mass, &**row)).collect();
         self.builder.add_block(law, &rows, sigma, &q)?;
         self.keys.push(key);
         Ok(())
+    }
+}
+
+/// Compliance and wanted velocity of a row with a gap and a velocity.
+fn aim(target: Target, hold: &Stabilise, h: f64, (gap, velocity): (f64, f64)) -> (f64, f64) {
+    match target {
+        Target::Hold => hold.row(h, gap, velocity),
+        Target::Limit => {
+            let approach = Approach {
+                gap,
+                velocity,
+                free_velocity: velocity,
+            };
+            contact(hold, h, approach, Restitution::default())
+        }
+        Target::Velocity(speed) => (0.0, speed),
+        Target::Spring(stiffness, damping) => {
+            Stabilise::Spring { stiffness, damping }.row(h, gap, velocity)
+        }
+    }
+}
+
+/// A law whose bounds are forces, for a step of h seconds.
+fn impulses(law: Law, h: f64) -> Law {
+    match law {
+        Law::Interval { lo, hi } => Law::Interval {
+            lo: lo * h,
+            hi: hi * h,
+        },
+        law => law,
     }
 }
 
@@ -339,7 +438,29 @@ struct Contacts<'a> {
     old: &'a [[f64; 6]],
 }
 
-impl Contacts<'_> {
+impl<'a> Contacts<'a> {
+    fn new(
+        world: &'a World,
+        h: f64,
+        count: usize,
+        (free, old): (&'a [[f64; 6]], &'a [[f64; 6]]),
+    ) -> Contacts<'a> {
+        let hold = Stabilise::Spook {
+            compliance: world.settings.contact_compliance,
+            damping: world.settings.contact_damping * h,
+        };
+        let coefficients = hold.coefficients(h);
+        Contacts {
+            world,
+            surfaces: surfaces(world, count),
+            h,
+            deepest: PUSH * h / coefficients.e,
+            coefficients,
+            free,
+            old,
+        }
+    }
+
     fn surface(&self, (a, b): (u32, u32)) -> Surface {
         let material = |collider: u32| self.world.materials[collider as usize] as usize;
         let at = material(a) * self.world.surfaces.len() + material(b);

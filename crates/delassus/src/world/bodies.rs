@@ -18,6 +18,8 @@ pub enum Motion {
     /// Forces and impulses.
     #[default]
     Dynamic,
+    /// The joints of the robot it is a link of: its state follows theirs, and what is written here is overwritten.
+    Link,
 }
 
 /// One body, as added to a world and read back from it.
@@ -166,8 +168,13 @@ impl Bodies {
         (world + world.transpose()) * 0.5
     }
 
-    /// True for bodies that impulses move in the next step.
+    /// True for bodies that impulses move in the next step, links included.
     pub fn is_free(&self, id: BodyId) -> bool {
+        self.motion[id.index()] == Motion::Link || self.is_single(id)
+    }
+
+    /// True for bodies with a mass block of their own in the next step.
+    pub(super) fn is_single(&self, id: BodyId) -> bool {
         self.motion[id.index()] == Motion::Dynamic && !self.asleep[id.index()]
     }
 

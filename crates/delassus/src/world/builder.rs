@@ -5,7 +5,7 @@ use glam::{DMat3, DQuat, DVec3};
 use super::rattle::Factors;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, JointKind, Motion, Settings, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
@@ -22,12 +22,15 @@ pub struct WorldBuilder {
     pub gravity: DVec3,
     /// How the world is stepped.
     pub settings: Settings,
-    bodies: Bodies,
+    pub(super) bodies: Bodies,
     joints: Vec<Joint>,
     colliders: Vec<Collider>,
     materials: Vec<u32>,
     surfaces: Vec<Surface>,
     pairs: Vec<((u32, u32), Surface)>,
+    pub(super) robots: Vec<Robot>,
+    /// Robot and link of each body that is one.
+    pub(super) seats: Vec<Option<(u32, u32)>>,
 }
 
 impl Default for WorldBuilder {
@@ -44,6 +47,8 @@ impl Default for WorldBuilder {
                 restitution: 0.0,
             }],
             pairs: Vec::new(),
+            robots: Vec::new(),
+            seats: Vec::new(),
         }
     }
 }
@@ -159,7 +164,8 @@ impl WorldBuilder {
             return Err(refuse("its material is not of this world".to_owned()));
         }
         shape.check().map_err(|error| refuse(error.to_string()))?;
-        if shape.is_static_only() && self.bodies.motion[body.index()] == Motion::Dynamic {
+        let moves = [Motion::Dynamic, Motion::Link].contains(&self.bodies.motion[body.index()]);
+        if shape.is_static_only() && moves {
             let what = "half-spaces, meshes and height fields are ground; make the body static";
             return Err(refuse(what.to_owned()));
         }
@@ -198,7 +204,8 @@ impl WorldBuilder {
         self.pairs.reverse();
         self.pairs.sort_by_key(|entry| entry.0);
         self.pairs.dedup_by_key(|entry| entry.0);
-        let joined = joined(&self.joints);
+        let apart = self.finish_robots()?;
+        let joined = joined(&self.joints, &apart);
         let mut radius = vec![0.0; self.bodies.len()];
         for collider in &self.colliders {
             let reach = collider.pose.0.length() + bounding_radius(&collider.shape);
@@ -217,6 +224,8 @@ impl WorldBuilder {
             settings: self.settings,
             bodies: self.bodies,
             joints: self.joints,
+            robots: self.robots,
+            seats: self.seats,
             collisions: may_meet(&self.colliders).then_some(collisions),
             colliders: self.colliders,
             surfaces: self.surfaces,
@@ -224,6 +233,7 @@ impl WorldBuilder {
             materials: self.materials,
             radius,
             joined,
+            apart,
             warm: Warm::default(),
             touches: Vec::new(),
             time: Elapsed::default(),
@@ -233,9 +243,9 @@ impl WorldBuilder {
     }
 }
 
-/// Body pairs that joints keep from colliding, sorted.
-pub(super) fn joined(joints: &[Joint]) -> Vec<(u32, u32)> {
-    let mut joined = Vec::new();
+/// Body pairs that joints keep from colliding, with those that are kept apart anyway, sorted.
+pub(super) fn joined(joints: &[Joint], apart: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut joined = apart.to_vec();
     for joint in joints.iter().filter(|joint| !joint.collide) {
         let links = joint.links();
         for (i, a) in links.iter().enumerate() {
@@ -308,7 +318,7 @@ pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldErr
     }
     if !links
         .iter()
-        .any(|id| bodies.motion[id.index()] == Motion::Dynamic)
+        .any(|id| matches!(bodies.motion[id.index()], Motion::Dynamic | Motion::Link))
     {
         return refuse("none of its bodies is dynamic, so it can do nothing");
     }

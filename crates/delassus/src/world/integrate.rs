@@ -19,7 +19,7 @@ pub enum Gyroscopic {
     Off,
 }
 
-/// Energy and momentum of all dynamic bodies.
+/// Energy and momentum of all dynamic bodies and links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Probe {
     /// ½vᵀMv \[J\].
@@ -67,8 +67,9 @@ impl World {
     /// Largest violation of a joint now \[m or rad\].
     pub fn violation(&self) -> f64 {
         let each = self.joints.iter();
-        each.map(|joint| joint.violation(&self.bodies))
-            .fold(0.0, f64::max)
+        let joints = each.map(|joint| joint.violation(&self.bodies));
+        let robots = self.robots().iter().map(super::Robot::violation);
+        joints.chain(robots).fold(0.0, f64::max)
     }
 }
 
@@ -81,7 +82,7 @@ impl Bodies {
         let (velocity, spin) = (&self.velocity, &self.spin);
         parallel::map(poses.collect(), |(part, (position, orientation))| {
             for (i, j) in (part * CHUNK..).zip(0..position.len()) {
-                if motion[i] != Motion::Static && !asleep[i] {
+                if !matches!(motion[i], Motion::Static | Motion::Link) && !asleep[i] {
                     position[j] += h * velocity[i];
                     orientation[j] = turn(orientation[j], spin[i], h);
                 }
@@ -89,12 +90,12 @@ impl Bodies {
         });
     }
 
-    /// Energy and momentum.
+    /// Energy and momentum; rotors of robots are only in [`World::probe`](super::World::probe).
     pub fn probe(&self, gravity: DVec3) -> Probe {
         let mut probe = Probe::default();
         for id in self.ids() {
             let i = id.index();
-            if self.motion[i] != Motion::Dynamic {
+            if !matches!(self.motion[i], Motion::Dynamic | Motion::Link) {
                 continue;
             }
             let (mass, v, spin) = (self.mass[i], self.velocity[i], self.spin[i]);

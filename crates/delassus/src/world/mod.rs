@@ -6,11 +6,13 @@
 mod assemble;
 mod bodies;
 mod builder;
+mod contacts;
 mod handle;
 mod integrate;
 mod joint;
 mod names;
 mod rattle;
+mod robot;
 mod rows;
 pub mod scene;
 mod sleep;
@@ -20,13 +22,14 @@ mod warm;
 
 use std::time::Instant;
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
 pub use bodies::{Bodies, Body, Motion};
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
+pub use robot::{Control, Placement, Robot, RobotJoint, Swing};
 pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
@@ -116,6 +119,14 @@ pub enum WorldError {
     /// A joint that cannot be.
     #[error("joint \"{name}\": {what}")]
     Joint {
+        /// Its name.
+        name: String,
+        /// What is wrong and how to mend it.
+        what: String,
+    },
+    /// A robot that cannot be.
+    #[error("robot \"{name}\": {what}")]
+    Robot {
         /// Its name.
         name: String,
         /// What is wrong and how to mend it.
@@ -221,6 +232,9 @@ pub struct World {
     pub settings: Settings,
     bodies: Bodies,
     joints: Vec<Joint>,
+    robots: Vec<Robot>,
+    /// Robot and link of each body that is one.
+    seats: Vec<Option<(u32, u32)>>,
     colliders: Vec<Collider>,
     surfaces: Vec<Surface>,
     pairs: Vec<((u32, u32), Surface)>,
@@ -229,6 +243,8 @@ pub struct World {
     radius: Vec<f64>,
     /// Body pairs that joints keep from colliding, sorted.
     joined: Vec<(u32, u32)>,
+    /// Links of robots that do not collide.
+    apart: Vec<(u32, u32)>,
     collisions: Option<Collisions>,
     warm: Warm,
     touches: Vec<Touch>,
@@ -306,25 +322,6 @@ impl World {
         self.time.seconds
     }
 
-    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\].
-    pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
-        let part = h / f64::from(self.settings.substeps.max(1));
-        let mut force = DVec3::ZERO;
-        for touch in &self.touches {
-            let (first, second) = touch.point.bodies;
-            let sign = match (first as u32, second as u32) {
-                pair if pair == (a.0, b.0) => 1.0,
-                pair if pair == (b.0, a.0) => -1.0,
-                _ => continue,
-            };
-            let n = touch.point.normal;
-            let (t1, t2) = crate::math::tangents(n);
-            let [pn, p1, p2] = touch.impulse;
-            force += (n * pn + t1 * p1 + t2 * p2) * (sign / part);
-        }
-        force
-    }
-
     /// Advances the world by h seconds. Where there are many bodies and contacts the threads of the current rayon pool
     /// share the work; their number changes no bit of the result. It is fastest when called from within the pool.
     pub fn step(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
@@ -339,6 +336,9 @@ impl World {
         let step = step.inspect_err(|_| self.rewind(before))?;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
+        for robot in &mut self.robots {
+            robot.force.fill(0.0);
+        }
         Ok(step)
     }
 
@@ -353,6 +353,7 @@ impl World {
     /// The problem the next step of h seconds would solve, with its warm start.
     pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
         self.check_finite()?;
+        self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
         let assembly = assemble::assemble(self, h, &contacts, ProblemBuilder::default())?;
         let guess = self.warm.guess(&assembly, h);
@@ -362,7 +363,7 @@ impl World {
 
     fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
         match self.settings.integrator {
-            Integrator::Spook => self.first_order(h, solver),
+            Integrator::Spook | Integrator::Midpoint => self.first_order(h, solver),
             Integrator::Rattle => self.second_order(h, solver),
         }
     }
@@ -375,6 +376,7 @@ impl World {
             *at = start.elapsed().as_secs_f64();
             start = Instant::now();
         };
+        self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
         let builder = std::mem::take(&mut self.spare);
@@ -389,7 +391,7 @@ impl World {
         self.rest(h, &contacts);
         self.spare = ProblemBuilder::recycle(assembly.problem);
         let violation = self.violation();
-        let probe = self.bodies.probe(self.gravity);
+        let probe = self.probe();
         lap(&mut clock.integrate);
         Ok(Step {
             unsolved: u32::from(report.status != crate::Status::Solved),
@@ -426,8 +428,10 @@ impl World {
             Vec::new()
         };
         self.bodies.advance(h);
-        if let Some(id) = self.bodies.not_finite() {
-            let body = self.bodies.name[id.index()].clone();
+        let moved = self.move_robots(h, &solution.v[6 * assembly.bodies.len()..]);
+        let lost = self.bodies.not_finite();
+        let lost = lost.map(|id| self.bodies.name[id.index()].clone());
+        if let Some(body) = moved.err().or(lost) {
             let row = self.describe(&assembly, report.residual.worst_block);
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });
@@ -476,6 +480,7 @@ impl World {
     /// Refuses numbers that a caller put into the bodies and that no step can start from.
     fn check_finite(&self) -> Result<(), StepError> {
         let bodies = &self.bodies;
+        self.check_joint_forces()?;
         for i in 0..bodies.len() {
             let vectors = [
                 ("position", bodies.position[i]),
@@ -494,71 +499,6 @@ impl World {
             }
         }
         Ok(())
-    }
-
-    /// Finds contacts and wakes what is hit, until nobody else wakes: a blow is then shared instead of being stopped
-    /// by a sleeper, whose own neighbours are only looked for once it is awake.
-    fn collide_awake(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
-        loop {
-            let contacts = self.collide(h)?;
-            if !self.rouse(&contacts) {
-                return Ok(contacts);
-            }
-        }
-    }
-
-    /// Finds the contacts that may matter within h seconds.
-    fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
-        let Some(collisions) = &mut self.collisions else {
-            return Ok(Vec::new());
-        };
-        let bodies = &self.bodies;
-        let poses = bodies.position.iter().copied();
-        let poses: Vec<(DVec3, DQuat)> = poses.zip(bodies.orientation.iter().copied()).collect();
-        let movable: Vec<bool> = bodies.ids().map(|id| bodies.is_free(id)).collect();
-        let weight = self.gravity.length();
-        let reach = |i: usize| {
-            if bodies.motion[i] == Motion::Static || bodies.asleep[i] {
-                return 0.0;
-            }
-            // A body may gain speed on top of its present one within the step.
-            let gain = match bodies.motion[i] {
-                Motion::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
-                _ => 0.0,
-            };
-            let speed = bodies.velocity[i].length() + gain;
-            h * (speed + bodies.spin[i].length() * self.radius[i])
-        };
-        let reach: Vec<f64> = (0..bodies.len()).map(reach).collect();
-        let joined = &self.joined;
-        let excluded = |a: usize, b: usize| {
-            let pair = (a.min(b) as u32, a.max(b) as u32);
-            joined.binary_search(&pair).is_ok()
-        };
-        collisions
-            .update(&poses, &movable, &reach, &excluded)
-            .map_err(|error| StepError::Collide {
-                what: error.to_string(),
-            })?;
-        Ok(collisions.take_contacts())
-    }
-
-    /// Friction and restitution between two colliders.
-    pub fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        self.surface_of(self.materials[a as usize], self.materials[b as usize])
-    }
-
-    /// Friction and restitution between two materials.
-    fn surface_of(&self, a: u32, b: u32) -> Surface {
-        let pair = (a.min(b), a.max(b));
-        if let Ok(found) = self.pairs.binary_search_by_key(&pair, |entry| entry.0) {
-            return self.pairs[found].1;
-        }
-        let (a, b) = (self.surfaces[a as usize], self.surfaces[b as usize]);
-        Surface {
-            friction: (a.friction * b.friction).sqrt(),
-            restitution: a.restitution.max(b.restitution),
-        }
     }
 }
 

@@ -8,7 +8,8 @@
 //!
 //! λ is found with the factors of the old pose. Bodies drift from x to x' as free bodies do, at constant angular
 //! momentum; so the gyroscopic torque is in the drift. Where the loop does not end, or an arm swings too far, the
-//! step is halved. Contacts, limits, drives, gears, rolling and compliant joints have no such step: a substep that meets
+//! step is halved. Contacts, limits, drives, gears, rolling, compliant joints and robots have no such step: a substep
+//! that meets
 //! them is taken at first order and counted.
 
 use std::time::Instant;
@@ -31,12 +32,17 @@ pub enum Integrator {
     Spook,
     /// Second order for rigid joints alone; substeps that meet anything else are taken at first order.
     Rattle,
+    /// Second order for robots that nothing holds or touches: implicit midpoint; all else is as under SPOOK.
+    Midpoint,
 }
 
 impl Integrator {
     /// All of them, with the names used in files and on the command line.
-    pub const NAMES: [(&'static str, Integrator); 2] =
-        [("spook", Integrator::Spook), ("rattle", Integrator::Rattle)];
+    pub const NAMES: [(&'static str, Integrator); 3] = [
+        ("spook", Integrator::Spook),
+        ("rattle", Integrator::Rattle),
+        ("midpoint", Integrator::Midpoint),
+    ];
 }
 
 /// Largest violation that a pose may keep \[m or rad\].
@@ -60,7 +66,7 @@ impl World {
         let start = Instant::now();
         let contacts = self.collide_awake(h)?;
         let collide = start.elapsed().as_secs_f64();
-        let mut step = if contacts.is_empty() && self.joints_are_rigid() {
+        let mut step = if contacts.is_empty() && self.robots.is_empty() && self.joints_are_rigid() {
             self.close_joints(h, solver, HALVINGS)?
         } else {
             self.coarse(h, solver)?

@@ -52,7 +52,7 @@ impl World {
             Motion::Static => false,
             Motion::Kinematic => 0.0 < bodies.velocity[i].length() + bodies.spin[i].length(),
             // Rest is counted after each step: none means that it moves or has just been woken.
-            Motion::Dynamic => !bodies.asleep[i] && bodies.rest[i] == 0.0,
+            Motion::Dynamic | Motion::Link => !bodies.asleep[i] && bodies.rest[i] == 0.0,
         };
         let mut wake: Vec<bool> = (0..n)
             .map(|i| self.settings.sleep.is_none() || given(i))
@@ -106,7 +106,13 @@ impl World {
             for (body, other) in [(a, b), (b, a)] {
                 let moving =
                     self.bodies.velocity[other].length() + self.bodies.spin[other].length();
-                if self.bodies.motion[other] == Motion::Kinematic && 0.0 < moving {
+                let keeps_awake = match self.bodies.motion[other] {
+                    Motion::Kinematic => 0.0 < moving,
+                    // Robots never sleep themselves.
+                    Motion::Link => self.bodies.rest[other] == 0.0,
+                    _ => false,
+                };
+                if keeps_awake {
                     rested[islands[body]] = 0.0;
                 }
             }

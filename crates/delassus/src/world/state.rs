@@ -4,13 +4,14 @@
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use super::robot::RobotState;
 use super::warm::Warm;
 use super::{Elapsed, Integrator, Motion, World};
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
 ///
-/// It holds the time, poses, velocities, rest and sleep of all bodies, the coordinate of each joint and the impulses of
-/// the last step. It does not hold what only a caller changes: gravity, settings, surfaces, drives and frames of
+/// It holds the time, poses, velocities, rest and sleep of all bodies, the coordinate of each joint, configuration and
+/// velocity of each robot, and the impulses of the last step. It does not hold what only a caller changes: gravity, settings, surfaces, drives and frames of
 /// joints, forces for the next step, masses and shapes. Those come from the scene when a run is resumed; a program
 /// that changes them while it steps must set them again after [`World::restore`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,8 @@ pub struct State {
     rest: Vec<f64>,
     asleep: Vec<bool>,
     joints: Vec<(String, f64)>,
+    #[serde(default)]
+    robots: Vec<RobotState>,
     warm: Warm,
 }
 
@@ -39,6 +42,7 @@ pub(super) struct Snapshot {
     rest: Vec<f64>,
     asleep: Vec<bool>,
     coordinates: Vec<f64>,
+    robots: Vec<RobotState>,
     warm: Option<Warm>,
 }
 
@@ -73,6 +77,7 @@ impl World {
             rest: bodies.rest.clone(),
             asleep: bodies.asleep.clone(),
             coordinates: self.joints.iter().map(|joint| joint.coordinate).collect(),
+            robots: self.robot_states(),
             warm: (1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle)
                 .then(|| self.warm.clone()),
         }
@@ -90,6 +95,9 @@ impl World {
         for (joint, coordinate) in self.joints.iter_mut().zip(before.coordinates) {
             joint.coordinate = coordinate;
         }
+        // They were there before.
+        let restored = self.restore_robots(&before.robots);
+        debug_assert!(restored.is_ok(), "{restored:?}");
         if let Some(warm) = before.warm {
             self.warm = warm;
         }
@@ -111,6 +119,7 @@ impl World {
                 .iter()
                 .map(|joint| (joint.name.clone(), joint.coordinate))
                 .collect(),
+            robots: self.robot_states(),
             warm: self.warm.clone(),
         }
     }
@@ -152,6 +161,7 @@ impl World {
             let body = bodies.name[id.index()].clone();
             return Err(StateError::NotFinite { body });
         }
+        self.check_robots(state)?;
         self.bodies = bodies;
         for (joint, (_, coordinate)) in self.joints.iter_mut().zip(&state.joints) {
             joint.coordinate = *coordinate;
@@ -162,6 +172,23 @@ impl World {
         Ok(())
     }
 
+    /// Puts the states of robots back; none is changed where one does not fit.
+    fn check_robots(&mut self, state: &State) -> Result<(), StateError> {
+        let before = self.robot_states();
+        let fits = before.len() == state.robots.len();
+        let restored = self.restore_robots(&state.robots);
+        if fits && restored.is_ok() {
+            return Ok(());
+        }
+        let back = self.restore_robots(&before);
+        debug_assert!(back.is_ok(), "{back:?}");
+        let what = restored.err().map_or_else(
+            || "its robots are not those of the world".to_owned(),
+            |error| format!("the state of a robot does not fit: {error}"),
+        );
+        Err(StateError::OtherScene { what })
+    }
+
     /// A hash of all poses and velocities: equal bits, equal hash, on every machine.
     pub fn state_hash(&self) -> u64 {
         let mut hash: u64 = 0xCBF2_9CE4_8422_2325;
@@ -170,8 +197,12 @@ impl World {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
             }
         };
+        for robot in &self.robots {
+            let state = robot.configuration().iter().chain(robot.velocity());
+            state.copied().for_each(&mut add);
+        }
         for i in 0..self.bodies.len() {
-            if self.bodies.motion[i] == Motion::Static {
+            if matches!(self.bodies.motion[i], Motion::Static | Motion::Link) {
                 continue;
             }
             self.bodies.position[i]

@@ -9,7 +9,7 @@ use crate::collide::ContactPoint;
 use crate::index::JointId;
 use crate::problem::Solution;
 
-/// Who a block belongs to. Joints come before contacts.
+/// Who a block belongs to. Joints come before contacts, and these before joints and loops of robots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Key(u32, u32, u32, u64);
 
@@ -20,6 +20,11 @@ impl Key {
 
     pub(super) fn contact(point: &ContactPoint) -> Key {
         Key(1, point.colliders.0, point.colliders.1, point.id)
+    }
+
+    /// A joint or loop of a robot, and which part of it.
+    pub(super) fn robot(robot: usize, (item, part): (u32, u64)) -> Key {
+        Key(2, robot as u32, item, part)
     }
 }
 
@@ -33,6 +38,10 @@ impl Key {
                 .get(first as usize)
                 .map_or("", |joint| &joint.name);
             return format!("joint \"{name}\"");
+        }
+        if kind == 2 {
+            let robot = world.robots().get(first as usize);
+            return robot.map_or_else(String::new, |robot| robot.describe(second as usize));
         }
         let body = |collider: u32| {
             let body = world.colliders().get(collider as usize).map(|c| c.body);

@@ -1,4 +1,4 @@
-//! MJCF: bodies, joints, inertias given or from geoms, limits, equality constraints.
+//! MJCF: bodies, joints, inertias given or from geoms, outsides, limits, equality constraints.
 //!
 //! Includes, default classes and angle units are resolved by `mjcf-rs`; places for messages come from the XML.
 
@@ -12,13 +12,16 @@ use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
 
 use super::xml::Source;
-use super::{Closure, ClosureKind, ImportError, JointEntry, Robot, Warning, shapes, tree_fault};
+use super::{
+    Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, shapes,
+    tree_fault,
+};
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
 
-/// Elements that are used, by parent. Geoms are, for their masses.
-const KNOWN: [(&str, &[&str]); 5] = [
+/// Elements that are used, by parent.
+const KNOWN: [(&str, &[&str]); 6] = [
     (
         "mujoco",
         &[
@@ -28,8 +31,10 @@ const KNOWN: [(&str, &[&str]); 5] = [
             "worldbody",
             "equality",
             "include",
+            "asset",
         ],
     ),
+    ("asset", &["mesh"]),
     ("default", &["default", "joint", "geom", "equality"]),
     ("worldbody", &["body", "geom", "frame"]),
     (
@@ -44,10 +49,9 @@ fn why_unused(tag: &str) -> String {
         "visual" | "light" | "camera" | "statistic" | "site" | "texture" | "material" => {
             "looks and marks are not used"
         }
-        "asset" => "meshes, textures and materials are not used",
-        "actuator" => "motors are laws of a scene, not of the tree",
+        "actuator" => "motors are not read; give the joints motors or servos in a scene",
         "sensor" | "keyframe" | "custom" | "size" => "is not used",
-        "contact" => "pairs and exclusions are not used; contacts need a scene",
+        "contact" => "pairs and exclusions are not used",
         "tendon" => "tendons are not supported",
         _ => "is not understood and not used",
     }
@@ -78,7 +82,8 @@ pub(super) fn read(
     for id in 1..model.bodies.len() {
         robot.add_body(id)?;
     }
-    robot.finish()
+    let shapes = robot.outsides(folder);
+    robot.finish(shapes)
 }
 
 /// Attributes made of numbers.
@@ -345,7 +350,56 @@ impl Reader<'_> {
         Ok(shapes::sum(&parts))
     }
 
-    fn finish(mut self) -> Result<Robot, ImportError> {
+    /// The shapes of all bodies, the ground first.
+    fn outsides(&mut self, folder: Option<&Path>) -> Vec<ShapeEntry> {
+        let model = self.model;
+        let mut entries = Vec::new();
+        for (id, (entry, &(link, seat))) in model.bodies.iter().zip(&self.seats.clone()).enumerate()
+        {
+            for geom in &entry.body.geoms {
+                let (found, remark) = shapes::outside(geom, model, folder);
+                if let Some(text) = remark {
+                    self.warn(id, text);
+                }
+                let Some((pose, geometry)) = found else {
+                    continue;
+                };
+                if geometry == Geometry::Plane && link.is_some() {
+                    self.warn(
+                        id,
+                        "a plane that is not part of the world is left out".to_owned(),
+                    );
+                    continue;
+                }
+                entries.push(ShapeEntry {
+                    link,
+                    pose: seat.then(&pose),
+                    geometry,
+                    friction: Some(geom.friction[0]).filter(|mu| mu.is_finite() && 0.0 <= *mu),
+                });
+            }
+        }
+        entries
+    }
+
+    fn finish(mut self, shapes: Vec<ShapeEntry>) -> Result<Robot, ImportError> {
+        let option = self
+            .source
+            .root()
+            .children()
+            .find(|n| n.has_tag_name("option"));
+        if let Some(option) = option {
+            let others: Vec<&str> = option
+                .attributes()
+                .map(|a| a.name())
+                .filter(|name| *name != "gravity")
+                .collect();
+            if !others.is_empty() {
+                let line = self.source.line(option);
+                let text = format!("<option {}>: is not used", others.join(" "));
+                self.warnings.push(Warning { line, text });
+            }
+        }
         let compiler = &self.model.compiler;
         for (what, given) in [
             ("settotalmass", 0.0 < compiler.set_total_mass),
@@ -374,6 +428,8 @@ impl Reader<'_> {
             tree,
             joints: self.joints.into_iter().map(|(_, _, joint)| joint).collect(),
             closures,
+            shapes,
+            gravity: Some(DVec3::from(self.model.option.gravity)),
             warnings: self.warnings,
         })
     }

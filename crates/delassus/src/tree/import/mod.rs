@@ -4,6 +4,8 @@
 #![doc = include_str!("../../../../../docs/robots.md")]
 
 mod closure;
+mod geometry;
+mod mesh;
 mod mjcf;
 mod shapes;
 mod urdf;
@@ -12,6 +14,8 @@ mod xml;
 use std::path::Path;
 
 pub use closure::{Closure, ClosureKind};
+pub use geometry::{Geometry, ShapeEntry};
+use glam::DVec3;
 
 use super::{Tree, TreeError};
 use crate::index::LinkId;
@@ -29,6 +33,10 @@ pub struct Robot {
     pub joints: Vec<JointEntry>,
     /// Loops that constraint rows must close.
     pub closures: Vec<Closure>,
+    /// What its links, and the ground, collide with.
+    pub shapes: Vec<ShapeEntry>,
+    /// Gravity, where the file gives it \[m/s²\].
+    pub gravity: Option<DVec3>,
     /// What is in the file and not used, one entry for each kind of thing.
     pub warnings: Vec<Warning>,
 }

@@ -1,10 +1,13 @@
-//! Mass and inertia of MJCF geoms, for bodies that do not give their own.
+//! MJCF geoms: their outsides, and their mass and inertia for bodies that do not give their own.
 
 use std::f64::consts::PI;
+use std::path::Path;
 
 use glam::{DMat3, DQuat, DVec3};
+use mjcf_rs::Model;
 use mjcf_rs::body::{Geom, GeomType};
 
+use super::geometry::{self, Geometry};
 use crate::tree::MassProperties;
 use crate::tree::spatial::{Inertia, Pose};
 
@@ -34,6 +37,89 @@ pub(super) fn of_geom(geom: &Geom, default_density: f64) -> Option<MassPropertie
         com: pose.position,
         inertia,
     })
+}
+
+/// The outside of a geom with its frame in that of the body, and what is to be said about it. None for geoms that
+/// are only to be looked at.
+pub(super) fn outside(
+    geom: &Geom,
+    model: &Model,
+    folder: Option<&Path>,
+) -> (Option<(Pose, Geometry)>, Option<String>) {
+    if geom.contype == 0 && geom.conaffinity == 0 {
+        return (None, None);
+    }
+    let (pose, [x, y, z]) = placed(geom);
+    let name = geom.name.as_deref().unwrap_or_default();
+    let masked = (geom.contype, geom.conaffinity) != (1, 1);
+    let mut remark = masked.then(|| {
+        format!("contype and conaffinity of geom \"{name}\" are not used: it meets everything")
+    });
+    let geometry = match geom.type_ {
+        GeomType::Sphere => Geometry::Sphere { radius: x },
+        GeomType::Box => Geometry::Box { half: [x, y, z] },
+        GeomType::Cylinder => Geometry::Cylinder {
+            half_length: y,
+            radius: x,
+        },
+        GeomType::Capsule => Geometry::Capsule {
+            half_length: y,
+            radius: x,
+        },
+        GeomType::Ellipsoid => {
+            remark = Some(format!(
+                "the hull of some points stands for the ellipsoid \"{name}\""
+            ));
+            Geometry::ellipsoid([x, y, z])
+        }
+        GeomType::Plane => Geometry::Plane,
+        GeomType::Mesh => match mesh(geom, model, folder) {
+            Ok((hull, said)) => {
+                remark = said.map(|said| format!("mesh of geom \"{name}\": {said}"));
+                hull
+            }
+            Err(what) => return (None, Some(format!("mesh {what}; the shape is left out"))),
+        },
+        other => {
+            let text = format!("{other:?} of geom \"{name}\" is not supported; it is left out");
+            return (None, Some(text));
+        }
+    };
+    (Some((pose, geometry)), remark)
+}
+
+/// The hull of a geom's mesh, from its file or from the corners in the model.
+fn mesh(
+    geom: &Geom,
+    model: &Model,
+    folder: Option<&Path>,
+) -> Result<(Geometry, Option<String>), String> {
+    let wanted = geom.mesh.as_deref().unwrap_or_default();
+    let stem = |file: &str| {
+        let stem = Path::new(file).file_stem();
+        stem.map(|stem| stem.to_string_lossy().into_owned())
+    };
+    let by_file = |mesh: &&mjcf_rs::assets::Mesh| {
+        mesh.name.is_none() && mesh.file.as_deref().and_then(stem).as_deref() == Some(wanted)
+    };
+    let assets = &model.assets;
+    let named = assets.mesh(wanted);
+    let Some(mesh) = named.or_else(|| assets.meshes.iter().find(by_file)) else {
+        return Err(format!("\"{wanted}\" is not among the assets"));
+    };
+    let scale = DVec3::from(mesh.scale);
+    if let Some(numbers) = &mesh.inline_vertices {
+        let corners = numbers.as_chunks::<3>().0.iter();
+        let hull = geometry::hull_of_points(corners.map(|&c| DVec3::from(c) * scale));
+        return Ok(hull);
+    }
+    let (Some(file), Some(folder)) = (&mesh.file, folder) else {
+        return Err(format!("\"{wanted}\": no folder is given to look in"));
+    };
+    let compiler = &model.compiler;
+    let inside = compiler.mesh_dir.as_ref().or(compiler.asset_dir.as_ref());
+    let inside = inside.map_or(folder.to_owned(), |inside| folder.join(inside));
+    geometry::hull_of_file(&inside.join(file), scale)
 }
 
 /// Moments per mass of a box of unit weight on each half side, up to a factor.

@@ -1,4 +1,4 @@
-//! URDF: links, joints, inertias, limits, mimic joints.
+//! URDF: links, joints, inertias, limits, mimic joints, collision shapes.
 //!
 //! Read from XML directly, because an error must say line and element, and because files in the wild leave out
 //! attributes that do not matter here.
@@ -10,15 +10,19 @@ use glam::{DMat3, DQuat, DVec3, EulerRot};
 use roxmltree::{Node, NodeId};
 
 use super::xml::{Source, child};
-use super::{Base, Closure, ClosureKind, ImportError, JointEntry, Robot, Warning, tree_fault};
+use super::{
+    Base, Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning,
+    geometry, tree_fault,
+};
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
 
 /// Elements that are used, by parent.
-const KNOWN: [(&str, &[&str]); 5] = [
+const KNOWN: [(&str, &[&str]); 6] = [
     ("robot", &["link", "joint"]),
-    ("link", &["inertial"]),
+    ("link", &["inertial", "collision"]),
+    ("collision", &["origin", "geometry"]),
     ("inertial", &["origin", "mass", "inertia"]),
     (
         "joint",
@@ -26,13 +30,15 @@ const KNOWN: [(&str, &[&str]); 5] = [
             "origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
         ],
     ),
-    ("geometry", &[]),
+    (
+        "geometry",
+        &["box", "sphere", "cylinder", "capsule", "mesh"],
+    ),
 ];
 
 fn why_unused(tag: &str) -> String {
     match tag {
         "visual" | "material" => "looks are not used",
-        "collision" => "shapes are not used; contacts need a scene",
         "transmission" | "gazebo" | "ros2_control" => "is for another program",
         "safety_controller" => "soft limits are not used",
         _ => "is not understood and not used",
@@ -46,8 +52,8 @@ pub(super) fn read(
     base: Base,
 ) -> Result<Robot, ImportError> {
     let mut warnings = source.unused(&KNOWN, why_unused);
-    check_meshes(source, folder, &mut warnings)?;
     let (mut links, elements, numbers) = read_links(source)?;
+    let shapes = read_shapes(source, folder, &numbers, &mut warnings)?;
     let mut joints = Vec::new();
     let mut carried: Vec<Option<NodeId>> = vec![None; links.len()];
     for node in source.root().children().filter(|n| n.has_tag_name("joint")) {
@@ -96,6 +102,8 @@ pub(super) fn read(
         tree,
         joints,
         closures,
+        shapes,
+        gravity: None,
         warnings,
     })
 }
@@ -305,26 +313,118 @@ fn mimics(
     Ok(closures)
 }
 
-/// A collision mesh that is named by a plain path must be there.
-fn check_meshes(
+/// The collision shapes of all links.
+fn read_shapes(
     source: &Source<'_>,
     folder: Option<&Path>,
+    numbers: &HashMap<&str, usize>,
     warnings: &mut Vec<Warning>,
-) -> Result<(), ImportError> {
-    let shapes = source
-        .root()
-        .descendants()
-        .filter(|n| n.has_tag_name("collision"));
-    for mesh in shapes.flat_map(|n| n.descendants().filter(|n| n.has_tag_name("mesh"))) {
-        let path = source.text(mesh, "filename")?;
-        let plain = path.strip_prefix("file://").unwrap_or(path);
-        if plain.contains("://") {
-            let text = format!("mesh {path}: packages are not looked up");
-            let line = source.line(mesh);
-            warnings.push(Warning { line, text });
-        } else if folder.is_some_and(|folder| !folder.join(plain).is_file()) {
-            return Err(source.fault(mesh, format!("the mesh {plain} does not exist")));
+) -> Result<Vec<ShapeEntry>, ImportError> {
+    let mut shapes = Vec::new();
+    for node in source.root().children().filter(|n| n.has_tag_name("link")) {
+        let link = numbers.get(name(node)).map(|&i| LinkId(i as u32));
+        for collision in node.children().filter(|n| n.has_tag_name("collision")) {
+            let pose = read_origin(source, collision)?;
+            let Some(geometry) = child(collision, "geometry") else {
+                return Err(source.fault(collision, "<geometry> is missing"));
+            };
+            let Some(shape) = geometry.children().find(Node::is_element) else {
+                return Err(source.fault(geometry, "it has no shape"));
+            };
+            if let Some(geometry) = read_geometry(source, shape, folder, warnings)? {
+                shapes.push(ShapeEntry {
+                    link,
+                    pose,
+                    geometry,
+                    friction: None,
+                });
+            }
         }
     }
-    Ok(())
+    Ok(shapes)
+}
+
+/// One shape; `None` with a warning for a mesh that cannot be used.
+fn read_geometry(
+    source: &Source<'_>,
+    shape: Node<'_, '_>,
+    folder: Option<&Path>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Geometry>, ImportError> {
+    let length = |name: &str| {
+        source.text(shape, name)?;
+        let value = source.number(shape, name, 0.0)?;
+        if 0.0 < value {
+            return Ok(value);
+        }
+        Err(source.fault(shape, format!("{name} is {value}; it must be positive")))
+    };
+    Ok(Some(match shape.tag_name().name() {
+        "sphere" => Geometry::Sphere {
+            radius: length("radius")?,
+        },
+        "box" => {
+            source.text(shape, "size")?;
+            let size = source.vector(shape, "size", DVec3::ZERO)?;
+            if !size.cmpgt(DVec3::ZERO).all() {
+                return Err(source.fault(shape, format!("size {size} must be positive")));
+            }
+            Geometry::Box {
+                half: (0.5 * size).to_array(),
+            }
+        }
+        "cylinder" => Geometry::Cylinder {
+            half_length: 0.5 * length("length")?,
+            radius: length("radius")?,
+        },
+        "capsule" => Geometry::Capsule {
+            half_length: 0.5 * length("length")?,
+            radius: length("radius")?,
+        },
+        "mesh" => return read_mesh(source, shape, folder, warnings),
+        // The list of unused elements has it.
+        _ => return Ok(None),
+    }))
+}
+
+/// The hull of a mesh. One that is named by a plain path must be there; packages may be elsewhere.
+fn read_mesh(
+    source: &Source<'_>,
+    mesh: Node<'_, '_>,
+    folder: Option<&Path>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Geometry>, ImportError> {
+    let path = source.text(mesh, "filename")?;
+    let scale = source.vector(mesh, "scale", DVec3::ONE)?;
+    let mut warn = |text: String| {
+        let line = source.line(mesh);
+        warnings.push(Warning { line, text });
+    };
+    let Some(folder) = folder else {
+        warn(format!(
+            "mesh {path}: no folder is given to look in; the shape is left out"
+        ));
+        return Ok(None);
+    };
+    let Some(found) = geometry::locate(path, folder) else {
+        if path.starts_with("package://") {
+            warn(format!(
+                "mesh {path}: its package is not found; the shape is left out"
+            ));
+            return Ok(None);
+        }
+        return Err(source.fault(mesh, format!("the mesh {path} does not exist")));
+    };
+    match geometry::hull_of_file(&found, scale) {
+        Ok((hull, remark)) => {
+            if let Some(remark) = remark {
+                warn(format!("mesh {path}: {remark}"));
+            }
+            Ok(Some(hull))
+        }
+        Err(what) => {
+            warn(format!("mesh {what}; the shape is left out"));
+            Ok(None)
+        }
+    }
 }

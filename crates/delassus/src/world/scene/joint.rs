@@ -16,7 +16,7 @@ const COMMON: [&str; 4] = ["name", "type", "compliance", "damping"];
 /// Keys of joints between two bodies.
 const PAIR: [&str; 2] = ["bodies", "collide"];
 /// Keys of the free coordinate of hinge and slider.
-const DRIVE: [&str; 4] = ["limits", "motor", "servo", "friction"];
+pub(super) const DRIVE: [&str; 4] = ["limits", "motor", "servo", "friction"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
@@ -266,7 +266,7 @@ fn read_terms(
     Ok(terms)
 }
 
-fn read_drive(table: &Table) -> Result<Drive, SceneError> {
+pub(super) fn read_drive(table: &Table) -> Result<Drive, SceneError> {
     let pair = |value: &Value, scale: f64| {
         let [lo, hi] = value.numbers("[-1, 1]")?.map(|x: f64| x * scale);
         if hi < lo {

@@ -5,6 +5,9 @@
 mod body;
 mod joint;
 mod reader;
+mod robot;
+
+use std::path::Path;
 
 use glam::DVec3;
 use toml::de::DeTable;
@@ -13,6 +16,7 @@ use super::{FrictionModel, Gyroscopic, Integrator, Settings, Sleep, Surface, Wor
 use crate::solver::{Stop, from_spec};
 use body::Materials;
 use reader::{Table, Value, fault};
+pub use robot::of_robot;
 
 /// Longest scene file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -28,6 +32,8 @@ pub struct Scene {
     pub world: World,
     /// How it is run unless asked otherwise.
     pub run: RunDefaults,
+    /// What robot files hold that is not used, with its place.
+    pub warnings: Vec<String>,
 }
 
 /// How a scene is run unless asked otherwise.
@@ -71,8 +77,13 @@ pub enum SceneError {
     },
 }
 
-/// Reads a scene file.
+/// Reads a scene file that needs no other file.
 pub fn parse(text: &str) -> Result<Scene, SceneError> {
+    parse_in(text, None)
+}
+
+/// Reads a scene file; robots and meshes it names are looked for in `folder`.
+pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> {
     if MAX_BYTES < text.len() {
         let bytes = text.len();
         let what = format!("the file has {bytes} bytes; at most {MAX_BYTES} are read");
@@ -92,6 +103,7 @@ pub fn parse(text: &str) -> Result<Scene, SceneError> {
         "pairs",
         "bodies",
         "joints",
+        "robots",
     ])?;
     let mut builder = WorldBuilder::default();
     let title = scene.read("title", Value::text)?.unwrap_or("untitled");
@@ -103,7 +115,9 @@ pub fn parse(text: &str) -> Result<Scene, SceneError> {
         builder.settings = settings;
     }
     let materials = read_materials(&scene, &mut builder)?;
-    let names = body::add_bodies(&scene, &materials, &mut builder)?;
+    let mut names = body::add_bodies(&scene, &materials, &mut builder)?;
+    let links = (&mut names, &mut builder);
+    let warnings = robot::add_robots(&scene, folder, &materials, links)?;
     joint::add_joints(&scene, &names, &mut builder)?;
     let world = builder
         .build()
@@ -112,6 +126,7 @@ pub fn parse(text: &str) -> Result<Scene, SceneError> {
         title: title.to_owned(),
         world,
         run,
+        warnings,
     })
 }
 

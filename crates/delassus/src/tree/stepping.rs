@@ -1,0 +1,177 @@
+//! What a time-stepper needs of a tree besides the recursions: damping inside the mass matrix, rows of forces on
+//! links, and one step of a configuration.
+//!
+//! Semi-implicit Euler, M (v' − v) = h(τ − bias) and then q ← q ⊕ h v', is written for a floating joint in axes that
+//! do not turn during the step, although its velocity is kept in link axes: [`Tree::unturned`] adds h ω × u to the
+//! old velocity, and [`Tree::advance`] turns the new one. So a body in free flight keeps its momentum, which explicit
+//! Coriolis terms in turning axes would let grow by ½(h ω)² in each step.
+
+use glam::{DQuat, DVec3};
+
+use super::joint::{self, Kind, quaternion};
+use super::kinematics::subspace;
+use super::spatial::Force;
+use super::{Data, Tree, TreeError};
+use crate::index::LinkId;
+
+impl Tree {
+    /// The same tree with the damping of a step of h seconds in its armature, M + hD, so that implicit Euler treats
+    /// it. Floating joints have no armature and keep their damping.
+    pub fn damped(&self, h: f64) -> Tree {
+        let mut tree = self.clone();
+        for node in tree.nodes[1..].iter_mut() {
+            if node.kind != Kind::Free {
+                node.armature += h * node.damping;
+                node.damping = 0.0;
+            }
+        }
+        tree
+    }
+
+    /// Adds Jᵀφ to `row`, for a force φ about a point of a link, both in the world: the row whose velocity is the
+    /// power of φ, and the joint forces that do the work of φ.
+    pub fn add_wrench(
+        &self,
+        data: &Data,
+        (link, point): (LinkId, DVec3),
+        force: Force,
+        row: &mut [f64],
+    ) -> Result<(), TreeError> {
+        self.check_length("row", row, self.n_dofs)?;
+        let mut i = self.seat(link)?.0;
+        let mut force = force.from(point - data.bodies[i].origin);
+        while i != 0 {
+            let (node, body) = (&self.nodes[i], &data.bodies[i]);
+            for k in 0..node.kind.dofs() {
+                row[node.v_at + k] += force.power(subspace(node.kind, body, k));
+            }
+            force = force.from(body.arm);
+            i = node.parent;
+        }
+        Ok(())
+    }
+
+    /// Whether some joint between a link and the ground moves.
+    pub fn moves(&self, link: LinkId) -> bool {
+        self.seats.get(link.index()).is_some_and(|seat| seat.0 != 0)
+    }
+
+    /// Whether two links are one rigid body, or neighbours across one joint.
+    pub fn adjacent(&self, a: LinkId, b: LinkId) -> bool {
+        let node = |link: LinkId| self.seats.get(link.index()).map(|seat| seat.0);
+        let (Some(a), Some(b)) = (node(a), node(b)) else {
+            return false;
+        };
+        // Links without mass only stand between the axes of one joint.
+        let carrier = |mut i: usize| {
+            while i != 0 {
+                i = self.nodes[i].parent;
+                if i == 0 || self.nodes[i].inertia.mass != 0.0 {
+                    break;
+                }
+            }
+            i
+        };
+        a == b || carrier(a) == b || carrier(b) == a
+    }
+
+    /// ½ Σ armature v²: what rotors hold besides the links \[J\].
+    pub fn rotor_energy(&self, v: &[f64]) -> f64 {
+        let of_node = |node: &super::Node| {
+            let rates = v.get(node.v_at..node.v_at + node.kind.dofs());
+            let squares = rates.map_or(0.0, |v| v.iter().map(|v| v * v).sum());
+            0.5 * node.armature * squares
+        };
+        self.nodes[1..].iter().map(of_node).sum()
+    }
+
+    /// v ← v + h ω × u for floating joints: their velocities as a step in unturned axes begins with them.
+    pub fn unturned(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
+        self.check("velocity", v, self.n_dofs)?;
+        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+            let (spin, slide) = velocity(&v[node.v_at..]);
+            let slide = slide + h * spin.cross(slide);
+            v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
+        }
+        Ok(())
+    }
+
+    /// Moves a configuration for h seconds at a velocity in the axes of its beginning, which is then turned into
+    /// those of its end. Origins of floating links move on straight lines; quaternions stay unit.
+    pub fn advance(&self, q: &mut [f64], v: &mut [f64], h: f64) -> Result<(), TreeError> {
+        self.check("configuration", q, self.n_coordinates)?;
+        self.check("velocity", v, self.n_dofs)?;
+        for node in &self.nodes[1..] {
+            let coordinates = node.q_at..node.q_at + node.kind.coordinates();
+            if node.kind != Kind::Free {
+                let dofs = node.v_at..node.v_at + node.kind.dofs();
+                joint::advance(node.kind, &mut q[coordinates], &v[dofs], h);
+                continue;
+            }
+            let q = &mut q[coordinates];
+            let (spin, slide) = velocity(&v[node.v_at..]);
+            let Some(old) = quaternion(&q[3..]) else {
+                continue;
+            };
+            let moved = DVec3::from_slice(q) + h * (old * slide);
+            q[..3].copy_from_slice(&moved.to_array());
+            let turn = DQuat::from_scaled_axis(h * spin);
+            joint::store(old * turn, &mut q[3..]);
+        }
+        self.turn(v, h)
+    }
+
+    /// Velocities of floating joints in the axes they have turned to after h seconds; a negative h turns them back.
+    pub fn turn(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
+        self.check("velocity", v, self.n_dofs)?;
+        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+            let (spin, slide) = velocity(&v[node.v_at..]);
+            let slide = DQuat::from_scaled_axis(-h * spin) * slide;
+            v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
+        }
+        Ok(())
+    }
+}
+
+/// Angular and linear velocity of a floating joint.
+fn velocity(v: &[f64]) -> (DVec3, DVec3) {
+    (DVec3::from_slice(v), DVec3::from_slice(&v[3..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::spatial::Pose;
+    use crate::tree::{Joint, Link, MassProperties};
+    use glam::DMat3;
+
+    #[test]
+    fn a_floating_body_in_free_flight_keeps_its_momentum() {
+        let body = MassProperties {
+            mass: 2.0,
+            com: DVec3::ZERO,
+            inertia: DMat3::from_diagonal(DVec3::splat(0.1)),
+        };
+        let tree = Tree::new(vec![Link::new(None, Joint::Floating, Pose::IDENTITY, body)]).unwrap();
+        let (mut data, mut q) = (tree.data(), tree.neutral());
+        let mut v = vec![3.0, -2.0, 5.0, 1.0, 2.0, 3.0];
+        let h = 0.01;
+        let (mut p, mut bias) = (vec![0.0; 6], vec![0.0; 6]);
+        for _ in 0..1000 {
+            tree.bias(&mut data, (&q, &v), DVec3::ZERO, &mut bias)
+                .unwrap();
+            tree.unturned(&mut v, h).unwrap();
+            tree.mul_mass(&mut data, &v, &mut p).unwrap();
+            for (p, bias) in p.iter_mut().zip(&bias) {
+                *p -= h * bias;
+            }
+            tree.solve(&mut data, &mut p).unwrap();
+            v.copy_from_slice(&p);
+            tree.advance(&mut q, &mut v, h).unwrap();
+        }
+        tree.velocities(&q, &v, &mut data).unwrap();
+        let momentum = tree.momentum(&data).force;
+        assert!((momentum - DVec3::new(2.0, 4.0, 6.0)).length() < 1e-11);
+        assert!((DVec3::from_slice(&q) - DVec3::new(10.0, 20.0, 30.0)).length() < 1e-10);
+    }
+}

@@ -1,0 +1,101 @@
+//! Contacts of a world: who may touch within a step, how rough they are, and what they exerted.
+
+use glam::{DQuat, DVec3};
+
+use super::{Motion, StepError, Surface, World};
+use crate::collide::ContactPoint;
+use crate::index::BodyId;
+
+impl World {
+    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\].
+    pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
+        let part = h / f64::from(self.settings.substeps.max(1));
+        let mut force = DVec3::ZERO;
+        for touch in &self.touches {
+            let (first, second) = touch.point.bodies;
+            let sign = match (first as u32, second as u32) {
+                pair if pair == (a.0, b.0) => 1.0,
+                pair if pair == (b.0, a.0) => -1.0,
+                _ => continue,
+            };
+            let n = touch.point.normal;
+            let (t1, t2) = crate::math::tangents(n);
+            let [pn, p1, p2] = touch.impulse;
+            force += (n * pn + t1 * p1 + t2 * p2) * (sign / part);
+        }
+        force
+    }
+
+    /// Finds contacts and wakes what is hit, until nobody else wakes: a blow is then shared instead of being stopped
+    /// by a sleeper, whose own neighbours are only looked for once it is awake.
+    pub(super) fn collide_awake(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+        loop {
+            let contacts = self.collide(h)?;
+            if !self.rouse(&contacts) {
+                return Ok(contacts);
+            }
+        }
+    }
+
+    /// Finds the contacts that may matter within h seconds.
+    fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+        let Some(collisions) = &mut self.collisions else {
+            return Ok(Vec::new());
+        };
+        let bodies = &self.bodies;
+        let poses = bodies.position.iter().copied();
+        let poses: Vec<(DVec3, DQuat)> = poses.zip(bodies.orientation.iter().copied()).collect();
+        let movable: Vec<bool> = bodies.ids().map(|id| bodies.is_free(id)).collect();
+        let weight = self.gravity.length();
+        let reach = |i: usize| {
+            if bodies.motion[i] == Motion::Static || bodies.asleep[i] {
+                return 0.0;
+            }
+            // A body may gain speed on top of its present one within the step.
+            let gain = match bodies.motion[i] {
+                Motion::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
+                // Motors accelerate links far beyond their weight.
+                Motion::Link => 10.0 * weight * h,
+                _ => 0.0,
+            };
+            let speed = bodies.velocity[i].length() + gain;
+            h * (speed + bodies.spin[i].length() * self.radius[i])
+        };
+        let reach: Vec<f64> = (0..bodies.len()).map(reach).collect();
+        let (joined, seats, robots) = (&self.joined, &self.seats, &self.robots);
+        let excluded = |a: usize, b: usize| {
+            if let (Some((first, _)), Some((second, _))) = (seats[a], seats[b])
+                && first == second
+                && !robots[first as usize].self_collides()
+            {
+                return true;
+            }
+            let pair = (a.min(b) as u32, a.max(b) as u32);
+            joined.binary_search(&pair).is_ok()
+        };
+        collisions
+            .update(&poses, &movable, &reach, &excluded)
+            .map_err(|error| StepError::Collide {
+                what: error.to_string(),
+            })?;
+        Ok(collisions.take_contacts())
+    }
+
+    /// Friction and restitution between two colliders.
+    pub fn surface(&self, (a, b): (u32, u32)) -> Surface {
+        self.surface_of(self.materials[a as usize], self.materials[b as usize])
+    }
+
+    /// Friction and restitution between two materials.
+    pub(super) fn surface_of(&self, a: u32, b: u32) -> Surface {
+        let pair = (a.min(b), a.max(b));
+        if let Ok(found) = self.pairs.binary_search_by_key(&pair, |entry| entry.0) {
+            return self.pairs[found].1;
+        }
+        let (a, b) = (self.surfaces[a as usize], self.surfaces[b as usize]);
+        Surface {
+            friction: (a.friction * b.friction).sqrt(),
+            restitution: a.restitution.max(b.restitution),
+        }
+    }
+}

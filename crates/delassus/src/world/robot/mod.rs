@@ -1,0 +1,307 @@
+//! Robots: kinematic trees that live in a world beside free bodies.
+//!
+//! Every link is a body of the world, to collide and to be read; its state follows from the joint coordinates, and
+//! its mass is part of one [`MassBlock::Tree`](crate::MassBlock). Rows of contacts and joints on a link become rows
+//! on the joints between it and the ground. Limits, motors, servos, dry friction and loop closures are rows on the
+//! joint velocities themselves; damping and armature are part of the mass.
+
+mod build;
+mod rows;
+mod step;
+
+pub(super) use rows::Placed;
+pub(super) use step::RobotState;
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+pub use build::Placement;
+
+use super::{Drive, Servo, World};
+use crate::error::BuildError;
+use crate::index::{BodyId, LinkId, RobotId};
+use crate::solver::kkt::TreeKkt;
+use crate::tree::import::Closure;
+use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
+
+/// A robot of a world: its tree and state, and what drives it.
+#[derive(Clone, Debug)]
+pub struct Robot {
+    name: String,
+    tree: Arc<Tree>,
+    /// The step h and the tree with the damping of that step in its mass.
+    damped: (f64, Arc<Tree>),
+    /// Poses and velocities of the present state.
+    data: Data,
+    q: Vec<f64>,
+    v: Vec<f64>,
+    joints: Vec<RobotJoint>,
+    closures: Vec<Closure>,
+    /// The body of each link.
+    bodies: Vec<BodyId>,
+    self_collide: bool,
+    /// Joint forces for the next step, one per dof \[N m or N\]; a step that succeeds sets them to zero.
+    pub force: Vec<f64>,
+    projection: Projection,
+    /// Where the midpoint rule steps it: velocities at the end, in the axes of the beginning, and in the mean.
+    free: Option<(Vec<f64>, Vec<f64>)>,
+    midpoint: Midpoint,
+}
+
+/// A joint of a robot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RobotJoint {
+    /// Name in the file.
+    pub name: String,
+    /// The link it carries.
+    pub link: LinkId,
+    /// What acts along it.
+    pub control: Control,
+    /// First coordinate and first velocity.
+    at: (usize, usize),
+    dofs: usize,
+}
+
+impl RobotJoint {
+    /// Its first coordinate in [`Robot::configuration`].
+    pub fn coordinate(&self) -> usize {
+        self.at.0
+    }
+
+    /// Its first velocity in [`Robot::velocity`].
+    pub fn dof(&self) -> usize {
+        self.at.1
+    }
+
+    /// Number of its velocities.
+    pub fn dofs(&self) -> usize {
+        self.dofs
+    }
+}
+
+/// What acts along a joint. Joints of several dofs have dry friction on each, and nothing else of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Control {
+    /// Limits, motor, servo and dry friction.
+    pub drive: Drive,
+    /// Swings the servo's wanted position.
+    pub swing: Option<Swing>,
+    /// Motor and servo let go at this time \[s\].
+    pub until: Option<f64>,
+}
+
+/// A wanted position that swings: amplitude · sin 2π(rate t + phase) is added to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Swing {
+    /// Amplitude \[rad or m\].
+    pub amplitude: f64,
+    /// Swings per second \[1/s\].
+    pub rate: f64,
+    /// Share of a swing it is ahead.
+    pub phase: f64,
+}
+
+impl Control {
+    /// The servo at a time, its swing included; none where it has let go.
+    fn servo(&self, time: f64) -> Option<Servo> {
+        let servo = self.drive.servo.filter(|_| self.holds(time))?;
+        let Some(swing) = self.swing else {
+            return Some(servo);
+        };
+        let angle = TAU * (swing.rate * time + swing.phase);
+        Some(Servo {
+            position: servo.position + swing.amplitude * angle.sin(),
+            ..servo
+        })
+    }
+
+    fn holds(&self, time: f64) -> bool {
+        self.until.is_none_or(|until| time <= until)
+    }
+
+    pub(super) fn is_legal(&self) -> bool {
+        let finite = |swing: Swing| {
+            let numbers = [swing.amplitude, swing.rate, swing.phase];
+            numbers.iter().all(|x| x.is_finite())
+        };
+        self.drive.is_legal()
+            && self.swing.is_none_or(finite)
+            && self.until.is_none_or(|time| !time.is_nan())
+    }
+}
+
+/// Work arrays that bring loops back to closed.
+#[derive(Clone, Debug, Default)]
+struct Projection {
+    kkt: TreeKkt,
+    rows: Rows,
+    gap: Vec<f64>,
+}
+
+impl Robot {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its tree; the ground of the tree is that of the world.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Joint coordinates q, as [`Tree`] orders them.
+    pub fn configuration(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// Joint velocities q̇.
+    pub fn velocity(&self) -> &[f64] {
+        &self.v
+    }
+
+    /// Joints that move.
+    pub fn joints(&self) -> &[RobotJoint] {
+        &self.joints
+    }
+
+    /// A joint by name, to drive it.
+    pub fn joint_mut(&mut self, name: &str) -> Option<&mut RobotJoint> {
+        self.joints.iter_mut().find(|joint| joint.name == name)
+    }
+
+    /// Joints that move, to drive them.
+    pub fn joints_mut(&mut self) -> &mut [RobotJoint] {
+        &mut self.joints
+    }
+
+    /// Displacement of a joint of one dof \[rad or m\].
+    pub fn position(&self, joint: &str) -> Option<f64> {
+        let joint = self.joints.iter().find(|j| j.name == joint)?;
+        let single = joint.dofs == 1;
+        self.q.get(joint.at.0).copied().filter(|_| single)
+    }
+
+    /// Loops that its rows close.
+    pub fn closures(&self) -> &[Closure] {
+        &self.closures
+    }
+
+    /// The body of the world that a link is.
+    pub fn body(&self, link: LinkId) -> Option<BodyId> {
+        self.bodies.get(link.index()).copied()
+    }
+
+    /// Whether its links may touch each other.
+    pub fn self_collides(&self) -> bool {
+        self.self_collide
+    }
+
+    /// A joint or loop, counted on, in words.
+    pub(super) fn describe(&self, item: usize) -> String {
+        let loops = || self.closures.get(item.checked_sub(self.joints.len())?);
+        let what = match (self.joints.get(item), loops()) {
+            (Some(joint), _) => format!("joint \"{}\"", joint.name),
+            (None, Some(closure)) => format!("loop \"{}\"", closure.name),
+            (None, None) => "joint".to_owned(),
+        };
+        format!("{what} of robot \"{}\"", self.name)
+    }
+
+    /// Sets the state; its bodies follow through [`World::place_robot`].
+    pub(super) fn place(&mut self, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
+        self.tree.velocities(q, v, &mut self.data)?;
+        self.q.copy_from_slice(q);
+        self.v.copy_from_slice(v);
+        Ok(())
+    }
+
+    /// Puts poses and velocities of the links into their bodies.
+    pub(super) fn show(&self, bodies: &mut super::Bodies) {
+        for (i, id) in self.bodies.iter().enumerate() {
+            let link = LinkId(i as u32);
+            let Ok(pose) = self.tree.pose(&self.data, link) else {
+                continue;
+            };
+            let centre = pose.point(self.tree.links()[i].body.com);
+            let Ok(motion) = self.tree.point_velocity(&self.data, link, centre) else {
+                continue;
+            };
+            bodies.position[id.index()] = centre;
+            bodies.orientation[id.index()] = glam::DQuat::from_mat3(&pose.rotation).normalize();
+            bodies.velocity[id.index()] = motion.linear;
+            bodies.spin[id.index()] = motion.angular;
+        }
+    }
+
+    /// Least and largest violation of its loops and limits \[m or rad\].
+    pub(super) fn violation(&self) -> f64 {
+        let mut worst: f64 = 0.0;
+        for joint in &self.joints {
+            if let (Some([lo, hi]), 1) = (joint.control.drive.limits, joint.dofs) {
+                let q = self.q[joint.at.0];
+                worst = worst.max(lo - q).max(q - hi);
+            }
+        }
+        let (mut rows, mut gap) = (Rows::default(), Vec::new());
+        for closure in &self.closures {
+            let state = (&*self.tree, &self.data, &*self.q);
+            // A closure of this tree cannot fail on it.
+            if closure.kind.add_rows(state, &mut rows, &mut gap).is_err() {
+                return f64::NAN;
+            }
+        }
+        gap.iter().fold(worst, |m, g| m.max(g.abs()))
+    }
+}
+
+impl World {
+    /// Robots.
+    pub fn robots(&self) -> &[Robot] {
+        &self.robots
+    }
+
+    /// A robot, to drive its joints between steps.
+    pub fn robot_mut(&mut self, id: RobotId) -> Option<&mut Robot> {
+        self.robots.get_mut(id.index())
+    }
+
+    /// A robot by name.
+    pub fn robot(&self, name: &str) -> Option<&Robot> {
+        self.robots.iter().find(|robot| robot.name == name)
+    }
+
+    /// Puts a robot into a state. It is unchanged where the state does not fit.
+    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
+        let Some(robot) = self.robots.get_mut(id.index()) else {
+            return Ok(());
+        };
+        robot.place(q, v)?;
+        robot.show(&mut self.bodies);
+        Ok(())
+    }
+
+    /// Energy and momentum of all dynamic bodies, links and rotors.
+    pub fn probe(&self) -> super::Probe {
+        let mut probe = self.bodies.probe(self.gravity);
+        for robot in &self.robots {
+            probe.kinetic += robot.tree.rotor_energy(&robot.v);
+        }
+        probe
+    }
+
+    /// Refuses joint forces that no step can start from.
+    pub(super) fn check_joint_forces(&self) -> Result<(), super::StepError> {
+        for robot in &self.robots {
+            let place = || format!("force of robot \"{}\"", robot.name);
+            BuildError::check_length(place, robot.tree.n_dofs(), robot.force.len())?;
+            BuildError::check_finite(place, &robot.force)?;
+        }
+        Ok(())
+    }
+
+    /// Robot and link of a body that is one.
+    pub(super) fn seat(&self, body: usize) -> Option<(usize, LinkId)> {
+        let (robot, link) = self.seats.get(body).copied().flatten()?;
+        Some((robot as usize, LinkId(link)))
+    }
+}

@@ -1,0 +1,232 @@
+//! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
+
+use super::{Robot, RobotJoint};
+use crate::error::BuildError;
+use crate::index::{LinkId, MassId};
+use crate::law::Law;
+use crate::problem::mass::MassBlock;
+use crate::tree::spatial::Force;
+use crate::tree::{Data, Rows, TreeError};
+use crate::world::rows::Target;
+use crate::world::{Bodies, World};
+
+use glam::DVec3;
+
+/// Rows whose numbers are all below this share of the largest are zero: a planar loop never leaves its plane.
+const NOTHING: f64 = 1e-12;
+
+/// A robot with its place in the problem.
+#[derive(Debug)]
+pub(in crate::world) struct Placed<'a> {
+    pub(in crate::world) robot: &'a Robot,
+    pub(in crate::world) mass: MassId,
+    /// Poses now, velocities of v¹.
+    data: Data,
+}
+
+/// One row on joint velocities, or the rows of one loop.
+pub(in crate::world) struct JointRows {
+    /// Joint or closure, and which part of it.
+    pub(in crate::world) key: (u32, u64),
+    pub(in crate::world) law: Law,
+    pub(in crate::world) target: Target,
+    pub(in crate::world) rows: Vec<f64>,
+    pub(in crate::world) gap: Vec<f64>,
+}
+
+impl Robot {
+    /// M + hD and the momentum before constraints, p = M v + h(τ + Jᵀf − bias), in axes that do not turn.
+    pub(in crate::world) fn mass_block(
+        &self,
+        world: &World,
+        h: f64,
+    ) -> Result<(MassBlock, Vec<f64>), BuildError> {
+        let damped = if self.damped.0 == h {
+            std::sync::Arc::clone(&self.damped.1)
+        } else {
+            self.tree.damped(h).into()
+        };
+        let n = self.tree.n_dofs();
+        let mut data = self.data.clone();
+        if let Some((end, _)) = &self.free {
+            let mut p = vec![0.0; n];
+            let block = damped
+                .mul_mass(&mut data, end, &mut p)
+                .and_then(|()| MassBlock::placed_tree(damped, data));
+            return Ok((block.map_err(|error| self.fault(error))?, p));
+        }
+        let (mut bias, mut p) = (vec![0.0; n], vec![0.0; n]);
+        let mut v = self.v.clone();
+        let mut compute = || {
+            damped.bias(&mut data, (&self.q, &self.v), world.gravity, &mut bias)?;
+            self.tree.unturned(&mut v, h)?;
+            self.tree.mul_mass(&mut data, &v, &mut p)?;
+            self.applied(world.bodies())
+        };
+        let applied = compute().map_err(|error| self.fault(error))?;
+        for k in 0..n {
+            p[k] += h * (applied[k] - bias[k]);
+        }
+        let block = MassBlock::placed_tree(damped, data).map_err(|error| self.fault(error))?;
+        Ok((block, p))
+    }
+
+    /// Joint forces of the caller, and those that his forces on links are at the joints.
+    pub(super) fn applied(&self, bodies: &Bodies) -> Result<Vec<f64>, TreeError> {
+        let mut tau = self.force.clone();
+        for (i, id) in self.bodies.iter().enumerate() {
+            let (force, torque) = (bodies.force[id.index()], bodies.torque[id.index()]);
+            if force != DVec3::ZERO || torque != DVec3::ZERO {
+                let at = (LinkId(i as u32), bodies.position[id.index()]);
+                let force = Force { torque, force };
+                self.tree.add_wrench(&self.data, at, force, &mut tau)?;
+            }
+        }
+        Ok(tau)
+    }
+
+    fn fault(&self, error: TreeError) -> BuildError {
+        BuildError::Tree {
+            place: format!("robot \"{}\"", self.name),
+            what: error.to_string(),
+        }
+    }
+
+    /// The robot in a problem in which its velocity without constraints is v¹.
+    pub(in crate::world) fn placed(
+        &self,
+        mass: MassId,
+        free: &[f64],
+    ) -> Result<Placed<'_>, BuildError> {
+        let mut data = self.data.clone();
+        let moved = self.tree.velocities(&self.q, free, &mut data);
+        moved.map_err(|error| self.fault(error))?;
+        Ok(Placed {
+            robot: self,
+            mass,
+            data,
+        })
+    }
+
+    /// Limits, motors, servos, friction and loops at the end of the step.
+    pub(in crate::world) fn joint_rows(&self, time: f64) -> Result<Vec<JointRows>, BuildError> {
+        let mut all = Vec::new();
+        for (item, joint) in self.joints.iter().enumerate() {
+            self.drive(item as u32, joint, time, &mut all);
+        }
+        for (i, closure) in self.closures.iter().enumerate() {
+            let (mut rows, mut gap) = (Rows::default(), Vec::new());
+            let state = (&*self.tree, &self.data, &*self.q);
+            let added = closure.kind.add_rows(state, &mut rows, &mut gap);
+            added.map_err(|error| self.fault(error))?;
+            let matrix = self.tree.rows_matrix(&self.data, &rows);
+            let (rows, gap) = without_zeros(&matrix, &gap, self.tree.n_dofs());
+            if !gap.is_empty() {
+                all.push(JointRows {
+                    key: ((self.joints.len() + i) as u32, 0),
+                    law: Law::Equality,
+                    target: Target::Hold,
+                    rows,
+                    gap,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    fn drive(&self, item: u32, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
+        let n = self.tree.n_dofs();
+        let mut push = |dof: usize, sign: f64, (part, law, target, gap)| {
+            let mut rows = vec![0.0; n];
+            rows[dof] = sign;
+            all.push(JointRows {
+                key: (item, part),
+                law,
+                target,
+                rows,
+                gap: vec![gap],
+            });
+        };
+        // Bounds are forces here; assembly turns them into impulses.
+        let within = |force: f64| Law::Interval {
+            lo: -force,
+            hi: force,
+        };
+        let (control, (at, dof)) = (&joint.control, joint.at);
+        let drive = &control.drive;
+        if 0.0 < drive.friction {
+            let still = Target::Velocity(0.0);
+            for k in 0..joint.dofs {
+                let part = 8 + k as u64;
+                push(dof + k, 1.0, (part, within(drive.friction), still, 0.0));
+            }
+        }
+        if joint.dofs != 1 {
+            return;
+        }
+        let q = self.q[at];
+        if let Some([lo, hi]) = drive.limits {
+            push(dof, 1.0, (1, Law::Unilateral, Target::Limit, q - lo));
+            push(dof, -1.0, (2, Law::Unilateral, Target::Limit, hi - q));
+        }
+        if let Some(motor) = drive.motor.filter(|_| control.holds(time)) {
+            let speed = Target::Velocity(motor.speed);
+            push(dof, 1.0, (3, within(motor.max_force), speed, 0.0));
+        }
+        if let Some(servo) = control.servo(time) {
+            let spring = Target::Spring(servo.stiffness, servo.damping);
+            let gap = q - servo.position;
+            push(dof, 1.0, (4, within(servo.max_force), spring, gap));
+        }
+    }
+}
+
+impl Placed<'_> {
+    /// Velocity of a link's centre of mass without constraints, linear part first.
+    pub(in crate::world) fn free_velocity(&self, link: LinkId) -> [f64; 6] {
+        let tree = &self.robot.tree;
+        let centre = tree.links().get(link.index()).map(|link| link.body.com);
+        let motion = tree.pose(&self.data, link).and_then(|pose| {
+            let centre = pose.point(centre.unwrap_or_default());
+            tree.point_velocity(&self.data, link, centre)
+        });
+        motion.map_or([0.0; 6], |m| {
+            let (l, a) = (m.linear, m.angular);
+            [l.x, l.y, l.z, a.x, a.y, a.z]
+        })
+    }
+
+    /// Rows on the velocity of a link's centre of mass, six numbers each, as rows on the joint velocities.
+    pub(in crate::world) fn spread(&self, link: LinkId, values: &[f64], out: &mut [f64]) {
+        let tree = &self.robot.tree;
+        let Ok(pose) = tree.pose(&self.data, link) else {
+            return;
+        };
+        let centre = pose.point(tree.links()[link.index()].body.com);
+        for (row, out) in values
+            .chunks_exact(6)
+            .zip(out.chunks_exact_mut(tree.n_dofs()))
+        {
+            let force = Force {
+                torque: DVec3::from_slice(&row[3..]),
+                force: DVec3::from_slice(&row[..3]),
+            };
+            // The link is one of this tree and the row has its length.
+            let added = tree.add_wrench(&self.data, (link, centre), force, out);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+    }
+}
+
+/// Rows that move something, with their gaps.
+fn without_zeros(matrix: &[f64], gap: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
+    let largest = crate::math::max_abs(matrix);
+    let (mut rows, mut gaps) = (Vec::new(), Vec::new());
+    for (row, gap) in matrix.chunks_exact(n.max(1)).zip(gap) {
+        if NOTHING * largest < crate::math::max_abs(row) {
+            rows.extend_from_slice(row);
+            gaps.push(*gap);
+        }
+    }
+    (rows, gaps)
+}

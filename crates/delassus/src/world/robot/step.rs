@@ -1,0 +1,139 @@
+//! Moving robots: new velocities in, configurations advanced on their manifold, loops brought back to closed.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::Robot;
+use crate::math::max_abs;
+use crate::tree::{Data, TreeError};
+use crate::world::{Bodies, Integrator, World};
+
+/// Loops are closed to this \[m or rad\].
+const CLOSED: f64 = 1e-12;
+/// Newton steps at most; each squares the error.
+const NEWTON: usize = 4;
+
+/// The state of a robot.
+pub(in crate::world) type RobotState = (Vec<f64>, Vec<f64>);
+
+impl World {
+    /// What a step of h seconds needs of all robots; their bodies show their joints, whatever a caller wrote there.
+    pub(in crate::world) fn prepare_robots(&mut self, h: f64) {
+        for robot in &mut self.robots {
+            if robot.damped.0 != h {
+                robot.damped = (h, Arc::new(robot.tree.damped(h)));
+            }
+            robot.show(&mut self.bodies);
+            robot.free = match self.settings.integrator {
+                Integrator::Midpoint => robot.fly(&self.bodies, self.gravity, h),
+                _ => None,
+            };
+        }
+    }
+
+    /// Gives the robots their velocities, one after the other, and moves them for h seconds; the name of one that
+    /// would leave the finite numbers.
+    pub(in crate::world) fn move_robots(&mut self, h: f64, mut v: &[f64]) -> Result<(), String> {
+        for robot in &mut self.robots {
+            let n = robot.tree.n_dofs();
+            let Some(own) = v.split_off(..n) else {
+                return Err(robot.name.clone());
+            };
+            robot.v.copy_from_slice(own);
+            robot.advance(h).map_err(|_| robot.name.clone())?;
+            robot.show(&mut self.bodies);
+        }
+        Ok(())
+    }
+
+    pub(in crate::world) fn robot_states(&self) -> Vec<RobotState> {
+        let state = |robot: &Robot| (robot.q.clone(), robot.v.clone());
+        self.robots.iter().map(state).collect()
+    }
+
+    /// Puts states back that the robots had before.
+    pub(in crate::world) fn restore_robots(
+        &mut self,
+        states: &[RobotState],
+    ) -> Result<(), TreeError> {
+        for (robot, (q, v)) in self.robots.iter_mut().zip(states) {
+            robot.place(q, v)?;
+        }
+        Ok(())
+    }
+}
+
+impl Robot {
+    /// The midpoint step of the robot left to itself; `None` where it is too long for it.
+    fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<(Vec<f64>, Vec<f64>)> {
+        let tau = self.applied(bodies).ok()?;
+        let mut v = self.v.clone();
+        let work = (&mut self.data.clone(), &mut self.midpoint);
+        let found = self
+            .tree
+            .midpoint(work, (&self.q, &mut v, &tau), gravity, h);
+        // In axes that do not turn during the step.
+        let turned = self.tree.turn(&mut v, -h);
+        (found.ok()? && turned.is_ok()).then(|| (v, self.midpoint.mean().to_vec()))
+    }
+
+    fn advance(&mut self, h: f64) -> Result<(), TreeError> {
+        match self.free.take() {
+            None => self.tree.advance(&mut self.q, &mut self.v, h)?,
+            Some((end, mut mean)) => {
+                // What impulses changed of the velocity acts during the whole step.
+                for ((mean, end), v) in mean.iter_mut().zip(&end).zip(&self.v) {
+                    *mean += v - end;
+                }
+                self.tree.integrate(&mut self.q, &mean, h)?;
+                self.tree.turn(&mut self.v, h)?;
+            }
+        }
+        if !self.closures.is_empty() {
+            self.close(&mut self.data.clone())?;
+        }
+        self.tree.velocities(&self.q, &self.v, &mut self.data)
+    }
+
+    /// Closes the loops along M⁻¹Jᵀ, the smallest move that does: J δ = −g. A move that opens them is not made.
+    fn close(&mut self, data: &mut Data) -> Result<(), TreeError> {
+        let tree = &*self.tree;
+        let work = &mut self.projection;
+        let mut gaps = |q: &[f64], data: &mut Data, rows: &mut _| {
+            tree.kinematics(q, data)?;
+            work.gap.clear();
+            for closure in &self.closures {
+                closure
+                    .kind
+                    .add_rows((tree, data, q), rows, &mut work.gap)?;
+            }
+            Ok::<Vec<f64>, TreeError>(work.gap.clone())
+        };
+        work.rows.clear();
+        let mut gap = gaps(&self.q, data, &mut work.rows)?;
+        for _ in 0..NEWTON {
+            if max_abs(&gap) <= CLOSED {
+                break;
+            }
+            let m = gap.len();
+            let still = vec![0.0; tree.n_dofs().max(m)];
+            let (mut move_by, mut force) = (vec![0.0; tree.n_dofs()], vec![0.0; m]);
+            let wanted: Vec<f64> = gap.iter().map(|g| -g).collect();
+            work.kkt.solve(
+                (tree, data, &work.rows),
+                (&still[..tree.n_dofs()], &wanted, &still[..m]),
+                (&mut move_by, &mut force),
+            )?;
+            let mut q = self.q.clone();
+            tree.integrate(&mut q, &move_by, 1.0)?;
+            work.rows.clear();
+            let next = gaps(&q, data, &mut work.rows)?;
+            if !(max_abs(&next) < max_abs(&gap)) {
+                break;
+            }
+            (self.q, gap) = (q, next);
+        }
+        Ok(())
+    }
+}
