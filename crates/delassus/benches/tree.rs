@@ -1,8 +1,9 @@
 //! Recursions on the trees of the benchmark files: best of many, one thread.
 //!
 //! `cargo bench -p delassus --bench tree` prints, for each model, µs per call of inverse dynamics, mass matrix,
-//! forward dynamics, and the KKT solve with one, two and four six-row contacts, with the residual of the last;
-//! then forward dynamics on chains of up to 10 000 links.
+//! forward dynamics, forward dynamics of one of 64 states in a batch, and the KKT solve with one, two and four six-row
+//! contacts, with the residual of the last; then forward dynamics on chains of up to 10 000 links, and how Λ⁻¹ of six
+//! rows at the tip of a chain grows with its depth.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -21,7 +22,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Data, Joint, Link, Rows, Tree};
+use delassus::tree::{Batch, Data, Joint, Link, Propagation, Rows, Tree};
 use trees::{random_body, random_configuration, random_vector};
 
 const MODELS: [&str; 10] = [
@@ -92,7 +93,8 @@ fn model(name: &str) {
             .unwrap();
         black_box(&out);
     });
-    let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2}");
+    let each = in_batch(&tree);
+    let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2} {each:>8.2}");
     let (mut kkt, mut rows) = (TreeKkt::default(), Rows::default());
     for count in [1, 2, 4] {
         let Some(contacts) = contacts.get(..count) else {
@@ -120,7 +122,58 @@ fn model(name: &str) {
     println!("{line}");
 }
 
-fn chain(count: u32) {
+/// Time of forward dynamics of one of 64 states in a batch [µs].
+fn in_batch(tree: &Tree) -> f64 {
+    const COUNT: usize = 64;
+    let n = tree.n_dofs();
+    let mut random = Random::new(4);
+    let (mut q, mut v, mut tau) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..COUNT {
+        q.extend(random_configuration(&mut random, tree));
+        v.extend(random_vector(&mut random, n));
+        tau.extend(random_vector(&mut random, n));
+    }
+    let (mut batch, mut out) = (Batch::default(), vec![0.0; COUNT * n]);
+    let time = best(|| {
+        tree.forward_dynamics_batch(&mut batch, (&q, &v, &tau), GRAVITY, &mut out)
+            .unwrap();
+        black_box(&out);
+    });
+    time / COUNT as f64
+}
+
+/// Time of Λ⁻¹ of six rows at the tip of a chain, inertias factored before [µs].
+fn tip(count: u32) -> f64 {
+    let tree = revolutes(count);
+    let q = random_configuration(&mut Random::new(3), &tree);
+    let mut data = tree.data();
+    tree.factor(&mut data, &q).unwrap();
+    let mut rows = Rows::default();
+    let contact = [(LinkId(count - 1), DVec3::ZERO)];
+    contact_rows(&tree, &data, &mut rows, &contact);
+    let (mut work, mut out) = (Propagation::default(), vec![0.0; 36]);
+    best(|| {
+        tree.delassus(&mut data, &rows, &mut work, &mut out)
+            .unwrap();
+        black_box(&out);
+    })
+}
+
+/// Λ⁻¹ over depth, and the exponent of each doubling.
+fn depths() {
+    let mut before: Option<f64> = None;
+    for count in [25, 50, 100, 200, 400, 800] {
+        let time = tip(count);
+        let exponent = before.map_or(String::new(), |t| {
+            format!(", exponent {:.2}", (time / t).log2())
+        });
+        println!("Λ⁻¹ of 6 rows at depth {count:>4}: {time:>8.2} µs{exponent}");
+        before = Some(time);
+    }
+}
+
+/// A chain of hinges.
+fn revolutes(count: u32) -> Tree {
     let mut random = Random::new(2);
     let link = |i: u32| {
         let axis = if i.is_multiple_of(2) {
@@ -137,7 +190,11 @@ fn chain(count: u32) {
             body,
         )
     };
-    let tree = Tree::new((0..count).map(link).collect()).unwrap();
+    Tree::new((0..count).map(link).collect()).unwrap()
+}
+
+fn chain(count: u32) {
+    let tree = revolutes(count);
     let mut random = Random::new(3);
     let q = random_configuration(&mut random, &tree);
     let tau = random_vector(&mut random, tree.n_dofs());
@@ -162,11 +219,14 @@ fn chain(count: u32) {
 }
 
 fn main() {
-    println!("      model   nv     rnea     crba      aba    kkt×1    kkt×2    kkt×4  slip   [µs]");
+    println!(
+        "      model   nv     rnea     crba      aba    batch    kkt×1    kkt×2    kkt×4  slip   [µs]"
+    );
     for name in MODELS {
         model(name);
     }
     for count in [10, 100, 1000, 10_000] {
         chain(count);
     }
+    depths();
 }
