@@ -10,7 +10,7 @@ use delassus::{Problem, Report, Residual, Solution};
 use serde::{Serialize, Serializer};
 
 use crate::console::Outcome;
-use crate::solvers::{self, Options};
+use crate::solvers::{self, Chosen, Options};
 use crate::table;
 
 /// Answer to one file by one solver. Numbers that are not finite become null, which is what `serde_json` does.
@@ -21,6 +21,10 @@ pub(crate) struct Answer {
     kind: &'static str,
     solver: &'static str,
     options: Options,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen: Option<Chosen>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<&'static str>,
     status: &'static str,
     fit: &'static str,
     iterations: usize,
@@ -117,7 +121,7 @@ impl Answer {
         let has_bodies = matches!(problem.form(), Form::Primal(_));
         let is_lcp = is_complementarity(kind);
         let w = is_lcp.then(|| row_velocities(problem, &solution));
-        let certificate = report.certificate.filter(|_| is_lcp);
+        let certificate = report.certificate.clone().filter(|_| is_lcp);
         let (ray, farkas) =
             certificate.map_or((None, None), |found| (Some(found.ray), found.farkas));
         let (z, lambda) = match is_lcp {
@@ -129,7 +133,9 @@ impl Answer {
             file: file.to_owned(),
             kind,
             solver: report.solver,
+            chosen: Chosen::of(&report),
             options: Options(report.options),
+            fallback: report.fallback,
             status: report.status.name(),
             fit: report.fit.name(),
             iterations: report.iterations,
@@ -174,6 +180,8 @@ impl Answer {
             kind,
             solver: solver.name(),
             options: Options(solver.options()),
+            chosen: None,
+            fallback: None,
             status: delassus::Status::Solved.name(),
             fit: delassus::Fit::Exact.name(),
             iterations: 0,
@@ -219,6 +227,11 @@ impl Answer {
         solvers::label(self.solver, &self.options.0)
     }
 
+    /// The label, with what was chosen.
+    fn named(&self) -> String {
+        Chosen::name(self.label(), self.chosen.as_ref())
+    }
+
     /// The answer as one line of JSON.
     pub(crate) fn json(&self) -> String {
         // Strings, numbers and lists only: there is nothing in an answer that JSON cannot hold.
@@ -230,7 +243,7 @@ impl Answer {
         let worst = self.residual.worst_block;
         vec![
             self.file.clone(),
-            self.label(),
+            self.named(),
             self.status.to_owned(),
             self.fit.to_owned(),
             self.iterations.to_string(),

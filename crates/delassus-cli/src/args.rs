@@ -7,11 +7,25 @@ use clap::{Parser, Subcommand, ValueEnum};
 use delassus::problem::file::Format;
 use delassus::world::Integrator;
 
-/// Shown by `--version`: which readers and outputs this build has.
-const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\nfeatures: json dat fclib svg threads"
-);
+use crate::run::When;
+
+macro_rules! version {
+    ($($extra:literal)*) => {
+        concat!(
+            env!("CARGO_PKG_VERSION"),
+            "\nfeatures: json dat fclib svg threads"
+            $(, $extra)*
+        )
+    };
+}
+
+/// Shown by `--version`: which readers, outputs, devices and pages this build has.
+const VERSION: &str = match (cfg!(feature = "gpu"), cfg!(feature = "view")) {
+    (false, false) => version!(),
+    (true, false) => version!(" gpu"),
+    (false, true) => version!(" view"),
+    (true, true) => version!(" gpu" " view"),
+};
 
 /// A constraint solver for multibody dynamics: one problem, many solvers, one judge.
 #[derive(Debug, Parser)]
@@ -39,8 +53,12 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Repeat a published experiment and say how time grows.
     Bench(BenchArgs),
+    /// Look for what is wrong with a scene or a problem, and say it in words.
+    Doctor(DoctorArgs),
     /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
     Info(InfoArgs),
+    /// Show a scene or a recorded run in the browser and play with it.
+    View(ViewArgs),
 }
 
 /// Options of every command that solves.
@@ -96,6 +114,10 @@ pub(crate) struct Common {
     /// Let `--out` write into a folder that is not empty, and `--save-problem` over a file.
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Start from zero even where a file has impulses to start from, as captured ones do.
+    #[arg(long)]
+    pub(crate) cold: bool,
 }
 
 /// Options of `solve`.
@@ -126,16 +148,22 @@ pub(crate) struct SolveArgs {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each run is repeated until three are done or 50 ms are spent, and the shortest counts.\n\
+    Ctrl-C ends after the run under way; what was done is printed and written, and the exit code is 1.\n\
     Exit code: 0 each work is brought to the tolerance by some solver, 1 some work is not, 2 bad input or usage."
 )]
 pub(crate) struct CompareArgs {
-    /// Problem files, folders of them, `-` for standard input, scenes (`.toml` or built-in) or built-in problems
-    /// as `name` or `name:size`. A name that is both means the scene; `problem:` and `scene:` in front decide.
+    /// Problem files, folders of them or of captures, `-` for standard input, scenes (`.toml` or built-in) or built-in
+    /// problems as `name` or `name:size`. A name that is both means the scene; `problem:` and `scene:` in front
+    /// decide. `experiment:NAME` is one of the Lemke paper's, `experiments` all of them.
     #[arg(value_name = "WORK", required = true)]
     pub(crate) works: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) common: Common,
+
+    /// Write one page with every plot and table, which opens in a browser without a network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 
     /// Draw residual against time, one line per solver, one panel for each of the first six works.
     #[arg(long, value_name = "FILE")]
@@ -217,7 +245,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Let `--out` write into a folder that is not empty.
+    /// Let `--out` and `--capture` write into folders that are not empty.
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -231,9 +259,80 @@ pub(crate) struct RunArgs {
           conflicts_with_all = ["scene", "solver", "iterations", "tolerance", "dt", "substeps", "seed"])]
     pub(crate) resume: Option<PathBuf>,
 
+    /// Keep the problems of steps that went badly in this folder, which must be empty or new; `delassus solve` and
+    /// `delassus compare` replay them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) capture: Option<PathBuf>,
+
+    /// Which problems `--capture` keeps: "status!=solved", "residual>X" with X in m/s, or "every N" steps.
+    #[arg(
+        long,
+        value_name = "CONDITION",
+        requires = "capture",
+        default_value = "status!=solved"
+    )]
+    pub(crate) capture_when: When,
+
+    /// Most problems `--capture` keeps.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "capture",
+        default_value_t = 100
+    )]
+    pub(crate) capture_limit: u64,
+
     /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) every: Option<u64>,
+}
+
+/// Options of `view`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The page is served on this machine alone unless --host says otherwise; Ctrl-C ends it.\n\
+    Exit code: 0 ended by Ctrl-C, 2 bad input or usage."
+)]
+pub(crate) struct ViewArgs {
+    /// A built-in scene as `name` or `name:size`, a scene file, or a folder that `run --out` wrote.
+    #[arg(value_name = "SCENE|DIR")]
+    pub(crate) what: PathBuf,
+
+    /// Solver with its keys, as `gauss-seidel,rule=exact`; two of them are shown side by side. [default: the scene's]
+    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
+    pub(crate) solvers: Vec<String>,
+
+    /// Most sweeps or pivots of a step. [default: the scene's]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) iterations: Option<u32>,
+
+    /// Largest acceptable law residual of a step in m/s. [default: the scene's]
+    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// Length of a step in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) dt: Option<f64>,
+
+    /// Port to listen on. [default: 7877, or any free one where that is taken]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+
+    /// Address of the interface to listen on; anything but a loopback address lets others in.
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+
+    /// Do not open the browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Begin at rest.
+    #[arg(long)]
+    pub(crate) paused: bool,
+
+    /// Threads to step with; the bits are the same for any number. [default: one per core]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 /// Options of `bench`.
@@ -291,6 +390,42 @@ pub(crate) enum Bench {
     Lemke,
     /// Chains of 40 beads: every way of stepping them against the reference trajectory, by time per frame.
     Chains,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 nothing worse than a note, 1 a warning or an error was found, 2 bad input or usage."
+)]
+pub(crate) struct DoctorArgs {
+    /// A scene (`.toml` or built-in), a problem file or a built-in problem. A name that is both means the scene;
+    /// `problem:` and `scene:` in front decide.
+    #[arg(value_name = "SCENE|FILE")]
+    pub(crate) work: PathBuf,
+
+    /// Steps a scene is watched for.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) steps: usize,
+
+    /// Length of a step in seconds. [default: the scene's]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) dt: Option<f64>,
+
+    /// Solver with its keys that steps the scene. [default: the scene's]
+    #[arg(long, value_name = "NAME[,KEY=VALUE…]")]
+    pub(crate) solver: Option<String>,
+
+    /// Law residual to reach in m/s. [default: the scene's, or 1e-6 for a problem]
+    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+
+    /// How a problem file is read. [default: by name]
+    #[arg(long, value_name = "json|fclib|dat|lcp|mlcp|fc2d|fc3d|gfc2d|gfc3d", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Print JSON instead of words.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `info`.

@@ -95,9 +95,9 @@ pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), Refu
 }
 
 /// The last part of a path without its extension, in characters that every file system takes.
-fn tame(part: &str) -> String {
+pub(crate) fn tame(part: &str) -> String {
     let last = part.rsplit(['/', '\\']).next().unwrap_or(part);
-    let stem = [".json", ".dat", ".hdf5", ".h5"]
+    let stem = [".json", ".dat", ".hdf5", ".h5", ".toml"]
         .iter()
         .find_map(|extension| last.strip_suffix(extension))
         .unwrap_or(last);

@@ -83,6 +83,7 @@ fn build(name: &str) -> Result<Loaded, GalleryError> {
             Form::Dual(_) => "dual",
         },
         title: name.to_owned(),
+        guess: None,
         work: Work::Problem {
             problem: Box::new(problem),
             velocity_order: None,

@@ -2,7 +2,7 @@
 
 use delassus::gallery::{self, Exhibit};
 use delassus::scenes;
-use delassus::solver::{Description, catalogue};
+use delassus::solver::Description;
 use delassus::{Fit, Law, Stop};
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Printed, Refusal> {
         }
         if wants(Section::Solvers) {
             let solvers: Result<Vec<Value>, Refusal> =
-                catalogue().iter().map(solver_json).collect();
+                solvers::entries().map(solver_json).collect();
             document.insert("solvers".to_owned(), Value::Array(solvers?));
         }
         format!("{:#}\n", Value::Object(document))
@@ -107,7 +107,7 @@ fn problem_json(exhibit: &Exhibit) -> Value {
 
 fn solvers_text() -> Result<String, Refusal> {
     let mut text = "Solvers (keys with the default first)\n".to_owned();
-    for entry in catalogue() {
+    for entry in solvers::entries() {
         text.push_str(&format!("  {}: {}\n", entry.name, entry.about));
         for (key, values) in entry.keys {
             text.push_str(&format!("      {key}={values}\n"));
@@ -116,7 +116,7 @@ fn solvers_text() -> Result<String, Refusal> {
     let mut headings = vec!["  laws they fit"];
     headings.extend(EXAMPLES.iter().map(Law::name));
     let mut table = Table::new(&headings);
-    for variant in catalogue().iter().flat_map(|entry| entry.variants) {
+    for variant in solvers::entries().flat_map(|entry| entry.variants) {
         let mut row = vec![format!("  {variant}")];
         let signs = fits(variant)?.into_iter().map(|fit| match fit {
             Fit::Exact => "exact",

@@ -1,4 +1,4 @@
-//! The command line of delassus: solve, compare and list constraint problems, run scenes.
+//! The command line of delassus: solve, compare and list constraint problems, run scenes and look at them.
 //!
 //! A thin leaf over the library's public interface. Commands return what belongs on standard output as text, and
 //! an [`Outcome`] that becomes the exit code; only `console` writes to the terminal.
@@ -8,19 +8,20 @@ mod args;
 mod bench;
 mod compare;
 mod console;
+mod doctor;
 mod folder;
 mod info;
 mod input;
+mod interrupt;
 mod list;
-mod measure;
 mod plot;
 mod progress;
 mod run;
 mod scene;
-mod scene_compare;
 mod solve;
 mod solvers;
 mod table;
+mod view;
 
 use std::process::ExitCode;
 
@@ -36,7 +37,9 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Info(args) => info::run(args),
+        Command::View(args) => view::run(args),
     };
     finish(result).exit_code()
 }

@@ -13,7 +13,7 @@ pub(crate) fn bar(length: usize, quiet: bool) -> ProgressBar {
         let template = "{spinner} {elapsed} {wide_msg}";
         (ProgressBar::new_spinner(), template)
     } else {
-        let template = "{bar:30} {pos}/{len} runs  {elapsed}  {wide_msg}";
+        let template = "{bar:30} {pos}/{len} runs  {elapsed} done, about {eta} left  {wide_msg}";
         (ProgressBar::new(length as u64), template)
     };
     bar.enable_steady_tick(Duration::from_millis(200));

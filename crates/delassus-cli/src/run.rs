@@ -1,5 +1,6 @@
 //! `delassus run`: a scene stepped through time, watched, recorded, and resumable.
 
+mod capture;
 mod checkpoint;
 mod frames;
 mod outline;
@@ -9,13 +10,11 @@ mod record;
 mod summary;
 mod tally;
 
-use std::path::{Path, PathBuf};
-use std::process;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use delassus::problem::file::json;
 use delassus::world::StepError;
 use delassus::{Solver, World};
 use indicatif::ProgressBar;
@@ -23,17 +22,23 @@ use indicatif::ProgressBar;
 use crate::args::RunArgs;
 use crate::console::{Outcome, Printed, Refusal, complain, note};
 use crate::folder;
+use crate::interrupt;
 use crate::progress;
 use crate::solve::pool;
 use crate::solvers;
+use capture::Capture;
 use checkpoint::Checkpoint;
 use frames::Sheet;
 use plan::Plan;
 use record::Recorder;
 use summary::Summary;
 
+pub(crate) use capture::When;
 pub(crate) use plan::steps_of;
 pub(crate) use tally::Tally;
+
+/// The scene of a run, in the folder of its recordings.
+pub(crate) const SCENE: &str = "scene.json";
 
 /// How often the progress bar says something new.
 const REFRESH: Duration = Duration::from_millis(100);
@@ -54,6 +59,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     let mut solver = solvers::make(&plan.options.solver, plan.stop(), plan.options.seed)?;
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
+        // What was run, complete, so that the recording can be shown without any other file.
+        folder::write_whole(&out.join(SCENE), &plan.source.json())?;
     }
     let pool = pool(args.threads)?;
     let mut run = Run::start(args, &plan, &world)?;
@@ -63,6 +70,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     run.bar.finish_and_clear();
     let summary = Summary::new(&run, &world, solver.as_ref(), (&ending, elapsed));
     run.finish(&world, &summary)?;
+    if 0 < run.capture.left_out {
+        let (limit, more) = (args.capture_limit, run.capture.left_out);
+        note(&format!(
+            "{more} more problems met the condition of --capture, which keeps {limit}; raise --capture-limit to have them"
+        ));
+    }
     let outcome = match &ending {
         Ending::Completed => Outcome::Solved,
         Ending::Interrupted(text) | Ending::Refused(text) => {
@@ -85,6 +98,7 @@ struct Run<'a> {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
     tally: Tally,
+    capture: Capture<'a>,
     recorder: Option<Recorder>,
     sheet: Sheet,
     /// Steps done since time zero.
@@ -101,8 +115,9 @@ impl<'a> Run<'a> {
             args,
             plan,
             bar: progress::steps(plan.first, plan.steps, args.quiet),
-            interrupted: watch_interrupts(args.quiet),
+            interrupted: interrupt::watch(args.quiet),
             tally: Tally::new(world),
+            capture: Capture::prepare(args, plan)?,
             recorder,
             sheet: Sheet::new(plan.first, plan.steps),
             step: plan.first,
@@ -119,10 +134,13 @@ impl<'a> Run<'a> {
             if self.interrupted.load(Ordering::Relaxed) {
                 return self.interrupt(world);
             }
-            let step = match world.step(self.plan.options.dt, solver) {
+            let number = (self.step + 1, world.time());
+            let mut watched = self.capture.watch(number, solver);
+            let step = match world.step(self.plan.options.dt, &mut watched) {
                 Ok(step) => step,
                 Err(error) => return self.refuse(world, error),
             };
+            self.capture.check()?;
             self.step += 1;
             self.tally.add(self.step, world.time(), &step);
             if let Some(recorder) = &mut self.recorder {
@@ -182,20 +200,31 @@ impl<'a> Run<'a> {
         Ok(Ending::Interrupted(text))
     }
 
-    /// Keeps the problem that led out of the finite numbers, so that it can be looked at and solved elsewhere.
+    /// Keeps the problem that led out of the finite numbers, so that it can be looked at and solved elsewhere; where
+    /// there was no problem yet, the last good state.
     fn refuse(&self, world: &World, error: StepError) -> Result<Ending, Refusal> {
         let number = self.step + 1;
-        let mut text = format!("step {number} at {} s: {error}", world.time());
+        let said = named(world, &error.to_string());
+        let mut text = format!("step {number} at {} s: {said}", world.time());
         if let StepError::NotFinite { problem, .. } = &error {
-            let path = match &self.args.out {
-                Some(out) => out.join(format!("refused-step-{number}.json")),
-                None => Path::new(&format!("delassus-refused-step-{number}.json")).to_owned(),
-            };
-            let title = format!("{}, step {number}", self.plan.source.name);
-            folder::write_whole(&path, &json::save(problem, &title))?;
+            if let Some(worst) = self.capture.worst(problem) {
+                text.push_str(&format!("; the worst is {worst}"));
+            }
+            let path = self.capture.refused(problem, self.args.out.as_deref())?;
             text.push_str(&format!("; its problem is in {}", path.display()));
+        } else if let Some(path) = self.last_good_state(world)? {
+            text.push_str(&format!("; the last good state is in {}", path.display()));
         }
         Ok(Ending::Refused(text))
+    }
+
+    /// Writes the state before a refused step, where there is a folder for it.
+    fn last_good_state(&self, world: &World) -> Result<Option<PathBuf>, Refusal> {
+        let Some(path) = self.capture.refused_state() else {
+            return self.checkpoint(world);
+        };
+        Checkpoint::new(self.plan, self.step, world).write(&path)?;
+        Ok(Some(path))
     }
 
     /// Closes the recordings and writes what can only be written at the end.
@@ -218,23 +247,17 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A flag that Ctrl-C or a request to end sets; asked twice, the process ends at once.
-fn watch_interrupts(quiet: bool) -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&flag);
-    let handler = move || {
-        if raised.swap(true, Ordering::Relaxed) {
-            process::exit(130);
-        }
+/// The text with names for bodies given by number, as collision detection knows them.
+fn named(world: &World, text: &str) -> String {
+    let Some((before, after)) = text.split_once("body ") else {
+        return text.to_owned();
     };
-    if let Err(error) = ctrlc::set_handler(handler)
-        && !quiet
-    {
-        note(&format!(
-            "Ctrl-C will end the run without keeping anything: {error}"
-        ));
+    let digits = after.chars().take_while(char::is_ascii_digit).count();
+    let number = after[..digits].parse::<usize>().ok();
+    match number.and_then(|i| world.bodies().name.get(i)) {
+        Some(name) => format!("{before}body \"{name}\"{}", &after[digits..]),
+        None => text.to_owned(),
     }
-    flag
 }
 
 #[cfg(test)]

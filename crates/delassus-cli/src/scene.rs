@@ -75,6 +75,11 @@ impl Source {
         }
     }
 
+    /// As JSON.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// Makes the scene.
     pub(crate) fn build(&self) -> Result<Scene, Refusal> {
         let name = &self.name;

@@ -177,7 +177,8 @@ impl Job<'_> {
                     true => &PIVOT_FALLBACKS[..],
                     false => &FALLBACKS[..],
                 };
-                let solved = self.solve_problem(problem, spec, fallbacks)?;
+                let guess = loaded.guess.as_deref().filter(|_| !self.args.common.cold);
+                let solved = self.solve_problem((problem, guess), spec, fallbacks)?;
                 Ok(self.finish(head, problem, velocity_order.as_deref(), solved))
             }
             Work::Tree(work) => {
@@ -208,7 +209,7 @@ impl Job<'_> {
     /// Solves by the solver asked for, or by the fallbacks until one solves; the best answer by the judge is kept.
     fn solve_problem(
         &self,
-        problem: &Problem,
+        (problem, guess): (&Problem, Option<&[f64]>),
         spec: &str,
         fallbacks: &[&str],
     ) -> Result<(Solution, Report), Refusal> {
@@ -223,7 +224,10 @@ impl Job<'_> {
         };
         let mut best: Option<(Solution, Report)> = None;
         for spec in specs {
-            let mut solution = Solution::zeros(problem);
+            let mut solution = match guess {
+                Some(guess) => Solution::from_lambda(problem, guess.to_vec()),
+                None => Solution::zeros(problem),
+            };
             let mut solver = solvers::make(spec, stop, self.args.common.seed)?;
             let report = solver.solve(problem, &mut solution);
             let better = |old: &Report| {

@@ -1,10 +1,35 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
-use delassus::solver::{catalogue, from_spec};
-use delassus::{Solver, Stop};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use delassus::solver::{Description, catalogue, from_spec};
+use delassus::{Report, Solver, Stop};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::console::Refusal;
+
+/// Every solver of this build: those of the library, then those of the graphics processor where they are built in.
+pub(crate) fn entries() -> impl Iterator<Item = &'static Description> {
+    #[cfg(feature = "gpu")]
+    let device = delassus_gpu::catalogue();
+    #[cfg(not(feature = "gpu"))]
+    let device: &[Description] = &[];
+    catalogue().iter().chain(device)
+}
+
+/// A solver of the graphics processor; its device is opened when it first runs.
+#[cfg(feature = "gpu")]
+fn on_device(spec: &str, stop: Stop) -> Result<Box<dyn Solver + Send>, String> {
+    delassus_gpu::from_spec(spec, stop).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn on_device(_spec: &str, _stop: Stop) -> Result<Box<dyn Solver + Send>, String> {
+    Err(
+        "this build has no solvers for the graphics processor; add `--features gpu` to `cargo run -p delassus-cli` \
+         or `cargo install --path crates/delassus-cli`"
+            .to_owned(),
+    )
+}
 
 /// The solvers asked for, in the order given. Wrong names and keys are refused before anything is read.
 pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, Refusal> {
@@ -16,7 +41,7 @@ pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, Re
     let mut specs = Vec::new();
     for spec in given {
         if spec == "all" {
-            let variants = catalogue().iter().flat_map(|entry| entry.variants);
+            let variants = entries().flat_map(|entry| entry.variants);
             specs.extend(variants.map(|&variant| variant.to_owned()));
         } else {
             make(&spec, Stop::default(), 0)?;
@@ -28,20 +53,28 @@ pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, Re
 
 /// Makes a solver, or says what is wrong with its name and keys.
 pub(crate) fn make(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + Send>, Refusal> {
-    from_spec(spec, stop, seed).map_err(|error| {
+    let made = if name_of(spec).ends_with("-gpu") {
+        on_device(spec, stop)
+    } else {
+        from_spec(spec, stop, seed).map_err(|error| error.to_string())
+    };
+    made.map_err(|error| {
         Refusal(format!(
             "--solver {spec}: {error} (see `delassus list solvers`)"
         ))
     })
 }
 
+/// The name in front of the keys.
+fn name_of(spec: &str) -> &str {
+    spec.split(',').next().unwrap_or_default().trim()
+}
+
 /// Most iterations of a step where the user names none: a scene's limit counts sweeps, and says nothing of pivots,
 /// which a pivoting solver limits by the size of the problem.
 pub(crate) fn most_iterations(spec: &str, sweeps: usize) -> usize {
-    let name = spec.split(',').next().unwrap_or_default().trim();
-    let pivots = catalogue()
-        .iter()
-        .any(|entry| entry.name == name && entry.pivots);
+    let name = name_of(spec);
+    let pivots = entries().any(|entry| entry.name == name && entry.pivots);
     if pivots {
         sweeps.max(1_000_000)
     } else {
@@ -51,7 +84,7 @@ pub(crate) fn most_iterations(spec: &str, sweeps: usize) -> usize {
 
 /// The solver's name with the keys that differ from its defaults.
 pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
-    let usual = from_spec(name, Stop::default(), 0).map_or_else(|_| Vec::new(), |s| s.options());
+    let usual = make(name, Stop::default(), 0).map_or_else(|_| Vec::new(), |s| s.options());
     let mut label = name.to_owned();
     for option in options {
         if !usual.contains(option) {
@@ -59,6 +92,49 @@ pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
         }
     }
     label
+}
+
+/// The label of a solver as it was typed.
+pub(crate) fn label_of(spec: &str) -> String {
+    match from_spec(spec, Stop::default(), 0) {
+        Ok(solver) => label(solver.name(), &solver.options()),
+        Err(_) => spec.to_owned(),
+    }
+}
+
+/// What `auto` chose, in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chosen {
+    solver: &'static str,
+    class: &'static str,
+    why: &'static str,
+    /// Who went on where the first did not solve.
+    #[serde(skip)]
+    then: Option<&'static str>,
+}
+
+impl Chosen {
+    pub(crate) fn of(report: &Report) -> Option<Chosen> {
+        report.chosen.map(|choice| Chosen {
+            solver: choice.solver,
+            class: choice.class,
+            why: choice.why,
+            then: report.fallback,
+        })
+    }
+
+    /// The label of a solver, with what was chosen.
+    pub(crate) fn name(label: String, chosen: Option<&Chosen>) -> String {
+        match chosen {
+            Some(Chosen {
+                solver,
+                then: Some(then),
+                ..
+            }) => format!("{label} → {solver}, {then}"),
+            Some(Chosen { solver, .. }) => format!("{label} → {solver}"),
+            None => label,
+        }
+    }
 }
 
 /// A solver's keys as a JSON object; values that are numbers are written as numbers.
@@ -86,14 +162,14 @@ mod tests {
     fn all_stands_for_every_variant_in_place() {
         let given = ["gauss-seidel,relax=0.5".to_owned(), "all".to_owned()];
         let specs = expand(&given, "all").unwrap();
-        let variants: usize = catalogue().iter().map(|entry| entry.variants.len()).sum();
+        let variants: usize = entries().map(|entry| entry.variants.len()).sum();
         assert_eq!(specs.len(), variants + 1);
         assert_eq!(specs[0], given[0]);
     }
 
     #[test]
     fn label_shows_only_what_differs_from_the_defaults() {
-        for entry in catalogue() {
+        for entry in entries() {
             for variant in entry.variants {
                 let solver = make(variant, Stop::default(), 0).unwrap();
                 assert_eq!(label(solver.name(), &solver.options()), *variant);

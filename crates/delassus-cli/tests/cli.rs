@@ -263,6 +263,43 @@ fn version_names_the_features() {
     );
 }
 
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn solvers_of_the_graphics_processor_say_how_to_get_them() {
+    let ran = delassus(&["solve", "stack:2", "--solver", "jacobi-gpu"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("--features gpu"), "{}", ran.stderr);
+}
+
+/// With a device or without one, which the message then says.
+#[cfg(feature = "gpu")]
+#[test]
+fn solvers_of_the_graphics_processor_solve_or_say_who_did() {
+    assert!(delassus(&["--version"]).stdout.contains(" gpu"));
+    for spec in ["jacobi-gpu,accelerate=nesterov", "coloured-gpu,relax=1.1"] {
+        let asked = ["--solver", spec, "--tolerance", "1e-5", "--json"];
+        let ran = delassus(&[&["solve", "stack:2"], &asked[..]].concat());
+        let answer = ran.json();
+        assert_eq!(answer["status"], "solved", "{answer}");
+        let name = spec.split(',').next().unwrap();
+        assert_eq!(answer["solver"], name);
+        assert!(
+            answer["message"].is_null() || answer["message"].to_string().contains("on the CPU")
+        );
+    }
+    let ran = delassus(&[
+        "solve",
+        "stack:2",
+        "--solver",
+        "jacobi-gpu,accelerate=chebyshev",
+    ]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("none, nesterov"),
+        "{}",
+        ran.stderr
+    );
+}
+
 /// A chain in free fall whose joints already agree: c is rounding alone, and a tolerance relative to it would be
 /// below anything a sweep can reach.
 #[test]

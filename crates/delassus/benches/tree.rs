@@ -1,9 +1,9 @@
 //! Recursions on the trees of the benchmark files: best of many, one thread.
 //!
 //! `cargo bench -p delassus --bench tree` prints, for each model, µs per call of inverse dynamics, mass matrix,
-//! forward dynamics, forward dynamics of one of 64 states in a batch, and the KKT solve with one, two and four six-row
-//! contacts, with the residual of the last; then forward dynamics on chains of up to 10 000 links, and how Λ⁻¹ of six
-//! rows at the tip of a chain grows with its depth.
+//! forward dynamics, and the KKT solve with one, two and four six-row contacts, with the residual of the last;
+//! then forward dynamics on chains of up to 10 000 links, and the growth of J M⁻¹Jᵀ with depth and contacts. `batch`
+//! is forward dynamics of 64 states at once, per state.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -93,8 +93,8 @@ fn model(name: &str) {
             .unwrap();
         black_box(&out);
     });
-    let each = in_batch(&tree);
-    let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2} {each:>8.2}");
+    let batch = batch(&tree, &mut random);
+    let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2} {batch:>8.2}");
     let (mut kkt, mut rows) = (TreeKkt::default(), Rows::default());
     for count in [1, 2, 4] {
         let Some(contacts) = contacts.get(..count) else {
@@ -122,58 +122,70 @@ fn model(name: &str) {
     println!("{line}");
 }
 
-/// Time of forward dynamics of one of 64 states in a batch [µs].
-fn in_batch(tree: &Tree) -> f64 {
-    const COUNT: usize = 64;
+/// Forward dynamics of many states at once [µs per state].
+fn batch(tree: &Tree, random: &mut Random) -> f64 {
+    const STATES: usize = 64;
     let n = tree.n_dofs();
-    let mut random = Random::new(4);
-    let (mut q, mut v, mut tau) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..COUNT {
-        q.extend(random_configuration(&mut random, tree));
-        v.extend(random_vector(&mut random, n));
-        tau.extend(random_vector(&mut random, n));
-    }
-    let (mut batch, mut out) = (Batch::default(), vec![0.0; COUNT * n]);
-    let time = best(|| {
+    let q: Vec<f64> = (0..STATES)
+        .flat_map(|_| random_configuration(random, tree))
+        .collect();
+    let (v, tau) = (
+        random_vector(random, STATES * n),
+        random_vector(random, STATES * n),
+    );
+    let (mut batch, mut out) = (Batch::default(), vec![0.0; STATES * n]);
+    let all = best(|| {
         tree.forward_dynamics_batch(&mut batch, (&q, &v, &tau), GRAVITY, &mut out)
             .unwrap();
         black_box(&out);
     });
-    time / COUNT as f64
+    all / STATES as f64
 }
 
-/// Time of Λ⁻¹ of six rows at the tip of a chain, inertias factored before [µs].
-fn tip(count: u32) -> f64 {
-    let tree = revolutes(count);
-    let q = random_configuration(&mut Random::new(3), &tree);
-    let mut data = tree.data();
-    tree.factor(&mut data, &q).unwrap();
-    let mut rows = Rows::default();
-    let contact = [(LinkId(count - 1), DVec3::ZERO)];
-    contact_rows(&tree, &data, &mut rows, &contact);
-    let (mut work, mut out) = (Propagation::default(), vec![0.0; 36]);
-    best(|| {
-        tree.delassus(&mut data, &rows, &mut work, &mut out)
-            .unwrap();
-        black_box(&out);
-    })
-}
-
-/// Λ⁻¹ over depth, and the exponent of each doubling.
-fn depths() {
-    let mut before: Option<f64> = None;
-    for count in [25, 50, 100, 200, 400, 800] {
-        let time = tip(count);
-        let exponent = before.map_or(String::new(), |t| {
-            format!(", exponent {:.2}", (time / t).log2())
+/// J M⁻¹Jᵀ of a contact of six rows at each end of `arms` chains of `depth` links: O(n + md + m²).
+fn growth() {
+    let time = |arms: u32, depth: u32| {
+        let mut random = Random::new(4);
+        let mut links = Vec::new();
+        for i in 0..arms * depth {
+            let parent = (!i.is_multiple_of(depth)).then(|| LinkId(i - 1));
+            let joint = Joint::Revolute {
+                axis: random.vector(),
+            };
+            let place = Pose::at(DVec3::new(0.0, 0.0, -0.2));
+            links.push(Link::new(parent, joint, place, random_body(&mut random)));
+        }
+        let tree = Tree::new(links).unwrap();
+        let mut data = tree.data();
+        tree.factor(&mut data, &tree.neutral()).unwrap();
+        let contacts: Vec<_> = (0..arms)
+            .map(|arm| (LinkId(arm * depth + depth - 1), DVec3::ZERO))
+            .collect();
+        let mut rows = Rows::default();
+        contact_rows(&tree, &data, &mut rows, &contacts);
+        let (mut work, mut out) = (Propagation::default(), vec![0.0; rows.len() * rows.len()]);
+        let time = best(|| {
+            tree.delassus(&mut data, &rows, &mut work, &mut out)
+                .unwrap();
+            black_box(&out);
         });
-        println!("Λ⁻¹ of 6 rows at depth {count:>4}: {time:>8.2} µs{exponent}");
-        before = Some(time);
-    }
+        println!("J M⁻¹Jᵀ, {arms:>3} contacts at depth {depth:>4}: {time:>9.2} µs");
+        time
+    };
+    let exponent = |a: f64, b: f64, ratio: f64| (b / a).ln() / ratio.ln();
+    let deep = [25, 50, 100, 200, 400].map(|depth| time(4, depth));
+    println!(
+        "  grows with depth to the power {:.2}",
+        exponent(deep[1], deep[4], 8.0)
+    );
+    let wide = [2, 4, 8, 16, 32].map(|arms| time(arms, 50));
+    println!(
+        "  grows with contacts (on as many chains) to the power {:.2}",
+        exponent(wide[1], wide[4], 8.0)
+    );
 }
 
-/// A chain of hinges.
-fn revolutes(count: u32) -> Tree {
+fn chain(count: u32) {
     let mut random = Random::new(2);
     let link = |i: u32| {
         let axis = if i.is_multiple_of(2) {
@@ -190,11 +202,7 @@ fn revolutes(count: u32) -> Tree {
             body,
         )
     };
-    Tree::new((0..count).map(link).collect()).unwrap()
-}
-
-fn chain(count: u32) {
-    let tree = revolutes(count);
+    let tree = Tree::new((0..count).map(link).collect()).unwrap();
     let mut random = Random::new(3);
     let q = random_configuration(&mut random, &tree);
     let tau = random_vector(&mut random, tree.n_dofs());
@@ -228,5 +236,5 @@ fn main() {
     for count in [10, 100, 1000, 10_000] {
         chain(count);
     }
-    depths();
+    growth();
 }

@@ -50,6 +50,7 @@
 //! | `hybrid`, by `rule` as above | exact | exact | as above | no |
 //! | `direct` | equality exact, others no | no | no | no |
 //! | `kkt` | equality exact, others no | no | no | no |
+//! | `auto` | exact | exact | exact | exact, but not together with cones |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -71,6 +72,8 @@
 //! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
 //! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
 //! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
+//! | [`solver::auto`] | one of these by a table |
+//! | [`doctor`] | what is wrong with a scene or a problem, in words |
 //! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
 //! | [`tree::import`] | robots from URDF and MJCF |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
@@ -81,6 +84,7 @@
 
 pub mod chains;
 pub mod collide;
+pub mod doctor;
 pub mod error;
 pub mod gallery;
 pub mod index;

@@ -148,7 +148,7 @@ pub(crate) fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
 
 /// A generalised inverse of a row-major matrix by Gauss-Jordan with complete pivoting: directions whose
 /// pivot is below `1e-12` of the largest are given zero rows and columns, so that redundant rows stay put.
-pub(crate) fn generalised_inverse(a: &[f64], n: usize) -> Vec<f64> {
+pub fn generalised_inverse(a: &[f64], n: usize) -> Vec<f64> {
     let mut m = a.to_vec();
     let (mut rows, mut columns): (Vec<usize>, Vec<usize>) = ((0..n).collect(), (0..n).collect());
     let cut = 1e-12 * max_abs(a);
@@ -204,7 +204,7 @@ fn eliminate(m: &mut [f64], inverse: &mut [f64], n: usize, (row, column): (usize
 }
 
 /// Largest eigenvalue of the symmetric part of [[a, b], [c, d]].
-pub(crate) fn largest_eigenvalue_2(a: f64, b: f64, c: f64, d: f64) -> f64 {
+pub fn largest_eigenvalue_2(a: f64, b: f64, c: f64, d: f64) -> f64 {
     let off = 0.5 * (b + c);
     let half = 0.5 * (a - d);
     0.5 * (a + d) + (half * half + off * off).sqrt()
@@ -212,7 +212,7 @@ pub(crate) fn largest_eigenvalue_2(a: f64, b: f64, c: f64, d: f64) -> f64 {
 
 /// An upper bound on the largest eigenvalue of the symmetric part of a row-major 3×3 matrix, tight to
 /// rounding: the closed form by the cosine of a third of an angle.
-pub(crate) fn largest_eigenvalue_3(m: &[f64; 9]) -> f64 {
+pub fn largest_eigenvalue_3(m: &[f64; 9]) -> f64 {
     let (a, b, c) = (m[0], m[4], m[8]);
     let (d, e, f) = (
         0.5 * (m[1] + m[3]),
@@ -229,6 +229,17 @@ pub(crate) fn largest_eigenvalue_3(m: &[f64; 9]) -> f64 {
     let det = x * (y * z - f * f) - d * (d * z - f * e) + e * (d * f - y * e);
     let r = (det / (2.0 * p * p * p)).clamp(-1.0, 1.0);
     mean + 2.0 * p * (r.acos() / 3.0).cos()
+}
+
+/// D⁻¹ where D is symmetric to rounding and safely positive definite: what a 3×3 solve may rely on.
+pub fn regular_inverse_3(d: &[f64; 9]) -> Option<[f64; 9]> {
+    let skew = (d[1] - d[3])
+        .abs()
+        .max((d[2] - d[6]).abs())
+        .max((d[5] - d[7]).abs());
+    let mut factor = *d;
+    let regular = skew <= 1e-9 * (d[0] + d[4] + d[8]).abs() && cholesky(&mut factor, 3).is_ok();
+    regular.then(|| inverse_3(d)).flatten()
 }
 
 /// Inverse of a row-major 3×3 matrix by cofactors; `None` where the determinant is of rounding size.

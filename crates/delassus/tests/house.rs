@@ -37,6 +37,12 @@ const LAYERS: [(&str, &[&str]); 12] = [
         ],
     ),
     (
+        "doctor",
+        &[
+            "world", "solver", "collide", "problem", "law", "tree", "math", "index", "error",
+        ],
+    ),
+    (
         "scenes",
         &[
             "world", "solver", "collide", "problem", "law", "tree", "math", "index", "error",
@@ -65,7 +71,16 @@ fn sources(folder: &str) -> Vec<Source> {
         };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if ["target", ".git", "corpus", "artifacts"].contains(&&*name) {
+            if [
+                "target",
+                ".git",
+                "corpus",
+                "artifacts",
+                "node_modules",
+                "dist",
+            ]
+            .contains(&&*name)
+            {
                 continue;
             }
             if path.is_dir() {

@@ -365,3 +365,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_start_comes_back_bit_for_bit_and_must_fit() {
+    let problem = gallery::build("rod").unwrap();
+    let guess = [0.1 + 0.2, -0.0, 1e-300];
+    let notes = serde_json::json!({ "step": 3, "anything": [null] });
+    for problem in [problem.clone(), problem.to_dual()] {
+        let text = json::save_with(&problem, "a rod", Some(&guess), Some(&notes));
+        let loaded = json::parse(text.as_bytes()).unwrap();
+        let bits = |list: &[f64]| list.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        assert_eq!(bits(&loaded.guess.unwrap()), bits(&guess));
+        let Work::Problem { problem: back, .. } = loaded.work else {
+            panic!("{:?}", loaded.work);
+        };
+        assert_eq!(*back, problem);
+        let short = json::save_with(&problem, "", Some(&guess[..2]), None);
+        let error = json::parse(short.as_bytes()).unwrap_err().to_string();
+        assert!(
+            error.contains("guess") && error.contains("3 rows"),
+            "{error}"
+        );
+        // What is not finite is not written, so that the file can still be read.
+        let broken = json::save_with(&problem, "", Some(&[f64::NAN, 0.0, 0.0]), None);
+        assert_eq!(json::parse(broken.as_bytes()).unwrap().guess, None);
+    }
+}

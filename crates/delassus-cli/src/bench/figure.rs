@@ -30,6 +30,23 @@ pub(crate) struct Series<'a> {
     pub(crate) joined: bool,
 }
 
+impl<'a> Figure<'a> {
+    /// Time of a solve against the number of contacts.
+    pub(crate) fn of_solves(
+        title: &'a str,
+        series: Vec<Series<'a>>,
+        logarithmic: bool,
+    ) -> Figure<'a> {
+        Figure {
+            title,
+            size: "contacts n",
+            value: "time per solve [s]",
+            series,
+            logarithmic,
+        }
+    }
+}
+
 /// The picture as text.
 pub(crate) fn svg(figure: &Figure<'_>) -> Result<String, Refusal> {
     let mut text = String::new();
@@ -119,14 +136,7 @@ mod tests {
                     points,
                     joined: true,
                 }];
-                let figure = Figure {
-                    title: "t",
-                    size: "contacts n",
-                    value: "time per solve [s]",
-                    series,
-                    logarithmic,
-                };
-                let svg = svg(&figure).unwrap();
+                let svg = svg(&Figure::of_solves("t", series, logarithmic)).unwrap();
                 assert!(
                     svg.contains("contacts n") && svg.contains("reduced") && !svg.contains("NaN")
                 );

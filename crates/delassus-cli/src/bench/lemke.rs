@@ -319,13 +319,7 @@ fn figures(rows: &[Row]) -> Vec<(&'static str, Figure<'static>)> {
             })
             .collect::<Vec<_>>()
     };
-    let figure = |title, series, logarithmic| Figure {
-        title,
-        size: "contacts n",
-        value: "time per solve [s]",
-        series,
-        logarithmic,
-    };
+    let figure = Figure::of_solves;
     vec![
         (
             "figure-5.svg",

@@ -1,5 +1,6 @@
 //! The end of a run in words and as JSON.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use delassus::world::Integrator;
@@ -38,6 +39,9 @@ pub(super) struct Summary {
     time: f64,
     solver: &'static str,
     options: Options,
+    /// Steps by the solver that `auto` chose.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    chosen: BTreeMap<&'static str, u64>,
     tolerance: f64,
     most_iterations: usize,
     seed: u64,
@@ -48,6 +52,9 @@ pub(super) struct Summary {
     energy: Energy,
     unsolved_steps: u64,
     fallback_steps: u64,
+    /// Problems kept by `--capture`, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured: Option<u64>,
     iterations_per_step: Spread,
     contacts_per_step: Spread,
     ms_per_step: Milliseconds,
@@ -143,6 +150,7 @@ impl Summary {
             time: world.time(),
             solver: solver.name(),
             options: Options(solver.options()),
+            chosen: tally.chosen.clone(),
             tolerance: plan.options.tolerance,
             most_iterations: plan.options.iterations,
             seed: plan.options.seed,
@@ -153,6 +161,7 @@ impl Summary {
             energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
             fallback_steps: tally.fallbacks,
+            captured: run.capture.folder().map(|_| run.capture.kept),
             iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
             contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),
             ms_per_step: Milliseconds::of(tally),
@@ -171,6 +180,9 @@ impl Summary {
         let mut lines = self.head();
         lines.extend(self.quality());
         lines.extend(self.cost());
+        if let Some(kept) = self.captured {
+            lines.push(("captured", format!("{kept} problems")));
+        }
         lines.push(("state hash", self.state_hash.clone()));
         let width = lines.iter().map(|(label, _)| label.len()).max();
         let width = width.unwrap_or(0);
@@ -199,7 +211,7 @@ impl Summary {
         if self.ending != "completed" {
             steps.push_str(&format!("; {} before step {}", self.ending, self.steps + 1));
         }
-        vec![
+        let mut lines = vec![
             ("scene", scene),
             (
                 "world",
@@ -213,7 +225,15 @@ impl Summary {
                     self.tolerance, self.most_iterations
                 ),
             ),
-        ]
+        ];
+        if !self.chosen.is_empty() {
+            let chosen = self.chosen.iter();
+            let chosen: Vec<String> = chosen
+                .map(|(solver, steps)| format!("{solver} in {steps} steps"))
+                .collect();
+            lines.push(("chosen", chosen.join(", ")));
+        }
+        lines
     }
 
     fn quality(&self) -> Vec<(&'static str, String)> {
@@ -247,7 +267,7 @@ impl Summary {
     fn fallbacks(&self) -> String {
         match self.fallback_steps {
             0 => String::new(),
-            steps => format!("; a safe solver took over in {steps}"),
+            steps => format!("; another solver went on in {steps}"),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a run adds up while it goes: the worst of everything, energy, and where the time went.
 
+use std::collections::BTreeMap;
+
 use delassus::World;
 use delassus::world::{Clock, Step};
 use serde::Serialize;
@@ -54,6 +56,8 @@ pub(crate) struct Tally {
     pub(crate) unsolved: u64,
     /// Steps in which another solver went on where the chosen one failed.
     pub(crate) fallbacks: u64,
+    /// Steps by the solver that `auto` chose; empty for every other solver.
+    pub(crate) chosen: BTreeMap<&'static str, u64>,
     /// Substeps taken at first order where second was asked for.
     pub(crate) coarse: u64,
     pub(crate) law: Worst,
@@ -83,6 +87,7 @@ impl Tally {
             steps: 0,
             unsolved: 0,
             fallbacks: 0,
+            chosen: BTreeMap::new(),
             coarse: 0,
             law: Worst::default(),
             penetration: Worst::default(),
@@ -106,6 +111,9 @@ impl Tally {
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
         self.fallbacks += u64::from(0 < step.fallbacks);
+        if let Some(choice) = step.report.chosen {
+            *self.chosen.entry(choice.solver).or_default() += 1;
+        }
         self.coarse += u64::from(step.coarse);
         self.law.add(number, law);
         self.penetration.add(number, step.penetration);

@@ -1,5 +1,7 @@
 //! What only a world made for it can show.
 
+use std::path::Path;
+use std::process;
 use std::time::Duration;
 
 use clap::Parser;

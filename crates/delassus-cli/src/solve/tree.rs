@@ -30,7 +30,7 @@ pub(super) fn solve(work: &TreeWork, job: &Job<'_>, spec: &str) -> Result<Solved
     let asked = !job.args.common.solvers.is_empty() && spec != "kkt";
     Ok(Solved {
         run: if asked {
-            job.solve_problem(&work.problem, spec, &[spec])?
+            job.solve_problem((&work.problem, None), spec, &[spec])?
         } else {
             own
         },
@@ -83,6 +83,7 @@ fn four_steps(
         elapsed,
         message: (!solved).then(|| message.to_owned()),
         fallback: None,
+        chosen: None,
         certificate: None,
     };
     Ok((solution, report))

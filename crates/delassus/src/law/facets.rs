@@ -6,11 +6,28 @@
 //! lies between cos(π/d)·μ and μ.
 
 use std::f64::consts::TAU;
+use std::sync::OnceLock;
 
 use super::Fault;
 
+/// Cones of up to this many directions look theirs up: sines and cosines cost more than everything done with them.
+const TABULATED: usize = 32;
+static TABLES: [OnceLock<Box<[[f64; 2]]>>; TABULATED + 1] =
+    [const { OnceLock::new() }; TABULATED + 1];
+
+/// Directions 0 to d of d, or none where there are too many for a table.
+pub(crate) fn tabulated(d: u32) -> Option<&'static [[f64; 2]]> {
+    let table = TABLES.get(d as usize)?;
+    Some(table.get_or_init(|| (0..=d).map(|j| computed(j, d)).collect()))
+}
+
 /// Direction j of d in the (t₁, t₂) plane.
 pub fn direction(j: u32, d: u32) -> [f64; 2] {
+    let known = tabulated(d).and_then(|table| table.get(j as usize));
+    known.copied().unwrap_or_else(|| computed(j, d))
+}
+
+fn computed(j: u32, d: u32) -> [f64; 2] {
     let (sin, cos) = (TAU * f64::from(j) / f64::from(d)).sin_cos();
     [cos, sin]
 }
@@ -38,18 +55,17 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], (mu, d): (f64, 
         complementarity: (lambda[0] * w[0]).abs(),
     };
     let (sector, first, second) = decompose([lambda[1], lambda[2]], d);
-    let along = |j: u32| {
-        let direction = direction(j, d);
-        direction[0] * w[1] + direction[1] * w[2]
+    let along = |[a, b]: [f64; 2]| a * w[1] + b * w[2];
+    let deepest = |s: f64, x: f64| s.max(-x);
+    let slip = match tabulated(d) {
+        Some(table) => table.iter().map(|&d| along(d)).fold(0.0, deepest),
+        None => (0..d)
+            .map(|j| along(direction(j, d)))
+            .fold(0.0_f64, deepest),
     };
-    let slip = (0..d).map(along).fold(0.0_f64, |s, x| s.max(-x));
-    for j in 0..d {
-        let phi = match j {
-            _ if j == sector => first,
-            _ if j == (sector + 1) % d => second,
-            _ => 0.0,
-        };
-        let sigma = along(j) + slip;
+    // Where φ_j = 0 there is nothing to see: σ_j ≥ 0 by the choice of s.
+    for (j, phi) in [(sector, first), (sector + 1, second)] {
+        let sigma = along(direction(j, d)) + slip;
         let row = (phi / rho).min(sigma);
         sum += row * row;
         fault.complementarity = fault.complementarity.max((phi * sigma).abs());

@@ -1,5 +1,6 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
+use super::auto::Auto;
 use super::coloured::Coloured;
 use super::direct::Direct;
 use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
@@ -172,6 +173,13 @@ const ALL: &[Description] = &[
         variants: &["kkt"],
         pivots: false,
     },
+    Description {
+        name: "auto",
+        keys: &[],
+        about: "one of these, chosen by the laws, the size and the tolerance; the report says which and why",
+        variants: &["auto"],
+        pivots: false,
+    },
 ];
 
 /// Every solver there is.
@@ -221,6 +229,7 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             keyed(solver, parts, set_hybrid)
         }
         "kkt" => keyed(Kkt::new(stop), parts, |_, _, _| Ok(false)),
+        "auto" => keyed(Auto::new(stop, seed), parts, |_, _, _| Ok(false)),
         _ => {
             let Some(method) = Method::ALL.into_iter().find(|m| m.name() == name) else {
                 return Err(SpecError::UnknownSolver {
@@ -327,7 +336,7 @@ fn set_lemke(solver: &mut Lemke, key: &str, value: &str) -> Result<bool, SpecErr
 }
 
 /// A relaxation ω in (0, 2).
-pub(super) fn relaxation(key: &str, value: &str) -> Result<f64, SpecError> {
+pub fn relaxation(key: &str, value: &str) -> Result<f64, SpecError> {
     let relax = value.parse().ok();
     relax
         .filter(|relax| 0.0 < *relax && *relax < 2.0)
@@ -347,7 +356,7 @@ pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'
 }
 
 /// The value a name stands for.
-pub(super) fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
+pub fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T, SpecError> {
     names
         .iter()
         .find(|(name, _)| *name == value)

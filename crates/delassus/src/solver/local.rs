@@ -12,8 +12,8 @@
 use super::secular::Secular;
 use crate::law::{Law, cone};
 use crate::math::{
-    cholesky, dot, generalised_inverse, inverse_3, largest_eigenvalue_2, largest_eigenvalue_3,
-    mul_3,
+    dot, generalised_inverse, inverse_3, largest_eigenvalue_2, largest_eigenvalue_3, mul_3,
+    regular_inverse_3,
 };
 use crate::problem::Block;
 use crate::problem::delassus::DiagonalBlocks;
@@ -96,7 +96,10 @@ impl Locals {
         let kind = match block.law {
             Law::Equality => {
                 self.matrices.extend_from_slice(d);
-                self.matrices.extend(generalised_inverse(d, block.n_rows));
+                match well_conditioned_inverse(d) {
+                    Some(inverse) => self.matrices.extend(inverse),
+                    None => self.matrices.extend(generalised_inverse(d, block.n_rows)),
+                }
                 Kind::Equality(start)
             }
             Law::Unilateral => {
@@ -170,6 +173,17 @@ impl Locals {
         }
         (squared, change)
     }
+}
+
+/// The inverse of three rows that are far from depending on each other, which needs no search for pivots.
+fn well_conditioned_inverse(d: &[f64]) -> Option<[f64; 9]> {
+    let d = d.as_array::<9>()?;
+    let inverse = inverse_3(d)?;
+    // Of a semidefinite matrix: (D⁻¹)_ii d_ii is one for rows that share nothing, and grows as they get alike.
+    let alike = (0..3)
+        .map(|i| inverse[4 * i] * d[4 * i])
+        .fold(1.0, f64::max);
+    (alike < 1e6).then_some(inverse)
 }
 
 /// |DΔ|² in the rows of the problem: scaled rows are scaled back.
@@ -251,7 +265,7 @@ impl Contact {
         };
         let needs_inverse = matches!(rule, Rule::Exact | Rule::Project | Rule::Nonlinear);
         let inverse = if needs_inverse {
-            regular_inverse(&d)
+            regular_inverse_3(&d)
         } else {
             None
         };
@@ -430,15 +444,4 @@ impl Contact {
         let secular = Secular::new(d, &g, self.mu);
         secular.at(secular.root())
     }
-}
-
-/// D⁻¹ where D is symmetric to rounding and safely positive definite: what a 3×3 solve may rely on.
-fn regular_inverse(d: &[f64; 9]) -> Option<[f64; 9]> {
-    let skew = (d[1] - d[3])
-        .abs()
-        .max((d[2] - d[6]).abs())
-        .max((d[5] - d[7]).abs());
-    let mut factor = *d;
-    let regular = skew <= 1e-9 * (d[0] + d[4] + d[8]).abs() && cholesky(&mut factor, 3).is_ok();
-    regular.then(|| inverse_3(d)).flatten()
 }

@@ -3,6 +3,7 @@
 //! A solver reads a [`Problem`], improves a [`Solution`] and says how it ended. It never grades itself: the
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
+pub mod auto;
 mod catalogue;
 pub mod coloured;
 pub mod direct;
@@ -13,6 +14,7 @@ pub mod kkt;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;
+mod point;
 mod secular;
 mod topology;
 
@@ -21,9 +23,10 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use catalogue::{Description, SpecError, catalogue, from_spec};
+pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
+pub use topology::Topology;
 
 use crate::law::Law;
 use crate::problem::residual::Residual;
@@ -151,6 +154,8 @@ pub struct Report {
     pub message: Option<String>,
     /// The solver that went on where this one's own method failed.
     pub fallback: Option<&'static str>,
+    /// What [`auto`] chose, and why; none for every other solver.
+    pub chosen: Option<auto::Choice>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
 }
@@ -169,8 +174,10 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
+            "{}{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
             self.solver,
+            self.chosen
+                .map_or_else(String::new, |choice| format!(" → {}", choice.solver)),
             self.status.name(),
             self.iterations,
             self.residual.law,
@@ -249,6 +256,7 @@ pub trait Solver {
             residual,
             message: message(self, problem, status).or_else(|| relief(monitor.fallback())),
             fallback: monitor.fallback(),
+            chosen: None,
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,

@@ -106,6 +106,13 @@ impl<'a> Monitor<'a> {
         }
     }
 
+    /// Whether [`Monitor::after_sweep`] will look at the impulses; a solver that keeps them elsewhere need not copy
+    /// them otherwise.
+    pub(super) fn looks(&self, stats: &SweepStats) -> bool {
+        let sweep = self.history.len() + 1;
+        self.stop.record == Record::Residuals || self.is_due(sweep, stats.eta_max)
+    }
+
     /// Call after every sweep with the current impulses; `Some` ends the run.
     pub fn after_sweep(&mut self, stats: SweepStats, lambda: &[f64]) -> Option<Status> {
         let sweep = self.history.len() + 1;
@@ -149,6 +156,29 @@ impl<'a> Monitor<'a> {
             .time
             .is_some_and(|limit| limit <= self.start.elapsed());
         timed_out.then_some(Status::TimeLimit)
+    }
+
+    /// Call after several sweeps at once, as a device does them, with the impulses of the last: one line of history
+    /// for each, and the test on the last.
+    pub fn after_sweeps(&mut self, stats: &[SweepStats], lambda: &[f64]) -> Option<Status> {
+        let (last, before) = stats.split_last()?;
+        let elapsed = self.start.elapsed().saturating_sub(self.recording);
+        for stats in before {
+            if self.history.is_empty() {
+                self.first_eta = stats.eta_max;
+            }
+            self.history.push(Sweep {
+                sweep: self.history.len() + 1,
+                law: None,
+                eta: stats.eta_squared.sqrt(),
+                dual_decrease: stats.dual_decrease,
+                elapsed_s: elapsed.as_secs_f64(),
+            });
+            if !(stats.eta_squared.is_finite() && stats.dual_decrease.is_finite()) {
+                return Some(Status::Diverged);
+            }
+        }
+        self.after_sweep(*last, lambda)
     }
 
     /// Call once at the end of a run of pivots: the status as far as the judge agrees. An answer that obeys the
@@ -239,7 +269,7 @@ impl<'a> Monitor<'a> {
             return false;
         }
         let forecast = eta_max * self.ratio <= self.stop.tolerance;
-        let grows = DIVERGED * self.first_eta.max(self.scale) < eta_max;
+        let grows = 1 < sweep && DIVERGED * self.first_eta.max(self.scale) < eta_max;
         forecast || grows || self.next_check <= sweep || self.stop.iterations <= sweep
     }
 

@@ -4,7 +4,7 @@ use crate::problem::{Block, Primal};
 
 /// The shape of a primal problem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Topology {
+pub struct Topology {
     /// Velocities of every mass.
     velocities: Vec<u32>,
     /// Rows of every block.
@@ -18,7 +18,7 @@ pub(super) struct Topology {
 
 impl Topology {
     /// Takes the shape of this problem; true if it differs from the one before.
-    pub(super) fn update(&mut self, primal: &Primal, blocks: &[Block]) -> bool {
+    pub fn update(&mut self, primal: &Primal, blocks: &[Block]) -> bool {
         let jacobian = primal.jacobian();
         // Masses are large; where their velocities stand says as much and is read faster.
         let velocities = (0..primal.mass().len()).map(|b| primal.columns(b).len() as u32);

@@ -30,6 +30,7 @@ impl Tree {
             n_coordinates: 0,
             n_dofs: 0,
             n_multi: 0,
+            turning: Vec::new(),
             dof_of: Vec::new(),
             links,
         };
@@ -67,10 +68,15 @@ impl Tree {
             };
             let mut node = Node::new(parent, kind, gap.then(&turn));
             (node.q_at, node.v_at, node.link) = (q_at, v_at, i);
+            node.depth = self.nodes[parent].depth + 1;
             (node.armature, node.damping) = (link.armature, link.damping);
             if matches!(kind, Kind::Ball | Kind::Free) {
                 node.multi = self.n_multi;
                 self.n_multi += 1;
+            }
+            if matches!(kind, Kind::Turn | Kind::Screw(_)) {
+                node.turn = self.turning.len();
+                self.turning.push(q_at);
             }
             q_at += kind.coordinates();
             v_at += kind.dofs();
@@ -119,6 +125,8 @@ impl Node {
             damping: 0.0,
             link: 0,
             multi: 0,
+            turn: 0,
+            depth: 0,
             columns: (0, 0),
         }
     }

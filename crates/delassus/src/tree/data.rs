@@ -4,6 +4,7 @@ use glam::{DMat3, DVec3};
 
 use super::Tree;
 use super::spatial::{Articulated, Force, Inertia, Motion, Sym3};
+use super::turns::Turns;
 
 /// What the recursions know about a tree in its present state. Made by [`Tree::data`].
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,7 @@ pub struct Data {
     pub(super) columns: Vec<Force>,
     /// What passes through each node, down and up.
     pub(super) passes: Vec<Pass>,
+    pub(super) turns: Turns,
     /// Whether the articulated inertias belong to the present poses.
     pub(super) factored: bool,
 }
@@ -91,6 +93,7 @@ impl Data {
             multi: vec![Multi::default(); tree.n_multi],
             columns: vec![Force::ZERO; tree.n_dofs],
             passes: vec![Pass::default(); tree.nodes.len()],
+            turns: Turns::default(),
             factored: false,
         };
         // The neutral configuration is finite and its quaternions are unit.

@@ -3,9 +3,10 @@
 
 use glam::{DMat3, DVec3};
 
-use super::data::{Body, pair};
+use super::data::{Body, Pass, pair};
 use super::joint::{Kind, quaternion};
 use super::spatial::{Force, Motion, Pose};
+use super::turns::Turns;
 use super::{Data, Node, Tree, TreeError};
 use crate::index::LinkId;
 
@@ -21,15 +22,33 @@ impl Tree {
     pub fn velocities(&self, q: &[f64], v: &[f64], data: &mut Data) -> Result<(), TreeError> {
         self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
-        data.bodies[0].acceleration = Motion::ZERO;
+        self.walk(data, (q, v), DVec3::ZERO, |_, _, _| {});
+        Ok(())
+    }
+
+    /// Poses, velocities and accelerations at q̈ = 0 from the ground, which falls upwards, to the leaves. `visit`
+    /// sees every node before its children, and what it adds to the acceleration is carried on.
+    #[inline]
+    pub(super) fn walk(
+        &self,
+        data: &mut Data,
+        (q, v): (&[f64], &[f64]),
+        gravity: DVec3,
+        visit: impl Fn(&Node, &mut Body, &mut Pass),
+    ) {
+        data.bodies[0].acceleration = Motion {
+            angular: DVec3::ZERO,
+            linear: -gravity,
+        };
         data.factored = false;
+        data.turns.prepare(&self.turning, q);
         for i in 1..self.nodes.len() {
             let node = &self.nodes[i];
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            place(node, q, parent, body);
+            place(node, (q, &data.turns), parent, body);
             moves(node, v, parent, body);
+            visit(node, body, &mut data.passes[i]);
         }
-        Ok(())
     }
 
     pub(super) fn check_configuration(&self, q: &[f64]) -> Result<(), TreeError> {
@@ -54,10 +73,11 @@ impl Tree {
 
     pub(super) fn place_nodes(&self, q: &[f64], data: &mut Data) {
         data.factored = false;
+        data.turns.prepare(&self.turning, q);
         for i in 1..self.nodes.len() {
             let node = &self.nodes[i];
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            place(node, q, parent, body);
+            place(node, (q, &data.turns), parent, body);
         }
     }
 
@@ -214,23 +234,23 @@ pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
 
 /// Pose and inertia of a node from those of its parent.
 #[inline]
-pub(super) fn place(node: &Node, q: &[f64], parent: &Body, body: &mut Body) {
+fn place(node: &Node, (q, turns): (&[f64], &Turns), parent: &Body, body: &mut Body) {
     let base = parent.rotation * node.place.rotation;
     let mut arm = parent.rotation * node.place.position;
-    let turned = |angle: f64| {
-        let (sin, cos) = angle.sin_cos();
+    let turned = || {
+        let (sin, cos) = turns.of(node.turn);
         let (x, y) = (base.x_axis, base.y_axis);
         DMat3::from_cols(x * cos + y * sin, y * cos - x * sin, base.z_axis)
     };
     body.rotation = match node.kind {
-        Kind::Turn => turned(q[node.q_at]),
+        Kind::Turn => turned(),
         Kind::Slide => {
             arm += base.z_axis * q[node.q_at];
             base
         }
         Kind::Screw(pitch) => {
             arm += base.z_axis * (pitch * q[node.q_at]);
-            turned(q[node.q_at])
+            turned()
         }
         Kind::Ball => base * orientation(&q[node.q_at..]),
         Kind::Free => {
@@ -250,7 +270,7 @@ fn orientation(q: &[f64]) -> DMat3 {
 
 /// Velocity of a node and its acceleration at q̈ = 0, from those of its parent.
 #[inline]
-pub(super) fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
+fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
     let spin = parent.velocity.angular;
     let carried = spin.cross(body.arm);
     let mut velocity = parent.velocity;

@@ -16,6 +16,7 @@ mod rnea;
 mod rows;
 pub mod spatial;
 mod stepping;
+mod turns;
 
 use glam::{DMat3, DVec3};
 
@@ -257,6 +258,8 @@ pub struct Tree {
     n_dofs: usize,
     /// Nodes of several dofs.
     n_multi: usize,
+    /// Where the angles of the nodes that turn about an axis are.
+    turning: Vec<usize>,
     /// The velocity that each dof, counted depth-first, is.
     dof_of: Vec<usize>,
 }
@@ -277,6 +280,10 @@ pub(crate) struct Node {
     link: usize,
     /// Position among the nodes of several dofs.
     multi: usize,
+    /// Position among the nodes that turn about an axis.
+    turn: usize,
+    /// Nodes between it and the ground, itself included.
+    depth: usize,
     /// Its dofs counted depth-first: its own first one, and one past the last of its subtree.
     columns: (usize, usize),
 }

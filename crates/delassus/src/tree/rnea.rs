@@ -10,8 +10,8 @@
 
 use glam::DVec3;
 
-use super::data::{Body, Pass, Passes, pair};
-use super::kinematics::{add_subspace, moves, place, project};
+use super::data::{Body, Pass, Passes};
+use super::kinematics::{add_subspace, project};
 use super::spatial::Motion;
 use super::{Data, Tree, TreeError};
 
@@ -28,23 +28,13 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         self.check("acceleration", a, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
-        data.bodies[0].acceleration = Motion {
-            angular: DVec3::ZERO,
-            linear: -gravity,
-        };
-        data.factored = false;
-        for i in 1..self.nodes.len() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            place(node, q, parent, body);
-            moves(node, v, parent, body);
+        self.walk(data, (q, v), gravity, |node, body, pass| {
             let mut acceleration = body.acceleration;
             add_subspace(node, body, a, &mut acceleration);
             body.acceleration = acceleration;
-            data.passes[i].force = body
-                .inertia
-                .newton_euler(body.velocity.angular, acceleration);
-        }
+            let spin = body.velocity.angular;
+            pass.force = body.inertia.newton_euler(spin, acceleration);
+        });
         self.collect(&data.bodies, &mut data.passes, tau);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
@@ -84,20 +74,11 @@ impl Tree {
         gravity: DVec3,
         prepare: impl Fn(&mut Body),
     ) {
-        data.bodies[0].acceleration = Motion {
-            angular: DVec3::ZERO,
-            linear: -gravity,
-        };
-        data.factored = false;
-        for i in 1..self.nodes.len() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            place(node, q, parent, body);
-            moves(node, v, parent, body);
+        self.walk(data, (q, v), gravity, |_, body, pass| {
             let spin = body.velocity.angular;
-            data.passes[i].force = body.inertia.newton_euler(spin, body.acceleration);
+            pass.force = body.inertia.newton_euler(spin, body.acceleration);
             prepare(body);
-        }
+        });
     }
 
     /// y = M x for the present poses, O(n).

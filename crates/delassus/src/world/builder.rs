@@ -204,16 +204,8 @@ impl WorldBuilder {
         self.pairs.reverse();
         self.pairs.sort_by_key(|entry| entry.0);
         self.pairs.dedup_by_key(|entry| entry.0);
-        let mut joined = self.finish_robots()?;
-        for joint in self.joints.iter().filter(|joint| !joint.collide) {
-            let links = joint.links();
-            for (i, a) in links.iter().enumerate() {
-                let later = links[i + 1..].iter();
-                joined.extend(later.map(|b| (a.0.min(b.0), a.0.max(b.0))));
-            }
-        }
-        joined.sort_unstable();
-        joined.dedup();
+        self.finish_robots()?;
+        let joined = joined(&self.joints, &self.robots);
         let mut radius = vec![0.0; self.bodies.len()];
         for collider in &self.colliders {
             let reach = collider.pose.0.length() + bounding_radius(&collider.shape);
@@ -248,6 +240,21 @@ impl WorldBuilder {
             factors: Factors::default(),
         })
     }
+}
+
+/// Body pairs that joints keep from colliding, sorted.
+pub(super) fn joined(joints: &[Joint], robots: &[Robot]) -> Vec<(u32, u32)> {
+    let mut joined: Vec<_> = robots.iter().flat_map(Robot::neighbours).collect();
+    for joint in joints.iter().filter(|joint| !joint.collide) {
+        let links = joint.links();
+        for (i, a) in links.iter().enumerate() {
+            let later = links[i + 1..].iter();
+            joined.extend(later.map(|b| (a.0.min(b.0), a.0.max(b.0))));
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    joined
 }
 
 /// Whether the groups let any two colliders meet.
@@ -292,7 +299,7 @@ fn check_surface(surface: &Surface) -> Result<(), WorldError> {
 }
 
 /// Refuses joints that mean nothing: no body that moves, unknown bodies, numbers out of range.
-fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
+pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldError> {
     let refuse = |what: &str| {
         Err(WorldError::Joint {
             name: joint.name.clone(),

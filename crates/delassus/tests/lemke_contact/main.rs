@@ -1,8 +1,5 @@
 //! Lemke's algorithm on contacts without the matrix: the structural and the reduced method.
-#![allow(
-    clippy::print_stderr,
-    reason = "what was measured, and why a test was skipped"
-)]
+#![allow(clippy::print_stderr, reason = "why a test was skipped")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
@@ -16,7 +13,7 @@ use delassus::solver::lemke::contact::ContactLcp;
 use delassus::solver::lemke::structural::{Options, Outcome, Work};
 use delassus::solver::lemke::{self, Lcp, LcpOptions, Pivot};
 use delassus::solver::lemke::{reduced, structural};
-use delassus::{Law, Problem, Residual, Solution, Status};
+use delassus::{Problem, Residual, Solution, Status};
 
 type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
 const METHODS: [(&str, Method); 2] = [
@@ -47,7 +44,6 @@ fn solve(problem: &Problem, method: Method, pivot: Pivot) -> (Outcome, Solution)
 
 #[test]
 fn every_published_experiment_is_solved_by_both_methods_and_rules() {
-    let (mut worst, mut worst_law): (f64, f64) = (0.0, 0.0);
     let mut failures = Vec::new();
     for geometry in lloyd::all() {
         for (name, method) in METHODS {
@@ -65,13 +61,10 @@ fn every_published_experiment_is_solved_by_both_methods_and_rules() {
                             geometry.name
                         ));
                     }
-                    worst = worst.max(outcome.residual);
-                    worst_law = worst_law.max(law);
                 }
             }
         }
     }
-    eprintln!("worst {worst:e} {worst_law:e}");
     assert!(
         failures.is_empty(),
         "{}\n{}",
@@ -144,7 +137,8 @@ fn ordinary_and_hard_problems_are_solved_by_the_chain() {
     for seed in 0..400 {
         check("hard", seed, &scenes::hard(seed));
     }
-    eprintln!("answered by attempt: {attempts:?}");
+    // The fast method answers nearly always.
+    assert!(600 <= attempts[0], "answered by attempt: {attempts:?}");
     assert!(
         failures.is_empty(),
         "{}\n{}",
@@ -188,7 +182,6 @@ fn degenerate_loads_are_solved_by_both_methods_and_rules() {
 
 #[test]
 fn velocities_agree_with_the_dense_matrix_where_they_are_unique() {
-    let mut worst: f64 = 0.0;
     for seed in 0..160 {
         let (scene, law) = scenes::ordinary(seed);
         let problem = if seed.is_multiple_of(2) {
@@ -211,11 +204,9 @@ fn velocities_agree_with_the_dense_matrix_where_they_are_unique() {
             assert_eq!(outcome.status, Status::Solved, "{seed} {name} {outcome:?}");
             let speeds = wanted.v.iter().zip(&solution.v);
             let error = speeds.fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
-            worst = worst.max(error);
             assert!(error <= 1e-10, "{seed} {name} {error:e}");
         }
     }
-    eprintln!("largest difference of velocities {worst:e}");
 }
 
 #[test]
@@ -295,102 +286,29 @@ fn contacts_that_cannot_be_met_end_on_a_ray_and_never_as_solved() {
     }
 }
 
-/// One random problem, half of them degenerate by construction.
-fn fuzz(seed: u64) -> Problem {
-    let mut random = Random::new(seed ^ 0x5eed);
-    let (mut scene, mut law) = scenes::ordinary(seed);
-    if 12 < scene.contacts.len() {
-        random.shuffle(&mut scene.contacts);
-        scene.contacts.truncate(12);
-    }
-    let degenerate = seed.is_multiple_of(2);
-    if degenerate {
-        let copy = scene.contacts[random.below(scene.contacts.len())];
-        scene.contacts.push(copy);
-        if random.below(4) == 0 {
-            scene.contacts.extend(scene.contacts.clone());
-        }
-    }
-    if random.below(4) == 0 {
-        law = [
-            Law::FrictionBox { mu: 0.5 },
-            Law::Unilateral,
-            scenes::facets(0.0, 4),
-        ][random.below(3)];
-    }
-    if random.below(3) == 0 {
-        let point = scene.bodies[0].x + random.vector();
-        scene.joints.push((0, None, point));
-        if degenerate {
-            scene.joints.push((0, None, point));
-        }
-    }
-    if random.below(3) == 0 {
-        scene
-            .motors
-            .push((0, random.range(0.0, 0.2), random.range(-1.0, 1.0)));
-    }
-    for body in &mut scene.bodies {
-        body.mass *= 10.0_f64.powi(random.below(5) as i32 - 2);
-    }
-    let q = if random.below(3) == 0 { 0.2 } else { 0.0 };
-    let sigma = if random.below(3) == 0 {
-        10.0_f64.powi(-(random.below(11) as i32))
-    } else {
-        0.0
-    };
-    let tangent = if random.below(4) == 0 { sigma } else { 0.0 };
-    let shift: Vec<f64> = scene.contacts.iter().map(|_| random.range(-q, q)).collect();
-    scene.problem(law, |k| (shift[k], [sigma, tangent, tangent]))
-}
-
-fn check_fuzz(seeds: std::ops::Range<u64>) {
-    let mut counts = std::collections::BTreeMap::new();
-    let mut worst: f64 = 0.0;
-    let mut unsolved = 0;
-    let total = seeds.end - seeds.start;
-    for seed in seeds {
-        let problem = fuzz(seed);
-        let mut solved = false;
+#[test]
+fn random_problems_end_with_a_status_and_no_false_answer() {
+    // `cargo bench --bench lemke_fuzz` does the same to a hundred thousand and counts how they end.
+    for seed in 0..10_000 {
+        let problem = scenes::fuzz(seed);
         for (name, method) in METHODS {
             let pivot = PIVOTS[(seed / 2 % 2) as usize];
             let lcp = ContactLcp::new(&problem, 8).unwrap();
             let mut work = Work::default();
-            let outcome = method(
-                &lcp,
-                &Options {
-                    pivots: 2000,
-                    ..options(pivot)
-                },
-                &mut work,
-            );
-            *counts
-                .entry((name, outcome.status.name(), outcome.cover_limit))
-                .or_insert(0) += 1;
+            let options = Options {
+                pivots: 2000,
+                ..options(pivot)
+            };
+            let outcome = method(&lcp, &options, &mut work);
             let mut lambda = vec![0.0; problem.n_rows()];
             work.impulses(&lcp, &mut lambda);
             assert!(lambda.iter().all(|x| x.is_finite()), "{seed} {name}");
             if outcome.status == Status::Solved {
                 let solution = Solution::from_lambda(&problem, lambda);
                 let residual = Residual::of(&problem, &solution);
-                let scale = residual.law / problem.velocity_scale().max(1e-3);
-                worst = worst.max(scale);
-                assert!(scale <= 1e-6, "{seed} {name}: {outcome:?} {residual:?}");
-                solved = true;
+                let relative = residual.law / problem.velocity_scale().max(1e-3);
+                assert!(relative <= 1e-6, "{seed} {name}: {outcome:?} {residual:?}");
             }
         }
-        unsolved += u64::from(!solved);
     }
-    eprintln!("{total} problems: {counts:?}, neither method {unsolved}, worst {worst:e}");
-}
-
-#[test]
-fn random_problems_end_with_a_status_and_no_false_answer() {
-    check_fuzz(0..10_000);
-}
-
-#[test]
-#[ignore = "a hundred thousand problems"]
-fn many_random_problems_end_with_a_status_and_no_false_answer() {
-    check_fuzz(10_000..110_000);
 }

@@ -322,3 +322,52 @@ pub(crate) fn hard(seed: u64) -> Problem {
         _ => stack(6, 0.3, load, &mut random).rigid(facets(0.8, 4)),
     }
 }
+
+/// One random problem, half of them degenerate by construction.
+pub(crate) fn fuzz(seed: u64) -> Problem {
+    let mut random = Random::new(seed ^ 0x5eed);
+    let (mut scene, mut law) = ordinary(seed);
+    if 12 < scene.contacts.len() {
+        random.shuffle(&mut scene.contacts);
+        scene.contacts.truncate(12);
+    }
+    let degenerate = seed.is_multiple_of(2);
+    if degenerate {
+        let copy = scene.contacts[random.below(scene.contacts.len())];
+        scene.contacts.push(copy);
+        if random.below(4) == 0 {
+            scene.contacts.extend(scene.contacts.clone());
+        }
+    }
+    if random.below(4) == 0 {
+        law = [
+            Law::FrictionBox { mu: 0.5 },
+            Law::Unilateral,
+            facets(0.0, 4),
+        ][random.below(3)];
+    }
+    if random.below(3) == 0 {
+        let point = scene.bodies[0].x + random.vector();
+        scene.joints.push((0, None, point));
+        if degenerate {
+            scene.joints.push((0, None, point));
+        }
+    }
+    if random.below(3) == 0 {
+        scene
+            .motors
+            .push((0, random.range(0.0, 0.2), random.range(-1.0, 1.0)));
+    }
+    for body in &mut scene.bodies {
+        body.mass *= 10.0_f64.powi(random.below(5) as i32 - 2);
+    }
+    let q = if random.below(3) == 0 { 0.2 } else { 0.0 };
+    let sigma = if random.below(3) == 0 {
+        10.0_f64.powi(-(random.below(11) as i32))
+    } else {
+        0.0
+    };
+    let tangent = if random.below(4) == 0 { sigma } else { 0.0 };
+    let shift: Vec<f64> = scene.contacts.iter().map(|_| random.range(-q, q)).collect();
+    scene.problem(law, |k| (shift[k], [sigma, tangent, tangent]))
+}

@@ -31,6 +31,7 @@ impl FrictionFile {
                 Ok(Loaded {
                     kind: "friction-local",
                     title: self.title,
+                    guess: None,
                     work,
                 })
             }
@@ -55,6 +56,7 @@ impl FrictionFile {
                 Ok(Loaded {
                     kind: "friction-global",
                     title: self.title,
+                    guess: None,
                     work,
                 })
             }

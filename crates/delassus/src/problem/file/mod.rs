@@ -54,6 +54,8 @@ pub struct Loaded {
     pub kind: &'static str,
     /// Its title, or empty.
     pub title: String,
+    /// Impulses to start from, where the file has them: those a captured step started from.
+    pub guess: Option<Vec<f64>>,
     /// What there is to do.
     pub work: Work,
 }
@@ -188,6 +190,7 @@ impl Loaded {
         Loaded {
             kind,
             title: String::new(),
+            guess: None,
             work: Work::Problem {
                 problem: Box::new(problem),
                 velocity_order: None,

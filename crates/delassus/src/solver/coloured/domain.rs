@@ -1,10 +1,10 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
+use super::super::point::Point;
 use super::colour::Window;
 use super::kernel::Visit;
 use super::lanes::{Contact, EMPTY, Group, LANES, Row};
 use super::partition::Partition;
-use super::point::Point;
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::{dot, mul_transposed_add};
@@ -56,6 +56,8 @@ pub(super) struct Domain {
     /// First row of the state below this node, and where its right half begins, counted from there.
     first: usize,
     split: usize,
+    /// The blocks of each group.
+    lanes: Vec<[u32; LANES]>,
     groups: Vec<Group>,
     alone: Alone,
     /// For each row of the state the open groups that hold it.
@@ -84,25 +86,47 @@ impl Domain {
         let (rows, split) = shared.partition.rows(node);
         self.first = rows.start;
         self.split = split - rows.start;
-        self.groups.clear();
         self.alone.clear();
+        self.colour(shared, rows.len());
+        // Group by group: only the contacts of one are then written at a time.
+        self.groups.resize(self.lanes.len(), Group::NONE);
+        for (group, blocks) in self.groups.iter_mut().zip(&self.lanes) {
+            for (lane, &k) in blocks.iter().enumerate() {
+                let contact = if k == EMPTY { None } else { contact(shared, k) };
+                match contact {
+                    Some(contact) => {
+                        let masses = contact.point.masses;
+                        group.set(lane, &contact, state_rows(shared, self.first, masses));
+                    }
+                    None => {
+                        group.clear(lane);
+                        if k != EMPTY {
+                            self.alone.push(k, shared);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives every block that looks like a contact a group and a lane.
+    fn colour(&mut self, shared: Shared<'_>, rows: usize) {
         self.used.clear();
-        self.used.resize(rows.len(), 0);
-        self.groups.reserve(self.blocks.len() / LANES + 16);
+        self.used.resize(rows, 0);
+        self.lanes.clear();
+        self.lanes.reserve(self.blocks.len() / LANES + 16);
         let mut window = Window::new();
-        for at in 0..self.blocks.len() {
-            let k = self.blocks[at];
-            let Some(contact) = contact(shared, k) else {
+        for &k in &self.blocks {
+            let Some(masses) = touched(shared, k) else {
                 self.alone.push(k, shared);
                 continue;
             };
-            let row = |b: Option<usize>| b.map_or(0, |b| shared.partition.row(b) - self.first);
-            let bodies = contact.point.masses.map(|b| row(b) as u32);
+            let bodies = state_rows(shared, self.first, masses);
             let (group, lane) = window.place(bodies, &mut self.used);
-            if group == self.groups.len() {
-                self.groups.push(Group::NONE);
+            if group == self.lanes.len() {
+                self.lanes.push([EMPTY; LANES]);
             }
-            self.groups[group].set(lane, &contact, bodies);
+            self.lanes[group][lane] = k;
         }
     }
 
@@ -197,21 +221,42 @@ pub(super) fn sweep(
     stats
 }
 
+/// The rows of the state of a contact's bodies; ground is the first.
+fn state_rows(shared: Shared<'_>, first: usize, masses: [Option<usize>; 2]) -> [u32; 2] {
+    masses.map(|b| b.map_or(0, |b| (shared.partition.row(b) - first) as u32))
+}
+
+/// The masses that block k touches, if it has a contact's law and shape.
+fn touched(shared: Shared<'_>, k: u32) -> Option<[Option<usize>; 2]> {
+    let block = &shared.problem.blocks()[k as usize];
+    // A normal that moves nothing only lets go, which is the business of the general visit.
+    let moves = 0.0 < shared.problem.diagonal_blocks().block(k as usize)[0];
+    let cone = matches!(block.law, Law::FrictionCone { .. });
+    if shared.rule != Rule::Iso || !cone || block.n_rows != 3 || !moves {
+        return None;
+    }
+    let jacobian = shared.primal.jacobian();
+    let mut masses = [None; 2];
+    for (side, e) in jacobian.entry_range(k as usize).enumerate() {
+        *masses.get_mut(side)? = Some(jacobian.entry_mass(e));
+    }
+    Some(masses)
+}
+
 /// Block k as a contact at a point, if it is one.
 fn contact(shared: Shared<'_>, k: u32) -> Option<Contact<'_>> {
     let block = &shared.problem.blocks()[k as usize];
-    let d = shared.problem.diagonal_blocks().block(k as usize);
     let Law::FrictionCone { mu } = block.law else {
         return None;
     };
-    // A normal that moves nothing only lets go, which is the business of the general visit.
-    if shared.rule != Rule::Iso || !(0.0 < d[0]) {
-        return None;
-    }
     Some(Contact {
         point: Point::of(shared.primal, k as usize)?,
         mu,
-        d: d.as_array()?,
+        d: shared
+            .problem
+            .diagonal_blocks()
+            .block(k as usize)
+            .as_array()?,
         q: &shared.primal.q()[block.rows()],
         sigma: &shared.primal.sigma()[block.rows()],
         block: (k, block.start as u32),

@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
-use crate::math::simd::X;
+use crate::math::simd::{Vec3, X, cross, dot};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
 const TINY: f64 = 1e-280;
@@ -44,22 +44,6 @@ impl pulp::WithSimd for Visit<'_> {
         }
         stats
     }
-}
-
-type Vec3<S> = [X<S>; 3];
-
-#[inline(always)]
-fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline(always)]
-fn cross<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
 }
 
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.

@@ -1,6 +1,6 @@
 //! Contacts at a point laid out in lanes: eight that share no mass, number by number.
 
-use super::point::Point;
+use super::super::point::Point;
 use crate::math::largest_eigenvalue_2;
 pub(super) use crate::math::simd::{LANES, Lane};
 
@@ -83,6 +83,25 @@ impl Group {
         self.bodies[0][l] = bodies[0];
         self.bodies[1][l] = bodies[1];
         self.blocks[l] = contact.block;
+    }
+
+    /// Leaves a lane without a contact.
+    pub(super) fn clear(&mut self, l: usize) {
+        let Group {
+            frame,
+            arms,
+            q,
+            sigma,
+            d,
+            lambda,
+            ..
+        } = self;
+        let vectors = frame.iter_mut().chain(arms).chain([q, sigma, lambda]);
+        let numbers = vectors.flatten().chain(d);
+        let steps = [&mut self.normal_step, &mut self.step, &mut self.mu];
+        numbers.chain(steps).for_each(|lane| lane[l] = 0.0);
+        self.bodies.iter_mut().for_each(|bodies| bodies[l] = 0);
+        self.blocks[l] = (EMPTY, 0);
     }
 
     /// Takes the impulses from the problem's rows.

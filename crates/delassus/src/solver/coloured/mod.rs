@@ -8,7 +8,6 @@ mod domain;
 mod kernel;
 mod lanes;
 mod partition;
-mod point;
 
 use domain::{Course, Domain, Shared};
 use lanes::Row;
@@ -185,6 +184,11 @@ impl Coloured {
         self.prepare(problem, primal, parallel);
         let Solution { v, lambda } = solution;
         let blocks = problem.blocks();
+        let store = |domains: &[Domain], lambda: &mut [f64]| {
+            domains
+                .iter()
+                .for_each(|domain| domain.store(blocks, lambda));
+        };
         let Work {
             partition,
             domains,
@@ -218,15 +222,21 @@ impl Coloured {
             if self.order == Order::Symmetric {
                 course.backward = !course.backward;
             }
-            domains
-                .iter()
-                .for_each(|domain| domain.store(blocks, lambda));
-            if let Some(status) = monitor.after_sweep(stats, lambda) {
+            let looked_at = monitor.looks(&stats);
+            if looked_at {
+                store(domains, lambda);
+            }
+            let status = monitor.after_sweep(stats, lambda);
+            let refresh = monitor.sweeps().is_multiple_of(REFRESH);
+            if !looked_at && (refresh || status.is_some()) {
+                store(domains, lambda);
+            }
+            if let Some(status) = status {
                 // What was carried along is recomputed, so that v is exactly that of the impulses.
                 problem.velocity(lambda, v);
                 return status;
             }
-            if monitor.sweeps().is_multiple_of(REFRESH) {
+            if refresh {
                 problem.velocity(lambda, v);
                 fill(primal, partition, v, rows);
             }

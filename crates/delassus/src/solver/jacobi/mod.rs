@@ -6,9 +6,11 @@ mod accelerate;
 mod effect;
 mod majorant;
 mod passes;
+mod points;
 
 use accelerate::{Chebyshev, Nesterov};
 use effect::{Bodies, Effect, Rows};
+use points::Points;
 
 pub use passes::Work;
 
@@ -16,6 +18,7 @@ use super::catalogue::name_of;
 use super::local::Rule;
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
+use crate::problem::delassus::DiagonalBlocks;
 use crate::problem::{Block, Form, Problem, Solution};
 
 /// How large the blocks D̃ are that a step divides by.
@@ -101,12 +104,24 @@ impl Solver for Jacobi {
             Form::Primal(primal) => {
                 let incidence = lists.of(primal, blocks);
                 self.work.majorant = majorant::of_bodies(problem, primal, incidence, self.scheme);
-                let effect = Bodies {
-                    primal,
-                    blocks,
-                    incidence,
+                let mut places = std::mem::take(&mut self.work.places);
+                let status = if places.find(primal, blocks, incidence) {
+                    let effect = Points {
+                        primal,
+                        blocks,
+                        places: &places,
+                    };
+                    self.iterate(blocks, solution, &effect, monitor)
+                } else {
+                    let effect = Bodies {
+                        primal,
+                        blocks,
+                        incidence,
+                    };
+                    self.iterate(blocks, solution, &effect, monitor)
                 };
-                self.iterate(blocks, solution, &effect, monitor)
+                self.work.places = places;
+                status
             }
             Form::Dual(matrix) => {
                 self.work.majorant = majorant::of_matrix(problem, matrix, self.scheme);
@@ -159,6 +174,17 @@ impl Jacobi {
                 return status;
             }
         }
+    }
+}
+
+/// The blocks D̃ that a scheme divides by, for whoever takes the same steps elsewhere.
+pub fn majorant(problem: &Problem, scheme: Scheme) -> DiagonalBlocks {
+    match problem.form() {
+        Form::Primal(primal) => {
+            let incidence = primal.jacobian().incidence(primal.mass().len());
+            majorant::of_bodies(problem, primal, &incidence, scheme)
+        }
+        Form::Dual(matrix) => majorant::of_matrix(problem, matrix, scheme),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::local::{Locals, Rule};
 use super::effect::{Effect, Lists};
+use super::points::Places;
 use crate::math::parallel::for_chunks;
 use crate::problem::Block;
 use crate::problem::delassus::DiagonalBlocks;
@@ -10,6 +11,7 @@ use crate::problem::delassus::DiagonalBlocks;
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub(super) lists: Lists,
+    pub(super) places: Places,
     /// D̃ of every block.
     pub(super) majorant: DiagonalBlocks,
     /// State that belongs to the impulses: v, or w in dual form.

@@ -35,6 +35,38 @@ pub(super) struct Columns {
 }
 
 impl Columns {
+    /// No columns, the arrays kept.
+    fn clear(&mut self) {
+        self.dofs = 0;
+        self.units.clear();
+        self.parts.clear();
+        self.values.clear();
+    }
+
+    /// Room for the rows of a unit on one body, zero so far.
+    fn open(&mut self, offset: usize, width: usize, rows: usize) -> usize {
+        let start = self.values.len();
+        self.values.resize(start + rows * width, 0.0);
+        self.parts.push(Part {
+            offset,
+            width,
+            start,
+        });
+        start
+    }
+
+    /// A unit of the parts from `first` on.
+    fn close(&mut self, first: usize, rows: usize) -> usize {
+        let count = self.parts.len() - first;
+        let start = self.parts.get(first).map_or(0, |part| part.start);
+        self.units.push(Unit {
+            parts: (first, count),
+            rows,
+            start,
+        });
+        self.units.len() - 1
+    }
+
     pub(super) fn parts(&self, unit: usize) -> &[Part] {
         let (start, count) = self.units[unit].parts;
         &self.parts[start..start + count]
@@ -124,19 +156,22 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
     }
 }
 
-/// L with L Lᵀ = M for one mass block; F = L⁻¹.
+/// F = L⁻¹ with L Lᵀ = M for one mass block. Of a rigid body it is so small that its inverse is kept.
 enum Half {
-    Rigid { root: f64, lower: [f64; 9] },
+    Rigid { root: f64, inverse: [f64; 6] },
     Dense { n: usize, lower: Vec<f64> },
 }
 
 impl Half {
     fn of(mass: &MassBlock) -> Option<Half> {
         if let MassBlock::Rigid(body) = mass {
-            let mut lower = crate::problem::mass::row_major(&body.inertia());
-            cholesky(&mut lower, 3).ok()?;
-            let root = body.mass().sqrt();
-            return Some(Half::Rigid { root, lower });
+            let mut l = crate::problem::mass::row_major(&body.inertia());
+            cholesky(&mut l, 3).ok()?;
+            let (a, b, c) = (1.0 / l[0], 1.0 / l[4], 1.0 / l[8]);
+            let ba = -l[3] * a * b;
+            let inverse = [a, ba, b, -(l[6] * a + l[7] * ba) * c, -l[7] * b * c, c];
+            let root = 1.0 / body.mass().sqrt();
+            return Some(Half::Rigid { root, inverse });
         }
         let n = mass.dim();
         let mut lower = vec![0.0; n * n];
@@ -157,16 +192,22 @@ impl Half {
         }
     }
 
-    /// x ← L⁻¹x.
-    fn apply(&self, x: &mut [f64]) {
+    /// x ← L⁻¹x for every row of a row-major matrix.
+    fn apply(&self, rows: &mut [f64]) {
         match self {
-            Half::Rigid { root, lower } => {
-                for x in &mut x[..3] {
-                    *x /= root;
+            Half::Rigid { root, inverse } => {
+                let [xx, yx, yy, zx, zy, zz] = inverse;
+                for row in rows.as_chunks_mut::<6>().0 {
+                    let [a, b, c, x, y, z] = *row;
+                    let (y2, z2) = (yx * x + yy * y, zx * x + zy * y + zz * z);
+                    *row = [root * a, root * b, root * c, xx * x, y2, z2];
                 }
-                forward(lower, 3, &mut x[3..6]);
             }
-            Half::Dense { n, lower } => forward(lower, *n, x),
+            Half::Dense { n, lower } => {
+                for row in rows.chunks_exact_mut(*n) {
+                    forward(lower, *n, row);
+                }
+            }
         }
     }
 }
@@ -182,150 +223,135 @@ pub(super) struct Gather {
     /// Masses touched, sorted, with their factor and first velocity.
     masses: Vec<(usize, Half, usize)>,
     columns: Columns,
-    /// Offsets and widths of the bodies of the block read last.
-    bodies: Vec<(usize, usize)>,
+    /// The block read last: its rows times F, body after body, and where those of each body are.
+    rows: Vec<f64>,
+    bodies: Vec<Part>,
 }
 
 impl Gather {
-    pub(super) fn new(primal: &Primal, blocks: &[BlockId]) -> Option<Gather> {
+    /// Starts with the masses of the given blocks, in the arrays of earlier columns.
+    pub(super) fn new(primal: &Primal, blocks: &[BlockId], mut columns: Columns) -> Option<Gather> {
         let jacobian = primal.jacobian();
         let entries = blocks
             .iter()
             .flat_map(|id| jacobian.entry_range(id.index()));
-        let mut touched: Vec<usize> = entries.map(|e| jacobian.entry_mass(e)).collect();
+        let mut touched: Vec<usize> = Vec::with_capacity(2 * blocks.len());
+        touched.extend(entries.map(|e| jacobian.entry_mass(e)));
         touched.sort_unstable();
         touched.dedup();
         let mut masses = Vec::with_capacity(touched.len());
-        let mut dofs = 0;
+        columns.clear();
         for b in touched {
             let half = Half::of(&primal.mass()[b])?;
             let width = half.width();
-            masses.push((b, half, dofs));
-            dofs += width;
+            masses.push((b, half, columns.dofs));
+            columns.dofs += width;
         }
-        let columns = Columns {
-            dofs,
-            ..Columns::default()
-        };
         Some(Gather {
             masses,
             columns,
+            rows: Vec::new(),
             bodies: Vec::new(),
         })
     }
 
-    /// Rows of a block times F, one row-major matrix for every body.
-    pub(super) fn rows(&mut self, primal: &Primal, id: BlockId, n_rows: usize) -> Vec<Vec<f64>> {
+    /// Reads the rows of a block and multiplies them by F.
+    pub(super) fn read(&mut self, primal: &Primal, id: BlockId, n_rows: usize) {
         let jacobian = primal.jacobian();
-        let mut all = Vec::new();
         self.bodies.clear();
+        self.rows.clear();
         for e in jacobian.entry_range(id.index()) {
             let mass = jacobian.entry_mass(e);
             let Ok(at) = self.masses.binary_search_by_key(&mass, |entry| entry.0) else {
                 continue;
             };
             let (_, half, offset) = &self.masses[at];
-            let width = half.width();
-            let mut rows = jacobian.entry_values(e)[..n_rows * width].to_vec();
-            for row in rows.chunks_exact_mut(width) {
-                half.apply(row);
-            }
-            self.bodies.push((*offset, width));
-            all.push(rows);
+            let (start, width) = (self.rows.len(), half.width());
+            self.rows
+                .extend_from_slice(&jacobian.entry_values(e)[..n_rows * width]);
+            half.apply(&mut self.rows[start..]);
+            self.bodies.push(Part {
+                offset: *offset,
+                width,
+                start,
+            });
         }
-        all
     }
 
-    /// Adds row `i` of the rows just read as a unit of one row, or as the first tangent of a unit of three.
+    /// |row i|² of the block read last.
+    fn square(&self, i: usize) -> f64 {
+        let square = |part: &Part| {
+            let at = part.start + i * part.width;
+            let row = &self.rows[at..at + part.width];
+            product(row, row)
+        };
+        self.bodies.iter().map(square).sum()
+    }
+
+    /// Adds row `i` of the block just read as a unit of one row, or as the first tangent of a unit of three.
     /// The compliance of a tangent becomes a velocity of its own. Returns the unit and its scale.
     pub(super) fn add_row(
         &mut self,
-        rows: &[Vec<f64>],
         i: usize,
         sign: f64,
         sigma: f64,
         tangent: bool,
     ) -> (usize, f64) {
-        let square = |(row, &(_, width)): (&Vec<f64>, &(usize, usize))| {
-            let row = &row[i * width..(i + 1) * width];
-            dot(row, row)
-        };
-        let sum: f64 = rows.iter().zip(&self.bodies).map(square).sum();
-        let scale = scale_of(sum + sigma);
+        let scale = scale_of(self.square(i) + sigma);
         let first = self.columns.parts.len();
         let shown = if tangent { 3 } else { 1 };
-        for (row, (offset, width)) in rows.iter().zip(self.bodies.clone()) {
-            let start = self.open(offset, width, shown);
-            let at = start + usize::from(tangent) * width;
-            let row = &row[i * width..(i + 1) * width];
+        for &Part {
+            offset,
+            width,
+            start,
+        } in &self.bodies
+        {
+            let at = self.columns.open(offset, width, shown) + usize::from(tangent) * width;
+            let row = &self.rows[start + i * width..start + (i + 1) * width];
             for (value, x) in self.columns.values[at..at + width].iter_mut().zip(row) {
                 *value = sign * scale * x;
             }
         }
         if tangent && 0.0 < sigma {
-            let start = self.open(self.columns.dofs, 1, shown);
+            let start = self.columns.open(self.columns.dofs, 1, shown);
             self.columns.values[start + usize::from(tangent)] = scale * sigma.sqrt();
             self.columns.dofs += 1;
         }
-        (self.close(first, shown), scale)
+        (self.columns.close(first, shown), scale)
     }
 
-    /// Adds the rows just read as one contact; tangents that are compliant get velocities of their own.
-    pub(super) fn add_contact(&mut self, rows: &[Vec<f64>], sigma: &[f64]) -> (usize, f64) {
+    /// Adds the block just read as one contact; tangents that are compliant get velocities of their own.
+    pub(super) fn add_contact(&mut self, sigma: &[f64]) -> (usize, f64) {
         let count = sigma.len();
-        let square = |i: usize| -> f64 {
-            let parts = rows.iter().zip(&self.bodies);
-            let sum: f64 = parts
-                .map(|(row, &(_, width))| &row[i * width..(i + 1) * width])
-                .map(|row| dot(row, row))
-                .sum();
-            sum + sigma[i]
-        };
         // A normal that nothing feels borrows the scale of its tangents.
-        let normal = square(0);
+        let normal = self.square(0) + sigma[0];
         let scale = scale_of(if 0.0 < normal {
             normal
         } else {
-            (1..count).map(square).sum()
+            (1..count).map(|i| self.square(i) + sigma[i]).sum()
         });
         let first = self.columns.parts.len();
-        for (row, (offset, width)) in rows.iter().zip(self.bodies.clone()) {
-            let start = self.open(offset, width, 3);
-            let values = &mut self.columns.values[start..start + count * width];
-            for (value, x) in values.iter_mut().zip(row) {
+        for &Part {
+            offset,
+            width,
+            start,
+        } in &self.bodies
+        {
+            let at = self.columns.open(offset, width, 3);
+            let values = &mut self.columns.values[at..at + count * width];
+            let rows = &self.rows[start..start + count * width];
+            for (value, x) in values.iter_mut().zip(rows) {
                 *value = scale * x;
             }
         }
         if sigma[1..].iter().any(|&s| 0.0 < s) {
-            let start = self.open(self.columns.dofs, 2, 3);
+            let start = self.columns.open(self.columns.dofs, 2, 3);
             for (t, s) in sigma[1..].iter().enumerate() {
                 self.columns.values[start + 2 * (t + 1) + t] = scale * s.sqrt();
             }
             self.columns.dofs += 2;
         }
-        (self.close(first, 3), scale)
-    }
-
-    fn open(&mut self, offset: usize, width: usize, rows: usize) -> usize {
-        let start = self.columns.values.len();
-        self.columns.values.resize(start + rows * width, 0.0);
-        self.columns.parts.push(Part {
-            offset,
-            width,
-            start,
-        });
-        start
-    }
-
-    fn close(&mut self, first: usize, rows: usize) -> usize {
-        let count = self.columns.parts.len() - first;
-        let start = self.columns.parts.get(first).map_or(0, |part| part.start);
-        self.columns.units.push(Unit {
-            parts: (first, count),
-            rows,
-            start,
-        });
-        self.columns.units.len() - 1
+        (self.columns.close(first, 3), scale)
     }
 
     pub(super) fn finish(mut self) -> Columns {

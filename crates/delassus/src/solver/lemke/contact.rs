@@ -36,8 +36,6 @@ pub struct ContactLcp {
     pub(super) groups: Vec<Group>,
     /// Shares of (t₁, t₂) in every direction, group after group.
     pub(super) directions: Vec<[f64; 2]>,
-    /// Normal columns of a single body with their components apart: all first ones, all second ones, …
-    pub(super) across: Vec<f64>,
     /// The two shares of every direction apart, for loops over many.
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
@@ -114,18 +112,37 @@ impl ContactLcp {
     /// The part of a problem that consists of the given blocks. The others must share no body with them, or they
     /// count as absent.
     pub fn of_blocks(problem: &Problem, blocks: &[BlockId], directions: u32) -> Option<ContactLcp> {
-        let Form::Primal(primal) = problem.form() else {
-            return None;
-        };
-        let mut gather = Gather::new(primal, blocks)?;
         let mut lcp = ContactLcp::default();
+        lcp.refill(problem, blocks, directions).then_some(lcp)
+    }
+
+    /// [`ContactLcp::of_blocks`] in the arrays of an earlier problem. False where there are no columns.
+    pub(super) fn refill(
+        &mut self,
+        problem: &Problem,
+        blocks: &[BlockId],
+        directions: u32,
+    ) -> bool {
+        let Form::Primal(primal) = problem.form() else {
+            return false;
+        };
+        let columns = std::mem::take(&mut self.columns);
+        let Some(mut gather) = Gather::new(primal, blocks, columns) else {
+            return false;
+        };
+        self.normals.clear();
+        self.groups.clear();
+        self.directions.clear();
+        self.frees.clear();
+        self.backs.clear();
+        self.constants.clear();
         for &id in blocks {
-            lcp.add_block(problem, primal, &mut gather, id, directions.max(3));
+            self.add_block(problem, primal, &mut gather, id, directions.max(3));
         }
-        lcp.columns = gather.finish();
-        lcp.add_given_impulses(primal);
-        lcp.spread_constants();
-        Some(lcp)
+        self.columns = gather.finish();
+        self.add_given_impulses(primal);
+        self.spread_constants();
+        true
     }
 
     /// Number of pairs: (ν, θ), (σ, φ) and (γ, s).
@@ -157,12 +174,9 @@ impl ContactLcp {
         facets: u32,
     ) {
         let block = problem.blocks()[id.index()];
-        let rows = gather.rows(primal, id, block.n_rows);
-        let contact = |lcp: &mut ContactLcp, gather: &mut Gather| {
-            lcp.add_contact((problem, primal), gather, &block, &rows, facets);
-        };
+        gather.read(primal, id, block.n_rows);
         if block.law.is_contact() {
-            return contact(self, gather);
+            return self.add_contact((problem, primal), gather, &block, facets);
         }
         for i in 0..block.n_rows {
             let row = block.start + i;
@@ -173,7 +187,7 @@ impl ContactLcp {
                 _ => (0.0, f64::INFINITY),
             };
             let mut add = |lcp: &mut ContactLcp, sign: f64, shift: f64, diagonal: bool| {
-                let (unit, scale) = gather.add_row(&rows, i, sign, sigma, !diagonal);
+                let (unit, scale) = gather.add_row(i, sign, sigma, !diagonal);
                 lcp.backs.push(Back {
                     row,
                     tangents: 0,
@@ -224,16 +238,15 @@ impl ContactLcp {
         (problem, primal): (&Problem, &Primal),
         gather: &mut Gather,
         block: &crate::problem::Block,
-        rows: &[Vec<f64>],
         facets: u32,
     ) {
         let (row, tangents) = (block.start, block.n_rows - 1);
         let frictionless = block.law.is_convex();
         let sigma = &primal.sigma()[block.rows()];
         let (unit, scale) = if frictionless {
-            gather.add_row(rows, 0, 1.0, sigma[0], false)
+            gather.add_row(0, 1.0, sigma[0], false)
         } else {
-            gather.add_contact(rows, sigma)
+            gather.add_contact(sigma)
         };
         self.backs.push(Back {
             row,
@@ -249,9 +262,9 @@ impl ContactLcp {
         self.constants.push(constants);
         let normal = self.normals.len();
         let first = self.groups.len();
-        let round = |d: u32, mu: [f64; 2]| {
-            (0..d).map(move |j| {
-                let [cos, sin] = facets::direction(j, d);
+        let oval = |mu: [f64; 2]| {
+            (0..facets).map(move |j| {
+                let [cos, sin] = facets::direction(j, facets);
                 [mu[0] * cos, mu[1] * sin]
             })
         };
@@ -267,18 +280,16 @@ impl ContactLcp {
             Law::FrictionCone { mu } if tangents == 1 => {
                 self.push_group(unit, normal, mu, 0.0, along(1.0, 0.0));
             }
-            Law::FrictionCone { mu } => {
-                self.push_group(unit, normal, mu, 0.0, round(facets, [1.0; 2]));
-            }
+            Law::FrictionCone { mu } => self.push_round(unit, normal, mu, facets),
             Law::FrictionFacets { mu, directions } => {
-                self.push_group(unit, normal, mu, 0.0, round(directions, [1.0; 2]));
+                self.push_round(unit, normal, mu, directions);
             }
             // Along a tangent with μ_i = 0 there is no impulse.
             Law::EllipticCone { mu } if mu[0] == 0.0 || mu[1] == 0.0 => {
                 self.push_group(unit, normal, 1.0, 0.0, along(mu[0], mu[1]));
             }
             Law::EllipticCone { mu } => {
-                self.push_group(unit, normal, 1.0, 0.0, round(facets, mu));
+                self.push_group(unit, normal, 1.0, 0.0, oval(mu));
             }
             Law::Equality | Law::Unilateral | Law::Interval { .. } => {}
         }
@@ -288,6 +299,19 @@ impl ContactLcp {
             sigma: sigma[0] * scale * scale,
             groups: (first, self.groups.len() - first),
         });
+    }
+
+    fn push_round(&mut self, unit: usize, normal: usize, mu: f64, d: u32) {
+        match facets::tabulated(d) {
+            Some(table) => {
+                let directions = table[..d as usize].iter().copied();
+                self.push_group(unit, normal, mu, 0.0, directions);
+            }
+            None => {
+                let directions = (0..d).map(|j| facets::direction(j, d));
+                self.push_group(unit, normal, mu, 0.0, directions);
+            }
+        }
     }
 
     fn push_group(
@@ -341,21 +365,15 @@ impl ContactLcp {
         for free in &mut self.frees {
             free.q = self.constants[free.unit][0];
         }
-        if self.columns.single {
-            let row = |normal: &Normal| self.columns.six(normal.unit).first().copied();
-            let rows: Vec<[f64; 6]> = self.normals.iter().filter_map(row).collect();
-            self.across = (0..6)
-                .flat_map(|i| rows.iter().map(move |row| row[i]))
-                .collect();
-        }
-        self.first = self.directions.iter().map(|d| d[0]).collect();
-        self.second = self.directions.iter().map(|d| d[1]).collect();
-        self.slip.resize(self.directions.len(), 0.0);
+        self.first.clear();
+        self.first.extend(self.directions.iter().map(|d| d[0]));
+        self.second.clear();
+        self.second.extend(self.directions.iter().map(|d| d[1]));
+        self.slip.clear();
         for group in &self.groups {
             let [_, a, b] = self.constants[group.unit];
-            for j in group.range() {
-                self.slip[j] = self.directions[j][0] * a + self.directions[j][1] * b;
-            }
+            let shares = self.directions[group.range()].iter();
+            self.slip.extend(shares.map(|d| d[0] * a + d[1] * b));
         }
     }
 
@@ -409,6 +427,55 @@ impl ContactLcp {
                 }
             }
         }
+    }
+
+    /// Whether impulses of the whole problem touch a row of this one.
+    pub(super) fn is_loaded(&self, guess: &[f64]) -> bool {
+        let loaded = |back: &Back| {
+            let rows = back.row..=back.row + back.tangents;
+            guess[rows].iter().any(|x| *x != 0.0)
+        };
+        self.backs.iter().any(loaded)
+    }
+
+    /// θ of normal i, read off impulses of the whole problem.
+    pub(super) fn given_load(&self, i: usize, guess: &[f64]) -> f64 {
+        let back = &self.backs[self.normals[i].unit];
+        (guess[back.row] - back.shift) / back.scale
+    }
+
+    /// φ of group g, read off impulses of the whole problem: on the two directions next to them, or on one of a pair.
+    pub(super) fn given_shares(&self, g: usize, guess: &[f64]) -> [Option<(usize, f64)>; 2] {
+        let group = &self.groups[g];
+        let back = &self.backs[group.unit];
+        let first = back.row + usize::from(group.normal != NONE);
+        let mut t = [0.0; 2];
+        for (t, row) in t.iter_mut().zip(first..first + back.tangents.max(1)) {
+            *t = (guess[row] - back.shift) / back.scale;
+        }
+        let directions = &self.directions[group.range()];
+        if directions.len() < 3 {
+            let along = |(j, [a, b]): (usize, &[f64; 2])| {
+                let share = (a * t[0] + b * t[1]) / (a * a + b * b);
+                (0.0 < share).then_some((j, share))
+            };
+            return [directions.iter().enumerate().find_map(along), None];
+        }
+        let mut best = (f64::NEG_INFINITY, [None; 2]);
+        for (j, a) in directions.iter().enumerate() {
+            let next = (j + 1) % directions.len();
+            let b = &directions[next];
+            let det = a[0] * b[1] - a[1] * b[0];
+            let shares = [
+                (t[0] * b[1] - t[1] * b[0]) / det,
+                (a[0] * t[1] - a[1] * t[0]) / det,
+            ];
+            let least = shares[0].min(shares[1]);
+            if best.0 < least {
+                best = (least, [Some((j, shares[0])), Some((next, shares[1]))]);
+            }
+        }
+        best.1
     }
 
     /// The same problem written out: M (row-major) and q of w = Mz + q, and the number of free rows, which come

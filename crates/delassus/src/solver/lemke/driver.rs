@@ -13,6 +13,7 @@ use super::ratio::Pivot;
 use super::reduced;
 use super::solve::{Cover, LcpOptions, solve};
 use super::structural::{self, Options, Outcome, Work};
+use super::warm;
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::Random;
@@ -105,6 +106,7 @@ pub struct Lemke {
     pub stop: Stop,
     /// Seed of covering vectors by chance.
     pub seed: u64,
+    lcp: ContactLcp,
     work: Work,
 }
 
@@ -124,6 +126,7 @@ impl Lemke {
             directions: 8,
             stop: Stop::default(),
             seed: 0,
+            lcp: ContactLcp::default(),
             work: Work::default(),
         }
     }
@@ -137,39 +140,61 @@ impl Lemke {
         &mut self,
         problem: &Problem,
         island: &[BlockId],
+        guess: Option<&[f64]>,
         lambda: &mut [f64],
         budget: &mut Budget,
     ) -> Status {
-        let contact = match (self.method, problem.form()) {
-            (Method::Standard, _) | (_, Form::Dual(_)) => None,
-            _ => ContactLcp::of_blocks(problem, island, self.directions),
-        };
-        if let Some(contact) = contact {
-            for plan in plans(self.method, self.pivot) {
-                if budget.is_spent(self.stop.iterations) {
-                    return Status::PivotLimit;
-                }
-                let outcome = self.contact(&contact, plan, budget);
-                budget.pivots += outcome.pivots;
-                if outcome.residual.is_finite() {
-                    self.work.impulses(&contact, lambda);
-                }
-                let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
-                if good || outcome.status == Status::TimeLimit {
-                    return outcome.status;
-                }
-                if self.method != Method::Driver && !outcome.cover_limit {
-                    return match outcome.status {
-                        Status::Solved => Status::Breakdown,
-                        status => status,
-                    };
-                }
-            }
-            if self.method != Method::Driver {
-                return Status::Breakdown;
+        let mut contact = std::mem::take(&mut self.lcp);
+        let columns =
+            self.method != Method::Standard && contact.refill(problem, island, self.directions);
+        let found = columns
+            .then(|| self.contacts(&contact, guess, lambda, budget))
+            .flatten();
+        self.lcp = contact;
+        found.unwrap_or_else(|| self.dense(problem, island, lambda, budget))
+    }
+
+    /// One island without matrix; none where the driver has to go on.
+    fn contacts(
+        &mut self,
+        contact: &ContactLcp,
+        guess: Option<&[f64]>,
+        lambda: &mut [f64],
+        budget: &mut Budget,
+    ) -> Option<Status> {
+        if let Some(guess) = guess.filter(|guess| contact.is_loaded(guess)) {
+            let options = self.options_of(contact, &[], self.pivot, budget);
+            let outcome = warm::solve(contact, guess, &options, &mut self.work);
+            budget.pivots += outcome.pivots;
+            if outcome.status == Status::Solved {
+                self.work.impulses(contact, lambda);
+                return Some(Status::Solved);
             }
         }
-        self.dense(problem, island, lambda, budget)
+        let mut last = Status::Breakdown;
+        for plan in plans(self.method, self.pivot) {
+            if budget.is_spent(self.stop.iterations) {
+                return Some(Status::PivotLimit);
+            }
+            let outcome = self.contact(contact, plan, budget);
+            last = match outcome.status {
+                Status::Solved => Status::Breakdown,
+                status => status,
+            };
+            budget.pivots += outcome.pivots;
+            if outcome.residual.is_finite() {
+                self.work.impulses(contact, lambda);
+            }
+            let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
+            if good || outcome.status == Status::TimeLimit {
+                return Some(outcome.status);
+            }
+            let next = outcome.cover_limit || outcome.status == Status::PivotLimit;
+            if self.method != Method::Driver && !next {
+                return Some(last);
+            }
+        }
+        (self.method != Method::Driver).then_some(last)
     }
 
     /// A run without matrix.
@@ -184,18 +209,28 @@ impl Lemke {
             let mut random = self.chance(round);
             cover.extend((0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)));
         }
-        let options = Options {
-            pivot: plan.pivot,
-            cover: &cover,
+        let options = self.options_of(lcp, &cover, plan.pivot, budget);
+        match plan.reduced {
+            true => reduced::solve(lcp, &options, &mut self.work),
+            false => structural::solve(lcp, &options, &mut self.work),
+        }
+    }
+
+    fn options_of<'a>(
+        &self,
+        lcp: &ContactLcp,
+        cover: &'a [f64],
+        pivot: Pivot,
+        budget: &Budget,
+    ) -> Options<'a> {
+        Options {
+            pivot,
+            cover,
             // A path that is this long is a cycle or would not end in time anyway.
             pivots: budget
                 .left(self.stop.iterations)
                 .min(100 + 50 * lcp.n_pairs()),
             deadline: budget.deadline,
-        };
-        match plan.reduced {
-            true => reduced::solve(lcp, &options, &mut self.work),
-            false => structural::solve(lcp, &options, &mut self.work),
         }
     }
 
@@ -262,8 +297,7 @@ impl Lemke {
             time: budget.time_left(),
             ..LcpOptions::default()
         };
-        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
-        if let Some(answer) = game.flatten() {
+        if let Some(answer) = solve_game(&dense.lcp, &options) {
             budget.pivots += answer.pivots;
             budget.certificate = None;
             dense.impulses(&answer.z, lambda);
@@ -334,9 +368,15 @@ fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
             plans.extend((1..=CHANCES).map(|round| plan(false, pivot, round)));
             plans
         }
-        // Where the covering vector would grow too large, the structural method has to finish.
-        Method::Reduced => vec![plan(true, pivot, 0), plan(false, pivot, 0)],
-        Method::Structural => vec![plan(false, pivot, 0)],
+        // Where the covering vector would grow too large, the structural method has to finish; where large pivots
+        // cycle, the lexicographic rule.
+        Method::Reduced => vec![
+            plan(true, pivot, 0),
+            plan(true, Pivot::Lex, 0),
+            plan(false, pivot, 0),
+            plan(false, Pivot::Lex, 0),
+        ],
+        Method::Structural => vec![plan(false, pivot, 0), plan(false, Pivot::Lex, 0)],
         Method::Standard => Vec::new(),
     }
 }
@@ -404,10 +444,13 @@ impl Solver for Lemke {
             certificate: None,
         };
         let mut lambda = std::mem::take(&mut solution.lambda);
+        // The basis of a guess is worth a try; the other methods follow their own path alone.
+        let warm = self.method == Method::Driver && lambda.iter().any(|x| *x != 0.0);
+        let guess = warm.then(|| lambda.clone());
         lambda.fill(0.0);
         let mut status = Status::Solved;
         for island in problem.islands() {
-            let found = self.island(problem, &island, &mut lambda, &mut budget);
+            let found = self.island(problem, &island, guess.as_deref(), &mut lambda, &mut budget);
             if status == Status::Solved {
                 status = found;
                 monitor.certify(budget.certificate.take());

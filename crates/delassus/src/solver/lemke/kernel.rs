@@ -135,16 +135,19 @@ pub(super) struct Small {
 
 impl Small {
     /// A system of the given size; all its rows are to be written.
+    #[inline(always)]
     pub(super) fn resize(&mut self, n: usize) {
         self.n = n.min(SMALL);
         self.lower = [[0.0; SMALL]; SMALL];
     }
 
+    #[inline(always)]
     pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64; SMALL] {
         &mut self.rows[i]
     }
 
     /// Factors in place. Returns the smallest pivot; zero means singular.
+    #[inline(always)]
     pub(super) fn factor(&mut self) -> f64 {
         let n = self.n;
         let mut weakest = f64::INFINITY;
@@ -181,6 +184,7 @@ impl Small {
     }
 
     /// x ← A⁻¹x.
+    #[inline(always)]
     pub(super) fn solve(&self, x: &mut [f64]) {
         let n = self.n.min(x.len());
         let mut b = [0.0; SMALL];
@@ -200,7 +204,7 @@ impl Small {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn dot_8(a: &[f64; SMALL], b: &[f64; SMALL]) -> f64 {
     let mut sums = [0.0; 4];
     for i in 0..4 {

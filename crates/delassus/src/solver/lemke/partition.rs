@@ -17,7 +17,7 @@
 use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
 use super::point::Point;
-use super::single::Six;
+use super::single::{Eight, Fill, Six, Solve};
 use super::sparse::Touch;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
@@ -58,6 +58,32 @@ pub(super) enum Last {
     Bound(usize),
 }
 
+/// A group that takes part, with what its rows need side by side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) group: usize,
+    pub(super) unit: usize,
+    /// First index of its directions in the pivot tables, and in the problem.
+    pub(super) at: usize,
+    start: usize,
+    count: usize,
+    /// Index of its normal in the pivot tables; 0, where nothing is ever basic, if there is none.
+    theta: usize,
+    mu: f64,
+    /// Covering vector of its directions and of its bound.
+    slip: f64,
+    bound: f64,
+}
+
+/// Which constants of directions are not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Constants {
+    Everywhere,
+    /// Those of this group at most.
+    In(usize),
+    Nowhere,
+}
+
 /// A basis with everything needed to solve in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Partition {
@@ -67,6 +93,8 @@ pub(super) struct Partition {
     given: Vec<f64>,
     /// Constant parts of all rows; zero between calls.
     pub(super) constant: Vec<f64>,
+    /// The same for values: q.
+    pub(super) q: Vec<f64>,
     /// Whether the z of a pair is basic.
     pub(super) basic: Vec<bool>,
     /// First index of a group, or [`NONE`] while it is not part of the problem.
@@ -74,6 +102,7 @@ pub(super) struct Partition {
     /// Free rows that take part; rows that depend on others do not.
     pub(super) frees: Vec<usize>,
     pub(super) free_constant: Vec<f64>,
+    pub(super) free_q: Vec<f64>,
     /// Constant part of v, zero between calls.
     pub(super) base: Vec<f64>,
     pub(super) thetas: Vec<usize>,
@@ -91,14 +120,19 @@ pub(super) struct Partition {
     pub(super) kernel: Kernel,
     pub(super) small: Small,
     pub(super) six: Six,
+    /// Solution of the small system.
+    pub(super) solved: [f64; SMALL],
+    /// Columns of all pairs of a single body, and their covering vector, eight pairs together.
+    pub(super) pairs: Vec<Eight>,
     /// Groups that take part, in the order in which they joined.
-    pub(super) joined: Vec<usize>,
+    pub(super) members: Vec<Member>,
     /// Whether the system of this basis is in `small`.
     is_small: bool,
     pub(super) n: usize,
     y: Vec<f64>,
     /// Σφ_κ of every group.
     pub(super) sums: Vec<f64>,
+    pub(super) arch: pulp::Arch,
 }
 
 impl Partition {
@@ -116,6 +150,9 @@ impl Partition {
         self.cover.extend_from_slice(&self.given[..n]);
         self.constant.clear();
         self.constant.resize(self.slots.len(), 0.0);
+        self.q.clear();
+        self.q.push(0.0);
+        self.q.extend(lcp.normals.iter().map(|normal| normal.q));
         self.basic.clear();
         self.basic.resize(self.slots.len(), false);
         self.at.clear();
@@ -128,6 +165,8 @@ impl Partition {
         self.frees.extend(0..lcp.frees.len());
         self.free_constant.clear();
         self.free_constant.resize(lcp.frees.len(), 0.0);
+        self.free_q.clear();
+        self.free_q.extend(lcp.frees.iter().map(|free| free.q));
         for v in [&mut self.base, &mut self.star] {
             v.clear();
             v.resize(lcp.columns.dofs, 0.0);
@@ -135,8 +174,12 @@ impl Partition {
         self.thetas.clear();
         self.phis.clear();
         self.slips.clear();
-        self.joined.clear();
+        self.members.clear();
         self.last = None;
+        self.pairs.clear();
+        if lcp.columns.single {
+            self.pair_normals(lcp);
+        }
     }
 
     /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
@@ -145,9 +188,26 @@ impl Partition {
         let n = lcp.normals.len();
         let (slip_cover, bound_cover) =
             (self.given[n + 2 * g].max(need), self.given[n + 2 * g + 1]);
-        let count = lcp.groups[g].count;
+        let group = &lcp.groups[g];
+        let count = group.count;
         self.at[g] = self.slots.len();
-        self.joined.push(g);
+        self.members.push(Member {
+            group: g,
+            unit: group.unit,
+            at: self.at[g],
+            start: group.start,
+            count,
+            theta: if group.normal == NONE {
+                0
+            } else {
+                1 + group.normal
+            },
+            mu: group.mu,
+            slip: slip_cover,
+            bound: bound_cover,
+        });
+        self.q.extend_from_slice(&lcp.slip[group.range()]);
+        self.q.push(group.room);
         self.slots.extend((0..count).map(|j| Slot::Direction(g, j)));
         self.slots.push(Slot::Bound(g));
         let size = self.slots.len();
@@ -155,6 +215,9 @@ impl Partition {
         self.cover.push(bound_cover);
         self.constant.resize(size, 0.0);
         self.basic.resize(size, false);
+        if lcp.columns.single {
+            self.pair_group(lcp, g);
+        }
         (slip_cover, bound_cover)
     }
 
@@ -189,9 +252,8 @@ impl Partition {
         self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
         self.is_small = lcp.columns.single && self.n <= SMALL;
         if self.is_small {
-            self.fill_single(lcp);
-            self.fill_last(lcp);
-            self.small.factor()
+            let arch = self.arch;
+            arch.dispatch(Fill { basis: self, lcp })
         } else {
             self.fill_sparse(lcp);
             self.fill_last(lcp);
@@ -318,6 +380,7 @@ impl Partition {
         }
     }
 
+    #[inline(always)]
     fn row_mut(&mut self, k: usize) -> &mut [f64] {
         if self.is_small {
             self.small.row_mut(k)
@@ -327,7 +390,7 @@ impl Partition {
     }
 
     /// The column of z₀, which holds Lᵀc* already, and the last row.
-    fn fill_last(&mut self, lcp: &ContactLcp) {
+    pub(super) fn fill_last(&mut self, lcp: &ContactLcp) {
         let count = self.unknowns.len();
         let Some(last) = self.last.filter(|last| *last != Last::Absent) else {
             return;
@@ -379,12 +442,21 @@ impl Partition {
     pub(super) fn solve(
         &mut self,
         lcp: &ContactLcp,
+        constants: Constants,
         out: &mut [f64],
         v: &mut [f64],
         free: &mut [f64],
     ) {
         if self.is_small {
-            return self.solve_single(lcp, out, v, free);
+            let arch = self.arch;
+            return arch.dispatch(Solve {
+                basis: self,
+                lcp,
+                constants,
+                out,
+                v,
+                free,
+            });
         }
         v.copy_from_slice(&self.base);
         for &g in &self.slips {
@@ -418,7 +490,7 @@ impl Partition {
                 What::Theta(_) => {}
             }
         }
-        self.rows(lcp, z0, &y, v, out);
+        self.rows(lcp, constants, z0, (&y, v), out);
         self.y = y;
     }
 
@@ -462,7 +534,14 @@ impl Partition {
     }
 
     /// Every pair's basic variable from v, z₀ and the kernel's solution.   [Lemke05 (36), (38), (41)]
-    fn rows(&mut self, lcp: &ContactLcp, z0: f64, y: &[f64], v: &[f64], out: &mut [f64]) {
+    fn rows(
+        &mut self,
+        lcp: &ContactLcp,
+        constants: Constants,
+        z0: f64,
+        (y, v): (&[f64], &[f64]),
+        out: &mut [f64],
+    ) {
         out[0] = z0;
         for (i, normal) in lcp.normals.iter().enumerate() {
             let dot = lcp.columns.dot(normal.unit, v);
@@ -473,59 +552,60 @@ impl Partition {
                 out[1 + i] = y;
             }
         }
-        for k in 0..self.joined.len() {
-            let g = self.joined[k];
-            let [_, v1, v2] = lcp.columns.dots(lcp.groups[g].unit, v);
-            self.group_rows(lcp, g, z0, [v1, v2], out);
+        for k in 0..self.members.len() {
+            let member = self.members[k];
+            let [_, v1, v2] = lcp.columns.dots(member.unit, v);
+            let (at, start) = (member.at, member.start);
+            let (bound, end) = (at + member.count, start + member.count);
+            let covered = member.slip * z0;
+            let shares = lcp.first[start..end].iter().zip(&lcp.second[start..end]);
+            for (row, (a, b)) in out[at..bound].iter_mut().zip(shares) {
+                *row = a * v1 + b * v2 + covered;
+            }
         }
+        self.close_groups(constants, z0, out);
         self.overwrite(lcp, y, out);
     }
 
-    /// The pairs of one group, from the velocity of its tangents.
-    #[inline]
-    pub(super) fn group_rows(
-        &mut self,
-        lcp: &ContactLcp,
-        g: usize,
-        z0: f64,
-        [v1, v2]: [f64; 2],
-        out: &mut [f64],
-    ) {
-        let group = &lcp.groups[g];
-        let at = self.at[g];
-        let bound = at + group.count;
-        let theta = match group.normal {
-            NONE => 0.0,
-            i if self.basic[1 + i] => out[1 + i],
-            _ => 0.0,
-        };
-        let left = self.constant[bound] + self.cover[bound] * z0 + group.mu * theta - self.sums[g];
-        self.sums[g] = 0.0;
-        let slips = self.basic[bound];
-        let x = self.x[g];
-        let s = if slips {
-            let [a, b] = lcp.directions[group.start + x];
-            -(a * v1 + b * v2 + self.cover[at + x] * z0 + self.constant[at + x])
-        } else {
-            0.0
-        };
-        let first = &lcp.first[group.range()];
-        let second = &lcp.second[group.range()];
-        let cover = &self.cover[at..bound];
-        let constant = &self.constant[at..bound];
-        let shares = first.iter().zip(second);
-        let rest = cover.iter().zip(constant);
-        for ((out, (a, b)), (cover, constant)) in out[at..bound].iter_mut().zip(shares).zip(rest) {
-            *out = a * v1 + b * v2 + (s + cover * z0 + constant);
-        }
-        out[bound] = if slips { s } else { left };
-        if slips {
-            out[at + x] = left;
+    /// Groups whose tables hold d_jᵀv + c z₀ so far: constants, the slip s that φ_x asks for, what is left of the bound.
+    #[inline(always)]
+    pub(super) fn close_groups(&mut self, constants: Constants, z0: f64, out: &mut [f64]) {
+        // Slices of their own: nothing written here moves them.
+        let (basic, constant) = (&self.basic[..], &self.constant[..]);
+        let (x, sums) = (&self.x[..], &mut self.sums[..]);
+        for member in &self.members {
+            let Member {
+                group: g,
+                at,
+                count,
+                theta,
+                ..
+            } = *member;
+            let bound = at + count;
+            if constants == Constants::Everywhere || constants == Constants::In(g) {
+                for (row, constant) in out[at..bound].iter_mut().zip(&constant[at..bound]) {
+                    *row += constant;
+                }
+            }
+            let load = if basic[theta] { out[theta] } else { 0.0 };
+            let left = constant[bound] + member.bound * z0 + member.mu * load - sums[g];
+            sums[g] = 0.0;
+            if !basic[bound] {
+                out[bound] = left;
+                continue;
+            }
+            let s = -out[at + x[g]];
+            match out[at..bound].as_mut_array::<8>() {
+                Some(rows) => rows.iter_mut().for_each(|row| *row += s),
+                None => out[at..bound].iter_mut().for_each(|row| *row += s),
+            }
+            out[bound] = s;
+            out[at + x[g]] = left;
         }
     }
 
     /// Basic φ_κ, and nothing for the pair r.
-    #[inline]
+    #[inline(always)]
     pub(super) fn overwrite(&self, lcp: &ContactLcp, y: &[f64], out: &mut [f64]) {
         for (unknown, &y) in self.unknowns.iter().zip(y) {
             if let What::Phi(g, j) = unknown.what {

@@ -17,6 +17,8 @@ pub(super) const SLACK: f64 = 1e-12;
 pub(super) const PIVOT: f64 = 1e-10;
 /// The lexicographic rule does not look at pivots this much smaller than the best.
 const WEAK: f64 = 1e-4;
+/// A variable that leaves at this much of the scale of q or less does not move the others.
+const STILL: f64 = 1e-10;
 /// Entries of the lexicographic comparison closer than this are equal.
 const SAME: f64 = 1e-10;
 
@@ -37,6 +39,32 @@ impl Pivot {
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         name_of(&Pivot::NAMES, self)
+    }
+}
+
+/// Tells a cycle from a long way: pivots that leave at zero move nothing, and only such pivots can repeat a basis. The
+/// lexicographic rule never does and needs no guard.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guard {
+    still: usize,
+    most: usize,
+}
+
+impl Guard {
+    /// A guard for so many pairs.
+    pub(super) fn new(pivot: Pivot, pairs: usize) -> Guard {
+        let most = match pivot {
+            Pivot::Big => 100 + 2 * pairs,
+            Pivot::Lex => usize::MAX,
+        };
+        Guard { still: 0, most }
+    }
+
+    /// Call after every pivot with the value its variable left at; true if this looks like a cycle.
+    pub(super) fn cycles(&mut self, value: f64, scale: f64) -> bool {
+        let moves = STILL * scale < value;
+        self.still = if moves { 0 } else { self.still + 1 };
+        self.most < self.still
     }
 }
 
@@ -66,6 +94,10 @@ impl RatioTest {
             pivot,
             ..RatioTest::default()
         }
+    }
+
+    pub(super) fn pivot(&self) -> Pivot {
+        self.pivot
     }
 
     /// The pair whose basic variable leaves, or none: a ray. `z0` is the index of z₀ and `scale` is max|q|.
@@ -245,6 +277,16 @@ mod tests {
                 Some(0)
             );
         }
+    }
+
+    #[test]
+    fn a_cycle_is_a_long_run_of_pivots_that_move_nothing() {
+        let (mut big, mut lex) = (Guard::new(Pivot::Big, 3), Guard::new(Pivot::Lex, 3));
+        assert!((0..1000).all(|_| !lex.cycles(0.0, 1.0)));
+        assert!((0..106).all(|_| !big.cycles(0.0, 1.0)));
+        assert!(!big.cycles(0.5, 1.0));
+        assert!((0..106).all(|_| !big.cycles(0.0, 1.0)));
+        assert!(big.cycles(0.0, 1.0));
     }
 
     #[test]

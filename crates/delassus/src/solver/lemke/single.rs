@@ -2,8 +2,9 @@
 
 use super::contact::{ContactLcp, NONE};
 use super::kernel::SMALL;
-use super::partition::{Last, Partition, What};
+use super::partition::{Constants, Last, Partition, What};
 use crate::math::dot_6;
+use pulp::Simd;
 
 /// Columns of L and R, those of the last row and of z₀ at the end. R has its components apart, so that products
 /// with all its columns run side by side.
@@ -13,7 +14,101 @@ pub(super) struct Six {
     right: [[f64; SMALL]; 6],
 }
 
+/// Columns of eight pairs with their components apart, and their covering vector: products with v run over pairs.
+pub(super) type Eight = [[f64; 8]; 7];
+
+/// Builds and factors the kernel. Like [`Solve`], it is compiled once for every kind of processor and chosen at run
+/// time.
+pub(super) struct Fill<'a> {
+    pub(super) basis: &'a mut Partition,
+    pub(super) lcp: &'a ContactLcp,
+}
+
+impl pulp::WithSimd for Fill<'_> {
+    /// The smallest pivot.
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        self.basis.fill_single(simd, self.lcp);
+        self.basis.fill_last(self.lcp);
+        self.basis.small.factor()
+    }
+}
+
+/// [`Partition::solve`] for a single body.
+pub(super) struct Solve<'a> {
+    pub(super) basis: &'a mut Partition,
+    pub(super) lcp: &'a ContactLcp,
+    pub(super) constants: Constants,
+    pub(super) out: &'a mut [f64],
+    pub(super) v: &'a mut [f64],
+    pub(super) free: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Solve {
+            basis,
+            lcp,
+            constants,
+            out,
+            v,
+            free,
+        } = self;
+        let z0 = basis.solve_kernel(lcp, v, free);
+        let by: [f64; 7] = std::array::from_fn(|k| v.get(k).copied().unwrap_or(z0));
+        let (whole, rest) = out.as_chunks_mut::<8>();
+        for (out, eight) in whole.iter_mut().zip(&basis.pairs) {
+            combine_rows(simd, eight, by, out);
+        }
+        if let (Some(eight), false) = (basis.pairs.get(whole.len()), rest.is_empty()) {
+            let mut rows = [0.0; 8];
+            combine_rows(simd, eight, by, &mut rows);
+            rest.copy_from_slice(&rows[..rest.len()]);
+        }
+        basis.close(lcp, constants, z0, out);
+    }
+}
+
 impl Partition {
+    fn pair(&mut self, at: usize, column: [f64; 6], cover: f64) {
+        if self.pairs.len() <= at / 8 {
+            self.pairs.resize(at / 8 + 1, [[0.0; 8]; 7]);
+        }
+        let eight = &mut self.pairs[at / 8];
+        for (row, x) in eight.iter_mut().zip(column) {
+            row[at % 8] = x;
+        }
+        eight[6][at % 8] = cover;
+    }
+
+    /// Columns of the normals.
+    pub(super) fn pair_normals(&mut self, lcp: &ContactLcp) {
+        self.pair(0, [0.0; 6], 0.0);
+        for (i, normal) in lcp.normals.iter().enumerate() {
+            if let Some(row) = lcp.columns.six(normal.unit).first() {
+                self.pair(1 + i, *row, self.cover[1 + i]);
+            }
+        }
+    }
+
+    /// Columns of the directions of a group that has joined; its bound has none.
+    pub(super) fn pair_group(&mut self, lcp: &ContactLcp, g: usize) {
+        let group = &lcp.groups[g];
+        let at = self.at[g];
+        if let [_, t1, t2] = lcp.columns.six(group.unit) {
+            for (j, [a, b]) in lcp.directions[group.range()].iter().enumerate() {
+                let column = std::array::from_fn(|k| a * t1[k] + b * t2[k]);
+                self.pair(at + j, column, self.cover[at + j]);
+            }
+        }
+        self.pair(at + group.count, [0.0; 6], 0.0);
+    }
+
     /// Lists the unknowns; on one body everything couples and no order is better than another. φ is sorted by
     /// group, so that the first of a group that slips is φ_x.
     pub(super) fn list_single(&mut self, lcp: &ContactLcp) -> bool {
@@ -49,7 +144,8 @@ impl Partition {
     }
 
     /// LᵀR + Σ: six numbers for each row and column.
-    pub(super) fn fill_single(&mut self, lcp: &ContactLcp) {
+    #[inline(always)]
+    fn fill_single<S: Simd>(&mut self, simd: S, lcp: &ContactLcp) {
         let (count, n) = (self.unknowns.len(), self.n.min(SMALL));
         let Six { left, right } = &mut self.six;
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
@@ -76,11 +172,7 @@ impl Partition {
         for (k, left) in left[..n].iter().enumerate() {
             // Columns beyond n hold what an earlier basis left there; no one reads their products.
             let row = self.small.row_mut(k);
-            for j in 0..SMALL {
-                let linear = left[0] * right[0][j] + left[1] * right[1][j] + left[2] * right[2][j];
-                let angular = left[3] * right[3][j] + left[4] * right[4][j] + left[5] * right[5][j];
-                row[j] = linear + angular;
-            }
+            combine_rows(simd, right, *left, row);
             row[n..].fill(0.0);
         }
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
@@ -92,26 +184,18 @@ impl Partition {
     pub(super) fn star_single(&mut self, lcp: &ContactLcp) {
         let mut star = [0.0; 6];
         for &g in &self.slips {
-            let group = &lcp.groups[g];
-            let c = self.cover[self.at[g] + group.count];
-            let [a, b] = lcp.directions[group.start + self.x[g]].map(|x| c * x);
-            if let [_, t1, t2] = lcp.columns.six(group.unit) {
-                for i in 0..6 {
-                    star[i] += a * t1[i] + b * t2[i];
-                }
+            let (x, bound) = (self.at[g] + self.x[g], self.at[g] + lcp.groups[g].count);
+            let (eight, c) = (&self.pairs[x / 8], self.cover[bound]);
+            for (star, row) in star.iter_mut().zip(eight) {
+                *star += c * row[x % 8];
             }
         }
         self.star.copy_from_slice(&star);
     }
 
-    /// [`Partition::solve`] for a single body.
-    pub(super) fn solve_single(
-        &mut self,
-        lcp: &ContactLcp,
-        out: &mut [f64],
-        v_out: &mut [f64],
-        free: &mut [f64],
-    ) {
+    /// The kernel's unknowns, the velocity and the free multipliers they make. Returns z₀.
+    #[inline(always)]
+    fn solve_kernel(&mut self, lcp: &ContactLcp, v_out: &mut [f64], free: &mut [f64]) -> f64 {
         let mut v: [f64; 6] = self.base.as_array::<6>().copied().unwrap_or_default();
         for &g in &self.slips {
             let group = &lcp.groups[g];
@@ -149,42 +233,58 @@ impl Partition {
             }
         }
         v_out.copy_from_slice(&v);
-        out[0] = z0;
-        self.normal_rows(lcp, z0, &v, out);
         for (unknown, &y) in self.unknowns.iter().zip(&y) {
             match unknown.what {
-                What::Theta(i) => out[1 + i] = y,
+                What::Theta(_) => {}
                 What::Phi(g, _) => self.sums[g] += y,
                 What::Free(f) => free[f] = y,
             }
         }
-        for k in 0..self.joined.len() {
-            let g = self.joined[k];
-            if let [_, t1, t2] = lcp.columns.six(lcp.groups[g].unit) {
-                let along = [dot_6(t1, &v), dot_6(t2, &v)];
-                self.group_rows(lcp, g, z0, along, out);
-            }
-        }
-        self.overwrite(lcp, &y, out);
+        self.solved = y;
+        z0
     }
 
-    /// ν of all normals, components apart so that the loop runs over contacts.
-    fn normal_rows(&self, lcp: &ContactLcp, z0: f64, v: &[f64; 6], out: &mut [f64]) {
-        let n = lcp.normals.len();
-        let part = |i: usize| &lcp.across[i * n..(i + 1) * n];
-        let (c0, c1, c2, c3, c4, c5) = (part(0), part(1), part(2), part(3), part(4), part(5));
-        let (cover, constant) = (&self.cover[1..1 + n], &self.constant[1..1 + n]);
-        let out = &mut out[1..1 + n];
-        for i in 0..n {
-            let linear = c0[i] * v[0] + c1[i] * v[1] + c2[i] * v[2];
-            let angular = c3[i] * v[3] + c4[i] * v[4] + c5[i] * v[5];
-            out[i] = (linear + angular) + (cover[i] * z0 + constant[i]);
+    /// The rest of a table that holds columnᵀv + c z₀ so far.
+    #[inline(always)]
+    fn close(&mut self, lcp: &ContactLcp, constants: Constants, z0: f64, out: &mut [f64]) {
+        out[0] = z0;
+        if constants == Constants::Everywhere {
+            let n = lcp.normals.len();
+            for (out, constant) in out[1..=n].iter_mut().zip(&self.constant[1..=n]) {
+                *out += constant;
+            }
         }
+        let y = self.solved;
+        for (unknown, &y) in self.unknowns.iter().zip(&y) {
+            if let What::Theta(i) = unknown.what {
+                out[1 + i] = y;
+            }
+        }
+        self.close_groups(constants, z0, out);
+        self.overwrite(lcp, &y, out);
+    }
+}
+
+/// Σ_k by_k row_k, for eight columns at once.
+#[inline(always)]
+fn combine_rows<S: Simd, const N: usize>(
+    simd: S,
+    rows: &[[f64; 8]; N],
+    by: [f64; N],
+    out: &mut [f64; 8],
+) {
+    for (i, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
+        let mut sum = simd.splat_f64s(0.0);
+        for (row, by) in rows.iter().zip(by) {
+            let row = S::as_simd_f64s(row).0[i];
+            sum = simd.add_f64s(sum, simd.mul_f64s(row, simd.splat_f64s(by)));
+        }
+        *out = sum;
     }
 }
 
 /// Rows of a unit, combined.
-#[inline]
+#[inline(always)]
 fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3]) -> [f64; 6] {
     match lcp.columns.six(unit) {
         [n, t1, t2] => {

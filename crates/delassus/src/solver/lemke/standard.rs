@@ -7,7 +7,7 @@
 
 use super::basis::Factor;
 use super::lcp::{Lcp, add_column};
-use super::ratio::{Basis, Pivot, RatioTest, first};
+use super::ratio::{Basis, Guard, Pivot, RatioTest, first};
 use super::{End, Limits};
 use crate::math::max_abs;
 
@@ -180,6 +180,7 @@ impl<'a> Path<'a> {
     /// Pivots from a basis with z₀.
     fn pursue(&mut self, test: &mut RatioTest, limits: Limits) -> End {
         let n = self.n();
+        let mut guard = Guard::new(test.pivot(), n);
         loop {
             if let Some(end) = limits.reached(self.pivots) {
                 return end;
@@ -211,6 +212,9 @@ impl<'a> Path<'a> {
                 self.refactor();
                 continue;
             };
+            if guard.cycles(self.values[leaving], self.scale) {
+                return End::PivotLimit;
+            }
             self.exchange(leaving);
             self.pivots += 1;
             if leaving == n {

@@ -2,21 +2,21 @@
 //!
 #![doc = include_str!("../../../../../docs/lemke-contact.md")]
 
-use super::choice::clear_choice;
+use super::choice::{Advance, Search};
 use super::contact::{ContactLcp, NONE};
-use super::partition::{Partition, Slot};
+use super::partition::{Constants, Partition, Slot};
 use super::point::Point;
-use super::ratio::{self, Basis, Pivot, RatioTest};
+use super::ratio::{self, Basis, Guard, Pivot, RatioTest};
 use super::reduced;
 use crate::solver::Status;
 use std::time::Instant;
 
 /// A point is called solved up to this much of max|q|.
-const SOLVED: f64 = 1e-9;
+pub(super) const SOLVED: f64 = 1e-9;
 /// z₀ may leave with a weak rate if the point it leaves at is good to this much of max|q|.
 const VERIFIED: f64 = 1e-8;
 /// A point this good needs no polish.
-const SHARP: f64 = 1e-11;
+pub(super) const SHARP: f64 = 1e-11;
 /// z₀ below this much of max|q| may be gone: it is worth a look.
 const SPENT: f64 = 1e-11;
 /// A free row of which this much or less is left when the rows before it are taken out depends on them: it is
@@ -46,6 +46,8 @@ pub struct Outcome {
 pub struct Work {
     pub(super) basis: Partition,
     test: RatioTest,
+    /// Pairs that may leave.
+    near: Vec<usize>,
     pub(super) values: Vec<f64>,
     rates: Vec<f64>,
     /// Velocity of the values and of the rates.
@@ -53,7 +55,7 @@ pub struct Work {
     dv: Vec<f64>,
     free: Vec<f64>,
     dfree: Vec<f64>,
-    point: Point,
+    pub(super) point: Point,
     /// Table of the point at which z₀ leaves.
     landing: Vec<f64>,
 }
@@ -104,21 +106,21 @@ pub(super) fn run(
     run.outcome
 }
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     lcp: &'a ContactLcp,
     options: &'a Options<'a>,
-    work: &'a mut Work,
+    pub(super) work: &'a mut Work,
     reduced: bool,
     /// max|q|.
-    scale: f64,
+    pub(super) scale: f64,
     /// The driving variable: z or w of this pair.
     pair: usize,
     z_drives: bool,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
 }
 
 impl<'a> Run<'a> {
-    fn new(
+    pub(super) fn new(
         lcp: &'a ContactLcp,
         options: &'a Options<'a>,
         work: &'a mut Work,
@@ -164,8 +166,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
-    fn start(&mut self) -> Option<Status> {
+    /// The basis of all w and the scale of the problem. An end if there is no such basis.
+    pub(super) fn prepare(&mut self) -> Option<Status> {
         let (lcp, work) = (self.lcp, &mut *self.work);
         let mut pivot = work.basis.assemble(lcp, None);
         if pivot < DEPENDENT && !lcp.frees.is_empty() {
@@ -185,9 +187,17 @@ impl<'a> Run<'a> {
         if self.scale == 0.0 {
             self.scale = if 0.0 < room { room } else { 1.0 };
         }
+        None
+    }
+
+    /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
+    fn start(&mut self) -> Option<Status> {
+        if let Some(end) = self.prepare() {
+            return Some(end);
+        }
+        let (lcp, work) = (self.lcp, &mut *self.work);
         let Some(first) = ratio::first(&work.values[1..], &work.basis.cover[1..]) else {
-            work.basis.read(lcp, &work.values, &mut work.point);
-            work.point.free.copy_from_slice(&work.free);
+            work.read_point(lcp);
             self.outcome.residual = work.point.residual(lcp) / self.scale;
             return Some(Status::Solved);
         };
@@ -206,6 +216,7 @@ impl<'a> Run<'a> {
     fn pivot(&mut self) -> Status {
         let lcp = self.lcp;
         let (mut age, mut travel) = (0, 0.0);
+        let mut guard = Guard::new(self.options.pivot, lcp.n_pairs());
         loop {
             if self.reduced
                 && self.z_drives
@@ -238,9 +249,14 @@ impl<'a> Run<'a> {
                 return Status::Solved;
             }
             let work = &mut *self.work;
-            for (value, rate) in work.values.iter_mut().zip(&work.rates) {
-                *value += step * rate;
+            if guard.cycles(work.values[out], self.scale) {
+                return Status::PivotLimit;
             }
+            work.basis.arch.dispatch(Advance {
+                values: &mut work.values,
+                rates: &work.rates,
+                step,
+            });
             for (v, rate) in work.v.iter_mut().zip(&work.dv) {
                 *v += step * rate;
             }
@@ -272,10 +288,15 @@ impl<'a> Run<'a> {
     /// The pair that leaves, and the largest rate.
     fn leaving(&mut self) -> Option<(usize, f64)> {
         let work = &mut *self.work;
-        let (clear, largest) =
-            clear_choice(&work.values, &work.rates, self.scale, self.options.pivot);
-        if let Some(out) = clear {
-            return Some((out, largest));
+        let choice = work.basis.arch.dispatch(Search {
+            values: &work.values,
+            rates: &work.rates,
+            scale: self.scale,
+            pivot: self.options.pivot,
+            near: &mut work.near,
+        });
+        if let Some(out) = choice.leaving {
+            return Some((out, choice.largest));
         }
         let mut test = std::mem::take(&mut work.test);
         let values = std::mem::take(&mut work.values);
@@ -293,7 +314,7 @@ impl<'a> Run<'a> {
         work.test = test;
         work.values = values;
         work.rates = rates;
-        Some((out?, largest))
+        Some((out?, choice.largest))
     }
 
     /// Whether z₀ is gone for all purposes when another variable leaves after this step: it shrinks to rounding,
@@ -347,7 +368,7 @@ impl Work {
 
     /// Solves anew in the complementary basis reached, twice corrected by what is left over, and keeps the best
     /// point. Returns its residual.
-    fn polish(&mut self, lcp: &ContactLcp, residual: f64) -> f64 {
+    pub(super) fn polish(&mut self, lcp: &ContactLcp, residual: f64) -> f64 {
         let mut best = (residual, self.point.clone());
         if self.basis.assemble(lcp, None) == 0.0 {
             return residual;
@@ -362,8 +383,9 @@ impl Work {
                     &mut self.basis.free_constant,
                 );
                 self.rates.resize(self.values.len(), 0.0);
+                let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
                 self.basis
-                    .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+                    .solve(lcp, Constants::Everywhere, rates, dv, dfree);
                 self.basis.constant.fill(0.0);
                 self.basis.free_constant.fill(0.0);
                 for (value, rate) in self.values.iter_mut().zip(&self.rates) {
@@ -373,8 +395,7 @@ impl Work {
                     *free += rate;
                 }
             }
-            self.basis.read(lcp, &self.values, &mut self.point);
-            self.point.free.copy_from_slice(&self.free);
+            self.read_point(lcp);
             let residual = self.point.residual(lcp);
             if residual < best.0 {
                 best = (residual, self.point.clone());
@@ -384,24 +405,21 @@ impl Work {
         best.0
     }
 
+    /// The point of the values.
+    pub(super) fn read_point(&mut self, lcp: &ContactLcp) {
+        self.basis.read(lcp, &self.values, &mut self.point);
+        self.point.free.copy_from_slice(&self.free);
+    }
+
     /// Values of the basic variables, from q.
-    fn refresh(&mut self, lcp: &ContactLcp) {
-        let constant = &mut self.basis.constant;
-        for (slot, constant) in self.basis.slots.iter().zip(constant.iter_mut()) {
-            *constant = match *slot {
-                Slot::Cover => 0.0,
-                Slot::Normal(i) => lcp.normals[i].q,
-                Slot::Direction(g, j) => lcp.slip[lcp.groups[g].start + j],
-                Slot::Bound(g) => lcp.groups[g].room,
-            };
-        }
-        for (constant, free) in self.basis.free_constant.iter_mut().zip(&lcp.frees) {
-            *constant = free.q;
-        }
-        self.basis
-            .solve(lcp, &mut self.values, &mut self.v, &mut self.free);
-        self.basis.constant.fill(0.0);
-        self.basis.free_constant.fill(0.0);
+    pub(super) fn refresh(&mut self, lcp: &ContactLcp) {
+        let basis = &mut self.basis;
+        std::mem::swap(&mut basis.constant, &mut basis.q);
+        std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
+        let (values, v, free) = (&mut self.values, &mut self.v, &mut self.free);
+        basis.solve(lcp, Constants::Everywhere, values, v, free);
+        std::mem::swap(&mut basis.constant, &mut basis.q);
+        std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
     }
 
     /// Rates of the basic variables along the driving variable.
@@ -433,7 +451,12 @@ impl Work {
                 basis.constant[at..at + lcp.groups[g].count].fill(1.0);
             }
         }
-        basis.solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
+        let constants = match basis.slots[pair] {
+            Slot::Bound(g) => Constants::In(g),
+            _ => Constants::Nowhere,
+        };
+        let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
+        basis.solve(lcp, constants, rates, dv, dfree);
         basis.base.fill(0.0);
         match basis.slots[pair] {
             Slot::Cover => {}
@@ -452,10 +475,15 @@ impl Work {
 
     /// Rates for a single constant in the row of a pair.
     fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
-        self.basis.constant[pair] = x;
-        self.basis
-            .solve(lcp, &mut self.rates, &mut self.dv, &mut self.dfree);
-        self.basis.constant[pair] = 0.0;
+        let basis = &mut self.basis;
+        basis.constant[pair] = x;
+        let constants = match basis.slots[pair] {
+            Slot::Direction(g, _) => Constants::In(g),
+            _ => Constants::Nowhere,
+        };
+        let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
+        basis.solve(lcp, constants, rates, dv, dfree);
+        basis.constant[pair] = 0.0;
     }
 }
 

@@ -32,7 +32,7 @@ mod physical;
 mod plain;
 mod tree;
 
-pub use plain::save;
+pub use plain::{save, save_with};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

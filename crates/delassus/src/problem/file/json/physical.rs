@@ -239,6 +239,7 @@ impl Assembly {
         Ok(Loaded {
             kind,
             title,
+            guess: None,
             work: Work::Problem {
                 problem: Box::new(problem),
                 velocity_order: None,

@@ -163,6 +163,7 @@ pub(super) fn stabilisation(file: StabilisationFile) -> Result<Loaded, FileError
     Ok(Loaded {
         kind: "stabilisation",
         title: file.title,
+        guess: None,
         work: Work::Stabilisation(rows),
     })
 }
@@ -172,6 +173,8 @@ problem_file! {
     ProblemFile {
         masses: Vec<MassEntry>,
         blocks: Vec<BlockEntry>,
+        #[serde(default)]
+        guess: Option<Vec<f64>>,
     }
 }
 
@@ -248,17 +251,16 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
             .map_err(|error| FileError::invalid(&place, error.to_string()))?;
     }
     let problem = builder.build();
-    loaded(
-        "problem",
-        file.title,
-        problem.map_err(|e| FileError::invalid("problem", e.to_string()))?,
-    )
+    let problem = problem.map_err(|e| FileError::invalid("problem", e.to_string()))?;
+    guessed(loaded("problem", file.title, problem)?, file.guess)
 }
 
 problem_file! {
     /// A dual problem as delassus writes it.
     DualFile {
         blocks: Vec<DualEntry>,
+        #[serde(default)]
+        guess: Option<Vec<f64>>,
     }
 }
 
@@ -307,15 +309,37 @@ pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
     }
     let fail = |error: crate::BuildError| FileError::invalid("blocks", error.to_string());
     let matrix = BlockMatrix::from_entries(&sizes, &entries).map_err(fail)?;
-    loaded(
-        "dual",
-        file.title,
-        Problem::dual(matrix, c, &laws).map_err(fail)?,
-    )
+    let problem = Problem::dual(matrix, c, &laws).map_err(fail)?;
+    guessed(loaded("dual", file.title, problem)?, file.guess)
+}
+
+/// The same with the impulses to start from: one for each row.
+fn guessed(loaded: Loaded, guess: Option<Vec<f64>>) -> Result<Loaded, FileError> {
+    let rows = match &loaded.work {
+        Work::Problem { problem, .. } => problem.n_rows(),
+        _ => 0,
+    };
+    match guess.as_ref().map(Vec::len) {
+        Some(length) if length != rows => {
+            let what = format!("has {length} impulses where the problem has {rows} rows");
+            Err(FileError::invalid("guess", what))
+        }
+        _ => Ok(Loaded { guess, ..loaded }),
+    }
 }
 
 /// Writes a problem so that reading it gives it back, bit for bit: one line per mass and per block.
 pub fn save(problem: &Problem, title: &str) -> String {
+    save_with(problem, title, None, None)
+}
+
+/// The same with the impulses a solve started from, one for each row, and with remarks, which no reader looks at.
+pub fn save_with(
+    problem: &Problem,
+    title: &str,
+    guess: Option<&[f64]>,
+    notes: Option<&serde_json::Value>,
+) -> String {
     let title = serde_json::to_string(title).unwrap_or_else(|_| "\"\"".to_owned());
     let (kind, body) = match problem.form() {
         Form::Primal(primal) => ("problem", primal_body(problem, primal)),
@@ -324,8 +348,14 @@ pub fn save(problem: &Problem, title: &str) -> String {
             format!("\"blocks\":[{}]", dual_body(problem, matrix)),
         ),
     };
+    let notes = notes.map_or_else(String::new, |notes| format!("\"notes\":{notes},\n"));
+    // Impulses of a solve that went wrong may be anything; a reader takes finite numbers alone.
+    let guess = guess.filter(|guess| guess.iter().all(|x| x.is_finite()));
+    let guess = guess.map_or_else(String::new, |guess| {
+        format!(",\n\"guess\":{}", line(&guess).trim_start())
+    });
     format!(
-        "{{\"schema\":\"delassus-problem-1\",\"kind\":\"{kind}\",\"title\":{title},\n{body}}}\n"
+        "{{\"schema\":\"delassus-problem-1\",\"kind\":\"{kind}\",\"title\":{title},\n{notes}{body}{guess}}}\n"
     )
 }
 
@@ -429,6 +459,7 @@ fn loaded(kind: &'static str, title: String, problem: Problem) -> Result<Loaded,
     Ok(Loaded {
         kind,
         title,
+        guess: None,
         work: Work::Problem {
             problem: Box::new(problem),
             velocity_order: None,

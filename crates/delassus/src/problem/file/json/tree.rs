@@ -139,6 +139,7 @@ pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
     Ok(Loaded {
         kind: "tree",
         title: file.title,
+        guess: None,
         work: Work::Tree(Box::new(TreeWork {
             problem,
             tree,
@@ -201,6 +202,7 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
     Ok(Loaded {
         kind: "treecontact",
         title: file.title,
+        guess: None,
         work: Work::Problem {
             problem: Box::new(problem),
             velocity_order: None,

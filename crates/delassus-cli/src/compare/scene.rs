@@ -1,17 +1,21 @@
 //! `delassus compare SCENE`: the same scene from the same start under every fitting solver.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
+use delassus::world::Step;
 use delassus::world::scene::Scene;
 use delassus::{Fit, Stop};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use super::measure::fit_name;
+use super::report::mark;
 use crate::args::CompareArgs;
 use crate::console::Refusal;
-use crate::measure::fit_name;
 use crate::run::{Tally, steps_of};
 use crate::scene::Source;
 use crate::solvers::{self, Options};
@@ -19,17 +23,16 @@ use crate::table::{self, Table};
 
 /// All solvers on one scene, the fastest whose every step kept the tolerance first.
 #[derive(Debug, Serialize)]
-pub(crate) struct SceneRanking {
-    scene: String,
+pub(super) struct SceneRanking {
+    pub(super) scene: String,
     title: String,
-    bodies: usize,
+    pub(super) bodies: usize,
     joints: usize,
     steps: u64,
     dt: f64,
     tolerance: f64,
-    pub(crate) runs: Vec<SceneRun>,
+    pub(super) runs: Vec<SceneRun>,
     /// Variants that cannot treat one of the scene's laws.
-    #[serde(skip)]
     misfits: Vec<String>,
 }
 
@@ -38,13 +41,18 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// One solver on one scene.
 #[derive(Debug, Serialize)]
-pub(crate) struct SceneRun {
+pub(super) struct SceneRun {
+    /// The solver with the keys that differ from its defaults.
+    pub(super) label: String,
     solver: &'static str,
     options: Options,
+    /// Steps by the solver that `auto` chose.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    chosen: BTreeMap<&'static str, u64>,
     #[serde(serialize_with = "fit_name")]
-    pub(crate) fit: Fit,
+    pub(super) fit: Fit,
     /// Whether every step kept the tolerance and none was refused.
-    pub(crate) reached: bool,
+    pub(super) reached: bool,
     /// Steps done; fewer than asked for where one was refused or time ran out.
     steps: u64,
     unsolved_steps: u64,
@@ -56,21 +64,26 @@ pub(crate) struct SceneRun {
     violation: f64,
     /// Energy at the end less that at the start [J].
     energy_change: f64,
-    ms_per_step: f64,
+    pub(super) ms_per_step: f64,
     iterations_per_step: f64,
     state_hash: String,
     /// Why there are fewer steps than asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// (simulated time [s], worst law residual since the last point [m/s], mean time of its steps [ms]).
+    history: Vec<(f64, f64, f64)>,
 }
 
-/// Steps one scene under each solver.
-pub(crate) fn rank(
+/// Points kept of a history: when there are twice as many, neighbours are merged.
+const MOST_POINTS: usize = 200;
+
+/// Steps one scene under each solver; also how many solvers had their turn before somebody asked to stop.
+pub(super) fn rank(
     path: &Path,
     args: &CompareArgs,
     specs: &[String],
-    bar: &ProgressBar,
-) -> Result<SceneRanking, Refusal> {
+    (bar, interrupted): (&ProgressBar, &AtomicBool),
+) -> Result<(SceneRanking, usize), Refusal> {
     let source = Source::find(path)?;
     let scene = source.build()?;
     let stop = Stop {
@@ -91,7 +104,11 @@ pub(crate) fn rank(
         runs: Vec::new(),
         misfits: Vec::new(),
     };
+    let mut done = 0;
     for spec in specs {
+        if interrupted.load(atomic::Ordering::Relaxed) {
+            break;
+        }
         bar.set_message(format!("{}  {spec}", source.name));
         // Built anew, so that all start from the same bits.
         let again = source.build()?;
@@ -105,15 +122,18 @@ pub(crate) fn rank(
             again,
             spec,
             (stop, args.common.seed),
-            (ranking.steps, patience),
+            (ranking.steps, patience, interrupted),
         )? {
+            // Half a run says nothing beside whole ones.
+            _ if interrupted.load(atomic::Ordering::Relaxed) => break,
             Some(run) => ranking.runs.push(run),
             None => ranking.misfits.push(spec.clone()),
         }
+        done += 1;
         bar.inc(1);
     }
     ranking.runs.sort_by(by_merit);
-    Ok(ranking)
+    Ok((ranking, done))
 }
 
 /// Runs a scene under one solver. `None` where the solver cannot treat a law that came up.
@@ -121,14 +141,18 @@ fn step_through(
     scene: Scene,
     spec: &str,
     (stop, seed): (Stop, u64),
-    (steps, patience): (u64, Option<Duration>),
+    (steps, patience, interrupted): (u64, Option<Duration>, &AtomicBool),
 ) -> Result<Option<SceneRun>, Refusal> {
     let (mut world, dt) = (scene.world, scene.run.dt);
     let mut solver = solvers::make(spec, stop, seed)?;
     let mut tally = Tally::new(&world);
     let (mut fit, mut message) = (Fit::Exact, None);
+    let mut history = History::default();
     let begin = Instant::now();
     for number in 1..=steps {
+        if interrupted.load(atomic::Ordering::Relaxed) {
+            break;
+        }
         if patience.is_some_and(|patience| patience < begin.elapsed()) {
             let done = number - 1;
             message = Some(format!(
@@ -142,6 +166,7 @@ fn step_through(
                 // Contacts may come up late, so the worst fit of all steps is the run's.
                 fit = fit.max(step.report.fit);
                 tally.add(number, world.time(), &step);
+                history.add(world.time(), &step);
             }
             Err(error) => {
                 message = Some(format!("step {number}: {error}"));
@@ -150,8 +175,10 @@ fn step_through(
         }
     }
     Ok(Some(SceneRun {
+        label: solvers::label(solver.name(), &solver.options()),
         solver: solver.name(),
         options: Options(solver.options()),
+        chosen: tally.chosen.clone(),
         fit,
         // The scene's own laws decide, whatever law the solver obeys.
         reached: message.is_none() && tally.law.value <= stop.tolerance,
@@ -165,7 +192,56 @@ fn step_through(
         iterations_per_step: tally.mean(tally.iterations as f64),
         state_hash: format!("{:016x}", world.state_hash()),
         message,
+        history: history.points(),
     }))
+}
+
+/// Residual and cost through time, in a few hundred points.
+#[derive(Default)]
+struct History {
+    /// Time, worst residual, and the sum of milliseconds, over `stride` steps each but for the last.
+    points: Vec<(f64, f64, f64)>,
+    stride: usize,
+    /// Steps in the last point.
+    filled: usize,
+}
+
+impl History {
+    fn add(&mut self, time: f64, step: &Step) {
+        let clock = &step.clock;
+        let seconds = clock.collide + clock.assemble + clock.solve + clock.integrate;
+        let point = (time, step.report.residual.law, 1e3 * seconds);
+        self.stride = self.stride.max(1);
+        match self.points.last_mut() {
+            Some(last) if self.filled < self.stride => {
+                *last = merged(*last, point);
+                self.filled += 1;
+            }
+            _ => {
+                if 2 * MOST_POINTS <= self.points.len() {
+                    let pairs = self.points.chunks_exact(2);
+                    self.points = pairs.map(|pair| merged(pair[0], pair[1])).collect();
+                    self.stride *= 2;
+                }
+                self.points.push(point);
+                self.filled = 1;
+            }
+        }
+    }
+
+    /// The points with mean times.
+    fn points(self) -> Vec<(f64, f64, f64)> {
+        let (last, stride) = (self.points.len(), self.stride.max(1));
+        let mean = |(i, (time, law, ms)): (usize, (f64, f64, f64))| {
+            let steps = if i + 1 == last { self.filled } else { stride };
+            (time, law, ms / steps.max(1) as f64)
+        };
+        self.points.into_iter().enumerate().map(mean).collect()
+    }
+}
+
+fn merged(a: (f64, f64, f64), b: (f64, f64, f64)) -> (f64, f64, f64) {
+    (b.0, a.1.max(b.1), a.2 + b.2)
 }
 
 /// Those that kept the tolerance first, by time; then the others, by what they did keep.
@@ -183,7 +259,7 @@ fn by_merit(a: &SceneRun, b: &SceneRun) -> Ordering {
 
 impl SceneRanking {
     /// The table for people.
-    pub(crate) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{} (scene; bodies: {}, joints: {}), {} steps of {} s, to a law residual of {:e} m/s in every step\n",
             self.scene, self.bodies, self.joints, self.steps, self.dt, self.tolerance
@@ -195,8 +271,7 @@ impl SceneRanking {
         }
         for run in &self.runs {
             if let Some(message) = &run.message {
-                let label = solvers::label(run.solver, &run.options.0);
-                text.push_str(&format!("  {label}: {message}\n"));
+                text.push_str(&format!("  {}: {message}\n", run.label));
             }
         }
         text.push('\n');
@@ -220,14 +295,10 @@ impl SceneRanking {
                 true => (i + 1).to_string(),
                 false => "–".to_owned(),
             };
-            let mark = match run.fit {
-                Fit::Approximate => "≈",
-                _ => "",
-            };
             table.push(vec![
                 format!("  {place}"),
-                mark.to_owned(),
-                solvers::label(run.solver, &run.options.0),
+                mark(run.fit).to_owned(),
+                run.label.clone(),
                 run.unsolved_steps.to_string(),
                 table::number(run.law),
                 table::number(run.penetration),

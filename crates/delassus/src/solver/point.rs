@@ -1,4 +1,4 @@
-//! Contacts at a point, recognised in their rows: G = [dᵢᵀ, (r × dᵢ)ᵀ] on one body and the negative on the other.
+//! Contacts and ball joints at a point, recognised in their rows: G = [dᵢᵀ, (r × dᵢ)ᵀ] on one body and the negative on the other.
 //!
 //! A problem holds G alone. For orthonormal dᵢ the arm comes back from Σ dᵢ × (r × dᵢ) = 2r, and whether it
 //! explains the rows is checked: fifteen numbers then say what thirty-six did, and a sweep that waits for memory
@@ -12,18 +12,18 @@ const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// Where a contact acts and on what.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// n, t₁, t₂.
-    pub(super) frame: [[f64; 3]; 3],
+    pub(crate) frame: [[f64; 3]; 3],
     /// From each body's centre of mass to the contact; zero for ground.
-    pub(super) arms: [[f64; 3]; 2],
+    pub(crate) arms: [[f64; 3]; 2],
     /// The bodies; `None` is ground.
-    pub(super) masses: [Option<usize>; 2],
+    pub(crate) masses: [Option<usize>; 2],
 }
 
 impl Point {
     /// The contact that the three rows of block k describe, if it acts on one or two rigid bodies at a point.
-    pub(super) fn of(primal: &Primal, k: usize) -> Option<Point> {
+    pub(crate) fn of(primal: &Primal, k: usize) -> Option<Point> {
         let entries = primal.jacobian().entry_range(k);
         if entries.is_empty() || 2 < entries.len() {
             return None;

@@ -1,0 +1,153 @@
+//! `delassus view`: a scene or a recorded run in the browser. The server is an optional part of the program.
+
+use crate::args::ViewArgs;
+use crate::console::{Printed, Refusal};
+
+/// Says how to get a program with the page.
+#[cfg(not(feature = "view"))]
+pub(crate) fn run(args: &ViewArgs) -> Result<Printed, Refusal> {
+    Err(Refusal(format!(
+        "view {}: this program was built without the live page; run crates/delassus-view/build-page (it needs node and \
+         npm), then `cargo install --path crates/delassus-cli --features view`",
+        args.what.display()
+    )))
+}
+
+#[cfg(feature = "view")]
+pub(crate) use served::run;
+
+#[cfg(feature = "view")]
+mod served {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    use delassus_view::{NO_PAGE, Options, Recording, Server, Show, Start, ViewError};
+
+    use super::{Printed, Refusal, ViewArgs};
+    use crate::console::note;
+    use crate::run::SCENE;
+    use crate::scene::Source;
+    use crate::solvers;
+
+    /// The port where none is asked for and it is free.
+    const PORT: u16 = 7877;
+
+    /// Serves until Ctrl-C.
+    pub(crate) fn run(args: &ViewArgs) -> Result<Printed, Refusal> {
+        if !delassus_view::page_is_built() {
+            return Err(Refusal(NO_PAGE.to_owned()));
+        }
+        let server = start(args)?;
+        let url = server.url();
+        note(&format!("{} is shown at {url}", args.what.display()));
+        if !args.host.is_loopback() {
+            note("others on the network can see it and play with it");
+        }
+        if !args.no_open && !open_browser(&url) {
+            note("no browser could be opened; open the address above yourself");
+        }
+        note("Ctrl-C ends it");
+        server.wait();
+        Err(Refusal("the server ended unexpectedly".to_owned()))
+    }
+
+    fn start(args: &ViewArgs) -> Result<Server, Refusal> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut options = Options {
+            host: args.host,
+            port: args.port.unwrap_or(PORT),
+            threads: args.threads.map_or(cores, usize::from),
+        };
+        match Server::start(show(args)?, &options) {
+            Err(ViewError::Listen { .. }) if args.port.is_none() => {
+                options.port = 0;
+                Server::start(show(args)?, &options)
+            }
+            result => result,
+        }
+        .map_err(|error| Refusal(error.to_string()))
+    }
+
+    fn show(args: &ViewArgs) -> Result<Show, Refusal> {
+        if args.what.is_dir() {
+            return recording(&args.what);
+        }
+        if 2 < args.solvers.len() {
+            return Err(Refusal(
+                "--solver: at most two solvers are shown side by side".to_owned(),
+            ));
+        }
+        for spec in &args.solvers {
+            solvers::make(spec, delassus::Stop::default(), 0)?;
+        }
+        let source = Source::find(&args.what)?;
+        // A bad scene is refused here, with its line and column.
+        source.build()?;
+        let start = Start {
+            solvers: args.solvers.clone(),
+            tolerance: args.tolerance,
+            iterations: args.iterations.map(|count| count as usize),
+            dt: args.dt,
+            paused: args.paused,
+        };
+        let name = source.name.clone();
+        let loader: Option<delassus_view::Loader> = match source.text {
+            None => None,
+            Some(text) => {
+                let path = args.what.clone();
+                Some(Box::new(move || {
+                    // The file as it is now; standard input can be read only once.
+                    let text = match path.is_file() {
+                        true => fs::read_to_string(&path).map_err(|error| error.to_string())?,
+                        false => text.clone(),
+                    };
+                    delassus::world::scene::parse(&text).map_err(|error| error.to_string())
+                }))
+            }
+        };
+        Ok(Show::Live {
+            name,
+            loader,
+            start,
+        })
+    }
+
+    /// A folder of `run --out`: its scene, and where the bodies were.
+    fn recording(folder: &Path) -> Result<Show, Refusal> {
+        let path = folder.join(SCENE);
+        let text = fs::read_to_string(&path).map_err(|error| {
+            Refusal(format!(
+                "{}: cannot be read: {error}; a recording is a folder that `delassus run SCENE --out DIR` wrote",
+                path.display()
+            ))
+        })?;
+        let source: Source = serde_json::from_str(&text)
+            .map_err(|error| Refusal(format!("{}: {error}", path.display())))?;
+        let scene = source.build()?;
+        let recording = Recording::open(folder, &source.name, scene)
+            .map_err(|error| Refusal(error.to_string()))?;
+        Ok(Show::Recording(Box::new(recording)))
+    }
+
+    /// Asks the system for its browser; false where nobody answers.
+    fn open_browser(url: &str) -> bool {
+        let openers: &[&[&str]] = if cfg!(target_os = "macos") {
+            &[&["open"]]
+        } else if cfg!(target_os = "windows") {
+            &[&["rundll32", "url.dll,FileProtocolHandler"]]
+        } else {
+            &[&["xdg-open"], &["gio", "open"], &["wslview"]]
+        };
+        openers.iter().any(|opener| {
+            let command = Command::new(opener[0])
+                .args(&opener[1..])
+                .arg(url)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            command.is_ok()
+        })
+    }
+}

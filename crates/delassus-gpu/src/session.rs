@@ -1,0 +1,158 @@
+//! What both solvers share: the device they run on, and the run itself, with sweeps on the device and impulses and
+//! judgement in double precision on the host.
+
+use delassus::problem::delassus::DiagonalBlocks;
+use delassus::solver::{Monitor, Record, Rule, Stop};
+use delassus::{Problem, Solution, Status};
+
+use crate::device::{Gpu, GpuError};
+use crate::layout::confine;
+use crate::resident::{Batch, Method, Resident};
+
+/// A device, the problem that lives there, and how the last run on it went.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// The device; none is the one that the process shares.
+    pub(crate) gpu: Option<Gpu>,
+    /// Why the last run was left to the CPU.
+    pub(crate) trouble: Option<GpuError>,
+    /// The law residual as the device measured it \[m/s\].
+    pub(crate) law: Option<f64>,
+    resident: Option<Resident>,
+}
+
+/// How to sweep and when to stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) method: Method,
+    pub(crate) rule: Rule,
+    pub(crate) stop: Stop,
+    /// Whether a sweep, counted from zero, goes backward.
+    pub(crate) backward: fn(usize) -> bool,
+}
+
+impl Session {
+    pub(crate) fn on(gpu: Gpu) -> Session {
+        Session {
+            gpu: Some(gpu),
+            ..Session::default()
+        }
+    }
+
+    pub(crate) fn without(trouble: GpuError) -> Session {
+        Session {
+            trouble: Some(trouble),
+            ..Session::default()
+        }
+    }
+
+    /// Runs a plan on the device with the diagonal blocks that a step divides by. On trouble the solution is that of
+    /// the last read-back, so that another solver can go on.
+    pub(crate) fn run(
+        &mut self,
+        plan: Result<Plan, GpuError>,
+        diagonals: impl FnOnce() -> DiagonalBlocks,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Option<Status> {
+        self.law = None;
+        let ran = plan.and_then(|plan| {
+            let resident = self.resident(&plan)?;
+            resident.load(problem, &diagonals())?;
+            sweep(resident, &plan, problem, solution, monitor)
+        });
+        match ran {
+            Ok((status, law)) => {
+                (self.law, self.trouble) = (Some(law), None);
+                Some(status)
+            }
+            Err(trouble) => {
+                (self.resident, self.trouble) = (None, Some(trouble));
+                None
+            }
+        }
+    }
+
+    /// What lives on the device, where it is there for this plan.
+    fn resident(&mut self, plan: &Plan) -> Result<&mut Resident, GpuError> {
+        // A machine does not grow an adapter while it runs.
+        if let Some(trouble @ GpuError::NoAdapter { .. }) = &self.trouble {
+            return Err(trouble.clone());
+        }
+        self.resident
+            .take_if(|resident| !resident.fits(plan.method, plan.rule));
+        match &mut self.resident {
+            Some(resident) => Ok(resident),
+            none => {
+                let gpu = match &self.gpu {
+                    Some(gpu) => gpu.clone(),
+                    None => Gpu::shared()?,
+                };
+                Ok(none.insert(Resident::new(&gpu, plan.method, plan.rule)))
+            }
+        }
+    }
+
+    /// What to tell the user where the CPU went on, or where single precision ends above the tolerance.
+    pub(crate) fn advice(&self, status: Status, cpu: &str) -> Option<String> {
+        match (&self.trouble, status) {
+            (Some(trouble), _) => Some(format!("{cpu} went on on the CPU: {trouble}")),
+            (None, Status::Stalled) => Some(format!(
+                "the residual stopped falling: rows may conflict, or the tolerance lies below what single precision \
+                 tells of sliding contacts, about 1e-7 of their speed; relax it, or use {cpu}"
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// Sweeps on a problem that is loaded, until the monitor says stop; gives the device's law residual too. Every
+/// read-back is the point that the next sweeps count from, so that single precision is relative to what is still
+/// missing.
+fn sweep(
+    resident: &mut Resident,
+    plan: &Plan,
+    problem: &Problem,
+    solution: &mut Solution,
+    monitor: &mut Monitor<'_>,
+) -> Result<(Status, f64), GpuError> {
+    if plan.stop.iterations == 0 {
+        return Ok((Status::IterationLimit, f64::INFINITY));
+    }
+    let mut w = vec![0.0; problem.n_rows()];
+    let mut batch = Batch {
+        old: vec![0.0; problem.n_rows()],
+        ..Batch::default()
+    };
+    let mut directions = Vec::new();
+    loop {
+        let done = monitor.sweeps();
+        let Solution { v, lambda } = &mut *solution;
+        problem.row_velocity(v, lambda, &mut w);
+        match resident.start_from(problem, lambda, &w, &batch.old) {
+            // What was loaded before has grown out of range.
+            Err(GpuError::Range { .. }) if 0 < done => {
+                return Ok((Status::Diverged, f64::INFINITY));
+            }
+            other => other?,
+        }
+        let count = match plan.stop.record {
+            Record::Residuals => 1,
+            Record::Sweeps => resident.most_sweeps().min((done / 2).max(8)),
+        };
+        let count = count.min(plan.stop.iterations - done);
+        directions.clear();
+        directions.extend((done..done + count).map(plan.backward));
+        resident.sweep(&directions, &mut batch)?;
+        for (i, lambda) in lambda.iter_mut().enumerate() {
+            *lambda += f64::from(batch.x[i]);
+            batch.old[i] -= batch.x[i];
+        }
+        confine(problem, plan.rule, lambda);
+        problem.velocity(lambda, v);
+        if let Some(status) = monitor.after_sweeps(&batch.stats, lambda) {
+            return Ok((status, batch.law));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+/** One view: all bodies as instances, ground, arrows, joint frames. */
+
+import {
+  BufferGeometry, Color, DirectionalLight, DoubleSide, DynamicDrawUsage, Float32BufferAttribute, Fog, FrontSide, Group,
+  HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshStandardMaterial, PlaneGeometry,
+  Quaternion, Raycaster, Scene, ShaderMaterial, Vector2, Vector3, type Intersection, type Object3D,
+} from "three";
+import { Arrows } from "./arrows";
+import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
+import { slice, type Colour, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
+import { form } from "./shapes";
+
+/** One instance: whose it is and where it sits on its body. */
+interface Part { body: number; pose: number | null; local: Matrix4 }
+
+interface Batch { mesh: InstancedMesh; parts: Part[] }
+
+export interface Look { background: string; ground: string; grid: string; gridBold: string; sky: string; below: string }
+
+export interface Range { low: number; high: number; log: boolean; unit: string }
+
+const JOINT_AXES = [new Color("#e5484d"), new Color("#30a46c"), new Color("#3b82f6")];
+const JOINT_LINK = new Color("#8a94a3");
+
+export class PaneView {
+  readonly scene = new Scene();
+  readonly arrows: Arrows;
+  /** Numbers at the ends of the colour scale. */
+  range: Range | null = null;
+  readonly radius: number;
+  readonly centre: Vector3;
+  private readonly batches: Batch[] = [];
+  private readonly ground = new Group();
+  private readonly joints: LineSegments;
+  private readonly hand: LineSegments;
+  private readonly sun = new DirectionalLight("#ffffff", 2.8);
+  private readonly hemisphere = new HemisphereLight("#ffffff", "#888888", 2.1);
+  /** Last poses, seven numbers per body that moves. */
+  /** Which body was picked when plain colours were last put on; empty for colours that mean something. */
+  private painted = "none yet";
+  private poses: Float32Array = new Float32Array(0);
+
+  constructor(readonly layout: Layout, look: Look) {
+    const low = new Vector3(...layout.bounds.low);
+    const high = new Vector3(...layout.bounds.high);
+    this.centre = low.clone().add(high).multiplyScalar(0.5);
+    this.radius = Math.max(0.5 * low.distanceTo(high), 1e-3);
+    this.arrows = new Arrows(this.radius);
+    this.buildBodies();
+    this.joints = lines(Math.max(layout.joints.length, 1) * 10, 5);
+    this.hand = lines(2, 11);
+    this.light();
+    this.scene.add(this.ground, this.arrows.group, this.joints, this.hand);
+    this.restyle(look);
+  }
+
+  private light(): void {
+    const reach = 1.25 * this.radius;
+    this.sun.position.copy(this.centre).add(new Vector3(-0.45, -0.7, 1.25).multiplyScalar(3 * this.radius));
+    this.sun.target.position.copy(this.centre);
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.normalBias = 0.004 * this.radius;
+    this.sun.shadow.bias = -0.0004;
+    Object.assign(this.sun.shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach, near: 0.2 * this.radius, far: 9 * this.radius });
+    this.scene.add(this.sun, this.sun.target, this.hemisphere);
+  }
+
+  shadows(on: boolean): void {
+    this.sun.castShadow = on;
+  }
+
+  restyle(look: Look): void {
+    const background = new Color(look.background);
+    this.scene.background = background;
+    this.scene.fog = new Fog(background, 7 * this.radius, 22 * this.radius);
+    this.hemisphere.color.set(look.sky);
+    this.hemisphere.groundColor.set(look.below);
+    this.ground.clear();
+    let level = false;
+    const wide = 30 * this.radius;
+    for (const collider of this.layout.colliders) {
+      if (this.layout.shapes[collider.shape] !== "half-space") continue;
+      const body = this.layout.bodies[collider.body];
+      if (!body) continue;
+      const holder = new Group();
+      holder.position.set(...body.position);
+      holder.quaternion.set(...body.orientation);
+      const inner = new Group();
+      inner.position.set(...collider.position);
+      inner.quaternion.set(...collider.rotation);
+      holder.add(inner);
+      const up = new Vector3(0, 0, 1).applyQuaternion(inner.quaternion).applyQuaternion(holder.quaternion);
+      if (0.5 < Math.abs(up.z)) {
+        level = true;
+        inner.add(floor(wide, look), grid(wide, this.radius, look));
+      } else {
+        inner.add(this.wall(look, holder, inner));
+      }
+      this.ground.add(holder);
+    }
+    if (!level) {
+      const lines = grid(wide, this.radius, look);
+      lines.position.z = this.layout.bounds.low[2] - 0.02 * this.radius;
+      lines.position.x = this.centre.x;
+      lines.position.y = this.centre.y;
+      this.ground.add(lines);
+    }
+  }
+
+  /** A wall seen from inside only, as large as the scene. */
+  private wall(look: Look, holder: Group, inner: Group): Object3D {
+    holder.updateMatrixWorld(true);
+    const size = new Vector3(...this.layout.bounds.high).sub(new Vector3(...this.layout.bounds.low));
+    const middle = inner.worldToLocal(this.centre.clone());
+    const inverse = inner.getWorldQuaternion(new Quaternion()).invert();
+    const x = new Vector3(1, 0, 0).applyQuaternion(inverse);
+    const y = new Vector3(0, 1, 0).applyQuaternion(inverse);
+    const z = new Vector3(0, 0, 1).applyQuaternion(inverse);
+    const along = (axis: "x" | "y") => Math.abs(x[axis]) * size.x + Math.abs(y[axis]) * size.y + Math.abs(z[axis]) * size.z;
+    const material = new MeshStandardMaterial({ color: look.grid, transparent: true, opacity: 0.22, side: FrontSide, depthWrite: false });
+    const mesh = new Mesh(new PlaneGeometry(1.06 * along("x"), 1.06 * along("y")), material);
+    mesh.position.set(middle.x, middle.y, 0);
+    return mesh;
+  }
+
+  private buildBodies(): void {
+    const groups = new Map<string, { make: () => BufferGeometry; parts: Part[]; flat: boolean }>();
+    const count = this.layout.colliders.length;
+    for (const collider of this.layout.colliders) {
+      const shape = this.layout.shapes[collider.shape];
+      const body = this.layout.bodies[collider.body];
+      const found = shape === undefined ? null : form(shape, collider.shape, count);
+      if (!found || !body) continue;
+      const local = new Matrix4().compose(new Vector3(...collider.position), new Quaternion(...collider.rotation), found.scale);
+      const flat = typeof shape === "object" && ("hull" in shape || "mesh" in shape || "height-field" in shape);
+      let group = groups.get(found.key);
+      if (!group) groups.set(found.key, (group = { make: found.make, parts: [], flat }));
+      group.parts.push({ body: collider.body, pose: body.pose, local });
+    }
+    for (const { make, parts, flat } of groups.values()) {
+      const material = new MeshStandardMaterial({ roughness: 0.62, metalness: 0.02, flatShading: flat, side: flat ? DoubleSide : FrontSide });
+      const mesh = new InstancedMesh(make(), material, parts.length);
+      mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+      mesh.frustumCulled = false;
+      mesh.castShadow = true;
+      mesh.receiveShadow = true;
+      const batch = { mesh, parts };
+      this.batches.push(batch);
+      this.scene.add(mesh);
+      const matrix = new Matrix4();
+      parts.forEach((part, i) => {
+        const body = this.layout.bodies[part.body]!;
+        matrix.compose(new Vector3(...body.position), new Quaternion(...body.orientation), new Vector3(1, 1, 1));
+        mesh.setMatrixAt(i, matrix.multiply(part.local));
+        mesh.setColorAt(i, this.plain(part.body));
+      });
+    }
+  }
+
+  private plain(body: number): Color {
+    const motion = this.layout.bodies[body]?.motion;
+    if (motion === "static") return STATIC;
+    return motion === "kinematic" ? KINEMATIC : ofBody(body);
+  }
+
+  /** Puts everything where the frame says. */
+  update(frame: Frame, pane: PaneHead | null, show: { contacts: boolean; joints: boolean; colour: Colour; selected: number | null }): void {
+    const span = pane?.poses ?? frame.head.poses;
+    if (!span) return;
+    this.poses = slice(frame, span);
+    this.move();
+    this.paint(pane ? slice(frame, pane.colours) : new Float32Array(0), show.colour, show.selected);
+    const arrows = pane && show.contacts ? slice(frame, pane.arrows) : new Float32Array(0);
+    this.arrows.update(arrows);
+    this.joints.visible = show.joints;
+    if (show.joints) this.drawJoints();
+    this.hand.visible = pane?.hand != null;
+    if (pane?.hand) setLines(this.hand, [...pane.hand[0], ...pane.hand[1]], [PICKED, PICKED]);
+  }
+
+  private move(): void {
+    const position = new Vector3();
+    const turn = new Quaternion();
+    const one = new Vector3(1, 1, 1);
+    const matrix = new Matrix4();
+    for (const { mesh, parts } of this.batches) {
+      let moved = false;
+      for (let i = 0; i < parts.length; i++) {
+        const part = parts[i]!;
+        if (part.pose === null) continue;
+        position.fromArray(this.poses, 7 * part.pose);
+        turn.fromArray(this.poses, 7 * part.pose + 3);
+        matrix.compose(position, turn, one).multiply(part.local);
+        matrix.toArray(mesh.instanceMatrix.array, 16 * i);
+        moved = true;
+      }
+      if (moved) mesh.instanceMatrix.needsUpdate = true;
+    }
+  }
+
+  private paint(values: Float32Array, colour: Colour, selected: number | null): void {
+    const coloured = colour !== "body" && values.length > 0;
+    const key = coloured ? "" : String(selected);
+    if (key !== "" && key === this.painted) return;
+    this.painted = key;
+    this.range = coloured ? rangeOf(values, colour, this.range) : null;
+    const out = new Color();
+    for (const { mesh, parts } of this.batches) {
+      for (let i = 0; i < parts.length; i++) {
+        const part = parts[i]!;
+        let chosen = this.plain(part.body);
+        if (part.body === selected) chosen = PICKED;
+        else if (this.range && part.pose !== null) chosen = scale(place(values[part.pose] ?? 0, this.range), out);
+        chosen.toArray(mesh.instanceColor!.array, 3 * i);
+      }
+      mesh.instanceColor!.needsUpdate = true;
+    }
+  }
+
+  private poseOf(body: number | null): { at: Vector3; turn: Quaternion } {
+    if (body === null) return { at: new Vector3(), turn: new Quaternion() };
+    const line = this.layout.bodies[body]!;
+    if (line.pose === null) return { at: new Vector3(...line.position), turn: new Quaternion(...line.orientation) };
+    return { at: new Vector3().fromArray(this.poses, 7 * line.pose), turn: new Quaternion().fromArray(this.poses, 7 * line.pose + 3) };
+  }
+
+  private drawJoints(): void {
+    const points: number[] = [];
+    const colours: Color[] = [];
+    const length = Math.min(0.07 * this.radius, 0.5);
+    for (const joint of this.layout.joints) {
+      joint.frames.forEach((frame, side) => {
+        const body = joint.bodies[side] ?? null;
+        const { at, turn } = this.poseOf(body);
+        const origin = new Vector3(...frame.origin).applyQuaternion(turn).add(at);
+        const axes = turn.clone().multiply(new Quaternion(...frame.axes));
+        if (body !== null) {
+          points.push(...at.toArray(), ...origin.toArray());
+          colours.push(JOINT_LINK, JOINT_LINK);
+        }
+        if (side === 1) return;
+        [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)].forEach((axis, k) => {
+          const tip = axis.applyQuaternion(axes).multiplyScalar(length).add(origin);
+          points.push(...origin.toArray(), ...tip.toArray());
+          colours.push(JOINT_AXES[k]!, JOINT_AXES[k]!);
+        });
+      });
+    }
+    setLines(this.joints, points, colours);
+  }
+
+  /** The body under a ray, and where it is hit. */
+  pick(ray: Raycaster): { body: number; point: Vec3 } | null {
+    const hits: { hit: Intersection; body: number }[] = [];
+    for (const { mesh, parts } of this.batches) {
+      mesh.computeBoundingSphere();
+      for (const hit of ray.intersectObject(mesh, false)) {
+        const part = parts[hit.instanceId ?? -1];
+        if (part) hits.push({ hit, body: part.body });
+      }
+    }
+    hits.sort((a, b) => a.hit.distance - b.hit.distance);
+    const first = hits[0];
+    return first ? { body: first.body, point: first.hit.point.toArray() } : null;
+  }
+
+  dispose(): void {
+    this.arrows.dispose();
+    this.scene.traverse((object) => {
+      if (object instanceof Mesh || object instanceof LineSegments) {
+        object.geometry.dispose();
+        for (const material of [object.material].flat()) material.dispose();
+      }
+      if (object instanceof InstancedMesh) object.dispose();
+    });
+    this.sun.shadow.map?.dispose();
+  }
+}
+
+/** Ends of the colour scale; they grow at once and shrink slowly. */
+function rangeOf(values: Float32Array, colour: Colour, last: Range | null): Range {
+  let low = Infinity;
+  let high = 0;
+  for (const x of values) {
+    if (0 < x && x < low) low = x;
+    if (high < x && x < Infinity) high = x;
+  }
+  const log = colour === "residual";
+  const unit = log ? "m/s" : "N";
+  if (last?.unit === unit) high = Math.max(high, 0.96 * last.high);
+  if (high <= 0) high = log ? 1e-9 : 1;
+  return { low: log ? Math.max(Math.min(low, 0.1 * high), 1e-5 * high) : 0, high, log, unit };
+}
+
+function place(x: number, range: Range): number {
+  if (!range.log) return x / range.high;
+  if (x <= range.low) return 0;
+  return Math.log(x / range.low) / Math.log(range.high / range.low);
+}
+
+function floor(size: number, look: Look): Mesh {
+  const mesh = new Mesh(new PlaneGeometry(2 * size, 2 * size), new MeshStandardMaterial({ color: look.ground, roughness: 1, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 8 }));
+  mesh.receiveShadow = true;
+  return mesh;
+}
+
+/** Lines one, two or five times a power of ten apart, drawn by the shader: even at any distance, gone in the haze. */
+function grid(size: number, radius: number, look: Look): Object3D {
+  const wanted = 0.25 * radius;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const cell = [5, 2, 1].map((k) => k * power).find((c) => c <= wanted) ?? power;
+  const material = new ShaderMaterial({
+    transparent: true,
+    depthWrite: false,
+    side: DoubleSide,
+    uniforms: {
+      fine: { value: new Color(look.grid) },
+      bold: { value: new Color(look.gridBold) },
+      cell: { value: cell },
+      haze: { value: new Vector2(5 * radius, 16 * radius) },
+    },
+    vertexShader: `
+      varying vec2 at;
+      varying float far;
+      void main() {
+        at = position.xy;
+        vec4 seen = modelViewMatrix * vec4(position, 1.0);
+        far = -seen.z;
+        gl_Position = projectionMatrix * seen;
+      }`,
+    fragmentShader: `
+      uniform vec3 fine, bold;
+      uniform float cell;
+      uniform vec2 haze;
+      varying vec2 at;
+      varying float far;
+      float line(vec2 p) {
+        vec2 width = fwidth(p);
+        vec2 away = abs(fract(p - 0.5) - 0.5) / width;
+        vec2 sharp = clamp(1.0 - away, 0.0, 1.0) * (1.0 - smoothstep(0.25, 0.6, width));
+        return max(sharp.x, sharp.y);
+      }
+      void main() {
+        float thick = line(at / (5.0 * cell));
+        float alpha = max(0.3 * line(at / cell), 0.6 * thick) * (1.0 - smoothstep(haze.x, haze.y, far));
+        gl_FragColor = vec4(mix(fine, bold, thick), alpha);
+        #include <colorspace_fragment>
+      }`,
+  });
+  const mesh = new Mesh(new PlaneGeometry(2 * size, 2 * size), material);
+  mesh.position.z = 0.001 * radius;
+  return mesh;
+}
+
+function lines(points: number, order: number): LineSegments {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new Float32BufferAttribute(new Float32Array(3 * points), 3));
+  geometry.setAttribute("color", new Float32BufferAttribute(new Float32Array(3 * points), 3));
+  const object = new LineSegments(geometry, new LineBasicMaterial({ vertexColors: true, depthTest: false, transparent: true }));
+  object.frustumCulled = false;
+  object.renderOrder = order;
+  object.visible = false;
+  return object;
+}
+
+function setLines(object: LineSegments, points: number[], colours: Color[]): void {
+  const position = object.geometry.getAttribute("position") as Float32BufferAttribute;
+  const colour = object.geometry.getAttribute("color") as Float32BufferAttribute;
+  if (position.array.length < points.length) {
+    object.geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
+    object.geometry.setAttribute("color", new Float32BufferAttribute(colours.flatMap((c) => c.toArray()), 3));
+  } else {
+    position.array.set(points);
+    colours.forEach((c, i) => c.toArray(colour.array, 3 * i));
+    position.needsUpdate = true;
+    colour.needsUpdate = true;
+  }
+  object.geometry.setDrawRange(0, points.length / 3);
+}

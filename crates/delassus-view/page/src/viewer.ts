@@ -1,0 +1,243 @@
+/** The canvas: one camera for all views, drawing only when something changed, picking and dragging. */
+
+import { PCFShadowMap, PerspectiveCamera, Plane, Raycaster, Vector2, Vector3, WebGLRenderer, type Scene } from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { PaneView, type Look } from "./pane";
+import type { Colour, Frame, Layout, Vec3 } from "./protocol";
+
+/** Pixels the mouse must move before a pick becomes a drag. */
+const STIR = 4;
+const FIELD = 34;
+
+export interface Show { contacts: boolean; joints: boolean; shadows: boolean; colour: Colour; selected: number | null }
+
+export interface Hands {
+  pick(body: number | null): void;
+  grab(pane: number, body: number, point: Vec3): void;
+  drag(target: Vec3): void;
+  release(): void;
+}
+
+export class Viewer {
+  panes: PaneView[] = [];
+  show: Show = { contacts: true, joints: false, shadows: true, colour: "body", selected: null };
+  /** Frames drawn, for whoever wants to know. */
+  drawn = 0;
+  /** Milliseconds the last frame took to put into place, drawing left out. */
+  cost = 0;
+  private readonly renderer: WebGLRenderer;
+  private readonly camera = new PerspectiveCamera(FIELD, 1, 0.01, 1000);
+  private readonly controls: OrbitControls;
+  private layout: Layout | null = null;
+  private frame: Frame | null = null;
+  private stale = true;
+  private fresh = false;
+  private press: { x: number; y: number; pane: number; body: number; point: Vector3; plane: Plane; held: boolean } | null = null;
+
+  constructor(private readonly canvas: HTMLCanvasElement, private look: Look, private readonly hands: Hands, private readonly onDrawn: (frame: Frame) => void) {
+    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.autoClear = false;
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.addEventListener("change", () => (this.stale = true));
+    this.controls.maxPolarAngle = 0.94 * Math.PI;
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
+    this.listen();
+    this.resize();
+    const loop = () => {
+      // First, so that a fault in one frame does not end all later ones.
+      requestAnimationFrame(loop);
+      this.tick();
+    };
+    requestAnimationFrame(loop);
+  }
+
+  setLayout(layout: Layout, panes: number): void {
+    const again = this.layout?.name === layout.name;
+    this.panes.forEach((pane) => pane.dispose());
+    this.layout = layout;
+    this.panes = Array.from({ length: panes }, () => new PaneView(layout, this.look));
+    this.press = null;
+    this.resize();
+    if (!again) this.fit();
+    this.fresh = true;
+    this.stale = true;
+  }
+
+  setPanes(count: number): void {
+    if (!this.layout || this.panes.length === count) return;
+    while (count < this.panes.length) this.panes.pop()!.dispose();
+    while (this.panes.length < count) this.panes.push(new PaneView(this.layout, this.look));
+    this.resize();
+    this.fit(true);
+  }
+
+  setLook(look: Look): void {
+    this.look = look;
+    this.panes.forEach((pane) => pane.restyle(look));
+    this.stale = true;
+  }
+
+  setShow(show: Partial<Show>): void {
+    Object.assign(this.show, show);
+    this.fresh = true;
+  }
+
+  setFrame(frame: Frame): void {
+    this.frame = frame;
+    this.fresh = true;
+  }
+
+  /** Looks at the whole scene; `keep` keeps the direction. */
+  fit(keep = false): void {
+    if (!this.layout) return;
+    const low = new Vector3(...this.layout.bounds.low);
+    const high = new Vector3(...this.layout.bounds.high);
+    const centre = low.clone().add(high).multiplyScalar(0.5);
+    const radius = Math.max(0.5 * low.distanceTo(high), 1e-3);
+    const direction = keep ? this.camera.position.clone().sub(this.controls.target).normalize() : new Vector3(0.55, -1, 0.42).normalize();
+    this.camera.near = 0.02 * radius;
+    this.camera.far = 80 * radius;
+    this.camera.position.copy(centre).addScaledVector(direction, radius);
+    this.camera.lookAt(centre);
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld(true);
+    // The distance at which every corner is inside, seen from this direction.
+    const tall = Math.tan((FIELD * Math.PI) / 360);
+    const wide = tall * this.camera.aspect;
+    const toCamera = this.camera.matrixWorldInverse.clone();
+    let distance = 0;
+    for (let i = 0; i < 8; i++) {
+      const corner = new Vector3(i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z).applyMatrix4(toCamera);
+      const depth = corner.z + radius;
+      distance = Math.max(distance, Math.abs(corner.x) / wide + depth, Math.abs(corner.y) / tall + depth);
+    }
+    this.camera.position.copy(centre).addScaledVector(direction, 1.18 * distance);
+    this.controls.target.copy(centre);
+    this.controls.minDistance = 0.05 * radius;
+    this.controls.maxDistance = 25 * radius;
+    this.controls.update();
+    this.stale = true;
+  }
+
+  /** Turns the camera by angles, or zooms: what keys do. */
+  turn(azimuth: number, polar: number, zoom: number): void {
+    const offset = this.camera.position.clone().sub(this.controls.target);
+    const length = offset.length() * zoom;
+    const angle = Math.atan2(offset.y, offset.x) + azimuth;
+    const height = Math.min(Math.max(Math.acos(offset.z / offset.length()) + polar, 0.05), 0.94 * Math.PI);
+    this.camera.position.set(Math.sin(height) * Math.cos(angle), Math.sin(height) * Math.sin(angle), Math.cos(height)).multiplyScalar(length).add(this.controls.target);
+    this.controls.update();
+    this.stale = true;
+  }
+
+  /** Where a body is on the page, in pixels of the window; for tests and for keys. */
+  place(pane: number, point: Vec3): { x: number; y: number } {
+    const box = this.canvas.getBoundingClientRect();
+    const at = new Vector3(...point).project(this.camera);
+    const width = box.width / Math.max(this.panes.length, 1);
+    return { x: box.left + width * (pane + 0.5 + 0.5 * at.x), y: box.top + box.height * (0.5 - 0.5 * at.y) };
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas.parentElement!;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setSize(clientWidth, clientHeight, false);
+    this.camera.aspect = clientWidth / Math.max(this.panes.length, 1) / clientHeight;
+    this.camera.updateProjectionMatrix();
+    this.stale = true;
+  }
+
+  private tick(): void {
+    const frame = this.frame;
+    if (this.fresh && frame && frame.head.epoch === this.layout?.epoch) {
+      this.fresh = false;
+      const begin = performance.now();
+      this.panes.forEach((pane, i) => {
+        pane.shadows(this.show.shadows);
+        pane.update(frame, frame.head.panes[i] ?? null, this.show);
+      });
+      this.cost = performance.now() - begin;
+      this.stale = true;
+    }
+    if (!this.stale) return;
+    this.stale = false;
+    this.draw();
+    this.drawn += 1;
+    if (frame) this.onDrawn(frame);
+  }
+
+  private draw(): void {
+    const size = this.renderer.getSize(new Vector2());
+    const count = Math.max(this.panes.length, 1);
+    const width = size.x / count;
+    this.renderer.setScissorTest(true);
+    this.panes.forEach((pane, i) => this.drawPane(pane.scene, i * width, width - (i + 1 < count ? 1 : 0), size.y));
+  }
+
+  private drawPane(scene: Scene, left: number, width: number, height: number): void {
+    this.renderer.setViewport(left, 0, width, height);
+    this.renderer.setScissor(left, 0, width, height);
+    this.renderer.clear();
+    this.renderer.render(scene, this.camera);
+  }
+
+  private ray(event: PointerEvent): { ray: Raycaster; pane: number } {
+    const box = this.canvas.getBoundingClientRect();
+    const count = Math.max(this.panes.length, 1);
+    const width = box.width / count;
+    const pane = this.press?.pane ?? Math.min(Math.floor((event.clientX - box.left) / width), count - 1);
+    const x = (2 * (event.clientX - box.left - pane * width)) / width - 1;
+    const y = 1 - (2 * (event.clientY - box.top)) / box.height;
+    const ray = new Raycaster();
+    ray.setFromCamera(new Vector2(x, y), this.camera);
+    return { ray, pane };
+  }
+
+  private listen(): void {
+    // Before the camera's own listeners, so that a body under the mouse is taken and not the view.
+    this.canvas.addEventListener("pointerdown", (event) => this.pressed(event), { capture: true });
+    this.canvas.addEventListener("pointermove", (event) => this.moved(event), { capture: true });
+    const up = (event: PointerEvent) => this.lifted(event);
+    this.canvas.addEventListener("pointerup", up, { capture: true });
+    this.canvas.addEventListener("pointercancel", up, { capture: true });
+  }
+
+  private pressed(event: PointerEvent): void {
+    this.canvas.focus({ preventScroll: true });
+    if (event.button !== 0 || event.shiftKey || event.ctrlKey) return;
+    const { ray, pane } = this.ray(event);
+    const hit = this.panes[pane]?.pick(ray);
+    if (!hit) return;
+    const point = new Vector3(...hit.point);
+    const plane = new Plane().setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new Vector3()), point);
+    this.press = { x: event.clientX, y: event.clientY, pane, body: hit.body, point, plane, held: false };
+    this.controls.enabled = false;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.hands.pick(hit.body);
+  }
+
+  private moved(event: PointerEvent): void {
+    const press = this.press;
+    if (!press) return;
+    if (!press.held) {
+      if (Math.hypot(event.clientX - press.x, event.clientY - press.y) < STIR) return;
+      if (this.layout?.recording || this.layout?.bodies[press.body]?.motion !== "dynamic") return;
+      press.held = true;
+      this.hands.grab(press.pane, press.body, press.point.toArray());
+    }
+    const target = this.ray(event).ray.ray.intersectPlane(press.plane, new Vector3());
+    if (target) this.hands.drag(target.toArray());
+  }
+
+  private lifted(event: PointerEvent): void {
+    if (!this.press) return;
+    if (this.press.held) this.hands.release();
+    this.press = null;
+    this.controls.enabled = true;
+    if (this.canvas.hasPointerCapture(event.pointerId)) this.canvas.releasePointerCapture(event.pointerId);
+  }
+}

@@ -1,0 +1,267 @@
+// Drives the page in a real browser. Called by `tests/browser.rs`, which serves the page and obeys the lines this
+// script prints: `server stop` and `server start` are answered on standard input with `done`.
+//
+//   node browser.mjs URL CHROMIUM PROFILE [SCREENSHOTS]
+
+import assert from "node:assert/strict";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const [url, executablePath, profile, screenshots] = process.argv.slice(2);
+const WAIT = 60_000;
+
+const lines = createInterface({ input: process.stdin });
+const answers = lines[Symbol.asyncIterator]();
+async function ask(what) {
+  console.log(what);
+  const { value } = await answers.next();
+  assert.equal(value, "done", `${what}: ${value}`);
+}
+
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath,
+  headless: true,
+  viewport: { width: 920, height: 540 },
+  // Software rendering: it proves the logic, not the frame rate.
+  args: [
+    "--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  ],
+});
+const page = context.pages()[0] ?? (await context.newPage());
+page.setDefaultTimeout(WAIT);
+
+const outside = [];
+const problems = [];
+page.on("request", (request) => {
+  if (!request.url().startsWith(url) && !request.url().startsWith(url.replace("http", "ws"))) outside.push(request.url());
+});
+page.on("pageerror", (error) => problems.push(String(error)));
+page.on("console", (message) => {
+  const text = message.text();
+  // A server that is gone, and the speed of software rendering, are no faults of the page.
+  if (message.type() === "error" && !/WebSocket|ERR_CONNECTION|GPU stall|GL Driver/.test(text)) problems.push(text);
+});
+
+process.on("exit", () => problems.forEach((text) => console.log(`problem: ${text}`)));
+
+/** Waits for something to hold of what is on the screen. */
+const until = (what, argument) => page.waitForFunction(what, argument, { timeout: WAIT, polling: 50 });
+const head = () => page.evaluate(() => window.delassus.frame()?.head);
+const position = (pane, body) => page.evaluate(([pane, body]) => {
+  const { head, floats } = window.delassus.frame();
+  const at = head.panes[pane].poses.start + 7 * window.delassus.layout().bodies[body].pose;
+  return Array.from(floats.subarray(at, at + 3));
+}, [pane, body]);
+async function shot(name) {
+  if (screenshots) await page.screenshot({ path: `${screenshots}/${name}.png` });
+}
+let passed = 0;
+async function claim(name, body) {
+  const begin = Date.now();
+  await body();
+  passed += 1;
+  console.log(`ok ${name} (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
+}
+const pause = async () => {
+  if (await page.evaluate(() => window.delassus.settings().playing)) await page.keyboard.press(" ");
+  await until(() => !window.delassus.settings().playing);
+};
+const focusView = () => page.locator("#view").focus();
+
+await claim("opens and draws", async () => {
+  await page.goto(url);
+  await until(() => window.delassus?.frame() && 1 < window.delassus.drawn());
+  assert.equal(await page.title(), "stack:3 – delassus");
+  await shot("light");
+});
+
+await claim("draws without shadows", async () => {
+  await page.getByLabel("Shadows").uncheck();
+  const drawn = await page.evaluate(() => window.delassus.drawn());
+  await until((drawn) => drawn < window.delassus.drawn(), drawn);
+});
+
+await claim("moves, pauses and makes single steps", async () => {
+  const before = (await head()).step;
+  await until((before) => before + 3 < window.delassus.frame().head.step, before);
+  await focusView();
+  await pause();
+  await page.keyboard.press("r");
+  await until(() => window.delassus.frame().head.step === 0);
+  for (let step = 1; step <= 5; step++) {
+    await page.keyboard.press(".");
+    await until((step) => window.delassus.frame().head.step === step, step);
+  }
+});
+
+await claim("shows the numbers of the report", async () => {
+  // What the library gives for the same five steps, bit for bit, as the caller of this script computed it.
+  const expected = JSON.parse(process.env.EXPECTED);
+  await until(() => document.querySelector("#panel table"));
+  const shown = await page.evaluate(() => {
+    const cells = [...document.querySelectorAll("#panel table tr")].map((row) => [row.cells[0].textContent, row.cells[1].title]);
+    return Object.fromEntries(cells);
+  });
+  assert.equal(shown["Status"], expected.status);
+  assert.equal(Number(shown["Iterations"]), expected.iterations);
+  assert.equal(Number(shown["Contacts"]), expected.contacts);
+  assert.equal(Number(shown["Law residual"]), expected.law);
+  assert.equal(Number(shown["Penetration"]), expected.penetration);
+  assert.equal(Number(shown["Kinetic energy"]), expected.kinetic);
+  assert.equal(Number(shown["Potential energy"]), expected.potential);
+});
+
+await claim("switches solver while it runs", async () => {
+  await page.keyboard.press(" ");
+  const method = page.getByLabel("Method");
+  await method.selectOption("jacobi");
+  await until(() => window.delassus.frame().head.panes[0].numbers?.solver === "jacobi");
+  await page.getByLabel("accelerate", { exact: true }).selectOption("nesterov");
+  await until(() => window.delassus.frame().head.panes[0].numbers?.options.accelerate === "nesterov");
+  await page.getByLabel("Method").selectOption("gauss-seidel");
+  await until(() => window.delassus.frame().head.panes[0].numbers?.solver === "gauss-seidel");
+});
+
+await claim("changes dt, gravity and friction, and refuses nonsense", async () => {
+  const dt = page.getByLabel("dt [s]");
+  await dt.fill("0.005");
+  await dt.press("Enter");
+  await until(() => window.delassus.settings().parameters.dt === 0.005);
+  await page.getByLabel("Friction μ").fill("0.1");
+  await page.getByLabel("Friction μ").press("Enter");
+  await until(() => window.delassus.settings().parameters.friction === 0.1);
+  await page.getByLabel("Gravity z [m/s²]").fill("1.62e9");
+  await page.getByLabel("Gravity z [m/s²]").press("Enter");
+  assert.equal(await page.getByLabel("Gravity z [m/s²]").inputValue(), "-9.81");
+});
+
+await claim("splits into two solvers that go in step", async () => {
+  await focusView();
+  await pause();
+  await page.keyboard.press("s");
+  await until(() => window.delassus.frame().head.panes.length === 2);
+  await until(() => document.querySelectorAll("#labels .label").length === 2);
+  await page.keyboard.press(".");
+  await until(() => window.delassus.frame().head.panes.every((pane) => pane.numbers));
+  const { panes } = await head();
+  assert.notEqual(panes[0].numbers.solver, panes[1].numbers.solver);
+  assert.equal(panes[0].samples.at(-1).step, panes[1].samples.at(-1).step);
+  await shot("split");
+});
+
+await claim("picks a body and drags it in both views", async () => {
+  await focusView();
+  await page.keyboard.press("r");
+  await until(() => window.delassus.frame().head.step === 0);
+  const top = await page.evaluate(() => window.delassus.layout().bodies.findLastIndex((body) => body.motion === "dynamic"));
+  const before = await position(0, top);
+  const from = await page.evaluate((top) => window.delassus.place(0, top), top);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(from.x + 20, from.y - 20, { steps: 2 });
+  await page.mouse.move(from.x + 30, from.y - 60, { steps: 2 });
+  await until((top) => window.delassus.settings().selected === top, top);
+  await until(() => window.delassus.frame().head.panes.every((pane) => pane.hand));
+  await focusView();
+  await page.keyboard.press(" ");
+  await until(([top, height]) => window.delassus.frame().head.panes.every((pane) => {
+    const at = pane.poses.start + 7 * window.delassus.layout().bodies[top].pose;
+    return height + 0.2 < window.delassus.frame().floats[at + 2];
+  }), [top, before[2]]);
+  await shot("drag");
+  assert.match(await page.locator("#panel").innerText(), /Body: box-000002/);
+  await page.mouse.up();
+  await until(() => window.delassus.frame().head.panes.every((pane) => !pane.hand));
+});
+
+await claim("colours by force and by residual", async () => {
+  for (const colour of ["force", "residual"]) {
+    await page.getByLabel("Colour by").selectOption(colour);
+    await until(() => 0 < window.delassus.frame().head.panes[0].colours.count);
+    await until(() => !document.querySelector("#legend").hidden);
+    assert.match(await page.locator("#legend").innerText(), colour === "force" ? /N/ : /m\/s/);
+  }
+  await page.getByLabel("Colour by").selectOption("body");
+  await focusView();
+  await page.keyboard.press("s");
+  await until(() => window.delassus.frame().head.panes.length === 1);
+});
+
+await claim("reports a bad scene in words and keeps the old one", async () => {
+  await page.getByLabel("Size").fill("0");
+  await page.locator("#load").click();
+  const notice = page.locator(".notice").first();
+  await notice.waitFor();
+  assert.match(await notice.innerText(), /not a size of stack; give a whole number from 1/);
+  assert.equal(await page.evaluate(() => window.delassus.layout().name), "stack:3");
+  await notice.getByRole("button").click();
+});
+
+await claim("loads another scene", async () => {
+  await page.locator("#scene").selectOption("necklace");
+  await until(() => window.delassus.layout().name.startsWith("necklace") && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
+  await focusView();
+  await page.keyboard.press("j");
+  await until(() => 10 < window.delassus.frame().head.step);
+  await shot("joints");
+});
+
+await claim("works in the dark", async () => {
+  await page.getByLabel("Theme").selectOption("dark");
+  const colour = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(colour, "rgb(18, 22, 27)");
+  await shot("dark");
+});
+
+await claim("can be used by keyboard", async () => {
+  await page.locator("h1").click();
+  const order = [];
+  for (let i = 0; i < 9; i++) {
+    await page.keyboard.press("Tab");
+    order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.className));
+  }
+  for (const id of ["scene", "play", "step", "reset"]) assert.ok(order.includes(id), `${id} in ${order}`);
+  const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, input, select")].filter((element) => {
+    const named = element.getAttribute("aria-label") || element.textContent.trim() || element.labels?.length;
+    return element.tagName === "SELECT" || element.tagName === "INPUT" ? !element.labels?.length : !named;
+  }).length);
+  assert.equal(unnamed, 0, "controls without a name");
+  await focusView();
+  await page.keyboard.press("]");
+  await until(() => window.delassus.settings().selected !== null);
+  await page.keyboard.press("Escape");
+  await until(() => window.delassus.settings().selected === null);
+  const drawn = await page.evaluate(() => window.delassus.drawn());
+  await pause();
+  await page.keyboard.press("ArrowLeft");
+  await until((drawn) => drawn < window.delassus.drawn(), drawn);
+});
+
+await claim("survives a reload", async () => {
+  const before = (await head()).step;
+  await page.reload();
+  await until(() => window.delassus?.frame() && 0 < window.delassus.drawn());
+  assert.ok(before <= (await head()).step);
+  assert.match(await page.title(), /necklace/);
+});
+
+await claim("survives a killed server", async () => {
+  await ask("server stop");
+  await until(() => !document.querySelector("#lost").hidden);
+  await shot("lost");
+  await ask("server start");
+  await until(() => document.querySelector("#lost").hidden);
+  await until(() => window.delassus.layout().name === "stack:3" && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
+  const before = (await head()).step;
+  await until((before) => before < window.delassus.frame().head.step, before);
+});
+
+await claim("asks nobody but its own server", async () => {
+  assert.deepEqual(outside, []);
+  assert.deepEqual(problems, []);
+});
+
+await context.close();
+lines.close();
+console.log(`passed ${passed}`);

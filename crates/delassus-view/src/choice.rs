@@ -1,0 +1,107 @@
+//! What was chosen: solvers of the views and the way the worlds are stepped.
+
+use delassus::solver::{Record, catalogue, from_spec};
+use delassus::world::scene::RunDefaults;
+use delassus::world::{FrictionModel, Surface};
+use delassus::{Solver, Stop, World};
+use glam::DVec3;
+use serde::Serialize;
+use std::time::Duration;
+
+use crate::message::{FrictionLaw, Parameters};
+
+/// Longest solve: a page must answer, whatever solver it was asked for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Where pivots are counted, the limit of a scene, which counts sweeps, says nothing.
+const MOST_PIVOTS: usize = 1_000_000;
+
+/// A solver with when it stops.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// Solver with its keys.
+    pub spec: String,
+    /// Largest acceptable law residual \[m/s\].
+    pub tolerance: f64,
+    /// Most sweeps or pivots.
+    pub iterations: usize,
+}
+
+/// How a show begins, where the scene's own way is not wanted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Start {
+    /// Solvers, at most two: two are shown side by side.
+    pub solvers: Vec<String>,
+    /// Largest acceptable law residual \[m/s\].
+    pub tolerance: Option<f64>,
+    /// Most sweeps or pivots.
+    pub iterations: Option<usize>,
+    /// Step \[s\].
+    pub dt: Option<f64>,
+    /// Begin at rest.
+    pub paused: bool,
+}
+
+impl Choice {
+    /// A solver with the tolerance and limit of a scene.
+    pub(crate) fn of(spec: &str, run: &RunDefaults) -> Choice {
+        let name = spec.split(',').next().unwrap_or_default().trim();
+        let pivots = catalogue()
+            .iter()
+            .any(|entry| entry.name == name && entry.pivots);
+        Choice {
+            spec: spec.to_owned(),
+            tolerance: run.tolerance,
+            iterations: if pivots {
+                run.iterations.max(MOST_PIVOTS)
+            } else {
+                run.iterations
+            },
+        }
+    }
+
+    /// Makes the solver; `history` asks for the law residual after every sweep.
+    pub(crate) fn solver(&self, history: bool) -> Result<Box<dyn Solver + Send>, String> {
+        let stop = Stop {
+            tolerance: self.tolerance,
+            iterations: self.iterations,
+            time: Some(PATIENCE),
+            record: if history {
+                Record::Residuals
+            } else {
+                Record::Sweeps
+            },
+        };
+        from_spec(&self.spec, stop, 0).map_err(|error| error.to_string())
+    }
+}
+
+impl Parameters {
+    /// Those of a world and its run.
+    pub(crate) fn of(world: &World, dt: f64) -> Parameters {
+        Parameters {
+            dt,
+            substeps: world.settings.substeps.max(1),
+            gravity: world.gravity.to_array(),
+            friction: None,
+            law: match world.settings.friction {
+                FrictionModel::Cone => FrictionLaw::Cone,
+                FrictionModel::Box => FrictionLaw::Box,
+                FrictionModel::Facets(directions) => FrictionLaw::Facets(directions),
+            },
+        }
+    }
+
+    /// Makes them those of a world; `surfaces` are the scene's own.
+    pub(crate) fn apply(&self, world: &mut World, surfaces: &[Surface]) {
+        world.gravity = DVec3::from(self.gravity);
+        world.settings.substeps = self.substeps;
+        world.settings.friction = match self.law {
+            FrictionLaw::Cone => FrictionModel::Cone,
+            FrictionLaw::Box => FrictionModel::Box,
+            FrictionLaw::Facets(directions) => FrictionModel::Facets(directions),
+        };
+        for (surface, own) in world.surfaces_mut().iter_mut().zip(surfaces) {
+            surface.friction = self.friction.unwrap_or(own.friction);
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! One view: a world under one solver, and the hand that may pull at it.
+
+use std::collections::VecDeque;
+
+use delassus::math::tangents;
+use delassus::world::scene::Scene;
+use delassus::world::{Frame, Joint, JointKind, Motion, StepError, Surface};
+use delassus::{BodyId, JointId, World};
+use glam::{DQuat, DVec3};
+use serde::Serialize;
+
+use crate::choice::Choice;
+use crate::frame::{Floats, Span};
+use crate::message::{Colour, Display, Parameters};
+use crate::numbers::{Numbers, Sample, Samples};
+use crate::watched::Watched;
+
+/// Angular frequency of the hand's spring on the body it holds alone \[rad/s\]; it sags by g/ω² under its weight.
+const GRIP: f64 = 20.0;
+/// Name of the hand's joint.
+const HAND: &str = "hand of the viewer";
+/// Most contacts drawn.
+const MOST_ARROWS: usize = 20_000;
+
+/// A world, its solver and what its last step did.
+pub(crate) struct Pane {
+    pub(crate) world: World,
+    pub(crate) choice: Choice,
+    solver: Watched,
+    /// Materials of the scene itself.
+    surfaces: Vec<Surface>,
+    hand: Option<JointId>,
+    last: Option<Numbers>,
+    samples: Samples,
+    /// Bodies with a pose in every frame.
+    moving: Vec<usize>,
+    /// Length of the last substep \[s\].
+    part: f64,
+    /// The residual of bodies is wanted for their colour, or for the one that is picked.
+    coloured: bool,
+    picked: bool,
+}
+
+/// A view in the head of a frame.
+#[derive(Serialize)]
+pub(crate) struct PaneHead<'a> {
+    solver: &'a str,
+    numbers: Option<&'a Numbers>,
+    samples: &'a VecDeque<Sample>,
+    poses: Span,
+    arrows: Span,
+    colours: Span,
+    selected: Option<Selected>,
+    /// Where the hand holds the body and where it pulls to \[m\].
+    hand: Option<[[f64; 3]; 2]>,
+}
+
+/// Numbers of the body picked.
+#[derive(Debug, Serialize)]
+pub(crate) struct Selected {
+    body: u32,
+    position: [f64; 3],
+    velocity: [f64; 3],
+    spin: [f64; 3],
+    /// ½ m v² + ½ ωᵀIω \[J\].
+    kinetic: f64,
+    contacts: usize,
+    /// Sum of the contact forces on it \[N\].
+    contact_force: [f64; 3],
+    /// Law residual of its rows where it was measured \[m/s\].
+    residual: Option<f64>,
+    asleep: bool,
+}
+
+impl Pane {
+    pub(crate) fn new(
+        scene: Scene,
+        choice: Choice,
+        parameters: &Parameters,
+        display: &Display,
+    ) -> Result<Pane, String> {
+        let mut world = scene.world;
+        let surfaces = world.surfaces_mut().to_vec();
+        parameters.apply(&mut world, &surfaces);
+        let solver = Watched::new(choice.solver(display.history)?);
+        let moving = crate::geometry::moving(&world);
+        let mut pane = Pane {
+            world,
+            choice,
+            solver,
+            surfaces,
+            hand: None,
+            last: None,
+            samples: Samples::default(),
+            moving,
+            part: parameters.dt,
+            coloured: false,
+            picked: false,
+        };
+        pane.display(display)?;
+        Ok(pane)
+    }
+
+    /// Another solver goes on from the same state.
+    pub(crate) fn choose(&mut self, choice: Choice, display: &Display) -> Result<(), String> {
+        choice.solver(display.history)?;
+        self.choice = choice;
+        self.display(display)
+    }
+
+    /// Measures what is shown, and no more.
+    pub(crate) fn display(&mut self, display: &Display) -> Result<(), String> {
+        self.solver = Watched::new(self.choice.solver(display.history)?);
+        self.coloured = display.colour == Colour::Residual;
+        self.solver.wanted = self.coloured || self.picked;
+        Ok(())
+    }
+
+    /// Whether somebody reads the numbers of one body.
+    pub(crate) fn pick(&mut self, picked: bool) {
+        self.picked = picked;
+        self.solver.wanted = self.coloured || self.picked;
+    }
+
+    pub(crate) fn apply(&mut self, parameters: &Parameters) {
+        parameters.apply(&mut self.world, &self.surfaces);
+    }
+
+    pub(crate) fn step(&mut self, number: u64, dt: f64) -> Result<(), StepError> {
+        let step = self.world.step(dt, &mut self.solver)?;
+        self.part = dt / f64::from(self.world.settings.substeps.max(1));
+        let numbers = Numbers::of(step);
+        self.samples.push(numbers.sample(number, self.world.time()));
+        self.last = Some(numbers);
+        Ok(())
+    }
+
+    /// Takes hold of a body at a point of it: a compliant ball joint to a point that the mouse moves.
+    pub(crate) fn grab(&mut self, body: u32, local: DVec3, target: DVec3) -> Result<(), String> {
+        self.release();
+        let mass = self.world.bodies().mass[body as usize];
+        let frame = |origin| Frame {
+            origin,
+            axes: DQuat::IDENTITY,
+        };
+        let hand = Joint {
+            name: HAND.to_owned(),
+            bodies: [Some(BodyId(body)), None],
+            frames: [frame(local), frame(target)],
+            kind: JointKind::Ball,
+            // A spring of m ω², critically damped: force −(g + τ ġ)/ε with τ = 2/ω.
+            compliance: 1.0 / (mass * GRIP * GRIP),
+            damping: Some(2.0 / GRIP),
+            collide: true,
+            coordinate: 0.0,
+        };
+        let added = self.world.add_joint(hand);
+        self.hand = Some(added.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    pub(crate) fn drag(&mut self, target: DVec3) {
+        if let Some(joint) = self.hand.and_then(|id| self.world.joint_mut(id)) {
+            joint.frames[1].origin = target;
+        }
+    }
+
+    pub(crate) fn release(&mut self) {
+        if self.hand.take().is_some() {
+            self.world.pop_joint();
+        }
+    }
+
+    /// A body of the list that impulses move.
+    pub(crate) fn can_grab(&self, body: u32) -> bool {
+        self.world.bodies().motion.get(body as usize) == Some(&Motion::Dynamic)
+    }
+
+    /// A point of the world in a body's axes.
+    pub(crate) fn local(&self, body: u32, point: DVec3) -> DVec3 {
+        let (bodies, i) = (self.world.bodies(), body as usize);
+        bodies.orientation[i].conjugate() * (point - bodies.position[i])
+    }
+
+    pub(crate) fn head(
+        &self,
+        display: &Display,
+        selected: Option<u32>,
+        floats: &mut Floats,
+    ) -> PaneHead<'_> {
+        let bodies = self.world.bodies();
+        let poses = floats.span(self.moving.iter().flat_map(|&i| {
+            let (x, q) = (bodies.position[i], bodies.orientation[i]);
+            [x.x, x.y, x.z, q.x, q.y, q.z, q.w]
+        }));
+        let arrows = match display.contacts {
+            true => floats.span(self.arrows().into_iter().flatten()),
+            false => Span::default(),
+        };
+        let colours = match display.colour {
+            Colour::Body => Span::default(),
+            Colour::Force => self.colours(&self.forces(), floats),
+            Colour::Residual => self.colours(&self.residuals().unwrap_or_default(), floats),
+        };
+        PaneHead {
+            solver: &self.choice.spec,
+            numbers: self.last.as_ref(),
+            samples: self.samples.list(),
+            poses,
+            arrows,
+            colours,
+            selected: selected.and_then(|body| self.selected(body)),
+            hand: self.hand_line(),
+        }
+    }
+
+    fn colours(&self, values: &[f64], floats: &mut Floats) -> Span {
+        let moving = self.moving.iter();
+        floats.span(moving.filter_map(|&i| values.get(i).copied()))
+    }
+
+    /// Point, force and kind of contacts and joints.
+    fn arrows(&self) -> Vec<[f64; 7]> {
+        let contacts = self.world.touches().iter().filter_map(|touch| {
+            let mut force = force(touch) / self.part;
+            // Of the two bodies the one that is carried shows the force: arrows point up where things stand.
+            if 0.0 < force.dot(self.world.gravity) {
+                force = -force;
+            }
+            (force != DVec3::ZERO).then(|| {
+                let p = 0.5 * (touch.point.point_a + touch.point.point_b);
+                [p.x, p.y, p.z, force.x, force.y, force.z, 0.0]
+            })
+        });
+        let joints = self.joint_forces();
+        let joints = joints
+            .iter()
+            .map(|(_, p, f)| [p.x, p.y, p.z, f.x, f.y, f.z, 1.0]);
+        contacts.take(MOST_ARROWS).chain(joints).collect()
+    }
+
+    /// Joint, point and force on its first body of every joint that has a force.
+    fn joint_forces(&self) -> Vec<(usize, DVec3, DVec3)> {
+        let bodies = self.world.bodies();
+        let place = |joint: &Joint, side: usize| match joint.bodies[side] {
+            Some(id) => bodies.to_world(id, joint.frames[side].origin),
+            None => joint.frames[side].origin,
+        };
+        let joints = self.world.joints().iter().enumerate();
+        joints
+            .filter_map(|(j, joint)| {
+                let impulse = self.world.joint_impulse(JointId(j as u32));
+                let point = place(joint, 0);
+                let force = match (&joint.kind, impulse) {
+                    (
+                        JointKind::Ball
+                        | JointKind::Hinge(_)
+                        | JointKind::Universal
+                        | JointKind::Fixed,
+                        [x, y, z, ..],
+                    ) => DVec3::new(*x, *y, *z),
+                    (JointKind::Distance { .. }, [along, ..]) => {
+                        (point - place(joint, 1)).normalize_or_zero() * *along
+                    }
+                    _ => return None,
+                };
+                Some((j, point, force / self.part))
+            })
+            .collect()
+    }
+
+    /// Sum of the magnitudes of all forces on each body \[N\].
+    fn forces(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.world.bodies().len()];
+        for touch in self.world.touches() {
+            let force = force(touch).length() / self.part;
+            sum[touch.point.bodies.0] += force;
+            sum[touch.point.bodies.1] += force;
+        }
+        for (joint, _, force) in self.joint_forces() {
+            for body in self.world.joints()[joint].links() {
+                sum[body.index()] += force.length();
+            }
+        }
+        sum
+    }
+
+    /// Law residual of each body's rows; none where masses and bodies of the step cannot be matched.
+    fn residuals(&self) -> Option<Vec<f64>> {
+        let bodies = self.world.bodies();
+        let free: Vec<BodyId> = bodies.ids().filter(|id| bodies.is_free(*id)).collect();
+        if free.len() != self.solver.faults.len() {
+            return None;
+        }
+        let mut residuals = vec![0.0; bodies.len()];
+        for (id, fault) in free.iter().zip(&self.solver.faults) {
+            residuals[id.index()] = *fault;
+        }
+        Some(residuals)
+    }
+
+    fn selected(&self, body: u32) -> Option<Selected> {
+        let (bodies, i) = (self.world.bodies(), body as usize);
+        if bodies.len() <= i {
+            return None;
+        }
+        let (velocity, spin) = (bodies.velocity[i], bodies.spin[i]);
+        let kinetic = match bodies.motion[i] {
+            Motion::Dynamic => {
+                let angular = bodies.world_inertia(BodyId(body)) * spin;
+                0.5 * (bodies.mass[i] * velocity.length_squared() + spin.dot(angular))
+            }
+            _ => 0.0,
+        };
+        let mut contact_force = DVec3::ZERO;
+        let mut contacts = 0;
+        for touch in self.world.touches() {
+            let (a, b) = touch.point.bodies;
+            let sign = f64::from(i32::from(a == i) - i32::from(b == i));
+            contact_force += force(touch) * (sign / self.part);
+            contacts += usize::from(sign != 0.0);
+        }
+        Some(Selected {
+            body,
+            position: bodies.position[i].to_array(),
+            velocity: velocity.to_array(),
+            spin: spin.to_array(),
+            kinetic,
+            contacts,
+            contact_force: contact_force.to_array(),
+            residual: self.residuals().map(|residuals| residuals[i]),
+            asleep: bodies.asleep[i],
+        })
+    }
+
+    fn hand_line(&self) -> Option<[[f64; 3]; 2]> {
+        let joint = self.world.joints().get(self.hand?.index())?;
+        let held = self
+            .world
+            .bodies()
+            .to_world(joint.bodies[0]?, joint.frames[0].origin);
+        Some([held.to_array(), joint.frames[1].origin.to_array()])
+    }
+
+    /// The largest distance between equal bodies of two views, and whose \[m\].
+    pub(crate) fn apart(&self, other: &Pane) -> (f64, u32) {
+        let (a, b) = (
+            &self.world.bodies().position,
+            &other.world.bodies().position,
+        );
+        let mut worst = (0.0, 0);
+        for (i, (a, b)) in a.iter().zip(b).enumerate() {
+            let distance = (*a - *b).length();
+            if worst.0 < distance {
+                worst = (distance, i as u32);
+            }
+        }
+        worst
+    }
+}
+
+/// Impulse of a contact on its first body in the world's axes \[N s\].
+fn force(touch: &delassus::world::Touch) -> DVec3 {
+    let n = touch.point.normal;
+    let (t1, t2) = tangents(n);
+    let [pn, p1, p2] = touch.impulse;
+    n * pn + t1 * p1 + t2 * p2
+}

@@ -1,0 +1,371 @@
+//! What is on: a scene stepped under one or two solvers, or a recording.
+
+use delassus::scenes;
+use delassus::world::scene::{RunDefaults, Scene};
+use glam::DVec3;
+use serde::Serialize;
+
+use crate::choice::{Choice, Start};
+use crate::frame::{Floats, Span};
+use crate::geometry::{Layout, moving};
+use crate::message::{Display, MOST_BODIES, Parameters};
+use crate::pane::{Pane, PaneHead};
+use crate::recording::Recording;
+use crate::{Loader, Show};
+
+/// Bodies up to which forces and residuals are shown unasked.
+const SMALL: usize = 2000;
+
+/// A scene under one or two solvers.
+pub(crate) struct Live {
+    name: String,
+    title: String,
+    /// Name and maker of the scene the program was given, where it is no built-in one.
+    given: Option<(String, Loader)>,
+    run: RunDefaults,
+    pub(crate) parameters: Parameters,
+    pub(crate) display: Display,
+    pub(crate) panes: Vec<Pane>,
+    step: u64,
+    /// A step was refused, and the views may no longer be at the same time.
+    refused: bool,
+    picked: bool,
+}
+
+/// A recording and where it stands.
+pub(crate) struct Replay {
+    recording: Box<Recording>,
+    frame: usize,
+    /// Time shown, between frames too \[s\].
+    time: f64,
+}
+
+/// Either of the two.
+pub(crate) enum Stage {
+    Live(Box<Live>),
+    Replay(Replay),
+}
+
+/// The views in the head of a frame.
+#[derive(Serialize)]
+pub(crate) struct StageHead<'a> {
+    time: f64,
+    step: u64,
+    panes: Vec<PaneHead<'a>>,
+    /// Largest distance between equal bodies of two views \[m\], and whose.
+    apart: Option<(f64, u32)>,
+    /// Poses of a recording.
+    poses: Option<Span>,
+}
+
+impl Live {
+    fn new(name: &str, loader: Option<Loader>, start: &Start) -> Result<Live, String> {
+        let given = loader.map(|loader| (name.to_owned(), loader));
+        let mut live = Live {
+            name: String::new(),
+            title: String::new(),
+            given,
+            run: RunDefaults::default(),
+            parameters: Parameters {
+                dt: 0.01,
+                substeps: 1,
+                gravity: [0.0; 3],
+                friction: None,
+                law: crate::message::FrictionLaw::Cone,
+            },
+            display: Display::default(),
+            panes: Vec::new(),
+            step: 0,
+            refused: false,
+            picked: false,
+        };
+        live.open(name)?;
+        if let Some(dt) = start.dt {
+            live.parameters.dt = dt;
+        }
+        let own = live.run.solver.clone();
+        let specs = match start.solvers.as_slice() {
+            [] => vec![own],
+            specs => specs.iter().take(2).cloned().collect(),
+        };
+        let choices = specs.iter().map(|spec| {
+            let choice = Choice::of(spec, &live.run);
+            Choice {
+                tolerance: start.tolerance.unwrap_or(choice.tolerance),
+                iterations: start.iterations.unwrap_or(choice.iterations),
+                ..choice
+            }
+        });
+        let choices: Vec<Choice> = choices.collect();
+        live.fill(choices)?;
+        Ok(live)
+    }
+
+    fn load(&mut self, name: &str) -> Result<Scene, String> {
+        if let Some((given, loader)) = &mut self.given
+            && given == name
+        {
+            return loader();
+        }
+        let size = name.split_once(':').map(|(_, size)| size.parse::<usize>());
+        if let Some(Ok(size)) = size
+            && MOST_BODIES < size
+        {
+            return Err(format!("{name}: the page takes at most {MOST_BODIES}"));
+        }
+        scenes::build(name).map_err(|error| error.to_string())
+    }
+
+    /// Another scene with its own way of being run; two views keep their solvers.
+    pub(crate) fn open(&mut self, name: &str) -> Result<(), String> {
+        let scene = self.load(name)?;
+        let run = scene.run.clone();
+        let parameters = Parameters::of(&scene.world, run.dt);
+        // What costs time on a large scene waits until it is asked for.
+        let small = scene.world.bodies().len() <= SMALL;
+        (self.display.contacts, self.display.history) = (small, small);
+        let specs: Vec<String> = match self.panes.len() {
+            2 => self.panes.iter().map(|p| p.choice.spec.clone()).collect(),
+            _ => vec![run.solver.clone()],
+        };
+        let choices: Vec<Choice> = specs.iter().map(|spec| Choice::of(spec, &run)).collect();
+        let title = scene.title.clone();
+        let mut scenes = vec![scene];
+        for _ in 1..choices.len() {
+            scenes.push(self.load(name)?);
+        }
+        let pairs = scenes.into_iter().zip(choices);
+        let panes: Result<Vec<Pane>, String> = pairs
+            .map(|(scene, choice)| Pane::new(scene, choice, &parameters, &self.display))
+            .collect();
+        let panes = panes?;
+        (self.run, self.parameters) = (run, parameters);
+        (self.name, self.title) = (name.to_owned(), title);
+        self.begin(panes);
+        Ok(())
+    }
+
+    /// The scene from time zero under given solvers.
+    fn fill(&mut self, choices: Vec<Choice>) -> Result<(), String> {
+        let name = self.name.clone();
+        let mut panes = Vec::with_capacity(choices.len());
+        for choice in choices {
+            let scene = self.load(&name)?;
+            self.title.clone_from(&scene.title);
+            panes.push(Pane::new(scene, choice, &self.parameters, &self.display)?);
+        }
+        self.begin(panes);
+        Ok(())
+    }
+
+    fn begin(&mut self, panes: Vec<Pane>) {
+        self.panes = panes;
+        self.step = 0;
+        self.refused = false;
+        self.pick(self.picked);
+    }
+
+    /// Back to time zero with everything that was chosen.
+    pub(crate) fn reset(&mut self) -> Result<(), String> {
+        self.fill(self.panes.iter().map(|pane| pane.choice.clone()).collect())
+    }
+
+    /// A second view starts from the state of the first.
+    pub(crate) fn split(&mut self, on: bool) -> Result<(), String> {
+        self.release();
+        if !on {
+            self.panes.truncate(1);
+            return Ok(());
+        }
+        let [first] = self.panes.as_slice() else {
+            return Ok(());
+        };
+        let other = match first.choice.spec.split(',').next() {
+            Some("gauss-seidel") => "jacobi",
+            _ => "gauss-seidel",
+        };
+        let (state, choice) = (first.world.state(), Choice::of(other, &self.run));
+        let name = self.name.clone();
+        let scene = self.load(&name)?;
+        let mut second = Pane::new(scene, choice, &self.parameters, &self.display)?;
+        second
+            .world
+            .restore(&state)
+            .map_err(|error| format!("{error}; the scene has changed: reset first"))?;
+        self.panes.push(second);
+        self.pick(self.picked);
+        Ok(())
+    }
+
+    pub(crate) fn choose(&mut self, pane: usize, choice: Choice) -> Result<(), String> {
+        let display = self.display;
+        match self.panes.get_mut(pane) {
+            Some(pane) => pane.choose(choice, &display),
+            None => Err("there is no second view; split first".to_owned()),
+        }
+    }
+
+    pub(crate) fn set_parameters(&mut self, parameters: Parameters) {
+        for pane in &mut self.panes {
+            pane.apply(&parameters);
+        }
+        self.parameters = parameters;
+    }
+
+    pub(crate) fn set_display(&mut self, display: Display) -> Result<(), String> {
+        self.display = display;
+        self.panes
+            .iter_mut()
+            .try_for_each(|pane| pane.display(&display))
+    }
+
+    /// Whether somebody reads the numbers of one body.
+    pub(crate) fn pick(&mut self, picked: bool) {
+        self.picked = picked;
+        self.panes.iter_mut().for_each(|pane| pane.pick(picked));
+    }
+
+    /// Takes hold of the same point of the same body in every view.
+    pub(crate) fn grab(&mut self, pane: usize, body: u32, point: [f64; 3]) -> Result<(), String> {
+        let Some(seen) = self.panes.get(pane) else {
+            return Err("there is no second view; split first".to_owned());
+        };
+        if !seen.can_grab(body) {
+            return Err("only dynamic bodies can be dragged".to_owned());
+        }
+        let target = DVec3::from(point);
+        let local = seen.local(body, target);
+        self.panes
+            .iter_mut()
+            .try_for_each(|pane| pane.grab(body, local, target))
+    }
+
+    pub(crate) fn drag(&mut self, target: [f64; 3]) {
+        let target = DVec3::from(target);
+        self.panes.iter_mut().for_each(|pane| pane.drag(target));
+    }
+
+    pub(crate) fn release(&mut self) {
+        self.panes.iter_mut().for_each(Pane::release);
+    }
+
+    /// One step of every view.
+    pub(crate) fn advance(&mut self) -> Result<(), String> {
+        if self.refused && 1 < self.panes.len() {
+            return Err("a step was refused and the views are apart; reset to go on".to_owned());
+        }
+        let (dt, next) = (self.parameters.dt, self.step + 1);
+        for pane in &mut self.panes {
+            if let Err(error) = pane.step(next, dt) {
+                self.refused = true;
+                let (time, solver) = (pane.world.time(), &pane.choice.spec);
+                return Err(format!(
+                    "step {next} at {time:.4} s under {solver}: {error}"
+                ));
+            }
+        }
+        self.step = next;
+        Ok(())
+    }
+}
+
+impl Replay {
+    pub(crate) fn seek(&mut self, frame: usize) -> Result<(), String> {
+        let frame = frame.min(self.recording.times.len().saturating_sub(1));
+        self.recording
+            .show(frame)
+            .map_err(|error| error.to_string())?;
+        self.frame = frame;
+        self.time = self.recording.times[frame];
+        Ok(())
+    }
+
+    /// On by so many seconds; false at the end.
+    pub(crate) fn advance(&mut self, seconds: f64) -> Result<bool, String> {
+        let time = self.time + seconds;
+        let next = self.recording.times.partition_point(|t| *t <= time);
+        if self.frame + 1 < next {
+            self.seek(next - 1)?;
+        }
+        self.time = time;
+        Ok(self.frame + 1 < self.recording.times.len())
+    }
+
+    /// One frame on.
+    pub(crate) fn step(&mut self, count: usize) -> Result<(), String> {
+        self.seek(self.frame.saturating_add(count))
+    }
+}
+
+impl Stage {
+    pub(crate) fn new(show: Show) -> Result<(Stage, bool), String> {
+        match show {
+            Show::Live {
+                name,
+                loader,
+                start,
+            } => {
+                let live = Live::new(&name, loader, &start)?;
+                Ok((Stage::Live(Box::new(live)), !start.paused))
+            }
+            Show::Recording(recording) => {
+                let mut replay = Replay {
+                    recording,
+                    frame: 0,
+                    time: 0.0,
+                };
+                replay.seek(0)?;
+                Ok((Stage::Replay(replay), true))
+            }
+        }
+    }
+
+    pub(crate) fn layout(&self, epoch: u32) -> Layout {
+        match self {
+            Stage::Live(live) => {
+                let world = &live.panes[0].world;
+                Layout::of((epoch, &live.name, &live.title), world, None)
+            }
+            Stage::Replay(replay) => {
+                let recording = &replay.recording;
+                let names = (epoch, recording.name.as_str(), recording.title.as_str());
+                Layout::of(names, &recording.world, Some(recording.tape()))
+            }
+        }
+    }
+
+    pub(crate) fn head(&self, selected: Option<u32>, floats: &mut Floats) -> StageHead<'_> {
+        match self {
+            Stage::Live(live) => {
+                let panes = live.panes.iter();
+                StageHead {
+                    time: live.panes[0].world.time(),
+                    step: live.step,
+                    panes: panes
+                        .map(|pane| pane.head(&live.display, selected, floats))
+                        .collect(),
+                    apart: match live.panes.as_slice() {
+                        [a, b] => Some(a.apart(b)),
+                        _ => None,
+                    },
+                    poses: None,
+                }
+            }
+            Stage::Replay(replay) => {
+                let bodies = replay.recording.world.bodies();
+                let moving = moving(&replay.recording.world);
+                let poses = floats.span(moving.into_iter().flat_map(|i| {
+                    let (x, q) = (bodies.position[i], bodies.orientation[i]);
+                    [x.x, x.y, x.z, q.x, q.y, q.z, q.w]
+                }));
+                StageHead {
+                    time: replay.recording.times[replay.frame],
+                    step: replay.frame as u64,
+                    panes: Vec::new(),
+                    apart: None,
+                    poses: Some(poses),
+                }
+            }
+        }
+    }
+}

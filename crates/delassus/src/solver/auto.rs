@@ -1,0 +1,354 @@
+//! The solver that picks a solver: by the problem's class, its size and the tolerance asked for.
+//!
+#![doc = include_str!("../../../../docs/auto.md")]
+
+use std::fmt;
+use std::time::Duration;
+
+use super::gauss_seidel::GaussSeidel;
+use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
+use crate::law::Law;
+use crate::problem::mass::MassBlock;
+use crate::problem::{Form, Problem, Solution};
+
+/// Rows beyond which a dense matrix costs more than it saves.
+const DENSE_ROWS: usize = 1000;
+/// Contacts up to which pivoting is quick enough to be worth a try.
+const FEW_CONTACTS: usize = 100;
+/// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
+const CROWD: usize = 8;
+/// A tolerance below this is a tight one \[m/s\].
+const TIGHT: f64 = 1e-4;
+/// Most pivots: a limit on sweeps says nothing about them.
+const PIVOTS: usize = 1_000_000;
+
+/// One line of the table: what a problem is like and who solves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What the problem is like.
+    pub class: &'static str,
+    /// The solver that is tried first, as it would be typed.
+    pub solver: &'static str,
+    /// Sweeps it gets before the next one is tried; all that are allowed where `None`.
+    pub sweeps: Option<usize>,
+    /// Who goes on where it does not solve, one after the other.
+    pub then: &'static [&'static str],
+    /// Why this one.
+    pub why: &'static str,
+}
+
+/// The table, as the chapter prints it.
+pub const TABLE: [Choice; 10] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, FEW_LOOSE, FEW_TIGHT, MANY, CROWDED,
+];
+
+const EMPTY: Choice = Choice {
+    class: "no rows",
+    solver: "gauss-seidel",
+    sweeps: None,
+    then: &[],
+    why: "there is nothing to solve",
+};
+const FACETS: Choice = Choice {
+    class: "faceted cones with friction",
+    solver: "lemke",
+    sweeps: None,
+    then: &["lemke,pivot=lex,cover=scaled"],
+    why: "only pivoting obeys them",
+};
+const MATRIX: Choice = Choice {
+    class: "rows with bounds, given by their matrix, at most 1000",
+    solver: "lemke",
+    sweeps: None,
+    then: &["gauss-seidel,rule=exact"],
+    why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
+};
+const TREES: Choice = Choice {
+    class: "equalities on kinematic trees, at most 1000 rows",
+    solver: "kkt",
+    sweeps: None,
+    then: &["direct", "gauss-seidel"],
+    why: "trees answer their rows by articulated-body passes, and one dense factor settles them",
+};
+const JOINTS: Choice = Choice {
+    class: "other equalities alone",
+    solver: "direct",
+    sweeps: None,
+    then: &["lemke", "gauss-seidel"],
+    why: "joints alone are a linear system, solved at once whatever the masses",
+};
+const MECHANISM: Choice = Choice {
+    class: "equalities and other laws",
+    solver: "hybrid,rule=exact",
+    sweeps: None,
+    then: &["gauss-seidel,rule=exact"],
+    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter",
+};
+const FEW_LOOSE: Choice = Choice {
+    class: "at most 100 contacts, limits and motors, to 1e-4 m/s or coarser",
+    solver: "gauss-seidel",
+    sweeps: Some(2000),
+    then: &["lemke", "gauss-seidel,rule=exact"],
+    why: "sweeps are cheap, and nothing needs setting up",
+};
+const FEW_TIGHT: Choice = Choice {
+    class: "at most 100 contacts, limits and motors, to a finer tolerance",
+    solver: "gauss-seidel",
+    sweeps: Some(300),
+    then: &["lemke", "gauss-seidel,rule=exact"],
+    why: "most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+};
+const MANY: Choice = Choice {
+    class: "more than 100 contacts, at most 8 for each body",
+    solver: "coloured",
+    sweeps: None,
+    then: &["jacobi,accelerate=nesterov"],
+    why: "independent contacts go side by side in lanes and on threads",
+};
+const CROWDED: Choice = Choice {
+    class: "more than 100 contacts, limits and motors, more than 8 for each body",
+    solver: "gauss-seidel",
+    sweeps: None,
+    then: &["gauss-seidel,rule=exact"],
+    why: "contacts of one body follow each other whatever the colours",
+};
+
+/// What [`Auto`] takes for a problem. It looks at laws, form, sizes and the tolerance alone, so that the same problem
+/// always gets the same.
+pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
+    let (mut equalities, mut others, mut contacts) = (0, 0, 0);
+    for block in problem.blocks() {
+        match block.law {
+            Law::FrictionFacets { mu, .. } if mu != 0.0 => return FACETS,
+            Law::Equality => equalities += 1,
+            law => {
+                others += 1;
+                contacts += usize::from(law.is_contact());
+            }
+        }
+    }
+    let few = match tolerance < TIGHT {
+        true => FEW_TIGHT,
+        false => FEW_LOOSE,
+    };
+    let few = (others <= FEW_CONTACTS).then_some(few);
+    match problem.form() {
+        _ if problem.blocks().is_empty() => EMPTY,
+        Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
+        Form::Dual(_) if others == 0 => JOINTS,
+        Form::Dual(_) => few.unwrap_or(CROWDED),
+        Form::Primal(primal) if others == 0 => {
+            let tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
+            match primal.mass().iter().any(tree) && problem.n_rows() <= DENSE_ROWS {
+                true => TREES,
+                false => JOINTS,
+            }
+        }
+        Form::Primal(_) if 0 < equalities => MECHANISM,
+        Form::Primal(primal) if others <= CROWD * primal.mass().len() => few.unwrap_or(MANY),
+        Form::Primal(_) => few.unwrap_or(CROWDED),
+    }
+}
+
+/// The solver that picks a solver, and another one where the first does not solve.
+pub struct Auto {
+    /// When to stop; `iterations` counts sweeps, pivots are not limited by it.
+    pub stop: Stop,
+    /// Seed of solvers that use chance.
+    pub seed: u64,
+    /// Solvers made so far: what they keep between solves is kept.
+    made: Vec<(&'static str, Box<dyn Solver + Send>)>,
+}
+
+impl fmt::Debug for Auto {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let made: Vec<&str> = self.made.iter().map(|(spec, _)| *spec).collect();
+        f.debug_struct("Auto")
+            .field("stop", &self.stop)
+            .field("seed", &self.seed)
+            .field("made", &made)
+            .finish()
+    }
+}
+
+impl Auto {
+    /// A solver with this stopping rule and seed.
+    pub fn new(stop: Stop, seed: u64) -> Auto {
+        Auto {
+            stop,
+            seed,
+            made: Vec::new(),
+        }
+    }
+
+    /// The solver of this name and stopping rule, made on first use.
+    fn with(&mut self, spec: &'static str, stop: Stop) -> Option<&mut Box<dyn Solver + Send>> {
+        let known = |(name, solver): &(&str, Box<dyn Solver + Send>)| {
+            *name == spec && solver.stop() == stop
+        };
+        let at = match self.made.iter().position(known) {
+            Some(at) => at,
+            None => {
+                self.made.retain(|(name, _)| *name != spec);
+                let solver = from_spec(spec, stop, self.seed).ok()?;
+                self.made.push((spec, solver));
+                self.made.len() - 1
+            }
+        };
+        self.made.get_mut(at).map(|(_, solver)| solver)
+    }
+
+    /// The limits of one attempt: pivots are limited by the size of the problem, sweeps as the table says, and time by
+    /// what is left.
+    fn limits(&self, spec: &str, sweeps: Option<usize>, spent: Duration) -> Stop {
+        let asked = self.stop.iterations;
+        let iterations = match sweeps {
+            _ if self.stop.tolerance <= 0.0 => asked,
+            _ if spec.starts_with("lemke") => asked.max(PIVOTS),
+            Some(sweeps) => asked.min(sweeps),
+            None => asked,
+        };
+        Stop {
+            iterations,
+            time: self.stop.time.map(|limit| limit.saturating_sub(spent)),
+            ..self.stop
+        }
+    }
+}
+
+impl Solver for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    /// For every law there is a solver that obeys it exactly.
+    fn fit(&self, _law: &Law) -> Fit {
+        Fit::Exact
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    /// That of the solver chosen: no single one obeys every mixture of laws.
+    fn fit_of(&self, problem: &Problem) -> Fit {
+        let chosen = from_spec(choose(problem, self.stop.tolerance).solver, self.stop, 0);
+        chosen.map_or(Fit::No, |solver| solver.fit_of(problem))
+    }
+
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        match self.with(choose(problem, self.stop.tolerance).solver, self.stop) {
+            Some(solver) => solver.run(problem, solution, monitor),
+            None => Status::Unsupported,
+        }
+    }
+
+    /// Solves by the first choice; where the answer is not within the tolerance the others go on, each from the best
+    /// impulses so far. The best answer by the judge is kept; time, iterations and history are those of all.
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        let choice = choose(problem, self.stop.tolerance);
+        let stop = self.limits(choice.solver, choice.sweeps, Duration::ZERO);
+        let mut report = match self.with(choice.solver, stop) {
+            Some(solver) => solver.solve(problem, solution),
+            None => GaussSeidel::default().solve(problem, solution),
+        };
+        for &spec in choice.then {
+            if is_final(&report) || self.stop.tolerance <= 0.0 {
+                break;
+            }
+            let stop = self.limits(spec, None, report.elapsed);
+            let Some(solver) = self.with(spec, stop) else {
+                continue;
+            };
+            let mut other = Solution {
+                v: Vec::new(),
+                lambda: solution.lambda.clone(),
+            };
+            let mut next = solver.solve(problem, &mut other);
+            let within = next.residual.law <= self.stop.tolerance;
+            if next.fit == Fit::Approximate {
+                // The first choice obeys the laws themselves, so these decide, whoever went on.
+                (next.fit, next.status) = match within {
+                    true => (report.fit, Status::Solved),
+                    false => (report.fit, report.status),
+                };
+            }
+            let better = within || next.residual.law < report.residual.law;
+            if better {
+                *solution = other;
+            }
+            report = joined(choice, report, (spec, next), better);
+        }
+        report.solver = "auto";
+        report.options = Vec::new();
+        report.chosen = Some(choice);
+        report
+    }
+}
+
+/// Whether nobody else need try: solved, out of time, or proven to have no answer.
+fn is_final(report: &Report) -> bool {
+    let certificate = report.certificate.as_ref();
+    let proven = certificate.is_some_and(|certificate| certificate.farkas.is_some());
+    matches!(report.status, Status::Solved | Status::TimeLimit) || proven
+}
+
+/// Two attempts as one: the better answer, the work of both.
+fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: bool) -> Report {
+    let (sweeps, seconds) = (first.iterations, first.elapsed.as_secs_f64());
+    let later = next.history.iter().map(|sweep| Sweep {
+        sweep: sweep.sweep + sweeps,
+        elapsed_s: sweep.elapsed_s + seconds,
+        ..*sweep
+    });
+    let history = first.history.iter().copied().chain(later).collect();
+    let iterations = first.iterations + next.iterations;
+    let elapsed = first.elapsed + next.elapsed;
+    let said = match (first.fallback, first.message.as_ref()) {
+        (Some(_), Some(message)) => message.clone(),
+        _ => format!("{} ended as {}", choice.solver, first.status.name()),
+    };
+    let (name, status) = (next.solver, next.status.name());
+    let kept = if better { next } else { first };
+    Report {
+        message: Some(format!(
+            "{said}; {spec} went on from there and ended as {status}"
+        )),
+        fallback: Some(name),
+        history,
+        iterations,
+        elapsed,
+        ..kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_solver_of_the_table_can_be_made_and_stands_in_the_chapter() {
+        let chapter = include_str!("../../../../docs/auto.md");
+        for choice in TABLE {
+            for &spec in [choice.solver].iter().chain(choice.then) {
+                assert!(from_spec(spec, Stop::default(), 0).is_ok(), "{spec}");
+            }
+            let sweeps = choice.sweeps.map(|sweeps| format!(", {sweeps} sweeps"));
+            let then: Vec<String> = choice.then.iter().map(|spec| format!("`{spec}`")).collect();
+            let line = format!(
+                "| {} | `{}`{} | {} | {} |",
+                choice.class,
+                choice.solver,
+                sweeps.unwrap_or_default(),
+                then.join(", then "),
+                choice.why
+            );
+            assert!(chapter.contains(&line), "{line}");
+        }
+    }
+}

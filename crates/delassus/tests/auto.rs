@@ -1,0 +1,133 @@
+//! What is promised about `auto`: the table decides, the report says what it did, the answer obeys the file's law.
+
+#![allow(clippy::unwrap_used)] // A test may stop anywhere.
+
+use delassus::solver::auto::{Auto, choose};
+use delassus::solver::from_spec;
+use delassus::{Fit, Law, MassBlock, Problem, Residual, Solution, Solver, Status, Stop, gallery};
+
+fn stop(tolerance: f64) -> Stop {
+    Stop {
+        tolerance,
+        ..Stop::default()
+    }
+}
+
+#[test]
+fn built_in_problems_get_the_solver_of_their_class() {
+    let expected = [
+        ("chain:5", "direct"),
+        ("machine", "hybrid,rule=exact"),
+        ("stack:5", "gauss-seidel"),
+        ("pile:1000", "coloured"),
+        ("peg:128", "gauss-seidel"),
+    ];
+    for (name, solver) in expected {
+        let problem = gallery::build(name).unwrap();
+        assert_eq!(choose(&problem, 1e-6).solver, solver, "{name}");
+    }
+    let facets = gallery::experiments::peg(8).problems(1, 0).unwrap();
+    assert_eq!(choose(&facets[0], 1e-6).solver, "lemke");
+    let stack = gallery::build("stack:5").unwrap();
+    assert!(choose(&stack, 1e-3).sweeps > choose(&stack, 1e-6).sweeps);
+    // Rows with bounds in dual form are a complementarity problem.
+    let mut builder = Problem::builder();
+    let mass = builder
+        .add_mass(MassBlock::dense(vec![2.0]).unwrap(), &[-1.0])
+        .unwrap();
+    builder
+        .add_block(Law::Unilateral, &[(mass, &[1.0])], &[0.0], &[0.0])
+        .unwrap();
+    let bounded = builder.build().unwrap().to_dual();
+    assert_eq!(choose(&bounded, 1e-6).solver, "lemke");
+    assert_eq!(
+        choose(&Problem::builder().build().unwrap(), 1e-6).class,
+        "no rows"
+    );
+}
+
+#[test]
+fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
+    for exhibit in gallery::exhibits() {
+        let problem = gallery::build(exhibit.name).unwrap();
+        let mut solver = Auto::new(stop(1e-6), 0);
+        let mut solution = Solution::zeros(&problem);
+        let report = solver.solve(&problem, &mut solution);
+        let name = exhibit.name;
+        assert_eq!(
+            (report.solver, report.status),
+            ("auto", Status::Solved),
+            "{name}"
+        );
+        assert_eq!(report.fit, Fit::Exact, "{name}");
+        assert_eq!(report.chosen, Some(choose(&problem, 1e-6)), "{name}");
+        assert_eq!(report.residual, Residual::of(&problem, &solution), "{name}");
+        assert!(report.residual.law <= 1e-6, "{name}");
+    }
+}
+
+#[test]
+fn where_sweeps_creep_another_goes_on_and_the_report_says_so() {
+    let problem = gallery::build("heavy-stack:5").unwrap();
+    let report = Auto::new(stop(1e-9), 0).solve(&problem, &mut Solution::zeros(&problem));
+    assert_eq!(
+        (report.status, report.fallback),
+        (Status::Solved, Some("lemke"))
+    );
+    let message = report.message.unwrap();
+    assert!(
+        message.contains("gauss-seidel ended as iteration-limit"),
+        "{message}"
+    );
+    assert!(message.contains("lemke went on"), "{message}");
+    assert!(300 < report.iterations);
+    // The laws of the problem decide, not those of the facets that pivoting obeys: this one slides.
+    let problem = gallery::build("pile:30").unwrap();
+    let hard = Stop {
+        iterations: 3,
+        ..stop(1e-9)
+    };
+    let report = Auto::new(hard, 0).solve(&problem, &mut Solution::zeros(&problem));
+    assert_ne!(report.status, Status::Solved);
+    assert!(1e-9 < report.residual.law);
+}
+
+#[test]
+fn the_same_problem_gets_the_same_bits_from_new_and_used_solvers() {
+    let problem = gallery::build("stack:5").unwrap();
+    let other = gallery::build("chain:12").unwrap();
+    let mut used = Auto::new(stop(1e-8), 0);
+    used.solve(&other, &mut Solution::zeros(&other));
+    used.solve(&problem, &mut Solution::zeros(&problem));
+    let (mut first, mut second) = (Solution::zeros(&problem), Solution::zeros(&problem));
+    used.solve(&problem, &mut first);
+    Auto::new(stop(1e-8), 0).solve(&problem, &mut second);
+    assert_eq!(first, second);
+}
+
+#[test]
+fn exact_numbers_of_sweeps_are_done_by_the_first_choice_alone() {
+    let problem = gallery::build("stack:5").unwrap();
+    let fixed = Stop {
+        tolerance: 0.0,
+        iterations: 7,
+        ..Stop::default()
+    };
+    let (mut auto, mut plain) = (Solution::zeros(&problem), Solution::zeros(&problem));
+    let report = Auto::new(fixed, 0).solve(&problem, &mut auto);
+    from_spec("gauss-seidel", fixed, 0)
+        .unwrap()
+        .solve(&problem, &mut plain);
+    assert_eq!((report.iterations, report.fallback), (7, None));
+    assert_eq!(auto, plain);
+}
+
+#[test]
+fn a_proof_that_there_is_no_answer_is_not_tried_again() {
+    // w₁ = −z₁ − 1 ≥ 0 has no z₁ ≥ 0.
+    let matrix = delassus::problem::delassus::BlockMatrix::from_entries(&[1], &[(0, 0, -1.0)]);
+    let problem = Problem::dual(matrix.unwrap(), vec![-1.0], &[Law::Unilateral]).unwrap();
+    let report = Auto::new(stop(1e-8), 0).solve(&problem, &mut Solution::zeros(&problem));
+    assert_eq!((report.status, report.fallback), (Status::Ray, None));
+    assert!(report.certificate.unwrap().farkas.is_some());
+}
