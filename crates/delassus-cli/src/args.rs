@@ -13,7 +13,7 @@ macro_rules! version {
     ($($extra:literal)*) => {
         concat!(
             env!("CARGO_PKG_VERSION"),
-            "\nfeatures: json dat fclib svg threads"
+            "\nfeatures: json dat fclib svg html threads"
             $(, $extra)*
         )
     };

@@ -57,7 +57,7 @@ mod served {
         for (what, words) in [
             ("stack:0", "not a size"),
             ("no-such-scene", "no built-in scene"),
-            (bad.to_str().unwrap(), "line 2"),
+            (bad.to_str().unwrap(), "2:1: the scene has no key"),
             (folder.to_str().unwrap(), "scene.json"),
         ] {
             let text = complaint(&view(&[what, "--no-open"]));

@@ -10,10 +10,12 @@ mod device;
 mod jacobi;
 mod layout;
 mod resident;
+mod scene;
 mod session;
 
 pub use catalogue::{catalogue, from_spec};
-pub use chains::{BallJoint, Bead, ChainOptions, ChainReport, ChainScene, ChainState, GpuChains};
+pub use chains::{ChainOptions, ChainReport, ChainState, GpuChains};
 pub use coloured::ColouredGpu;
 pub use device::{Gpu, GpuError, Search};
 pub use jacobi::JacobiGpu;
+pub use scene::{BallJoint, Bead, ChainScene};

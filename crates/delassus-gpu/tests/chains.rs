@@ -6,6 +6,7 @@
 
 mod device;
 
+use delassus::chains::Chain;
 use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::problem::stabilise::Stabilise;
 use delassus::solver::jacobi::Scheme;
@@ -367,6 +368,21 @@ fn a_necklace_swings_as_the_reference_trajectory_says() {
         assert!(off < 5e-3, "{p:?} is off by {off:e}");
     }
     assert!(report.worst_opening < 1e-3, "{report:?}");
+}
+
+#[test]
+fn chains_of_the_library_are_the_same_scene() {
+    let (ball, along) = ((1.0, 0.05), DVec3::X);
+    let chain = |y: f64| Chain::straight(DVec3::Y * y, along, 7, ball);
+    let scene = ChainScene::of([0.0, 0.0, -9.81], &[chain(0.0), chain(0.25)]);
+    let expected = ChainScene::necklaces(2, 7);
+    assert_eq!((scene.beads.len(), &scene.joints), (14, &expected.joints));
+    for (bead, expected) in scene.beads.iter().zip(&expected.beads) {
+        let off = DVec3::from_array(bead.position) - DVec3::from_array(expected.position);
+        assert!(off.length() < 1e-15);
+        assert_eq!((bead.mass, bead.turn), (expected.mass, expected.turn));
+        assert!((bead.moments[0] - expected.moments[0]).abs() < 1e-18);
+    }
 }
 
 #[test]

@@ -351,6 +351,41 @@ fn the_hand_pulls_and_a_page_that_leaves_lets_go() {
     assert_eq!(height(&head, &numbers), start);
 }
 
+#[test]
+fn a_file_is_read_again_at_reset_and_a_bad_one_is_told_in_words() {
+    let mut reads = 0;
+    let loader = move || {
+        reads += 1;
+        match reads {
+            // At the start it is read twice: for its defaults, and for the solvers asked for.
+            1 | 2 => scenes::build("stack:2").map_err(|error| error.to_string()),
+            3 => Err("3:1: the scene has no key \"bodis\"".to_owned()),
+            _ => scenes::build("stack:4").map_err(|error| error.to_string()),
+        }
+    };
+    let show = Show::Live {
+        name: "tower.toml".to_owned(),
+        loader: Some(Box::new(loader)),
+        start: paused(),
+    };
+    let server = Server::start(show, &Options::default()).unwrap();
+    let mut page = open(&server);
+    assert_eq!(event(&mut page, "welcome", |_| true)["file"], "tower.toml");
+    let bodies = |layout: &Value| layout["bodies"].as_array().unwrap().len();
+    assert_eq!(bodies(&event(&mut page, "scene", |_| true)), 3);
+    send(&mut page, &json!({"type": "reset"}));
+    let notice = event(&mut page, "notice", |_| true);
+    assert_eq!(notice["text"], "3:1: the scene has no key \"bodis\"");
+    send(&mut page, &json!({"type": "step", "count": 1}));
+    let (head, _) = frame(&mut page, |head| head["step"] == 1);
+    assert_eq!(
+        head["panes"][0]["poses"]["count"], 14,
+        "the old scene is kept"
+    );
+    send(&mut page, &json!({"type": "reset"}));
+    assert_eq!(bodies(&event(&mut page, "scene", |_| true)), 5);
+}
+
 /// Writes what a run records, for one moving body.
 fn record(folder: &std::path::Path, frames: &[(f64, f64)], rest: &[u8]) {
     std::fs::create_dir_all(folder).unwrap();

@@ -201,7 +201,7 @@ fn steps_that_miss_the_tolerance_are_counted() {
         + &ball("high", "[0, 0, 1.5]", "");
     let found = only(&text, Kind::Unsolved);
     assert!(
-        found.places[0].starts_with("step 1: "),
+        found.places[0].starts_with("step 1: iteration-limit at contact of \""),
         "{:?}",
         found.places
     );

@@ -1,5 +1,7 @@
 //! Chains of 40 beads released level: every way of stepping them, by what a frame costs and what it gets wrong.
 
+#[cfg(feature = "gpu")]
+mod device;
 mod runner;
 
 use std::time::Instant;

@@ -4,8 +4,8 @@ use super::problem::{looked_at, structure};
 use super::{Diagnosis, Finding, Kind, LookedAt, Severity};
 use crate::collide::Shape;
 use crate::problem::stabilise::Stabilise;
+use crate::solver::Solver;
 use crate::solver::auto::{Choice, TABLE, choose};
-use crate::solver::{Solver, Status};
 use crate::world::scene::RunDefaults;
 use crate::world::{Motion, StepError, World};
 
@@ -42,13 +42,24 @@ pub fn of_scene(
         if number == 1 {
             patient.problem(world);
         }
+        // Later substeps have other contacts, so their blocks have no names here.
+        let single = world.settings.substeps <= 1;
+        let names = single
+            .then(|| world.block_names(patient.part))
+            .and_then(Result::ok);
         match world.step(run.dt, solver) {
             Ok(step) => {
                 patient.overlaps(world, number == 1);
                 done = number;
                 if 0 < step.unsolved {
-                    let law = step.report.residual.law;
-                    unsolved.push((number, law, step.report.status));
+                    let worst = step.report.residual.worst_block;
+                    let place = worst.and_then(|block| names.as_ref()?.get(block.index()));
+                    let at = place.map_or_else(String::new, |place| format!(" at {place}"));
+                    let status = step.report.status.name();
+                    unsolved.push((
+                        step.report.residual.law,
+                        format!("step {number}: {status}{at}"),
+                    ));
                 }
             }
             Err(error) => {
@@ -59,7 +70,7 @@ pub fn of_scene(
     }
     // Contacts come up and mechanisms reach other poses on the way.
     patient.problem(world);
-    patient.unsolved(&unsolved, done);
+    patient.unsolved(unsolved, done);
     let looked_at = LookedAt {
         steps: done,
         ..patient.looked_at
@@ -200,26 +211,22 @@ impl Patient {
     }
 
     /// Steps that the scene's own solver did not bring to the scene's tolerance.
-    fn unsolved(&mut self, unsolved: &[(usize, f64, Status)], steps: usize) {
-        let Some(first) = unsolved.first() else {
+    fn unsolved(&mut self, unsolved: Vec<(f64, String)>, steps: usize) {
+        if unsolved.is_empty() {
             return;
-        };
-        let worst = unsolved.iter().map(|(_, law, _)| *law).fold(0.0, f64::max);
-        let places = unsolved
-            .iter()
-            .map(|(number, _, status)| format!("step {number}: {}", status.name()));
+        }
+        let worst = unsolved.iter().map(|(law, _)| *law).fold(0.0, f64::max);
         let what = format!(
-            "{} of {steps} steps do not reach {:e} m/s, the first is step {}; {worst:.1e} m/s are left at worst",
+            "{} of {steps} steps do not reach {:e} m/s; {worst:.1e} m/s are left at worst",
             unsolved.len(),
-            self.tolerance,
-            first.0
+            self.tolerance
         );
         let remedy =
             "take the solver named below, allow more iterations, or ask for a coarser tolerance";
         self.findings.push(Finding::new(
             (Severity::Warning, Kind::Unsolved),
             (worst, "law residual [m/s]"),
-            places.collect(),
+            unsolved.into_iter().map(|(_, place)| place).collect(),
             (what, remedy),
         ));
     }

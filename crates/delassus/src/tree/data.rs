@@ -15,9 +15,9 @@ pub struct Data {
     pub(super) multi: Vec<Multi>,
     /// The force of every column of M on its way to the ground; dofs counted depth-first.
     pub(super) columns: Vec<Force>,
+    pub(super) turns: Turns,
     /// What passes through each node, down and up.
     pub(super) passes: Vec<Pass>,
-    pub(super) turns: Turns,
     /// Whether the articulated inertias belong to the present poses.
     pub(super) factored: bool,
 }
@@ -92,8 +92,8 @@ impl Data {
             bodies: vec![Body::default(); tree.nodes.len()],
             multi: vec![Multi::default(); tree.n_multi],
             columns: vec![Force::ZERO; tree.n_dofs],
-            passes: vec![Pass::default(); tree.nodes.len()],
             turns: Turns::default(),
+            passes: vec![Pass::default(); tree.nodes.len()],
             factored: false,
         };
         // The neutral configuration is finite and its quaternions are unit.

@@ -171,12 +171,6 @@ impl Sym3 {
         DMat3::from_cols(self.x(), self.y(), self.z())
     }
 
-    /// xx, xy, xz, yy, yz, zz.
-    #[inline]
-    pub(super) fn entries(&self) -> [f64; 6] {
-        [self.xx, self.xy, self.xz, self.yy, self.yz, self.zz]
-    }
-
     #[inline]
     pub(super) fn diagonal(d: f64) -> Sym3 {
         Sym3 {

@@ -204,8 +204,8 @@ impl WorldBuilder {
         self.pairs.reverse();
         self.pairs.sort_by_key(|entry| entry.0);
         self.pairs.dedup_by_key(|entry| entry.0);
-        self.finish_robots()?;
-        let joined = joined(&self.joints, &self.robots);
+        let apart = self.finish_robots()?;
+        let joined = joined(&self.joints, &apart);
         let mut radius = vec![0.0; self.bodies.len()];
         for collider in &self.colliders {
             let reach = collider.pose.0.length() + bounding_radius(&collider.shape);
@@ -233,6 +233,7 @@ impl WorldBuilder {
             materials: self.materials,
             radius,
             joined,
+            apart,
             warm: Warm::default(),
             touches: Vec::new(),
             time: Elapsed::default(),
@@ -242,9 +243,9 @@ impl WorldBuilder {
     }
 }
 
-/// Body pairs that joints keep from colliding, sorted.
-pub(super) fn joined(joints: &[Joint], robots: &[Robot]) -> Vec<(u32, u32)> {
-    let mut joined: Vec<_> = robots.iter().flat_map(Robot::neighbours).collect();
+/// Body pairs that joints keep from colliding, with those that are kept apart anyway, sorted.
+pub(super) fn joined(joints: &[Joint], apart: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut joined = apart.to_vec();
     for joint in joints.iter().filter(|joint| !joint.collide) {
         let links = joint.links();
         for (i, a) in links.iter().enumerate() {

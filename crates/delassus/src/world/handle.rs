@@ -24,7 +24,7 @@ impl World {
             self.wake(link);
         }
         self.joints.push(joint);
-        self.joined = joined(&self.joints, &self.robots);
+        self.joined = joined(&self.joints, &self.apart);
         Ok(JointId(self.joints.len() as u32 - 1))
     }
 
@@ -34,7 +34,7 @@ impl World {
         for link in joint.links() {
             self.wake(link);
         }
-        self.joined = joined(&self.joints, &self.robots);
+        self.joined = joined(&self.joints, &self.apart);
         Some(joint)
     }
 }

@@ -238,6 +238,8 @@ pub struct World {
     radius: Vec<f64>,
     /// Body pairs that joints keep from colliding, sorted.
     joined: Vec<(u32, u32)>,
+    /// Links of robots that do not collide.
+    apart: Vec<(u32, u32)>,
     collisions: Option<Collisions>,
     warm: Warm,
     touches: Vec<Touch>,

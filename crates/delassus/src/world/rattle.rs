@@ -8,7 +8,8 @@
 //!
 //! λ is found with the factors of the old pose. Bodies drift from x to x' as free bodies do, at constant angular
 //! momentum; so the gyroscopic torque is in the drift. Where the loop does not end, or an arm swings too far, the
-//! step is halved. Contacts, limits, drives, gears, rolling, compliant joints and robots have no such step: a substep that meets
+//! step is halved. Contacts, limits, drives, gears, rolling, compliant joints and robots have no such step: a substep
+//! that meets
 //! them is taken at first order and counted.
 
 use std::time::Instant;

@@ -85,11 +85,13 @@ pub(super) fn entries() -> Vec<Entry> {
         world("jacobi", 40, first),
         world("jacobi,accelerate=chebyshev", 40, first),
     ]);
+    #[cfg(feature = "gpu")]
+    all.extend(super::device::entries());
     all
 }
 
 /// The chains of a scene, hanging 25 cm apart.
-fn scene(count: usize) -> Vec<Chain> {
+pub(super) fn scene(count: usize) -> Vec<Chain> {
     let side = (count as f64).sqrt().ceil() as usize;
     let middle = 0.5 * (side as f64 - 1.0);
     let place = |n: usize| 0.25 * (n as f64 - middle);

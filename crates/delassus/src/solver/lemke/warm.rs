@@ -11,6 +11,8 @@ use crate::solver::Status;
 
 /// Most rounds of exchanges.
 const ROUNDS: usize = 12;
+/// Variables below this much of max|q| under zero are exchanged; a basis that leaves no more than that is right.
+const WRONG: f64 = 1e-10;
 /// Friction this close to its bound slips, and a share of it this small is none.
 const CLOSE: f64 = 1e-9;
 
@@ -28,18 +30,21 @@ pub(super) fn solve(
         return run.outcome;
     }
     run.work.adopt(lcp, guess);
-    let limit = SHARP * run.scale;
+    let (sharp, wrong) = (SHARP * run.scale, WRONG * run.scale);
     for _ in 0..ROUNDS {
-        let residual = run.work.complementary(lcp);
-        run.outcome.residual = residual / run.scale;
-        if residual <= limit || !residual.is_finite() {
-            break;
+        let mut residual = run.work.complementary(lcp);
+        let right = residual <= wrong;
+        let changes = match residual.is_finite() && !right {
+            true => run.work.mend(lcp, wrong),
+            false => 0,
+        };
+        if changes == 0 && sharp < residual && residual.is_finite() {
+            // What is left is rounding.
+            residual = run.work.polish(lcp, residual);
         }
-        let changes = run.work.mend(lcp, limit);
+        run.outcome.residual = residual / run.scale;
         run.outcome.pivots += changes;
         if changes == 0 {
-            // The basis is right; what is left is rounding.
-            run.outcome.residual = run.work.polish(lcp, residual) / run.scale;
             break;
         }
     }
