@@ -166,9 +166,10 @@ impl WorldBuilder {
         Ok(())
     }
 
-    /// Refuses drives that cannot be.
-    pub(in crate::world) fn finish_robots(&mut self) -> Result<(), WorldError> {
+    /// Pairs of links that never touch although their robot's links may, and controls that cannot be.
+    pub(in crate::world) fn finish_robots(&mut self) -> Result<Vec<(u32, u32)>, WorldError> {
         self.seats.resize(self.bodies.len(), None);
+        let mut joined = Vec::new();
         for robot in &self.robots {
             if let Some(joint) = robot.joints.iter().find(|j| !j.control.is_legal()) {
                 return Err(WorldError::Robot {
@@ -179,26 +180,18 @@ impl WorldBuilder {
                     ),
                 });
             }
+            let count = if robot.self_collide {
+                robot.bodies.len()
+            } else {
+                0
+            };
+            for a in 0..count {
+                let near = |b: &usize| robot.tree.adjacent(LinkId(a as u32), LinkId(*b as u32));
+                let pair = |b: usize| (robot.bodies[a].0, robot.bodies[b].0);
+                joined.extend((a + 1..count).filter(near).map(pair));
+            }
         }
-        Ok(())
-    }
-}
-
-impl Robot {
-    /// Pairs of links that never touch although links of this robot may: those that a joint joins.
-    pub(in crate::world) fn neighbours(&self) -> Vec<(u32, u32)> {
-        let count = if self.self_collide {
-            self.bodies.len()
-        } else {
-            0
-        };
-        let mut pairs = Vec::new();
-        for a in 0..count {
-            let near = |b: &usize| self.tree.adjacent(LinkId(a as u32), LinkId(*b as u32));
-            let pair = |b: usize| (self.bodies[a].0, self.bodies[b].0);
-            pairs.extend((a + 1..count).filter(near).map(pair));
-        }
-        pairs
+        Ok(joined)
     }
 }
 
