@@ -464,3 +464,82 @@ fn prefixes_tell_problems_from_scenes_of_the_same_name() {
         delassus(&["solve", "stack:3", "--json"]).json()["lambda"]
     );
 }
+
+const ARM: &str = r#"<robot name="arm">
+  <link name="post"/>
+  <joint name="hinge" type="continuous">
+    <parent link="post"/><child link="bar"/><axis xyz="0 1 0"/>
+  </joint>
+  <link name="bar">
+    <inertial><origin xyz="0.5 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.1" izz="0.1"/></inertial>
+    <collision><origin xyz="0.5 0 0"/><geometry><box size="1 0.1 0.1"/></geometry></collision>
+    <visual><geometry><box size="1 0.1 0.1"/></geometry></visual>
+  </link>
+</robot>"#;
+
+#[test]
+fn a_robot_file_runs_resumes_and_says_what_it_does_not_use() {
+    let folder = folder("run-robot");
+    let file = write(&folder, "arm.urdf", ARM);
+    let file = file.as_str();
+    let ran = delassus(&["run", file, "--time", "0.2", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("arm.urdf:9: <visual>"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.json()["title"], "arm");
+    let out = folder.join("out");
+    let out = out.to_str().unwrap();
+    let time = ["--time", "0.2", "--checkpoint-every", "0.1"];
+    let whole = hash(&[&["run", file, "--out", out][..], &time].concat());
+    let half = format!("{out}/checkpoint-20.json");
+    assert_eq!(hash(&["run", "--resume", &half]), whole);
+    let free = hash(&["run", file, "--base", "floating", "--time", "0.2"]);
+    assert_ne!(free, whole);
+    let broken = write(
+        &folder,
+        "broken.urdf",
+        &ARM.replace("value=\"1\"", "value=\"-1\""),
+    );
+    let ran = delassus(&["run", &broken]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("broken.urdf:7"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn robot_scenes_resume_with_the_same_bits_and_take_the_midpoint_rule() {
+    let folder = folder("run-robot-scene");
+    let out = folder.join("out");
+    let out = out.to_str().unwrap();
+    let run = [
+        "run",
+        "quadruped",
+        "--steps",
+        "40",
+        "--checkpoint-every",
+        "0.05",
+    ];
+    let whole = hash(&[&run[..], &["--out", out]].concat());
+    let half = format!("{out}/checkpoint-20.json");
+    assert_eq!(hash(&["run", "--resume", &half]), whole);
+    let drift = |integrator: &str| {
+        let ran = delassus(&[
+            "run",
+            "double-pendulum",
+            "--time",
+            "0.5",
+            "--integrator",
+            integrator,
+            "--json",
+        ]);
+        let energy = &ran.json()["energy"];
+        let number = |key: &str| energy[key].as_f64().unwrap();
+        (number("end") - number("start")).abs()
+    };
+    assert!(drift("midpoint") < 0.05 * drift("spook"));
+}
