@@ -89,7 +89,7 @@ fn mass_ratio(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> O
         for (mass, values) in primal.jacobian().block(BlockId(k as u32)) {
             let mass = &primal.mass()[mass.index()];
             bodies += 1;
-            for (i, row) in values.chunks_exact(mass.dim()).enumerate() {
+            for (i, row) in values.chunks_exact(mass.dim().max(1)).enumerate() {
                 let share = share(mass, row);
                 let (least, most) = &mut shares[i];
                 (*least, *most) = (least.min(share), most.max(share));

@@ -249,8 +249,9 @@ fn sorted(mut list: Vec<(f64, String)>) -> Option<(f64, Vec<String>)> {
 fn thickness(world: &World) -> Vec<f64> {
     let mut thickness = vec![f64::INFINITY; world.bodies().len()];
     for collider in world.colliders() {
-        let size = &mut thickness[collider.body];
-        *size = size.min(half(&collider.shape));
+        if let Some(size) = thickness.get_mut(collider.body) {
+            *size = size.min(half(&collider.shape));
+        }
     }
     thickness
 }
