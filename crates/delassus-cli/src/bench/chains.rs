@@ -389,7 +389,7 @@ mod tests {
         let row = row(rattle, 9, true).unwrap();
         assert!(row.same_bits && row.frame_ms.len() == 2);
         assert!(row.tip_errors[1] < 2e-3, "{:?}", row.tip_errors);
-        let svg = picture(&[row.clone()]).unwrap();
+        let svg = picture(std::slice::from_ref(&row)).unwrap();
         assert!(svg.contains("tip error") && !svg.contains("NaN"));
         let grown = size(rattle, 25).unwrap();
         assert!(grown.bytes_per_bead.unwrap() < 200.0);
