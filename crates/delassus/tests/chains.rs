@@ -1,4 +1,9 @@
 //! Chains side by side: against the reference trajectory, against a world, and against themselves.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
 
 use delassus::chains::{Adapt, Bead, Chain, ChainError, Chains, Integrator, Rattle, Solve};
 use delassus::math::{DQuat, DVec3};
