@@ -67,7 +67,7 @@ fn problems() -> String {
     let entries = gallery::exhibits().iter();
     named(
         "Problems",
-        entries.map(|exhibit| (exhibit.name, exhibit.size, exhibit.about)),
+        entries.map(|exhibit| (exhibit.name, [exhibit.size, 0], exhibit.about)),
     )
 }
 
@@ -75,17 +75,21 @@ fn scenes_text() -> String {
     let entries = scenes::exhibits().iter();
     named(
         "Scenes",
-        entries.map(|exhibit| (exhibit.name, exhibit.size, exhibit.about)),
+        entries.map(|exhibit| {
+            let sizes = [exhibit.size, exhibit.second];
+            (exhibit.name, sizes, exhibit.about)
+        }),
     )
 }
 
-/// A table of what can be asked for by name, with the size taken where none is given.
-fn named<'a>(title: &str, entries: impl Iterator<Item = (&'a str, usize, &'a str)>) -> String {
+/// A table of what can be asked for by name, with the sizes taken where none is given.
+fn named<'a>(title: &str, entries: impl Iterator<Item = (&'a str, [usize; 2], &'a str)>) -> String {
     let mut table = Table::new(&["  name", ">size", "what it is"]);
-    for (name, size, about) in entries {
-        let size = match size {
-            0 => "-".to_owned(),
-            size => size.to_string(),
+    for (name, sizes, about) in entries {
+        let size = match sizes {
+            [0, _] => "-".to_owned(),
+            [size, 0] => size.to_string(),
+            [size, second] => format!("{size}x{second}"),
         };
         table.push(vec![format!("  {name}"), size, about.to_owned()]);
     }

@@ -96,7 +96,7 @@ pub(crate) fn label(name: &str, options: &[(&'static str, String)]) -> String {
 
 /// The label of a solver as it was typed.
 pub(crate) fn label_of(spec: &str) -> String {
-    match from_spec(spec, Stop::default(), 0) {
+    match make(spec, Stop::default(), 0) {
         Ok(solver) => label(solver.name(), &solver.options()),
         Err(_) => spec.to_owned(),
     }

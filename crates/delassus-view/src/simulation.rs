@@ -126,11 +126,7 @@ impl Simulation {
             counted: now,
             published: now,
             dirty: true,
-            rate: Rate {
-                since: now,
-                simulated: 0.0,
-                value: 0.0,
-            },
+            rate: Rate::new(),
         }
     }
 
@@ -241,6 +237,7 @@ impl Simulation {
         match command {
             Command::Play { on } => {
                 self.playing = on;
+                self.rate = Rate::new();
                 if let Stage::Replay(replay) = &mut self.stage
                     && on
                     && !replay.advance(0.0)?
@@ -423,6 +420,14 @@ fn catch_up(live: &mut Live, debt: &mut f64) -> Result<bool, String> {
 }
 
 impl Rate {
+    fn new() -> Rate {
+        Rate {
+            since: Instant::now(),
+            simulated: 0.0,
+            value: 0.0,
+        }
+    }
+
     fn add(&mut self, simulated: f64) {
         self.simulated += simulated;
         let elapsed = self.since.elapsed().as_secs_f64();

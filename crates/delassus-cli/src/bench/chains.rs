@@ -33,6 +33,8 @@ const TIMED: usize = 60;
 const TIMED_SLOW: usize = 3;
 /// Chains whose errors are taken, each released in its own direction: one team.
 const WATCHED: usize = 8;
+/// How heavy a heavy end is.
+const HEAVY: f64 = 10_000.0;
 /// Chains for the growth of time and memory: 10³ to 10⁶ beads.
 const SIZES: [usize; 4] = [25, 250, 2500, 25_000];
 
@@ -41,7 +43,7 @@ const SIZES: [usize; 4] = [25, 250, 2500, 25_000];
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) substeps: u32,
-    /// Mean over the timed frames.
+    /// Mean over the frames of 10 s.
     pub(crate) substeps_taken: f64,
     pub(crate) iterations_per_substep: f64,
     /// Substeps of watched chains, within 10 s, that were taken at first order instead of second.
@@ -57,6 +59,8 @@ pub(crate) struct Row {
     pub(crate) tip_errors: [f64; 3],
     /// Change of energy after 10 s, in units of the energy between release and rest.
     pub(crate) energy_change: f64,
+    /// Widest joint within 2 s where the last bead is 10 000 times as heavy [m]; infinite where it was torn off.
+    pub(crate) heavy_opening: f64,
 }
 
 /// Time and memory at one size.
@@ -154,22 +158,22 @@ fn row(entry: &Entry, count: usize, quick: bool) -> Result<Row, Refusal> {
         (false, false) => TIMED,
     };
     let (mut frame_ms, mut longest_frame_ms) = (Vec::new(), Vec::new());
-    let (mut work, mut tips) = (Work::default(), Vec::new());
+    let mut tips = Vec::new();
     for threads in THREADS {
-        let mut runner = (entry.make)(count)?;
-        let (times, sum) = pool(threads)?.install(|| timed(runner.as_mut(), frames))?;
+        let mut runner = (entry.make)(count, 1.0)?;
+        let times = pool(threads)?.install(|| timed(runner.as_mut(), frames))?;
         frame_ms.push(times[times.len() / 2]);
         longest_frame_ms.push(times.last().copied().unwrap_or(f64::NAN));
-        work = sum;
         tips.push((0..count).map(|i| runner.tip(i)).collect::<Vec<DVec3>>());
     }
     let errors = pool(1)?.install(|| errors(entry))?;
+    let heavy_opening = pool(1)?.install(|| heavy(entry))?;
     Ok(Row {
         name: entry.name.clone(),
         substeps: entry.substeps,
-        substeps_taken: work.substeps / frames as f64,
-        iterations_per_substep: work.iterations / work.substeps,
-        coarse: errors.coarse,
+        substeps_taken: errors.work.substeps / LONG as f64,
+        iterations_per_substep: errors.work.iterations / errors.work.substeps,
+        coarse: errors.work.coarse,
         frame_ms,
         longest_frame_ms,
         timed_frames: frames,
@@ -177,34 +181,46 @@ fn row(entry: &Entry, count: usize, quick: bool) -> Result<Row, Refusal> {
         opening: errors.opening,
         tip_errors: errors.tip,
         energy_change: errors.energy_change,
+        heavy_opening,
     })
 }
 
-/// Times of frames \[ms\], sorted, and what they took in all.
-fn timed(runner: &mut dyn Runner, frames: usize) -> Result<(Vec<f64>, Work), Refusal> {
-    let (mut times, mut sum) = (Vec::new(), Work::default());
+/// Times of frames \[ms\], sorted.
+fn timed(runner: &mut dyn Runner, frames: usize) -> Result<Vec<f64>, Refusal> {
+    let mut times = Vec::new();
     for _ in 0..frames {
         let begin = Instant::now();
-        let work = runner.frame()?;
+        runner.frame()?;
         times.push(1e3 * begin.elapsed().as_secs_f64());
-        sum.substeps += work.substeps;
-        sum.iterations += work.iterations;
     }
     times.sort_by(f64::total_cmp);
-    Ok((times, sum))
+    Ok(times)
+}
+
+/// The widest joint within 2 s under a heavy end.
+fn heavy(entry: &Entry) -> Result<f64, Refusal> {
+    let mut runner = (entry.make)(1, HEAVY)?;
+    let mut opening = 0.0_f64;
+    for _ in 0..120 {
+        if runner.frame().is_err() {
+            return Ok(f64::INFINITY);
+        }
+        opening = opening.max(runner.measure().1);
+    }
+    Ok(opening)
 }
 
 struct Errors {
     opening: f64,
     tip: [f64; 3],
     energy_change: f64,
-    coarse: usize,
+    work: Work,
 }
 
 /// What a few chains get wrong in 10 s.
 fn errors(entry: &Entry) -> Result<Errors, Refusal> {
     let count = if entry.slow { 1 } else { WATCHED };
-    let mut runner = (entry.make)(count)?;
+    let mut runner = (entry.make)(count, 1.0)?;
     let length = 0.1 * BEADS as f64 - 0.05;
     let anchor = |i: usize, tip: DVec3| tip - length * direction(i);
     let anchors: Vec<DVec3> = (0..count).map(|i| anchor(i, runner.tip(i))).collect();
@@ -213,10 +229,13 @@ fn errors(entry: &Entry) -> Result<Errors, Refusal> {
         opening: 0.0,
         tip: [f64::NAN; 3],
         energy_change: f64::NAN,
-        coarse: 0,
+        work: Work::default(),
     };
     for frame in 1..=LONG {
-        errors.coarse += runner.frame()?.coarse;
+        let work = runner.frame()?;
+        errors.work.substeps += work.substeps;
+        errors.work.iterations += work.iterations;
+        errors.work.coarse += work.coarse;
         errors.opening = errors.opening.max(runner.measure().1);
         if let Some(at) = REFERENCE.iter().position(|(when, ..)| *when == frame) {
             let (_, x, z) = REFERENCE[at];
@@ -234,8 +253,8 @@ fn errors(entry: &Entry) -> Result<Errors, Refusal> {
 
 /// A frame in the middle of the swing at another size, on one thread.
 fn size(entry: &Entry, chains: usize) -> Result<Size, Refusal> {
-    let mut runner = (entry.make)(chains)?;
-    let (times, _) = pool(1)?.install(|| timed(runner.as_mut(), 9))?;
+    let mut runner = (entry.make)(chains, 1.0)?;
+    let times = pool(1)?.install(|| timed(runner.as_mut(), 9))?;
     let beads = chains * BEADS;
     Ok(Size {
         beads,
@@ -277,6 +296,7 @@ fn text(document: &Document<'_>) -> String {
         ">tip 1 s",
         ">tip 2 s m",
         ">energy 10 s",
+        ">heavy end m",
         ">coarse",
         "same bits",
     ]);
@@ -293,6 +313,7 @@ fn text(document: &Document<'_>) -> String {
         cells.push(table::number(row.opening));
         cells.extend(row.tip_errors.iter().map(|error| table::number(*error)));
         cells.push(format!("{:+.2} %", 100.0 * row.energy_change));
+        cells.push(table::number(row.heavy_opening));
         cells.push(row.coarse.to_string());
         cells.push(if row.same_bits { "yes" } else { "no" }.to_owned());
         table.push(cells);
@@ -368,7 +389,7 @@ mod tests {
         let row = row(rattle, 9, true).unwrap();
         assert!(row.same_bits && row.frame_ms.len() == 2);
         assert!(row.tip_errors[1] < 2e-3, "{:?}", row.tip_errors);
-        let svg = picture(&[row.clone()]).unwrap();
+        let svg = picture(std::slice::from_ref(&row)).unwrap();
         assert!(svg.contains("tip error") && !svg.contains("NaN"));
         let grown = size(rattle, 25).unwrap();
         assert!(grown.bytes_per_bead.unwrap() < 200.0);

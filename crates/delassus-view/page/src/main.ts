@@ -12,6 +12,7 @@ import { Viewer } from "./viewer";
 
 const SPEEDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 const NOTICE_LIFE = 12_000;
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 /** Angle of one key press [rad]. */
 const TURN = 0.12;
 
@@ -217,7 +218,8 @@ function look(): Look {
 }
 
 function setTheme(theme: string): void {
-  document.documentElement.dataset.theme = theme;
+  const dark = theme === "dark" || (theme === "auto" && DARK.matches);
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
   try {
     localStorage.setItem("delassus-theme", theme);
   } catch {
@@ -306,7 +308,7 @@ try {
 theme.value = ["auto", "light", "dark"].includes(kept) ? kept : "auto";
 theme.onchange = () => setTheme(theme.value);
 setTheme(theme.value);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(theme.value));
+DARK.addEventListener("change", () => setTheme(theme.value));
 
 declare global {
   interface Window {

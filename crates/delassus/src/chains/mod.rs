@@ -142,6 +142,17 @@ impl Chains {
     /// of the current rayon pool share the work; their number changes no bit. A step that is no positive number does
     /// nothing.
     pub fn step(&mut self, h: f64, substeps: u32, integrator: Integrator) -> Taken {
+        self.step_on(pulp::Arch::new(), h, substeps, integrator)
+    }
+
+    /// The same with the instructions of one kind of processor.
+    fn step_on(
+        &mut self,
+        arch: pulp::Arch,
+        h: f64,
+        substeps: u32,
+        integrator: Integrator,
+    ) -> Taken {
         if !(h.is_finite() && 0.0 < h) || self.is_empty() {
             return Taken::default();
         }
@@ -150,7 +161,7 @@ impl Chains {
             substeps: substeps.max(1),
             integrator,
             gravity: self.gravity.to_array(),
-            arch: pulp::Arch::new(),
+            arch,
         };
         let makes = &self.makes;
         let taken: Vec<team::Count> = self
@@ -178,5 +189,41 @@ impl Chains {
             taken.refused += if count.refused { used } else { 0 };
         }
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_do_not_depend_on_the_processor() {
+        let all: Vec<Chain> = (0..11)
+            .map(|i| {
+                let direction = DVec3::new(f64::from(i).cos(), f64::from(i).sin(), 0.1);
+                Chain::straight(DVec3::ZERO, direction, 6, (1.0, 0.05))
+            })
+            .collect();
+        let adapt = Some(Adapt::default());
+        let rattle = Integrator::Rattle(Rattle {
+            adapt,
+            ..Rattle::default()
+        });
+        let sweeps = 5;
+        for integrator in [
+            rattle,
+            Integrator::Spook(Solve::Exact),
+            Integrator::Spook(Solve::Jacobi { sweeps }),
+            Integrator::Spook(Solve::GaussSeidel { sweeps }),
+        ] {
+            let run = |arch: pulp::Arch| {
+                let mut chains = Chains::new(DVec3::new(0.0, 0.0, -9.81), &all).unwrap();
+                for _ in 0..40 {
+                    chains.step_on(arch, 1.0 / 60.0, 3, integrator);
+                }
+                (0..11).map(|i| chains.chain(i)).collect::<Vec<_>>()
+            };
+            assert!(run(pulp::Arch::Scalar) == run(pulp::Arch::new()));
+        }
     }
 }

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::robot::Placed;
 use super::rows::{RowBlock, Target};
 use super::warm::Key;
-use super::{FrictionModel, Surface, World, integrate};
+use super::{FrictionModel, Surface, World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, JointId, LinkId, MassId};
@@ -58,7 +58,7 @@ pub(super) fn velocities(
     h: f64,
     builder: ProblemBuilder,
 ) -> Result<Assembly, BuildError> {
-    let (mut step, bodies) = Step::new(world, h, builder)?;
+    let (mut step, bodies) = Step::new(world, h, builder, &[])?;
     step.velocities = true;
     for (j, joint) in world.joints().iter().enumerate() {
         step.joint(JointId(j as u32), joint)?;
@@ -79,7 +79,8 @@ pub(super) fn assemble(
     contacts: &[ContactPoint],
     builder: ProblemBuilder,
 ) -> Result<Assembly, BuildError> {
-    let (mut step, bodies) = Step::new(world, h, builder)?;
+    let stiffness = stiffness::of_joints(world);
+    let (mut step, bodies) = Step::new(world, h, builder, &stiffness)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
     step.keys.reserve(contacts.len());
@@ -105,6 +106,7 @@ impl<'a> Step<'a> {
         world: &'a World,
         h: f64,
         mut builder: ProblemBuilder,
+        stiffness: &[DMat3],
     ) -> Result<(Step<'a>, Vec<BodyId>), BuildError> {
         let bodies = world.bodies();
         builder.reserve(bodies.len(), 0);
@@ -123,7 +125,7 @@ impl<'a> Step<'a> {
         let ids: Vec<BodyId> = bodies.ids().collect();
         let parts = parallel::map(ids.chunks(CHUNK).collect(), |ids: &[BodyId]| {
             let blocks = ids.iter().filter(|id| bodies.is_single(**id));
-            let blocks = blocks.map(|id| mass_block(world, h, *id));
+            let blocks = blocks.map(|id| mass_block(world, h, *id, stiffness));
             blocks.collect::<Result<Vec<_>, _>>()
         });
         let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -395,7 +397,12 @@ fn impulses(law: Law, h: f64) -> Law {
 }
 
 /// Mass and momentum before constraints of a free body, p = M v_k + h f, gyroscopic torque included.
-fn mass_block(world: &World, h: f64, id: BodyId) -> Result<(MassBlock, [f64; 6]), BuildError> {
+fn mass_block(
+    world: &World,
+    h: f64,
+    id: BodyId,
+    stiffness: &[DMat3],
+) -> Result<(MassBlock, [f64; 6]), BuildError> {
     let (bodies, i) = (world.bodies(), id.index());
     let inertia = bodies.world_inertia(id);
     let force = bodies.force[i] + world.gravity * bodies.mass[i];
@@ -403,7 +410,9 @@ fn mass_block(world: &World, h: f64, id: BodyId) -> Result<(MassBlock, [f64; 6])
     let kind = world.settings.gyroscopic;
     let spun = integrate::gyroscopic(kind, inertia, bodies.spin[i], h);
     let angular = spun + h * bodies.torque[i];
-    let block = MassBlock::rigid(bodies.mass[i], inertia)?;
+    // (I + h²K) ω⁺ = I ω + h τ + …: the joints' torques at the new orientation.
+    let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k * (h * h));
+    let block = MassBlock::rigid(bodies.mass[i], seen)?;
     Ok((block, spatial(linear, angular)))
 }
 

@@ -17,6 +17,7 @@ mod rows;
 pub mod scene;
 mod sleep;
 mod state;
+mod stiffness;
 mod warm;
 
 use std::time::Instant;
@@ -62,6 +63,9 @@ pub struct Settings {
     pub integrator: Integrator,
     /// How spinning bodies are treated.
     pub gyroscopic: Gyroscopic,
+    /// Bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at first
+    /// order; off by default.
+    pub geometric_stiffness: bool,
     /// Which law contacts obey.
     pub friction: FrictionModel,
     /// Compliance of contacts \[m/N\].
@@ -81,6 +85,7 @@ impl Default for Settings {
             substeps: 1,
             integrator: Integrator::default(),
             gyroscopic: Gyroscopic::default(),
+            geometric_stiffness: false,
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
             contact_damping: 5.0,

@@ -90,6 +90,11 @@ impl Warm {
         }
     }
 
+    /// The length of the last substep \[s\]; zero before the first.
+    pub(super) fn step(&self) -> f64 {
+        self.h
+    }
+
     /// The impulses of one block; empty where it was not part of the last step.
     pub(super) fn impulse(&self, key: Key) -> &[f64] {
         let Ok(at) = self.keys.binary_search_by_key(&key, |entry| entry.0) else {

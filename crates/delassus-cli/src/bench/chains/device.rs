@@ -28,8 +28,8 @@ fn entry(gpu: &Gpu, sweeps: usize) -> Entry {
         name: format!("gpu, jacobi, {sweeps} sweeps"),
         substeps: SUBSTEPS as u32,
         slow: gpu.is_software(),
-        make: Box::new(move |count| {
-            let device = Device::new(&gpu, &scene(count), sweeps);
+        make: Box::new(move |count, ratio| {
+            let device = Device::new(&gpu, &scene(count, ratio), sweeps);
             Ok(Box::new(device.map_err(refusal)?))
         }),
     }

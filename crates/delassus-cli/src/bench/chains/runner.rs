@@ -38,7 +38,7 @@ pub(super) struct Work {
     pub(super) coarse: usize,
 }
 
-type Make = Box<dyn Fn(usize) -> Result<Box<dyn Runner>, Refusal> + Send + Sync>;
+type Make = Box<dyn Fn(usize, f64) -> Result<Box<dyn Runner>, Refusal> + Send + Sync>;
 
 /// One way to take the scene through time.
 pub(super) struct Entry {
@@ -47,7 +47,7 @@ pub(super) struct Entry {
     pub(super) substeps: u32,
     /// Too slow to time a whole second of the full scene.
     pub(super) slow: bool,
-    /// Makes the scene with so many chains.
+    /// Makes the scene with so many chains, the last bead of each so many times as heavy as the others.
     pub(super) make: Make,
 }
 
@@ -91,13 +91,18 @@ pub(super) fn entries() -> Vec<Entry> {
 }
 
 /// The chains of a scene, hanging 25 cm apart.
-pub(super) fn scene(count: usize) -> Vec<Chain> {
+pub(super) fn scene(count: usize, ratio: f64) -> Vec<Chain> {
     let side = (count as f64).sqrt().ceil() as usize;
     let middle = 0.5 * (side as f64 - 1.0);
     let place = |n: usize| 0.25 * (n as f64 - middle);
     let chain = |i: usize| {
         let anchor = DVec3::new(place(i % side), place(i / side), 0.0);
-        Chain::straight(anchor, direction(i), BEADS, (1.0, 0.05))
+        let mut chain = Chain::straight(anchor, direction(i), BEADS, (1.0, 0.05));
+        if let Some(last) = chain.beads.last_mut() {
+            last.mass *= ratio;
+            last.inertia *= ratio;
+        }
+        chain
     };
     (0..count).map(chain).collect()
 }
@@ -113,9 +118,9 @@ fn chains(name: &str, substeps: u32, integrator: Integrator) -> Entry {
         name: name.to_owned(),
         substeps,
         slow: false,
-        make: Box::new(move |count| {
+        make: Box::new(move |count, ratio| {
             let gravity = DVec3::new(0.0, 0.0, -9.81);
-            let chains = Chains::new(gravity, &scene(count));
+            let chains = Chains::new(gravity, &scene(count, ratio));
             let chains = chains.map_err(|error| Refusal(error.to_string()))?;
             Ok(Box::new(Batch {
                 chains,
@@ -173,11 +178,16 @@ fn world(spec: &'static str, iterations: usize, integrator: WorldIntegrator) -> 
         name: format!("world, {spec}{order}"),
         substeps,
         slow: true,
-        make: Box::new(move |count| {
+        make: Box::new(move |count, ratio| {
             let scene = scenes::build(&format!("necklaces:{count}x{BEADS}"));
             let mut world = scene.map_err(|error| Refusal(error.to_string()))?.world;
             world.settings.substeps = substeps;
             world.settings.integrator = integrator;
+            let bodies = world.bodies_mut();
+            for last in (BEADS - 1..count * BEADS).step_by(BEADS) {
+                bodies.mass[last] *= ratio;
+                bodies.inertia[last] *= ratio;
+            }
             let stop = Stop {
                 tolerance: 1e-6,
                 iterations,

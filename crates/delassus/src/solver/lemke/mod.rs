@@ -22,6 +22,7 @@ mod solve;
 mod sparse;
 mod standard;
 pub mod structural;
+mod table;
 mod warm;
 
 pub use driver::{CoverChoice, Lemke, Method};

@@ -1,16 +1,17 @@
 //! A start from impulses that are nearly right, those of the last step: its basis first, pivots only if that fails.
 //!
 //! Impulses say which contacts are loaded, stick or slip. Solving in that basis gives the answer at once where nothing
-//! has changed since. Where something has, every pair whose variable became negative is exchanged, all of them together,
-//! and the basis is solved again: a few rounds follow a contact that opens, closes, or starts to slip. Nothing
+//! has changed since. Where something has, pairs whose variable became negative are exchanged, many together, and the
+//! basis is solved again: a few rounds follow a contact that opens, closes, or starts to slip. Nothing
 //! guarantees that these rounds end, so they are few, and an answer counts only if its residual says so.
 
 use super::contact::{ContactLcp, NONE};
+use super::partition::Slot;
 use super::structural::{Options, Outcome, Run, SHARP, SOLVED, Work};
 use crate::solver::Status;
 
 /// Most rounds of exchanges.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 16;
 /// Variables below this much of max|q| under zero are exchanged; a basis that leaves no more than that is right.
 const WRONG: f64 = 1e-10;
 /// Friction this close to its bound slips, and a share of it this small is none.
@@ -108,28 +109,37 @@ impl Work {
         self.point.residual(lcp)
     }
 
-    /// Exchanges the pairs whose basic variable is below −`limit`. Returns their number.
+    /// Exchanges pairs whose basic variable is below −`limit`. Returns their number. Of the rows that have to be
+    /// added only the worst of each body is: those of one face depend on each other.
     fn mend(&mut self, lcp: &ContactLcp, limit: f64) -> usize {
         let mut changes = 0;
         for i in 0..lcp.normals.len() {
-            if -limit <= self.values[1 + i] {
-                continue;
-            }
-            changes += 1;
-            if self.basis.basic[1 + i] {
+            if self.basis.basic[1 + i] && self.values[1 + i] < -limit {
                 self.basis.set(1 + i, false);
                 for g in lcp.normals[i].groups() {
                     self.release(lcp, g);
                 }
-            } else {
-                self.close_contact(lcp, i);
+                changes += 1;
+            }
+        }
+        let mut wanted = Wanted::new(lcp.columns.dofs, limit);
+        for (i, normal) in lcp.normals.iter().enumerate() {
+            if !self.basis.basic[1 + i] {
+                wanted.see(lcp, normal.unit, self.values[1 + i], 1 + i);
             }
         }
         for (g, group) in lcp.groups.iter().enumerate() {
-            let known = self.basis.at[g] + group.count < self.values.len();
+            let known = self.basis.at[g] != NONE;
             if known && (group.normal == NONE || self.basis.basic[1 + group.normal]) {
-                changes += self.mend_group(lcp, g, limit);
+                changes += self.mend_group(lcp, g, limit, &mut wanted);
             }
+        }
+        for (_, slot) in wanted.worst.into_iter().filter(|entry| entry.1 != NONE) {
+            match self.basis.slots[slot] {
+                Slot::Normal(i) => self.close_contact(lcp, i),
+                _ => self.basis.set(slot, true),
+            }
+            changes += 1;
         }
         changes
     }
@@ -145,7 +155,7 @@ impl Work {
     }
 
     /// A loaded group: it sticks or slips, along the direction that opposes it most.
-    fn mend_group(&mut self, lcp: &ContactLcp, g: usize, limit: f64) -> usize {
+    fn mend_group(&mut self, lcp: &ContactLcp, g: usize, limit: f64, wanted: &mut Wanted) -> usize {
         let (at, count) = (self.basis.at[g], lcp.groups[g].count);
         let bound = at + count;
         let mut changes = 0;
@@ -171,8 +181,7 @@ impl Work {
             return changes + 1;
         }
         if worst != NONE && basic < 2 {
-            self.basis.set(worst, true);
-            (changes, basic) = (changes + 1, basic + 1);
+            wanted.see(lcp, lcp.groups[g].unit, least, worst);
         }
         let wrong = self.values[bound] < -limit;
         let slips = slips != wrong && basic != 0;
@@ -181,5 +190,29 @@ impl Work {
             changes += 1;
         }
         changes
+    }
+}
+
+/// For each body the pair that is most wrong and not yet basic.
+struct Wanted {
+    worst: Vec<(f64, usize)>,
+}
+
+impl Wanted {
+    fn new(dofs: usize, limit: f64) -> Wanted {
+        Wanted {
+            worst: vec![(-limit, NONE); dofs.max(1)],
+        }
+    }
+
+    fn see(&mut self, lcp: &ContactLcp, unit: usize, value: f64, slot: usize) {
+        let body = lcp
+            .columns
+            .parts(unit)
+            .first()
+            .map_or(0, |part| part.offset);
+        if value < self.worst[body].0 {
+            self.worst[body] = (value, slot);
+        }
     }
 }

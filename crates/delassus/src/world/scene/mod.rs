@@ -165,6 +165,7 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
         "contact-damping",
         "restitution-threshold",
         "gyroscopic",
+        "geometric-stiffness",
         "sleep",
     ])?;
     let default = Settings::default();
@@ -194,6 +195,9 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
         gyroscopic: table
             .read("gyroscopic", |value| value.choice(&gyroscopic))?
             .unwrap_or(default.gyroscopic),
+        geometric_stiffness: table
+            .read("geometric-stiffness", Value::flag)?
+            .unwrap_or(default.geometric_stiffness),
         friction: table
             .read("friction", read_friction)?
             .unwrap_or(default.friction),
