@@ -32,10 +32,11 @@ fn energy(world: &World) -> f64 {
     probe.kinetic + probe.potential
 }
 
-/// Largest energy error of the double pendulum within some seconds [J].
-fn energy_error(integrator: Integrator, h: f64, seconds: f64) -> f64 {
+/// Largest energy error of the double pendulum within some seconds, released from this configuration [J].
+fn energy_error(integrator: Integrator, start: [f64; 2], h: f64, seconds: f64) -> f64 {
     let mut world = build("double-pendulum").unwrap().world;
     world.settings.integrator = integrator;
+    world.place_robot(RobotId(0), &start, &[0.0, 0.0]).unwrap();
     let start = energy(&world);
     let mut solver = solver("gauss-seidel", 1e-12);
     let mut worst: f64 = 0.0;
@@ -48,15 +49,25 @@ fn energy_error(integrator: Integrator, h: f64, seconds: f64) -> f64 {
 
 #[test]
 fn the_midpoint_rule_keeps_the_energy_of_the_double_pendulum_at_second_order() {
-    let errors = [0.008, 0.004, 0.002].map(|h| energy_error(Integrator::Midpoint, h, 1.0));
+    let errors =
+        [0.008, 0.004, 0.002].map(|h| energy_error(Integrator::Midpoint, [0.0; 2], h, 1.0));
     for pair in errors.windows(2) {
         let order = (pair[0] / pair[1]).log2();
         assert!((order - 2.0).abs() < 0.3, "{errors:?}");
     }
-    let first = [0.004, 0.002].map(|h| energy_error(Integrator::Spook, h, 1.0));
+    let first = [0.004, 0.002].map(|h| energy_error(Integrator::Spook, [0.0; 2], h, 1.0));
     let order = (first[0] / first[1]).log2();
     assert!((order - 1.0).abs() < 0.3, "{first:?}");
     assert!(errors[2] < 0.05 * first[1], "{errors:?} {first:?}");
+}
+
+#[test]
+fn the_energy_error_of_the_midpoint_rule_does_not_pile_up() {
+    // Level is zero, so that the upper bar starts 60 degrees from hanging.
+    let start = [0.52, 0.4];
+    let [short, long] = [4.0, 40.0].map(|t| energy_error(Integrator::Midpoint, start, 0.01, t));
+    eprintln!("energy error {short:.2e} J within 4 s, {long:.2e} J within 40 s");
+    assert!(long < 3.0 * short, "{short} {long}");
 }
 
 /// Steps the four-bar linkage and gives the widest its loop was open [m].
