@@ -259,26 +259,37 @@ impl Simulation {
             }
             _ => {}
         }
-        let live = match &mut self.stage {
-            Stage::Live(live) => live,
-            Stage::Replay(replay) => {
-                return match command {
-                    Command::Seek { frame } => {
-                        self.playing = false;
-                        replay.seek(usize::try_from(frame).unwrap_or(usize::MAX))
-                    }
-                    Command::Step { count } => {
-                        self.playing = false;
-                        replay.step(count as usize)
-                    }
-                    Command::Reset {} => replay.seek(0),
-                    Command::Display(_) | Command::Release {} => Ok(()),
-                    _ => Err(
-                        "this is a recording: it can be played, but nothing in it can be changed"
-                            .to_owned(),
-                    ),
-                };
+        match &mut self.stage {
+            Stage::Live(_) => self.change_live(command),
+            Stage::Replay(_) => self.change_replay(command),
+        }
+    }
+
+    fn change_replay(&mut self, command: Command) -> Result<(), String> {
+        let Stage::Replay(replay) = &mut self.stage else {
+            return Ok(());
+        };
+        match command {
+            Command::Seek { frame } => {
+                self.playing = false;
+                replay.seek(usize::try_from(frame).unwrap_or(usize::MAX))
             }
+            Command::Step { count } => {
+                self.playing = false;
+                replay.step(count as usize)
+            }
+            Command::Reset {} => replay.seek(0),
+            Command::Display(_) | Command::Release {} => Ok(()),
+            _ => Err(
+                "this is a recording: it can be played, but nothing in it can be changed"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    fn change_live(&mut self, command: Command) -> Result<(), String> {
+        let Stage::Live(live) = &mut self.stage else {
+            return Ok(());
         };
         match command {
             Command::Step { count } => {
