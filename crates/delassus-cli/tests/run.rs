@@ -466,7 +466,7 @@ fn prefixes_tell_problems_from_scenes_of_the_same_name() {
 }
 
 const ARM: &str = r#"<robot name="arm">
-  <link name="post"/>
+  <link name="post"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>
   <joint name="hinge" type="continuous">
     <parent link="post"/><child link="bar"/><axis xyz="0 1 0"/>
   </joint>

@@ -1,4 +1,8 @@
 //! Many states of one tree at once give what each gives alone.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a tree that cannot be treated must stop the test there"
+)]
 
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "common/trees.rs"]

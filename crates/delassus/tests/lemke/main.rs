@@ -88,7 +88,11 @@ fn files_of_complementarity_problems_are_solved_and_one_game_by_another_start() 
                 for pivot in [Pivot::Big, Pivot::Lex] {
                     let (report, _) = by(method, pivot, &problem);
                     let what = format!("{name} {}: {report}", method.name());
-                    // lcp_CPS_3 is a game of two players, which needs a start of its own.
+                    // A game of two players: from the usual start there is a ray, whatever the covering vector.
+                    if name == "lcp_CPS_3" && method == Method::Standard {
+                        assert_eq!(report.status, Status::Ray, "{what}");
+                        continue;
+                    }
                     assert_eq!(report.status, Status::Solved, "{what}");
                     let law = report.residual.law;
                     assert!(law <= 1e-10 * size(problem.c()), "{what}: {law:e}");

@@ -297,7 +297,9 @@ impl Lemke {
             time: budget.time_left(),
             ..LcpOptions::default()
         };
-        if let Some(answer) = solve_game(&dense.lcp, &options) {
+        // The plain method ends where its path does; another path is the driver's business.
+        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
+        if let Some(answer) = game.flatten() {
             budget.pivots += answer.pivots;
             budget.certificate = None;
             dense.impulses(&answer.z, lambda);
