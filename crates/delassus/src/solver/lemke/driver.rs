@@ -189,7 +189,9 @@ impl Lemke {
             if good || outcome.status == Status::TimeLimit {
                 return Some(outcome.status);
             }
-            let next = outcome.cover_limit || outcome.status == Status::PivotLimit;
+            // A path that cycled or lost its digits goes on by the next plan; a ray is an answer.
+            let lost = matches!(last, Status::PivotLimit | Status::Breakdown);
+            let next = outcome.cover_limit || lost;
             if self.method != Method::Driver && !next {
                 return Some(last);
             }
