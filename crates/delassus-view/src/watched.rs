@@ -36,6 +36,10 @@ impl Solver for Watched {
         self.inner.fit(law)
     }
 
+    fn fit_of(&self, problem: &Problem) -> Fit {
+        self.inner.fit_of(problem)
+    }
+
     fn stop(&self) -> Stop {
         self.inner.stop()
     }
