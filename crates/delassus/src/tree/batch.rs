@@ -3,7 +3,6 @@
 //! The recursion is that of [`Tree::forward_dynamics`], state by state in lanes: nothing crosses them, so that an
 //! answer does not depend on the states beside it.
 
-mod algebra;
 mod eliminate;
 
 use glam::DVec3;
@@ -13,7 +12,7 @@ use super::joint::Kind;
 use super::spatial::Inertia;
 use super::{Node, Tree, TreeError};
 use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
-use algebra::{Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned};
+use super::lanes::{Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned};
 
 /// Work arrays for many states; kept between calls, so that nothing is allocated.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::algebra::{
+use crate::tree::lanes::{
     Mat3, Sym, mul, mul_transposed, outer, positive, sym_column, sym_inverse, sym_mul, sym_of,
     transposed, transposed_product,
 };
