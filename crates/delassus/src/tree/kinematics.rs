@@ -69,6 +69,10 @@ impl Tree {
 
     pub(super) fn check_configuration(&self, q: &[f64]) -> Result<(), TreeError> {
         self.check("configuration", q, self.n_coordinates)?;
+        self.check_quaternions(q)
+    }
+
+    pub(super) fn check_quaternions(&self, q: &[f64]) -> Result<(), TreeError> {
         if self.n_multi == 0 {
             return Ok(());
         }

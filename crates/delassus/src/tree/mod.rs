@@ -369,8 +369,15 @@ impl Tree {
                 found,
             });
         }
-        // A sum is finite unless a term is not, or it overflows.
-        if values.iter().sum::<f64>().is_finite() {
+        // A sum is finite unless a term is not, or it overflows; eight of them need not wait for each other.
+        let (eights, rest) = values.as_chunks::<8>();
+        let mut sums = [0.0; 8];
+        for eight in eights {
+            for k in 0..8 {
+                sums[k] += eight[k];
+            }
+        }
+        if sums.iter().chain(rest).sum::<f64>().is_finite() {
             return Ok(());
         }
         match values.iter().position(|x| !x.is_finite()) {
