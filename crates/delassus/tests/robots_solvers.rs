@@ -105,48 +105,50 @@ const ALL: [&str; 10] = [
     "auto",
 ];
 
+/// Tolerance of every solve [m/s]; servos are stiff, and below it is rounding.
+const TIGHT: f64 = 1e-8;
+
 #[test]
 fn robots_that_touch_something_move_alike_under_every_solver() {
+    let mut faults = Vec::new();
     for (name, steps) in TOUCHING {
         // Without friction the velocities are unique, and every solver is exact.
         let problem = captured(name, steps, None);
         assert!(touches(&problem), "{name} touches nothing");
-        let (wanted, report) = answer(&problem, "gauss-seidel", 1e-9);
+        let (wanted, report) = answer(&problem, "gauss-seidel", TIGHT);
         assert_eq!(report.status, Status::Solved, "{name}: {report}");
         for spec in ALL {
-            let (v, report) = answer(&problem, spec, 1e-9);
-            let (law, apart) = (report.residual.law, apart(&v, &wanted));
-            eprintln!("{name} under {spec}: law {law:.1e} m/s, apart by {apart:.1e}");
-            assert_eq!(report.status, Status::Solved, "{name} under {spec}");
-            assert!(law < 1e-8, "{name} under {spec}: {law}");
-            assert!(apart < 1e-6, "{name} under {spec}: {apart}");
+            let (v, report) = answer(&problem, spec, TIGHT);
+            let apart = apart(&v, &wanted);
+            eprintln!("{name}: apart by {apart:.1e}; {report}");
+            if report.status != Status::Solved || !(apart < 1e-5) {
+                faults.push(format!("{name} under {spec}: {apart:.1e}, {report}"));
+            }
         }
     }
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]
 fn friction_of_robots_is_obeyed_by_every_solver_that_knows_its_law() {
     // With friction several velocities may obey the laws, as they do for the snake; the laws decide.
+    let mut faults = Vec::new();
     for (name, steps) in TOUCHING {
-        let boxes = captured(name, steps, Some(FrictionModel::Box));
-        for spec in ALL {
-            let (_, report) = answer(&boxes, spec, 1e-9);
-            assert_eq!(report.status, Status::Solved, "{name} under {spec}");
-            let law = report.residual.law;
-            assert!(law < 1e-8, "{name} under {spec}: {law}");
-        }
-        let cones = captured(name, steps, Some(FrictionModel::Cone));
-        for spec in ALL.into_iter().filter(|spec| !spec.starts_with("lemke")) {
-            let (_, report) = answer(&cones, spec, 1e-9);
-            assert_eq!(report.fit, Fit::Exact, "{name} under {spec}");
-            assert_eq!(report.status, Status::Solved, "{name} under {spec}");
-        }
-        // Lemke's methods put facets in place of cones.
-        for spec in ["lemke-reduced", "lemke-structural", "lemke-standard"] {
-            let (_, report) = answer(&cones, spec, 1e-9);
-            assert_eq!(report.status, Status::Solved, "{name} under {spec}");
+        for model in [FrictionModel::Box, FrictionModel::Cone] {
+            let problem = captured(name, steps, Some(model));
+            for spec in ALL {
+                let (_, report) = answer(&problem, spec, TIGHT);
+                eprintln!("{name}, {model:?}: {report}");
+                // Lemke's methods put facets in place of cones.
+                let exact = model == FrictionModel::Box || !spec.starts_with("lemke");
+                let obeyed = report.residual.law <= TIGHT || !exact;
+                if report.status != Status::Solved || !obeyed {
+                    faults.push(format!("{name}, {model:?}, under {spec}: {report}"));
+                }
+            }
         }
     }
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]

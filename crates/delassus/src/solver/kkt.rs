@@ -22,7 +22,7 @@ const SAFE: f64 = 1e-4;
 const REFINE: f64 = 1e-3;
 
 /// From this many rows, or velocities, on, rows are propagated rather than put into a matrix.
-const MANY_ROWS: usize = 24;
+const MANY_ROWS: usize = 36;
 const MANY_DOFS: usize = 64;
 
 /// Which rows of a system are independent.
