@@ -1,7 +1,8 @@
 //! Robots through time: energy and loops over many steps, and trees against the same bodies on joints.
 //!
 //! `cargo test --release -p delassus --test robots_integrate -- --nocapture` prints the table of convergence;
-//! `-- --ignored` runs the four-bar linkage for a million steps.
+//! `cargo test --release -p delassus --test robots_integrate -- --ignored --nocapture` runs the four-bar linkage for a
+//! million steps.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
