@@ -79,7 +79,7 @@ pub(super) fn assemble(
     contacts: &[ContactPoint],
     builder: ProblemBuilder,
 ) -> Result<Assembly, BuildError> {
-    let stiffness = stiffness::of_joints(world);
+    let stiffness = stiffness::of_joints(world, h);
     let (mut step, bodies) = Step::new(world, h, builder, &stiffness)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
@@ -411,7 +411,7 @@ fn mass_block(
     let spun = integrate::gyroscopic(kind, inertia, bodies.spin[i], h);
     let angular = spun + h * bodies.torque[i];
     // (I + h²K) ω⁺ = I ω + h τ + …: the joints' torques at the new orientation.
-    let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k * (h * h));
+    let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k);
     let block = MassBlock::rigid(bodies.mass[i], seen)?;
     Ok((block, spatial(linear, angular)))
 }

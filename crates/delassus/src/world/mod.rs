@@ -33,6 +33,7 @@ pub use robot::{Control, Placement, Robot, RobotJoint, Swing};
 pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
+pub use stiffness::GeometricStiffness;
 
 use crate::collide::{Collider, Collisions, ContactPoint};
 use crate::error::BuildError;
@@ -63,9 +64,9 @@ pub struct Settings {
     pub integrator: Integrator,
     /// How spinning bodies are treated.
     pub gyroscopic: Gyroscopic,
-    /// Bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at first
-    /// order; off by default.
-    pub geometric_stiffness: bool,
+    /// Which bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at
+    /// first order.
+    pub geometric_stiffness: GeometricStiffness,
     /// Which law contacts obey.
     pub friction: FrictionModel,
     /// Compliance of contacts \[m/N\].
@@ -85,7 +86,7 @@ impl Default for Settings {
             substeps: 1,
             integrator: Integrator::default(),
             gyroscopic: Gyroscopic::default(),
-            geometric_stiffness: false,
+            geometric_stiffness: GeometricStiffness::default(),
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
             contact_damping: 5.0,
