@@ -10,7 +10,6 @@ mod works;
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{self, AtomicBool};
 use std::time::Duration;
 
 use delassus::solver::Record;
@@ -21,13 +20,14 @@ use crate::args::{Common, CompareArgs};
 use crate::console::{Outcome, Printed, Refusal, complain, note};
 use crate::folder::{self, Folder};
 use crate::input;
-use crate::interrupt;
+use crate::interrupt::{self, Worker};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
 use crate::progress;
+use crate::solve::pool;
 use crate::solvers;
-use measure::{Run, measure, trace};
+use measure::{Run, measure};
 use report::{Comparison, Missing, Ranking};
-use scene::SceneRanking;
+use scene::{Course, SceneRanking};
 use works::Work;
 
 /// Law residual to reach where none is asked for [m/s].
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
         stop,
         specs: &specs,
         bar: &bar,
-        interrupted: interrupt::watch(common.quiet),
+        worker: Worker::new(pool(common.threads)?, interrupt::watch(common.quiet)),
         missing: Vec::new(),
     };
     let ranked = contest.rank_all(&works, &mut outcome);
@@ -112,7 +112,7 @@ struct Contest<'a> {
     stop: Stop,
     specs: &'a [String],
     bar: &'a ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    worker: Worker,
     missing: Vec<Missing>,
 }
 
@@ -125,6 +125,10 @@ impl Contest<'_> {
     ) -> (Vec<Ranking>, Vec<SceneRanking>) {
         let (mut problems, mut scenes) = (Vec::new(), Vec::new());
         for work in works {
+            if self.worker.is_interrupted() {
+                self.miss(&work.name(), 0);
+                continue;
+            }
             let ranked = match work {
                 Work::Scene(path) => self.rank_scene(path).map(|ranked| scenes.extend(ranked)),
                 _ => self.rank(work).map(|ranked| problems.extend(ranked)),
@@ -136,10 +140,6 @@ impl Contest<'_> {
         (problems, scenes)
     }
 
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(atomic::Ordering::Relaxed)
-    }
-
     /// Notes the solvers from `first` on as not done.
     fn miss(&mut self, work: &str, first: usize) {
         let missing = self.specs[first..].iter().map(|spec| Missing {
@@ -149,30 +149,49 @@ impl Contest<'_> {
         self.missing.extend(missing);
     }
 
+    /// Gives every solver its turn on one work: what they did, and who has no rule for a law of it. A run that somebody
+    /// stops is missing, because half a run says nothing beside whole ones.
+    fn try_all<R: Send + 'static, J>(
+        &mut self,
+        work: &str,
+        job: impl Fn(String) -> J,
+    ) -> Result<(Vec<R>, Vec<String>), Refusal>
+    where
+        J: FnOnce() -> Result<Option<R>, Refusal> + Send + 'static,
+    {
+        let (mut runs, mut misfits) = (Vec::new(), Vec::new());
+        for (i, spec) in self.specs.iter().enumerate() {
+            self.bar.set_message(format!("{work}  {spec}"));
+            let Some(run) = self.worker.run(job(spec.clone())) else {
+                self.miss(work, i);
+                break;
+            };
+            match run? {
+                Some(run) => runs.push(run),
+                None => misfits.push(spec.clone()),
+            }
+            self.bar.inc(1);
+        }
+        Ok((runs, misfits))
+    }
+
     /// Steps one scene under every solver.
     fn rank_scene(&mut self, path: &Path) -> Result<Option<SceneRanking>, Refusal> {
-        let name = input::name(path);
-        if self.is_interrupted() {
-            self.miss(&name, 0);
-            return Ok(None);
-        }
-        let flag = Arc::clone(&self.interrupted);
-        let (ranking, done) = scene::rank(path, self.args, self.specs, (self.bar, &flag))?;
-        self.miss(&name, done);
-        Ok((0 < done).then_some(ranking))
+        let course = Arc::new(Course::of(path, self.args)?);
+        let (runs, misfits) = self.try_all(course.name(), |spec| {
+            let course = Arc::clone(&course);
+            move || course.step_through(&spec)
+        })?;
+        Ok(course.ranking(runs, misfits))
     }
 
     /// Reads one work and runs every solver on it, one after the other. A file of a folder that is no problem
     /// is skipped with a note; a named one is an error.
     fn rank(&mut self, work: &Work) -> Result<Option<Ranking>, Refusal> {
         let name = work.name();
-        if self.is_interrupted() {
-            self.miss(&name, 0);
-            return Ok(None);
-        }
         let common = &self.args.common;
         let start = match works::load(work, (common.format, common.seed, common.cold)) {
-            Ok(start) => start,
+            Ok(start) => Arc::new(start),
             Err(refusal) => {
                 self.bar.inc(self.specs.len() as u64);
                 return match work {
@@ -187,26 +206,13 @@ impl Contest<'_> {
         let limits = (self.stop, common.seed);
         let traced = common.json || common.out.is_some() || self.args.html.is_some();
         let traced = traced || self.args.svg.is_some();
-        let (mut runs, mut misfits) = (Vec::new(), Vec::new());
-        for (i, spec) in self.specs.iter().enumerate() {
-            if self.is_interrupted() {
-                self.miss(&name, i);
-                break;
-            }
-            self.bar.set_message(format!("{name}  {spec}"));
-            match measure(spec, limits, &start)? {
-                Some(mut run) => {
-                    if traced {
-                        run.history = trace(spec, limits, &start)?;
-                    }
-                    runs.push(run);
-                }
-                None => misfits.push(spec.clone()),
-            }
-            self.bar.inc(1);
-        }
+        let (mut runs, misfits) = self.try_all(&name, |spec| {
+            let start = Arc::clone(&start);
+            move || measure(&spec, limits, &start, traced)
+        })?;
         runs.sort_by(by_merit);
-        Ok(Some(Ranking {
+        let tried = !runs.is_empty() || !misfits.is_empty();
+        Ok(tried.then(|| Ranking {
             work: name,
             kind: start.kind,
             n_blocks: start.problem.blocks().len(),

@@ -245,6 +245,7 @@
     ["steps", (run) => run.steps, String],
     ["not solved", (run) => run.unsolved_steps, String],
     ["worst law [m/s]", (run) => run.law, small],
+    ["worst block", (run) => (run.worst_block ? `step ${run.worst_block.step}, ${run.worst_block.name}` : "–")],
     ["penetration [m]", (run) => run.penetration, small],
     ["energy change [J]", (run) => run.energy_change, small],
     ["iterations/step", (run) => run.iterations_per_step, (x) => x.toFixed(1)],

@@ -14,6 +14,7 @@ pub mod kkt;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;
+mod observed;
 mod point;
 mod secular;
 mod topology;
@@ -26,11 +27,12 @@ use serde::Serialize;
 pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
+pub use observed::{Observed, Seen};
 pub use topology::Topology;
 
 use crate::law::Law;
 use crate::problem::residual::Residual;
-use crate::problem::{Problem, Solution};
+use crate::problem::{Block, Problem, Solution};
 
 /// How a run ended. Not converging is a result, not an error: the best iterate comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -274,7 +276,12 @@ fn relief(fallback: Option<&'static str>) -> Option<String> {
 
 /// A sentence for the user where the run did not solve.
 fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
-    if let Some(advice) = solver.advice(status) {
+    let misfit = |block: &&Block| solver.fit(&block.law) == Fit::No;
+    let misfit = match status {
+        Status::Unsupported => problem.blocks().iter().find(misfit),
+        _ => None,
+    };
+    if let (None, Some(advice)) = (misfit, solver.advice(status)) {
         return Some(advice);
     }
     let text = match status {
@@ -293,8 +300,7 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
             "the iterates grew without bound; the best iterate is returned: try rule=iso or rule=exact".to_owned()
         }
         Status::Unsupported => {
-            let law = problem.blocks().iter().find(|block| solver.fit(&block.law) == Fit::No);
-            let law = law.map_or("its form", |block| block.law.name());
+            let law = misfit.map_or("its form", |block| block.law.name());
             let name = solver.name();
             format!("{name} has no rule for {law}; choose a solver that `delassus list solvers` shows to fit it")
         }
