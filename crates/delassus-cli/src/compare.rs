@@ -10,11 +10,10 @@ mod works;
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use delassus::solver::Record;
 use delassus::{Fit, Stop};
-use indicatif::ProgressBar;
 
 use crate::args::{Common, CompareArgs};
 use crate::console::{Outcome, Printed, Refusal, complain, note};
@@ -22,7 +21,7 @@ use crate::folder::{self, Folder};
 use crate::input;
 use crate::interrupt::{self, Worker};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
-use crate::progress;
+use crate::progress::{self, Forecast, Kind};
 use crate::solve::pool;
 use crate::solvers;
 use measure::{Run, measure};
@@ -37,6 +36,12 @@ const ITERATIONS: usize = 10_000;
 /// Most time of a run where none is asked for.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
+/// Runs on problems and on scenes, as the forecast counts them, and how long one may take before any was seen [s].
+const PROBLEMS: usize = 0;
+const SCENES: usize = 1;
+const PROBLEM_GUESS: f64 = 0.1;
+const SCENE_GUESS: f64 = 2.0;
+
 /// Compares what the command line names.
 pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let common = &args.common;
@@ -46,17 +51,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let mut out = Folder::prepare(common)?;
     let mut outcome = Outcome::Solved;
     let works = works::find(&args.works, &mut outcome);
-    let bar = progress::bar(works.len() * specs.len(), common.quiet);
+    let is_scene = |work: &&Work| matches!(work, Work::Scene(_));
+    let scenes = works.iter().filter(is_scene).count();
+    let kinds = [
+        Kind::new((works.len() - scenes) * specs.len(), PROBLEM_GUESS),
+        Kind::new(scenes * specs.len(), SCENE_GUESS),
+    ];
     let mut contest = Contest {
         args,
         stop,
         specs: &specs,
-        bar: &bar,
+        progress: progress::forecast(kinds, common.quiet),
         worker: Worker::new(pool(common.threads)?, interrupt::watch(common.quiet)),
         missing: Vec::new(),
     };
     let ranked = contest.rank_all(&works, &mut outcome);
-    bar.finish_and_clear();
+    contest.progress.bar.finish_and_clear();
     let labels = specs.iter().map(|spec| solvers::label_of(spec)).collect();
     let missing = std::mem::take(&mut contest.missing);
     if !missing.is_empty() {
@@ -111,7 +121,7 @@ struct Contest<'a> {
     args: &'a CompareArgs,
     stop: Stop,
     specs: &'a [String],
-    bar: &'a ProgressBar,
+    progress: Forecast,
     worker: Worker,
     missing: Vec<Missing>,
 }
@@ -134,7 +144,8 @@ impl Contest<'_> {
                 _ => self.rank(work).map(|ranked| problems.extend(ranked)),
             };
             if let Err(refusal) = ranked {
-                self.bar.suspend(|| outcome.blame(Err(refusal)));
+                let bar = &self.progress.bar;
+                bar.suspend(|| outcome.blame(Err(refusal)));
             }
         }
         (problems, scenes)
@@ -153,7 +164,7 @@ impl Contest<'_> {
     /// stops is missing, because half a run says nothing beside whole ones.
     fn try_all<R: Send + 'static, J>(
         &mut self,
-        work: &str,
+        (work, kind): (&str, usize),
         job: impl Fn(String) -> J,
     ) -> Result<(Vec<R>, Vec<String>), Refusal>
     where
@@ -161,7 +172,8 @@ impl Contest<'_> {
     {
         let (mut runs, mut misfits) = (Vec::new(), Vec::new());
         for (i, spec) in self.specs.iter().enumerate() {
-            self.bar.set_message(format!("{work}  {spec}"));
+            let begin = Instant::now();
+            self.progress.bar.set_message(format!("{work}  {spec}"));
             let Some(run) = self.worker.run(job(spec.clone())) else {
                 self.miss(work, i);
                 break;
@@ -170,7 +182,7 @@ impl Contest<'_> {
                 Some(run) => runs.push(run),
                 None => misfits.push(spec.clone()),
             }
-            self.bar.inc(1);
+            self.progress.done(kind, begin.elapsed());
         }
         Ok((runs, misfits))
     }
@@ -178,7 +190,7 @@ impl Contest<'_> {
     /// Steps one scene under every solver.
     fn rank_scene(&mut self, path: &Path) -> Result<Option<SceneRanking>, Refusal> {
         let course = Arc::new(Course::of(path, self.args)?);
-        let (runs, misfits) = self.try_all(course.name(), |spec| {
+        let (runs, misfits) = self.try_all((course.name(), SCENES), |spec| {
             let course = Arc::clone(&course);
             move || course.step_through(&spec)
         })?;
@@ -193,10 +205,11 @@ impl Contest<'_> {
         let start = match works::load(work, (common.format, common.seed, common.cold)) {
             Ok(start) => Arc::new(start),
             Err(refusal) => {
-                self.bar.inc(self.specs.len() as u64);
+                self.progress.skip(PROBLEMS, self.specs.len());
                 return match work {
                     Work::Problem { named: false, .. } => {
-                        self.bar.suspend(|| note(&format!("skipped {refusal}")));
+                        let bar = &self.progress.bar;
+                        bar.suspend(|| note(&format!("skipped {refusal}")));
                         Ok(None)
                     }
                     _ => Err(refusal),
@@ -206,7 +219,7 @@ impl Contest<'_> {
         let limits = (self.stop, common.seed);
         let traced = common.json || common.out.is_some() || self.args.html.is_some();
         let traced = traced || self.args.svg.is_some();
-        let (mut runs, misfits) = self.try_all(&name, |spec| {
+        let (mut runs, misfits) = self.try_all((&name, PROBLEMS), |spec| {
             let start = Arc::clone(&start);
             move || measure(&spec, limits, &start, traced)
         })?;

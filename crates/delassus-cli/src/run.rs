@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
 }
 
 /// The text with names for bodies given by number, as collision detection knows them.
-fn named(world: &World, text: &str) -> String {
+pub(crate) fn named(world: &World, text: &str) -> String {
     let Some((before, after)) = text.split_once("body ") else {
         return text.to_owned();
     };

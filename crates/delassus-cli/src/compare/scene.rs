@@ -13,8 +13,8 @@ use super::measure::fit_name;
 use super::report::mark;
 use crate::args::CompareArgs;
 use crate::console::Refusal;
-use crate::run::{Tally, WorstBlock, steps_of};
-use crate::scene::Source;
+use crate::run::{Tally, WorstBlock, named, steps_of};
+use crate::scene::{Source, joints};
 use crate::solvers::{self, Options};
 use crate::table::{self, Table};
 
@@ -102,7 +102,7 @@ impl Course {
         let dt = scene.run.dt;
         Ok(Course {
             bodies: scene.world.bodies().len(),
-            joints: scene.world.joints().len(),
+            joints: joints(&scene.world),
             steps: steps_of(args.time.unwrap_or(scene.run.time), dt)?,
             dt,
             title: scene.title,
@@ -162,7 +162,7 @@ impl Course {
             if let Some(patience) = self.patience.filter(|patience| *patience < begin.elapsed()) {
                 let (done, steps) = (number - 1, self.steps);
                 message = Some(format!(
-                    "stopped after {done} of {steps} steps, past {patience:?}; name it with --solver to see the rest"
+                    "stopped after {done} of {steps} steps, past {patience:?}"
                 ));
                 break;
             }
@@ -175,7 +175,8 @@ impl Course {
                     history.add(world.time(), &step);
                 }
                 Err(error) => {
-                    message = Some(format!("step {number}: {error}"));
+                    let said = named(&world, &error.to_string());
+                    message = Some(format!("step {number}: {said}"));
                     break;
                 }
             }
@@ -293,11 +294,11 @@ impl SceneRanking {
             "solver",
             ">not solved",
             ">worst law [m/s]",
-            "worst block",
             ">penetration [m]",
             ">energy change [J]",
             ">iterations/step",
             ">ms/step",
+            "worst block",
         ]);
         for (i, run) in self.runs.iter().enumerate() {
             let place = match run.reached {
@@ -310,13 +311,13 @@ impl SceneRanking {
                 run.label.clone(),
                 run.unsolved_steps.to_string(),
                 table::number(run.law),
-                run.worst_block.as_ref().map_or_else(String::new, |worst| {
-                    format!("step {}, {}", worst.step, worst.name)
-                }),
                 table::number(run.penetration),
                 table::number(run.energy_change),
                 format!("{:.1}", run.iterations_per_step),
                 format!("{:.4}", run.ms_per_step),
+                run.worst_block.as_ref().map_or_else(String::new, |worst| {
+                    format!("step {}, {}", worst.step, worst.name)
+                }),
             ]);
         }
         if table.is_empty() {

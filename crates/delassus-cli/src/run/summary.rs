@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::checkpoint::hash;
 use super::tally::{Tally, Worst, WorstBlock};
 use super::{Ending, Run};
+use crate::scene::joints;
 use crate::solvers::{self, Options};
 use crate::table;
 
@@ -141,7 +142,7 @@ impl Summary {
             ending,
             message,
             bodies: world.bodies().len(),
-            joints: world.joints().len(),
+            joints: joints(world),
             first_step: plan.first,
             steps: run.step,
             steps_planned: plan.steps,
