@@ -280,11 +280,11 @@ fn auto_says_what_it_chose_and_who_went_on() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let answer = ran.json();
     assert_eq!(
-        (&answer["solver"], &answer["chosen"]["solver"]),
+        (&answer["solver"], &answer["chosen"][0]["solver"]),
         (&"auto".into(), &"direct".into())
     );
     assert!(
-        answer["chosen"]["why"]
+        answer["chosen"][0]["why"]
             .as_str()
             .unwrap()
             .contains("linear system")

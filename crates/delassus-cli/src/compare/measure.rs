@@ -25,8 +25,9 @@ pub(super) struct Run {
     pub(super) label: String,
     solver: &'static str,
     options: Options,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chosen: Option<Chosen>,
+    /// What `auto` took, part by part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    chosen: Vec<Chosen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<&'static str>,
     pub(super) status: &'static str,
@@ -46,7 +47,7 @@ pub(super) struct Run {
 impl Run {
     /// The label, with what was chosen.
     pub(super) fn named(&self) -> String {
-        Chosen::name(self.label.clone(), self.chosen.as_ref())
+        Chosen::name(&self.label, &self.chosen, self.fallback)
     }
 }
 

@@ -51,6 +51,7 @@
     if (seconds < 1) return `${(1e3 * seconds).toFixed(2)} ms`;
     return `${seconds.toFixed(2)} s`;
   }
+  const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
   const short = (name) => (name.length <= 60 ? name : `…${name.slice(-59)}`);
 
   // Marks tell solvers of one colour apart.
@@ -237,9 +238,16 @@
     if (!growth.length) byId("growth").replaceChildren(element("figcaption", {}, "Growth with size"), element("p", { class: "empty" }, "Name works of one family in several sizes, as problem:pile:100 problem:pile:1000."));
   }
 
+  // A solver that chose, with what it took for which part, and who went on.
+  function named(run) {
+    if (!run.chosen) return run.label;
+    const parts = run.chosen.map((part) => (part.islands ? `${part.solver} (${counted(part.islands, "island")})` : part.solver));
+    return `${run.label} → ${parts.join(" and ")}${run.fallback ? `, ${run.fallback}` : ""}`;
+  }
+
   const PROBLEM = [
     ["work", (run, work) => short(work.name)],
-    ["solver", (run) => (run.chosen ? `${run.label} → ${run.chosen.solver}${run.fallback ? `, ${run.fallback}` : ""}` : run.label)],
+    ["solver", (run) => named(run)],
     ["status", (run) => run.status],
     ["fit", (run) => run.fit],
     ["iterations", (run) => run.iterations, String],
@@ -331,7 +339,6 @@
   }
 
   const runs = works.reduce((sum, work) => sum + work.runs.length, 0);
-  const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
   byId("about").textContent = `${counted(works.length, "work")}, ${counted(solvers.length, "solver")}, ${counted(runs, "run")}. Times are the shortest of repeated runs on one thread; residuals are measured by the same judge for all. delassus ${report.version}.`;
   if (report.missing.length) {
     byId("missing").hidden = false;

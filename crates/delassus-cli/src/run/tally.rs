@@ -124,8 +124,8 @@ impl Tally {
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
         self.fallbacks += u64::from(0 < step.fallbacks);
-        if let Some(choice) = step.report.chosen {
-            *self.chosen.entry(choice.solver).or_default() += 1;
+        for part in &step.report.chosen {
+            *self.chosen.entry(part.choice.solver).or_default() += 1;
         }
         self.coarse += u64::from(step.coarse);
         self.law.add(number, law);

@@ -156,8 +156,8 @@ pub struct Report {
     pub message: Option<String>,
     /// The solver that went on where this one's own method failed.
     pub fallback: Option<&'static str>,
-    /// What [`auto`] chose, and why; none for every other solver.
-    pub chosen: Option<auto::Choice>,
+    /// What [`auto`] chose for each part of the problem, and why; empty for every other solver.
+    pub chosen: Vec<auto::Chosen>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
 }
@@ -174,12 +174,13 @@ pub struct Certificate {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chosen: Vec<&str> = self.chosen.iter().map(|part| part.choice.solver).collect();
         write!(
             f,
-            "{}{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
+            "{}{}{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
             self.solver,
-            self.chosen
-                .map_or_else(String::new, |choice| format!(" → {}", choice.solver)),
+            if chosen.is_empty() { "" } else { " → " },
+            chosen.join(" and "),
             self.status.name(),
             self.iterations,
             self.residual.law,
@@ -258,7 +259,7 @@ pub trait Solver {
             residual,
             message: message(self, problem, status).or_else(|| relief(monitor.fallback())),
             fallback: monitor.fallback(),
-            chosen: None,
+            chosen: Vec::new(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,
