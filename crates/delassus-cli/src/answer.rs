@@ -21,8 +21,9 @@ pub(crate) struct Answer {
     kind: &'static str,
     solver: &'static str,
     options: Options,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chosen: Option<Chosen>,
+    /// What `auto` took, part by part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    chosen: Vec<Chosen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<&'static str>,
     status: &'static str,
@@ -180,7 +181,7 @@ impl Answer {
             kind,
             solver: solver.name(),
             options: Options(solver.options()),
-            chosen: None,
+            chosen: Vec::new(),
             fallback: None,
             status: delassus::Status::Solved.name(),
             fit: delassus::Fit::Exact.name(),
@@ -229,7 +230,7 @@ impl Answer {
 
     /// The label, with what was chosen.
     fn named(&self) -> String {
-        Chosen::name(self.label(), self.chosen.as_ref())
+        Chosen::name(&self.label(), &self.chosen, self.fallback)
     }
 
     /// The answer as one line of JSON.

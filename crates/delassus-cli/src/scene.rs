@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use delassus::scenes;
 use delassus::tree::import::Base;
 use delassus::world::scene::{Scene, of_robot, parse_in};
+use delassus::{World, scenes};
 use serde::{Deserialize, Serialize};
 
 use crate::console::Refusal;
@@ -100,6 +100,12 @@ impl Source {
                 .map_err(|error| Refusal(format!("{error} (see `delassus list scenes`)"))),
         }
     }
+}
+
+/// Joints between bodies and inside robots.
+pub(crate) fn joints(world: &World) -> usize {
+    let robots = world.robots().iter().map(|robot| robot.joints().len());
+    world.joints().len() + robots.sum::<usize>()
 }
 
 /// Whether a word of `compare` means a scene: by prefix, by ending, or by the name of a built-in scene that no

@@ -35,9 +35,9 @@ export class PaneView {
   private readonly hand: LineSegments;
   private readonly sun = new DirectionalLight("#ffffff", 2.8);
   private readonly hemisphere = new HemisphereLight("#ffffff", "#888888", 2.1);
-  /** Last poses, seven numbers per body that moves. */
   /** Which body was picked when plain colours were last put on; empty for colours that mean something. */
   private painted = "none yet";
+  /** Last poses, seven numbers per body that moves. */
   private poses: Float32Array = new Float32Array(0);
 
   constructor(readonly layout: Layout, look: Look) {

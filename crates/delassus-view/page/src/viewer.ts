@@ -225,7 +225,8 @@ export class Viewer {
     if (!press) return;
     if (!press.held) {
       if (Math.hypot(event.clientX - press.x, event.clientY - press.y) < STIR) return;
-      if (this.layout?.recording || this.layout?.bodies[press.body]?.motion !== "dynamic") return;
+      const motion = this.layout?.bodies[press.body]?.motion;
+      if (this.layout?.recording || (motion !== "dynamic" && motion !== "link")) return;
       press.held = true;
       this.hands.grab(press.pane, press.body, press.point.toArray());
     }

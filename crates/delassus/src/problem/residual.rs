@@ -36,6 +36,18 @@ impl Residual {
         Judge::new(problem).judge_solution(problem, solution)
     }
 
+    /// The natural-map residual of each block \[m/s\]; the largest is [`Residual::law`]. Empty for impulses of the
+    /// wrong number.
+    pub fn by_block(problem: &Problem, lambda: &[f64]) -> Vec<f64> {
+        if lambda.len() != problem.n_rows() {
+            return Vec::new();
+        }
+        let mut judge = Judge::new(problem);
+        judge.judge(problem, lambda);
+        let fault = |block: &super::Block| judge.fault(block, lambda);
+        problem.blocks().iter().map(fault).collect()
+    }
+
     fn infinite() -> Residual {
         Residual {
             law: f64::INFINITY,
@@ -98,13 +110,16 @@ impl Judge {
         let blocks = problem.blocks().iter().zip(obeyed);
         blocks
             .filter(|(_, obeyed)| **obeyed)
-            .map(|(block, _)| {
-                let rows = block.rows();
-                let diagonal = &self.diagonal[rows.clone()];
-                let (lambda, w) = (&lambda[rows.clone()], &self.w[rows]);
-                block.law.fault(lambda, w, diagonal).natural
-            })
+            .map(|(block, _)| self.fault(block, lambda))
             .fold(0.0, f64::max)
+    }
+
+    /// The residual of one block, of the impulses judged last.
+    fn fault(&self, block: &super::Block, lambda: &[f64]) -> f64 {
+        let rows = block.rows();
+        let diagonal = &self.diagonal[rows.clone()];
+        let (lambda, w) = (&lambda[rows.clone()], &self.w[rows]);
+        block.law.fault(lambda, w, diagonal).natural
     }
 
     /// All metrics but `momentum`, which needs the solver's own v.

@@ -2,14 +2,18 @@
 //!
 #![doc = include_str!("../../../../docs/auto.md")]
 
+mod parts;
+
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::gauss_seidel::GaussSeidel;
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
+use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Problem, Solution};
+use parts::Sum;
 
 /// Rows beyond which a dense matrix costs more than it saves.
 const DENSE_ROWS: usize = 1000;
@@ -35,6 +39,15 @@ pub struct Choice {
     pub then: &'static [&'static str],
     /// Why this one.
     pub why: &'static str,
+}
+
+/// What was chosen for a part of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The line of the table.
+    pub choice: Choice,
+    /// Islands of the part; zero where the problem was not taken apart.
+    pub islands: usize,
 }
 
 /// The table, as the chapter prints it.
@@ -113,7 +126,7 @@ const CROWDED: Choice = Choice {
     why: "contacts of one body follow each other whatever the colours",
 };
 
-/// What [`Auto`] takes for a problem. It looks at laws, form, sizes and the tolerance alone, so that the same problem
+/// What [`Auto`] takes for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form, sizes and the tolerance alone, so that the same problem
 /// always gets the same.
 pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
@@ -230,10 +243,20 @@ impl Solver for Auto {
         self.stop
     }
 
-    /// That of the solver chosen: no single one obeys every mixture of laws.
+    /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
-        let chosen = from_spec(choose(problem, self.stop.tolerance).solver, self.stop, 0);
-        chosen.map_or(Fit::No, |solver| solver.fit_of(problem))
+        let fit = |part: &Problem| {
+            let chosen = from_spec(choose(part, self.stop.tolerance).solver, self.stop, 0);
+            chosen.map_or(Fit::No, |solver| solver.fit_of(part))
+        };
+        match parts::parts(problem).as_slice() {
+            [] => fit(problem),
+            parts => parts
+                .iter()
+                .map(|part| fit(&part.problem))
+                .max()
+                .unwrap_or(Fit::Exact),
+        }
     }
 
     fn run(
@@ -248,11 +271,44 @@ impl Solver for Auto {
         }
     }
 
+    /// Solves islands of different kinds separately, each kind by its own line of the table.
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        let begin = Instant::now();
+        let parts = parts::parts(problem);
+        if parts.is_empty() {
+            return self.solve_part(problem, solution, (0, Duration::ZERO));
+        }
+        let mut lambda = std::mem::take(&mut solution.lambda);
+        if lambda.len() != problem.n_rows() || !max_abs(&lambda).is_finite() {
+            lambda = vec![0.0; problem.n_rows()];
+        }
+        let spent = (self.stop, begin.elapsed());
+        let mut sum = Sum::new((problem, &parts), &lambda, spent);
+        for (i, part) in parts.iter().enumerate() {
+            let mut own = part.share(&lambda);
+            let report = self.solve_part(&part.problem, &mut own, (part.islands, sum.spent()));
+            part.put(&own.lambda, &mut lambda);
+            sum.add(i, report);
+        }
+        *solution = Solution::from_lambda(problem, lambda);
+        match sum.finish(solution) {
+            Some(report) => report,
+            None => self.solve_part(problem, solution, (0, Duration::ZERO)),
+        }
+    }
+}
+
+impl Auto {
     /// Solves by the first choice; where the answer is not within the tolerance the others go on, each from the best
     /// impulses so far. The best answer by the judge is kept; time, iterations and history are those of all.
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+    fn solve_part(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        (islands, spent): (usize, Duration),
+    ) -> Report {
         let choice = choose(problem, self.stop.tolerance);
-        let stop = self.limits(choice.solver, choice.sweeps, Duration::ZERO);
+        let stop = self.limits(choice.solver, choice.sweeps, spent);
         let mut report = match self.with(choice.solver, stop) {
             Some(solver) => solver.solve(problem, solution),
             None => GaussSeidel::default().solve(problem, solution),
@@ -261,7 +317,7 @@ impl Solver for Auto {
             if is_final(&report) || self.stop.tolerance <= 0.0 {
                 break;
             }
-            let stop = self.limits(spec, None, report.elapsed);
+            let stop = self.limits(spec, None, spent + report.elapsed);
             let Some(solver) = self.with(spec, stop) else {
                 continue;
             };
@@ -286,7 +342,7 @@ impl Solver for Auto {
         }
         report.solver = "auto";
         report.options = Vec::new();
-        report.chosen = Some(choice);
+        report.chosen = vec![Chosen { choice, islands }];
         report
     }
 }

@@ -11,7 +11,7 @@ use super::warm::Key;
 use super::{FrictionModel, Surface, World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BodyId, JointId, LinkId, MassId};
+use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
 use crate::math::parallel::{self, CHUNK};
 use crate::math::tangents;
@@ -34,6 +34,13 @@ pub(super) struct Assembly {
     /// First block that is a contact, and the contact of each block from there on.
     pub(super) first_contact: usize,
     pub(super) contacts: Vec<usize>,
+}
+
+impl Assembly {
+    /// Whose block it is.
+    pub(super) fn key(&self, block: Option<BlockId>) -> Option<Key> {
+        self.keys.get(block?.index()).copied()
+    }
 }
 
 /// What is known of the step while rows are added.

@@ -34,10 +34,11 @@ pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
 pub use stiffness::GeometricStiffness;
+pub use warm::Key;
 
 use crate::collide::{Collider, Collisions, ContactPoint};
 use crate::error::BuildError;
-use crate::index::{BlockId, BodyId, JointId};
+use crate::index::{BodyId, JointId};
 use crate::problem::{Problem, ProblemBuilder, Solution};
 use crate::solver::{Report, Solver};
 use assemble::Assembly;
@@ -184,6 +185,8 @@ pub enum StepError {
 pub struct Step {
     /// The solver's report (of the last substep; iterations are summed and the residual is the worst).
     pub report: Report,
+    /// Whose block has the worst residual; [`World::describe`] puts it into words.
+    pub worst: Option<Key>,
     /// Substeps whose solve did not end as solved.
     pub unsolved: u32,
     /// Substeps in which another solver went on where the chosen one failed.
@@ -386,7 +389,8 @@ impl World {
         lap(&mut clock.assemble);
         let report = solver.solve(&assembly.problem, &mut solution);
         lap(&mut clock.solve);
-        let assembly = self.commit(h, assembly, &solution, &report)?;
+        let worst = assembly.key(report.residual.worst_block);
+        let assembly = self.commit(h, assembly, &solution, worst)?;
         self.remember(&assembly, &contacts, &solution);
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
@@ -395,6 +399,7 @@ impl World {
         let probe = self.probe();
         lap(&mut clock.integrate);
         Ok(Step {
+            worst,
             unsolved: u32::from(report.status != crate::Status::Solved),
             fallbacks: u32::from(report.fallback.is_some()),
             coarse: 0,
@@ -413,7 +418,7 @@ impl World {
         h: f64,
         assembly: Assembly,
         solution: &Solution,
-        report: &Report,
+        worst: Option<Key>,
     ) -> Result<Assembly, StepError> {
         for (id, v) in assembly.bodies.iter().zip(solution.v.chunks_exact(6)) {
             self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
@@ -433,7 +438,7 @@ impl World {
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
         if let Some(body) = moved.err().or(lost) {
-            let row = self.describe(&assembly, report.residual.worst_block);
+            let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });
         }
@@ -452,17 +457,6 @@ impl World {
         }
         self.time.add(h);
         Ok(assembly)
-    }
-
-    /// A constraint block in words.
-    fn describe(&self, assembly: &Assembly, block: Option<BlockId>) -> String {
-        let Some(block) = block else {
-            return "none".to_owned();
-        };
-        match assembly.keys.get(block.index()) {
-            Some(key) => key.describe(self),
-            None => format!("block {}", block.0),
-        }
     }
 
     fn remember(&mut self, assembly: &Assembly, contacts: &[ContactPoint], solution: &Solution) {
@@ -508,6 +502,7 @@ impl Step {
     fn join(&mut self, next: Step) {
         let iterations = self.report.iterations + next.report.iterations;
         let residual = if self.report.residual.law < next.report.residual.law {
+            self.worst = next.worst;
             next.report.residual
         } else {
             self.report.residual

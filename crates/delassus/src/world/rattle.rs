@@ -159,10 +159,12 @@ impl World {
             *sum += last;
         }
         self.warm.save(&second, &impulse, h);
+        let worst = second.key(report.residual.worst_block);
         self.rest(h, &[]);
         self.spare = ProblemBuilder::recycle(second.problem);
         lap(&mut clock.integrate);
         Ok(Some(Step {
+            worst,
             unsolved: u32::from(report.status != Status::Solved),
             fallbacks: 0,
             coarse: 0,
