@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{Certificate, Fit, Record, Status, Stop};
 use crate::law::Law;
-use crate::math::max_abs;
 use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
 
@@ -85,17 +84,18 @@ impl<'a> Monitor<'a> {
             Fit::Exact => Vec::new(),
             _ => obeyed(problem, fit),
         };
+        let judge = Judge::new(problem);
         Monitor {
             problem,
             stop,
             fit: worst,
             obeyed,
-            judge: Judge::new(problem),
             start: Instant::now(),
             recording: Duration::ZERO,
             history: Vec::with_capacity(stop.iterations.min(1024)),
             best: None,
-            scale: max_abs(problem.c()).max(stop.tolerance),
+            scale: judge.c_norm().max(stop.tolerance),
+            judge,
             first_eta: 0.0,
             ratio: 1.0,
             next_check: FIRST_CHECK,
@@ -226,7 +226,12 @@ impl<'a> Monitor<'a> {
         status: Status,
         solution: &mut Solution,
     ) -> (Status, Residual) {
-        let residual = self.judge.judge_solution(self.problem, solution);
+        let left_out = solution.v.is_empty() && 0 < self.problem.n_velocities();
+        let residual = if left_out {
+            self.judge.complete(self.problem, solution)
+        } else {
+            self.judge.judge_solution(self.problem, solution)
+        };
         let within = residual.law <= self.stop.tolerance;
         let fixed = self.stop.tolerance <= 0.0;
         match (status, self.fit) {
