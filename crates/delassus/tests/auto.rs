@@ -23,7 +23,9 @@ fn built_in_problems_get_the_solver_of_their_class() {
         ("chain:5", "direct"),
         ("machine", "hybrid,rule=exact"),
         ("stack:5", "gauss-seidel"),
+        ("stack:20", "coloured"),
         ("pile:1000", "coloured"),
+        ("peg:32", "gauss-seidel"),
         ("peg:128", "gauss-seidel"),
     ];
     for (name, solver) in expected {
@@ -32,7 +34,7 @@ fn built_in_problems_get_the_solver_of_their_class() {
     }
     let facets = gallery::experiments::peg(8).problems(1, 0).unwrap();
     assert_eq!(choose(&facets[0], 1e-6).solver, "lemke");
-    let stack = gallery::build("stack:5").unwrap();
+    let stack = gallery::build("stack:20").unwrap();
     assert!(choose(&stack, 1e-3).sweeps > choose(&stack, 1e-6).sweeps);
     // Rows with bounds in dual form are a complementarity problem.
     let mut builder = Problem::builder();
