@@ -10,13 +10,13 @@ use delassus::{Fit, Stop};
 use serde::Serialize;
 
 use super::measure::fit_name;
-use super::report::mark;
+use super::report::ranked;
 use crate::args::CompareArgs;
 use crate::console::Refusal;
 use crate::run::{Tally, WorstBlock, named, steps_of};
 use crate::scene::{Source, joints};
 use crate::solvers::{self, Options};
-use crate::table::{self, Table};
+use crate::table;
 
 /// All solvers on one scene, the fastest whose every step kept the tolerance first.
 #[derive(Debug, Serialize)]
@@ -288,10 +288,7 @@ impl SceneRanking {
     }
 
     fn table(&self) -> String {
-        let mut table = Table::new(&[
-            ">  ",
-            "",
-            "solver",
+        let columns = [
             ">not solved",
             ">worst law [m/s]",
             ">penetration [m]",
@@ -299,30 +296,21 @@ impl SceneRanking {
             ">iterations/step",
             ">ms/step",
             "worst block",
-        ]);
-        for (i, run) in self.runs.iter().enumerate() {
-            let place = match run.reached {
-                true => (i + 1).to_string(),
-                false => "–".to_owned(),
-            };
-            table.push(vec![
-                format!("  {place}"),
-                mark(run.fit).to_owned(),
-                run.label.clone(),
+        ];
+        ranked(&self.runs, &columns, |run| {
+            let worst = run.worst_block.as_ref();
+            let cells = vec![
                 run.unsolved_steps.to_string(),
                 table::number(run.law),
                 table::number(run.penetration),
                 table::number(run.energy_change),
                 format!("{:.1}", run.iterations_per_step),
                 format!("{:.4}", run.ms_per_step),
-                run.worst_block.as_ref().map_or_else(String::new, |worst| {
+                worst.map_or_else(String::new, |worst| {
                     format!("step {}, {}", worst.step, worst.name)
                 }),
-            ]);
-        }
-        if table.is_empty() {
-            return "  no solver fits\n".to_owned();
-        }
-        table.text()
+            ];
+            ((run.reached, run.fit), run.label.clone(), cells)
+        })
     }
 }

@@ -21,6 +21,16 @@ export interface Range { low: number; high: number; log: boolean; unit: string }
 
 const JOINT_AXES = [new Color("#e5484d"), new Color("#30a46c"), new Color("#3b82f6")];
 const JOINT_LINK = new Color("#8a94a3");
+const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
+
+// Used again for every body and joint: there may be ten thousands.
+const ONE = new Vector3(1, 1, 1);
+const at = new Vector3();
+const origin = new Vector3();
+const tip = new Vector3();
+const turn = new Quaternion();
+const axes = new Quaternion();
+const matrix = new Matrix4();
 
 export class PaneView {
   readonly scene = new Scene();
@@ -148,7 +158,6 @@ export class PaneView {
       const batch = { mesh, parts };
       this.batches.push(batch);
       this.scene.add(mesh);
-      const matrix = new Matrix4();
       parts.forEach((part, i) => {
         const body = this.layout.bodies[part.body]!;
         matrix.compose(new Vector3(...body.position), new Quaternion(...body.orientation), new Vector3(1, 1, 1));
@@ -176,22 +185,22 @@ export class PaneView {
     this.joints.visible = show.joints;
     if (show.joints) this.drawJoints();
     this.hand.visible = pane?.hand != null;
-    if (pane?.hand) setLines(this.hand, [...pane.hand[0], ...pane.hand[1]], [PICKED, PICKED]);
+    if (pane?.hand) {
+      const strip = new Strip(this.hand);
+      strip.add(at.set(...pane.hand[0]), tip.set(...pane.hand[1]), PICKED);
+      strip.close();
+    }
   }
 
   private move(): void {
-    const position = new Vector3();
-    const turn = new Quaternion();
-    const one = new Vector3(1, 1, 1);
-    const matrix = new Matrix4();
     for (const { mesh, parts } of this.batches) {
       let moved = false;
       for (let i = 0; i < parts.length; i++) {
         const part = parts[i]!;
         if (part.pose === null) continue;
-        position.fromArray(this.poses, 7 * part.pose);
+        at.fromArray(this.poses, 7 * part.pose);
         turn.fromArray(this.poses, 7 * part.pose + 3);
-        matrix.compose(position, turn, one).multiply(part.local);
+        matrix.compose(at, turn, ONE).multiply(part.local);
         matrix.toArray(mesh.instanceMatrix.array, 16 * i);
         moved = true;
       }
@@ -218,36 +227,37 @@ export class PaneView {
     }
   }
 
-  private poseOf(body: number | null): { at: Vector3; turn: Quaternion } {
-    if (body === null) return { at: new Vector3(), turn: new Quaternion() };
+  /** Puts the pose of a body, or of the world, into the scratch. */
+  private poseOf(body: number | null): void {
+    at.set(0, 0, 0);
+    turn.identity();
+    if (body === null) return;
     const line = this.layout.bodies[body]!;
-    if (line.pose === null) return { at: new Vector3(...line.position), turn: new Quaternion(...line.orientation) };
-    return { at: new Vector3().fromArray(this.poses, 7 * line.pose), turn: new Quaternion().fromArray(this.poses, 7 * line.pose + 3) };
+    if (line.pose === null) {
+      at.set(...line.position);
+      turn.set(...line.orientation);
+    } else {
+      at.fromArray(this.poses, 7 * line.pose);
+      turn.fromArray(this.poses, 7 * line.pose + 3);
+    }
   }
 
   private drawJoints(): void {
-    const points: number[] = [];
-    const colours: Color[] = [];
+    const strip = new Strip(this.joints);
     const length = Math.min(0.07 * this.radius, 0.5);
     for (const joint of this.layout.joints) {
-      joint.frames.forEach((frame, side) => {
+      for (let side = 0; side < 2; side++) {
         const body = joint.bodies[side] ?? null;
-        const { at, turn } = this.poseOf(body);
-        const origin = new Vector3(...frame.origin).applyQuaternion(turn).add(at);
-        const axes = turn.clone().multiply(new Quaternion(...frame.axes));
-        if (body !== null) {
-          points.push(...at.toArray(), ...origin.toArray());
-          colours.push(JOINT_LINK, JOINT_LINK);
-        }
-        if (side === 1) return;
-        [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)].forEach((axis, k) => {
-          const tip = axis.applyQuaternion(axes).multiplyScalar(length).add(origin);
-          points.push(...origin.toArray(), ...tip.toArray());
-          colours.push(JOINT_AXES[k]!, JOINT_AXES[k]!);
-        });
-      });
+        const frame = joint.frames[side]!;
+        this.poseOf(body);
+        origin.set(...frame.origin).applyQuaternion(turn).add(at);
+        if (body !== null) strip.add(at, origin, JOINT_LINK);
+        if (side === 1) continue;
+        axes.set(...frame.axes).premultiply(turn);
+        AXES.forEach((axis, k) => strip.add(origin, tip.copy(axis).applyQuaternion(axes).multiplyScalar(length).add(origin), JOINT_AXES[k]!));
+      }
     }
-    setLines(this.joints, points, colours);
+    strip.close();
   }
 
   /** The body under a ray, and where it is hit. */
@@ -364,17 +374,28 @@ function lines(points: number, order: number): LineSegments {
   return object;
 }
 
-function setLines(object: LineSegments, points: number[], colours: Color[]): void {
-  const position = object.geometry.getAttribute("position") as Float32BufferAttribute;
-  const colour = object.geometry.getAttribute("color") as Float32BufferAttribute;
-  if (position.array.length < points.length) {
-    object.geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
-    object.geometry.setAttribute("color", new Float32BufferAttribute(colours.flatMap((c) => c.toArray()), 3));
-  } else {
-    position.array.set(points);
-    colours.forEach((c, i) => c.toArray(colour.array, 3 * i));
-    position.needsUpdate = true;
-    colour.needsUpdate = true;
+/** Writes line segments into the arrays of an object, which have room for them. */
+class Strip {
+  private n = 0;
+  private readonly position: Float32BufferAttribute;
+  private readonly colour: Float32BufferAttribute;
+
+  constructor(private readonly object: LineSegments) {
+    this.position = object.geometry.getAttribute("position") as Float32BufferAttribute;
+    this.colour = object.geometry.getAttribute("color") as Float32BufferAttribute;
   }
-  object.geometry.setDrawRange(0, points.length / 3);
+
+  add(from: Vector3, to: Vector3, colour: Color): void {
+    for (const point of [from, to]) {
+      point.toArray(this.position.array, 3 * this.n);
+      colour.toArray(this.colour.array, 3 * this.n);
+      this.n += 1;
+    }
+  }
+
+  close(): void {
+    this.position.needsUpdate = true;
+    this.colour.needsUpdate = true;
+    this.object.geometry.setDrawRange(0, this.n);
+  }
 }

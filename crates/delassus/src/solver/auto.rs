@@ -17,8 +17,12 @@ use parts::Sum;
 
 /// Rows beyond which a dense matrix costs more than it saves.
 const DENSE_ROWS: usize = 1000;
-/// Contacts up to which pivoting is quick enough to be worth a try.
-const FEW_CONTACTS: usize = 100;
+/// Contacts up to which colouring them costs more than it saves.
+const FEW_CONTACTS: usize = 24;
+/// Contacts up to which pivoting is so quick that sweeps which creep are not worth waiting for.
+const SOME_CONTACTS: usize = 100;
+/// Contacts up to which pivoting is worth a try.
+const MORE_CONTACTS: usize = 400;
 /// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
 const CROWD: usize = 8;
 /// A tolerance below this is a tight one \[m/s\].
@@ -51,8 +55,9 @@ pub struct Chosen {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 10] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, FEW_LOOSE, FEW_TIGHT, MANY, CROWDED,
+pub const TABLE: [Choice; 12] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT, MORE,
+    MANY,
 ];
 
 const EMPTY: Choice = Choice {
@@ -97,37 +102,51 @@ const MECHANISM: Choice = Choice {
     then: &["gauss-seidel,rule=exact"],
     why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter",
 };
-const FEW_LOOSE: Choice = Choice {
-    class: "at most 100 contacts, limits and motors, to 1e-4 m/s or coarser",
-    solver: "gauss-seidel",
-    sweeps: Some(2000),
-    then: &["lemke", "gauss-seidel,rule=exact"],
-    why: "sweeps are cheap, and nothing needs setting up",
-};
-const FEW_TIGHT: Choice = Choice {
-    class: "at most 100 contacts, limits and motors, to a finer tolerance",
+const FEW: Choice = Choice {
+    class: "at most 24 contacts, limits and motors",
     solver: "gauss-seidel",
     sweeps: Some(300),
     then: &["lemke", "gauss-seidel,rule=exact"],
-    why: "most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+    why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+};
+const CROWDED: Choice = Choice {
+    class: "more contacts, more than 8 for each body or given by their matrix",
+    solver: "gauss-seidel",
+    sweeps: None,
+    then: &["lemke", "gauss-seidel,rule=exact"],
+    why: "contacts of one body follow each other whatever the colours",
+};
+const SOME_LOOSE: Choice = Choice {
+    class: "25 to 100 contacts, to 1e-4 m/s or coarser",
+    solver: "coloured",
+    sweeps: Some(1000),
+    then: &["lemke", "gauss-seidel,rule=exact"],
+    why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
+};
+const SOME_TIGHT: Choice = Choice {
+    class: "25 to 100 contacts, to a finer tolerance",
+    solver: "coloured",
+    sweeps: Some(300),
+    then: &["lemke", "gauss-seidel,rule=exact"],
+    why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
+};
+const MORE: Choice = Choice {
+    class: "101 to 400 contacts",
+    solver: "coloured",
+    sweeps: Some(2000),
+    then: &["lemke", "jacobi,accelerate=nesterov"],
+    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
 };
 const MANY: Choice = Choice {
-    class: "more than 100 contacts, at most 8 for each body",
+    class: "more than 400 contacts",
     solver: "coloured",
     sweeps: None,
     then: &["jacobi,accelerate=nesterov"],
-    why: "independent contacts go side by side in lanes and on threads",
-};
-const CROWDED: Choice = Choice {
-    class: "more than 100 contacts, limits and motors, more than 8 for each body",
-    solver: "gauss-seidel",
-    sweeps: None,
-    then: &["gauss-seidel,rule=exact"],
-    why: "contacts of one body follow each other whatever the colours",
+    why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
 };
 
-/// What [`Auto`] takes for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form, sizes and the tolerance alone, so that the same problem
-/// always gets the same.
+/// What [`Auto`] takes for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form,
+/// sizes and the tolerance alone, so that the same problem always gets the same.
 pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
     for block in problem.blocks() {
@@ -140,16 +159,10 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
             }
         }
     }
-    let few = match tolerance < TIGHT {
-        true => FEW_TIGHT,
-        false => FEW_LOOSE,
-    };
-    let few = (others <= FEW_CONTACTS).then_some(few);
     match problem.form() {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
         Form::Dual(_) if others == 0 => JOINTS,
-        Form::Dual(_) => few.unwrap_or(CROWDED),
         Form::Primal(primal) if others == 0 => {
             let tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
             match primal.mass().iter().any(tree) && problem.n_rows() <= DENSE_ROWS {
@@ -158,8 +171,14 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
             }
         }
         Form::Primal(_) if 0 < equalities => MECHANISM,
-        Form::Primal(primal) if others <= CROWD * primal.mass().len() => few.unwrap_or(MANY),
-        Form::Primal(_) => few.unwrap_or(CROWDED),
+        _ if others <= FEW_CONTACTS => FEW,
+        Form::Primal(primal) if others <= CROWD * primal.mass().len() => match others {
+            ..=SOME_CONTACTS if tolerance < TIGHT => SOME_TIGHT,
+            ..=SOME_CONTACTS => SOME_LOOSE,
+            ..=MORE_CONTACTS => MORE,
+            _ => MANY,
+        },
+        _ => CROWDED,
     }
 }
 
