@@ -27,13 +27,15 @@ const ROUNDING: f64 = 1e-14;
 const SMALLEST_SPEED: f64 = 1e-12;
 /// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
 /// a single contact, where `iso` may; on redundant contacts it is the other way round; a shorter step helps
-/// where both cycle and a longer one where rows are badly conditioned.
-const FALLBACKS: [&str; 5] = [
+/// where both cycle and a longer one where rows are badly conditioned. Where no sweep helps, as with joints that are
+/// redundant or nearly so, whatever else there is comes last.
+const FALLBACKS: [&str; 6] = [
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "gauss-seidel,relax=0.5",
     "gauss-seidel,rule=exact,relax=0.5",
     "gauss-seidel,relax=1.9",
+    "auto",
 ];
 /// The same for linear complementarity problems and faceted cones, which only pivoting obeys.
 const PIVOT_FALLBACKS: [&str; 2] = ["lemke", "lemke,pivot=lex,cover=scaled"];
@@ -217,7 +219,10 @@ impl Job<'_> {
         let asked = !self.args.common.solvers.is_empty() || stop.tolerance <= 0.0;
         let asked_for = [spec];
         let unasked = self.args.common.solvers.is_empty();
+        // A limit on sweeps says nothing about pivots and factors.
+        let sweeps = self.args.common.iterations.is_some();
         let specs = match (asked, unasked) {
+            (false, _) if sweeps => fallbacks.strip_suffix(&["auto"]).unwrap_or(fallbacks),
             (false, _) => fallbacks,
             (true, true) => &fallbacks[..1],
             (true, false) => &asked_for[..],

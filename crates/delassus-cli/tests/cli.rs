@@ -347,6 +347,15 @@ fn where_the_first_rule_stalls_another_one_answers() {
 
 /// Its largest residual rests for thousands of sweeps while the rows as a whole still settle.
 #[test]
+fn where_no_sweep_helps_whatever_else_there_is_comes_last() {
+    let ran = delassus(&["solve", &data("redundant_joints"), "--json"]);
+    assert_eq!((ran.code, &ran.json()["solver"]), (0, &"auto".into()));
+    let file = data("exact_rule_cycles");
+    let ran = delassus(&["solve", &file, "--json", "--solver", "auto"]);
+    assert_eq!(ran.json()["status"], "solved", "{}", ran.stdout);
+}
+
+#[test]
 fn slow_convergence_is_not_called_a_stall() {
     let file = data("slow_convex_rows");
     let ran = delassus(&["solve", &file, "--json", "--solver", "gauss-seidel"]);
