@@ -9,7 +9,7 @@ use crate::law::Law;
 use crate::math::simd::{LANES, X};
 use crate::math::{dot, dot_unrolled};
 use crate::problem::{Problem, Solution};
-use crate::tree::{Data, Propagation, Rows, Tree, TreeError};
+use crate::tree::{Data, Elimination, Propagation, Rows, Tree, TreeError};
 
 /// A row whose pivot, relative to its own diagonal entry, is below this depends on the rows before it.
 const RANK: f64 = 1e-10;
@@ -20,6 +20,10 @@ const PREFER: f64 = 0.1;
 const SAFE: f64 = 1e-4;
 /// Below this smallest pivot an answer is refined by its residual.
 const REFINE: f64 = 1e-3;
+
+/// From this many rows, or velocities, on, rows are propagated rather than put into a matrix.
+const MANY_ROWS: usize = 24;
+const MANY_DOFS: usize = 64;
 
 /// Which rows of a system are independent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,21 +38,44 @@ pub struct Rank {
 #[derive(Clone, Debug, Default)]
 pub struct TreeKkt {
     propagation: Propagation,
+    elimination: Elimination,
     factor: Factor,
     rest: Vec<f64>,
+    /// Rows of the last solve, where they were propagated: all are independent then.
+    propagated: Option<usize>,
 }
 
 impl TreeKkt {
-    /// The four steps: x₁ and x₂ from y₁, y₂ and the compliance of each row, for the poses `data` holds.
+    /// x₁ and x₂ from y₁, y₂ and the compliance of each row, for the poses `data` holds: by propagation where there
+    /// are many rows or velocities, else, and where rows depend on each other, by the four steps.
     ///
     /// Where rows depend on each other x₂ is one of many answers, but x₁ and Jᵀx₂ are the only ones.
     pub fn solve(
+        &mut self,
+        (tree, data, rows): (&Tree, &mut Data, &Rows),
+        y: (&[f64], &[f64], &[f64]),
+        (x1, x2): (&mut [f64], &mut [f64]),
+    ) -> Result<(), TreeError> {
+        self.propagated = None;
+        if MANY_ROWS <= rows.len() || MANY_DOFS <= tree.n_dofs() {
+            let elimination = &mut self.elimination;
+            if tree.propagate((data, rows), elimination, y, (x1, x2))? {
+                self.propagated = Some(rows.len());
+                return Ok(());
+            }
+        }
+        self.four_steps((tree, data, rows), y, (x1, x2))
+    }
+
+    /// As [`TreeKkt::solve`], always by the four steps.
+    pub fn four_steps(
         &mut self,
         (tree, data, rows): (&Tree, &mut Data, &Rows),
         (y1, y2, sigma): (&[f64], &[f64], &[f64]),
         (x1, x2): (&mut [f64], &mut [f64]),
     ) -> Result<(), TreeError> {
         let m = rows.len();
+        self.propagated = None;
         for (what, values) in [("y2", y2), ("sigma", sigma), ("x2", &*x2)] {
             if values.len() != m {
                 return Err(TreeError::WrongLength {
@@ -81,14 +108,20 @@ impl TreeKkt {
         Ok(())
     }
 
-    /// Λ⁻¹ + Σ of the last solve, row-major.
+    /// Λ⁻¹ + Σ of the last four steps, row-major.
     pub fn matrix(&self) -> &[f64] {
         &self.factor.matrix
     }
 
     /// Independent rows of the last solve.
     pub fn rank(&self) -> Rank {
-        self.factor.rank()
+        match self.propagated {
+            Some(rank) => Rank {
+                rank,
+                redundant: Vec::new(),
+            },
+            None => self.factor.rank(),
+        }
     }
 }
 

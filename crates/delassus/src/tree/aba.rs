@@ -169,7 +169,7 @@ impl Tree {
 
     /// Takes one joint out of its articulated inertia.
     #[inline(always)]
-    fn eliminate(
+    pub(super) fn eliminate(
         &self,
         node: &Node,
         body: &mut Body,
@@ -191,7 +191,7 @@ impl Tree {
 
 /// Adds what is left of an articulated inertia to that of the parent.
 #[inline(always)]
-fn add_to_parent(node: &Node, body: &Body, parent: &mut Body) {
+pub(super) fn add_to_parent(node: &Node, body: &Body, parent: &mut Body) {
     if node.concentric {
         parent.articulated.add(&body.articulated);
     } else {
@@ -291,7 +291,7 @@ fn eliminate_free(i: &mut Articulated, factor: &mut Multi) -> Result<(), f64> {
 
 /// Keeps τ − Sᵀp at the joint and gives p^a = p + U D⁻¹(τ − Sᵀp).
 #[inline(always)]
-fn pass_force(
+pub(super) fn pass_force(
     node: &Node,
     body: &Body,
     multi: &[Multi],
@@ -342,7 +342,7 @@ fn pass_force(
 
 /// Acceleration of a joint and its link, given that of the parent at the link's origin.
 #[inline(always)]
-fn respond(
+pub(super) fn respond(
     node: &Node,
     body: &Body,
     multi: &[Multi],

@@ -9,10 +9,12 @@ use glam::DVec3;
 use pulp::Simd;
 
 use super::joint::Kind;
+use super::lanes::{
+    Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned,
+};
 use super::spatial::Inertia;
 use super::{Node, Tree, TreeError};
 use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
-use super::lanes::{Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned};
 
 /// Work arrays for many states; kept between calls, so that nothing is allocated.
 #[derive(Clone, Debug)]

@@ -143,7 +143,8 @@ impl Propagation {
             let (parent, below) = (tree.nodes[i].parent, self.below[i]);
             self.below[parent] += below;
             self.at[parent] = self.at[parent].max(self.at[i]);
-            by_joints += below * below.next_multiple_of(LANES) * tree.nodes[i].kind.dofs() / JOINT_SHARE;
+            by_joints +=
+                below * below.next_multiple_of(LANES) * tree.nodes[i].kind.dofs() / JOINT_SHARE;
             by_mobility += if below == 0 { 0 } else { MOBILITY_COST };
         }
         by_joints <= by_mobility
@@ -163,8 +164,7 @@ impl Propagation {
     /// F_eᵀ S D⁻¹Sᵀ F_f of all joints for all pairs, with the ends in lanes.
     fn sum_joints(&mut self, tree: &Tree, data: &Data, rows: &Rows) {
         self.eights.clear();
-        self.eights
-            .resize(self.stride / LANES, [[0.0; LANES]; 6]);
+        self.eights.resize(self.stride / LANES, [[0.0; LANES]; 6]);
         self.along.resize(self.stride / LANES, Default::default());
         for (place, &e) in self.order.iter().enumerate() {
             let Force { torque, force } = rows.ends[e].force;
@@ -204,7 +204,7 @@ impl Propagation {
 
 /// Motion of a link of this mobility under a force.
 #[inline]
-fn moved(mobility: &Articulated, force: Force) -> Motion {
+pub(super) fn moved(mobility: &Articulated, force: Force) -> Motion {
     let moved = mobility.mul(Motion {
         angular: force.force,
         linear: force.torque,
@@ -217,7 +217,7 @@ fn moved(mobility: &Articulated, force: Force) -> Motion {
 
 /// L F: what a force on a link still is past its joint.
 #[inline]
-fn pass(node: &Node, body: &Body, multi: &[Multi], f: Force) -> Force {
+pub(super) fn pass(node: &Node, body: &Body, multi: &[Multi], f: Force) -> Force {
     let axis = body.rotation.z_axis;
     let along = match node.kind {
         Kind::Turn => axis.dot(f.torque),

@@ -64,7 +64,11 @@ impl Tree {
     fn turn_inertias(&self, data: &mut Data, needs: bool) {
         let (own, eights) = (&self.own, &mut data.eights);
         data.turns.arch.dispatch(Rigid { own, eights, needs });
-        rigid::give(&data.eights, &mut data.bodies, needs.then_some(&mut data.passes));
+        rigid::give(
+            &data.eights,
+            &mut data.bodies,
+            needs.then_some(&mut data.passes),
+        );
     }
 
     pub(super) fn check_configuration(&self, q: &[f64]) -> Result<(), TreeError> {

@@ -14,6 +14,7 @@ mod joint_sums;
 mod kinematics;
 mod lanes;
 mod midpoint;
+mod propagate;
 mod rigid;
 mod rnea;
 mod rows;
@@ -30,6 +31,7 @@ pub use efpa::Propagation;
 pub use joint::Joint;
 use joint::Kind;
 pub use midpoint::Midpoint;
+pub use propagate::Elimination;
 pub use rows::Rows;
 use spatial::{Inertia, Pose};
 

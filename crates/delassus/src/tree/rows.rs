@@ -226,13 +226,7 @@ impl Tree {
     }
 
     /// x = M⁻¹(τ + Jᵀf) with τ and rows as of [`Tree::respond_at_rows`].   [KKT ④]
-    pub(crate) fn respond_with_rows(
-        &self,
-        data: &mut Data,
-        rows: &Rows,
-        f: &[f64],
-        x: &mut [f64],
-    ) {
+    pub(crate) fn respond_with_rows(&self, data: &mut Data, rows: &Rows, f: &[f64], x: &mut [f64]) {
         // What is passed on is linear: only what the rows add has to climb, and only from their links.
         data.extra.fill(Force::ZERO);
         for end in &rows.ends {

@@ -2,14 +2,14 @@
 
 use pulp::Simd;
 
-use crate::tree::lanes::{
-    Mat3, Sym, mul, mul_transposed, outer, positive, sym_column, sym_inverse, sym_mul, sym_of,
-    transposed, transposed_product,
-};
 use super::{Pass, at};
 use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
+use crate::tree::lanes::{
+    Mat3, Sym, mul, mul_transposed, outer, positive, sym_column, sym_inverse, sym_mul, sym_of,
+    transposed, transposed_product,
+};
 
 /// A pivot below this share of the inertia it is taken from is rounding.
 const PIVOT: f64 = 1e-14;
