@@ -7,7 +7,7 @@ import {
 } from "three";
 import { Arrows } from "./arrows";
 import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
-import { slice, type Colour, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
+import { slice, type Colour, type BodyLine, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
 import { form } from "./shapes";
 
 /** One instance: whose it is and where it sits on its body. */
@@ -21,6 +21,8 @@ export interface Range { low: number; high: number; log: boolean; unit: string }
 
 const JOINT_AXES = [new Color("#e5484d"), new Color("#30a46c"), new Color("#3b82f6")];
 const JOINT_LINK = new Color("#8a94a3");
+/** Where the light comes from. */
+const SUN = new Vector3(-0.45, -0.7, 1.25);
 const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
 
 // Used again for every body and joint: there may be ten thousands.
@@ -50,7 +52,13 @@ export class PaneView {
   /** Last poses, seven numbers per body that moves. */
   private poses: Float32Array = new Float32Array(0);
 
+  /** Links of robots, or else everything that moves. */
+  private readonly crowd: BodyLine[];
+
   constructor(readonly layout: Layout, look: Look) {
+    const moving = layout.bodies.filter((line) => line.pose !== null);
+    const links = moving.filter((line) => line.motion === "link");
+    this.crowd = links.length ? links : moving;
     const low = new Vector3(...layout.bounds.low);
     const high = new Vector3(...layout.bounds.high);
     this.centre = low.clone().add(high).multiplyScalar(0.5);
@@ -66,14 +74,37 @@ export class PaneView {
 
   private light(): void {
     const reach = 1.25 * this.radius;
-    this.sun.position.copy(this.centre).add(new Vector3(-0.45, -0.7, 1.25).multiplyScalar(3 * this.radius));
-    this.sun.target.position.copy(this.centre);
+    this.shine(this.centre);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.normalBias = 0.004 * this.radius;
     this.sun.shadow.bias = -0.0004;
     Object.assign(this.sun.shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach, near: 0.2 * this.radius, far: 9 * this.radius });
     this.scene.add(this.sun, this.sun.target, this.hemisphere);
+  }
+
+  /** Light and shadows stand around a point. */
+  shine(at: Vector3): void {
+    this.sun.target.position.copy(at);
+    this.sun.position.copy(at).addScaledVector(SUN, 3 * this.radius);
+  }
+
+  /** Where a body that moves is; where there is none, the middle of all links of robots, or of everything that moves. */
+  middle(body: number | null): Vector3 {
+    return this.mean(body, (line) => at.fromArray(this.poses, 7 * line.pose!));
+  }
+
+  /** The same at the beginning. */
+  home(body: number | null): Vector3 {
+    return this.mean(body, (line) => at.set(...line.position));
+  }
+
+  private mean(body: number | null, place: (line: BodyLine) => Vector3): Vector3 {
+    const picked = body === null ? undefined : this.layout.bodies[body];
+    const chosen = picked && picked.pose !== null ? [picked] : this.crowd;
+    const sum = new Vector3();
+    for (const line of chosen) sum.add(place(line));
+    return chosen.length ? sum.divideScalar(chosen.length) : this.centre.clone();
   }
 
   shadows(on: boolean): void {

@@ -4,7 +4,7 @@ import { amount, choice, section, tick } from "./controls";
 import { norm, number, vector } from "./format";
 import type { BodyLine, Choice, Command, Display, FrictionLaw, Frame, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
 
-export interface LocalShow { joints: boolean; shadows: boolean }
+export interface LocalShow { joints: boolean; shadows: boolean; follow: boolean }
 
 const NAMES = ["A", "B"] as const;
 const STATUS: Record<string, string> = { solved: "good", "partly-solved": "fair", "iteration-limit": "fair", "time-limit": "fair", stalled: "fair" };
@@ -112,6 +112,7 @@ export class Panel {
       tick(body, "Judge every sweep", current.history, (history) => change({ history }), "The law residual after every sweep, for the plot; costs time on large scenes");
     }
     tick(body, "Joint frames", this.local.joints, (joints) => this.setLocal({ joints }), "j");
+    tick(body, "Follow what moves", this.local.follow, (follow) => this.setLocal({ follow }), "o; a body that is picked, or robots, or all");
     tick(body, "Shadows", this.local.shadows, (shadows) => this.setLocal({ shadows }));
   }
 
@@ -210,6 +211,7 @@ function table(holder: HTMLElement, cells: Cell[], heads: readonly string[] | nu
   if (!element || element.dataset.key !== key) {
     element = document.createElement("table");
     element.dataset.key = key;
+    element.classList.toggle("pair", heads !== null);
     if (heads) {
       const row = element.createTHead().insertRow();
       for (const text of ["", ...heads, ""]) {
