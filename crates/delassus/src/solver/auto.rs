@@ -60,12 +60,12 @@ pub const TABLE: [Choice; 12] = [
     MANY,
 ];
 
-/// Who goes on with contacts: rules that cycle on different problems, and at last what does not depend on an order.
+/// Who goes on with contacts: what needs no order of sweeps, then rules that cycle on different problems.
 const CONTACTS_THEN: [&str; 4] = [
     "lemke",
+    "jacobi,accelerate=nesterov",
     "gauss-seidel,rule=exact",
     "gauss-seidel",
-    "jacobi,accelerate=nesterov",
 ];
 
 const EMPTY: Choice = Choice {
@@ -108,10 +108,10 @@ const MECHANISM: Choice = Choice {
     solver: "hybrid,rule=exact",
     sweeps: None,
     then: &[
-        "gauss-seidel,rule=exact",
         "hybrid",
         "lemke",
         "jacobi,accelerate=nesterov",
+        "gauss-seidel,rule=exact",
     ],
     why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter",
 };
@@ -402,7 +402,17 @@ fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: b
         _ => format!("{} ended as {}", choice.solver, first.status.name()),
     };
     let (name, status) = (next.solver, next.status.name());
-    let kept = if better { next } else { first };
+    // A ray says more than sweeps that did not settle, and its certificate stays with it.
+    let ray = match (&first.status, &next.status) {
+        (_, Status::Solved) | (Status::Solved, _) => None,
+        (Status::Ray, _) => Some(first.certificate.clone()),
+        (_, Status::Ray) => Some(next.certificate.clone()),
+        _ => None,
+    };
+    let mut kept = if better { next } else { first };
+    if let Some(certificate) = ray {
+        (kept.status, kept.certificate) = (Status::Ray, certificate);
+    }
     Report {
         message: Some(format!(
             "{said}; {spec} went on from there and ended as {status}"
