@@ -177,11 +177,11 @@ impl Recorder {
             reactions: (0..self.names.len()).map(reaction).collect(),
         };
         self.velocities = velocities;
-        let before = self.before.replace(now);
-        if let (Some(frame), Some(after)) = (self.open.take(), self.before.take()) {
-            self.put_action(frame, before.as_ref().unwrap_or(&after), &after)?;
-            self.before = Some(after);
+        if let Some(frame) = self.open.take() {
+            let before = self.before.take();
+            self.put_action(frame, before.as_ref().unwrap_or(&now), &now)?;
         }
+        self.before = Some(now);
         Ok(())
     }
 
