@@ -242,6 +242,7 @@ fn read_joint(
         effort: None,
         speed: None,
         friction: 0.0,
+        servo: None,
     };
     if let Some(dynamics) = child(node, "dynamics") {
         link.damping = source.number(dynamics, "damping", 0.0)?;
