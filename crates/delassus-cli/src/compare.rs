@@ -190,7 +190,7 @@ impl Contest<'_> {
     /// Steps one scene under every solver.
     fn rank_scene(&mut self, path: &Path) -> Result<Option<SceneRanking>, Refusal> {
         let course = Arc::new(Course::of(path, self.args)?);
-        let (runs, misfits) = self.try_all((course.name(), SCENES), |spec| {
+        let (runs, misfits) = self.try_all((&input::name(path), SCENES), |spec| {
             let course = Arc::clone(&course);
             move || course.step_through(&spec)
         })?;

@@ -119,10 +119,6 @@ impl Course {
         })
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.source.name
-    }
-
     /// What the solvers did, the best first; none where none had its turn.
     pub(super) fn ranking(
         &self,
