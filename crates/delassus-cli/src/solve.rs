@@ -302,8 +302,8 @@ fn tables(answers: &[Answer]) -> String {
     }
     let mut text = table.text();
     for answer in answers {
-        if let Some(message) = &answer.message {
-            text.push_str(&format!("\n{}, {}: {message}", answer.file, answer.label()));
+        if let Some(words) = answer.words() {
+            text.push_str(&format!("\n{}, {}: {words}", answer.file, answer.label()));
         }
     }
     if !text.ends_with('\n') {

@@ -283,9 +283,7 @@ fn solvers_of_the_graphics_processor_solve_or_say_who_did() {
         assert_eq!(answer["status"], "solved", "{answer}");
         let name = spec.split(',').next().unwrap();
         assert_eq!(answer["solver"], name);
-        assert!(
-            answer["message"].is_null() || answer["message"].to_string().contains("on the CPU")
-        );
+        assert!(answer["note"].is_null() || answer["note"].to_string().contains("on the CPU"));
     }
     let ran = delassus(&[
         "solve",
