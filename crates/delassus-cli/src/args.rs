@@ -85,8 +85,8 @@ pub(crate) struct Common {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) time_limit: Option<Duration>,
 
-    /// Runs solved side by side. The answers are the same bits for any number; the times only mean something
-    /// at one. `compare` measures time and never overlaps runs.
+    /// Threads: `solve` does so many runs side by side, `compare` never overlaps runs and lets each use them. The
+    /// answers are the same bits for any number; times of `solve` only mean something at one.
     #[arg(long, value_name = "COUNT", default_value_t = 1,
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: u16,

@@ -10,24 +10,23 @@ mod works;
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{self, AtomicBool};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use delassus::solver::Record;
 use delassus::{Fit, Stop};
-use indicatif::ProgressBar;
 
 use crate::args::{Common, CompareArgs};
 use crate::console::{Outcome, Printed, Refusal, complain, note};
 use crate::folder::{self, Folder};
 use crate::input;
-use crate::interrupt;
+use crate::interrupt::{self, Worker};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
-use crate::progress;
+use crate::progress::{self, Forecast, Kind};
+use crate::solve::pool;
 use crate::solvers;
-use measure::{Run, measure, trace};
+use measure::{Run, measure};
 use report::{Comparison, Missing, Ranking};
-use scene::SceneRanking;
+use scene::{Course, SceneRanking};
 use works::Work;
 
 /// Law residual to reach where none is asked for [m/s].
@@ -36,6 +35,12 @@ const TOLERANCE: f64 = 1e-6;
 const ITERATIONS: usize = 10_000;
 /// Most time of a run where none is asked for.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs on problems and on scenes, as the forecast counts them, and how long one may take before any was seen [s].
+const PROBLEMS: usize = 0;
+const SCENES: usize = 1;
+const PROBLEM_GUESS: f64 = 0.1;
+const SCENE_GUESS: f64 = 2.0;
 
 /// Compares what the command line names.
 pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
@@ -46,17 +51,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let mut out = Folder::prepare(common)?;
     let mut outcome = Outcome::Solved;
     let works = works::find(&args.works, &mut outcome);
-    let bar = progress::bar(works.len() * specs.len(), common.quiet);
+    let is_scene = |work: &&Work| matches!(work, Work::Scene(_));
+    let scenes = works.iter().filter(is_scene).count();
+    let kinds = [
+        Kind::new((works.len() - scenes) * specs.len(), PROBLEM_GUESS),
+        Kind::new(scenes * specs.len(), SCENE_GUESS),
+    ];
     let mut contest = Contest {
         args,
         stop,
         specs: &specs,
-        bar: &bar,
-        interrupted: interrupt::watch(common.quiet),
+        progress: progress::forecast(kinds, common.quiet),
+        worker: Worker::new(pool(common.threads)?, interrupt::watch(common.quiet)),
         missing: Vec::new(),
     };
     let ranked = contest.rank_all(&works, &mut outcome);
-    bar.finish_and_clear();
+    contest.progress.bar.finish_and_clear();
     let labels = specs.iter().map(|spec| solvers::label_of(spec)).collect();
     let missing = std::mem::take(&mut contest.missing);
     if !missing.is_empty() {
@@ -111,8 +121,8 @@ struct Contest<'a> {
     args: &'a CompareArgs,
     stop: Stop,
     specs: &'a [String],
-    bar: &'a ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    progress: Forecast,
+    worker: Worker,
     missing: Vec<Missing>,
 }
 
@@ -125,19 +135,20 @@ impl Contest<'_> {
     ) -> (Vec<Ranking>, Vec<SceneRanking>) {
         let (mut problems, mut scenes) = (Vec::new(), Vec::new());
         for work in works {
+            if self.worker.is_interrupted() {
+                self.miss(&work.name(), 0);
+                continue;
+            }
             let ranked = match work {
                 Work::Scene(path) => self.rank_scene(path).map(|ranked| scenes.extend(ranked)),
                 _ => self.rank(work).map(|ranked| problems.extend(ranked)),
             };
             if let Err(refusal) = ranked {
-                self.bar.suspend(|| outcome.blame(Err(refusal)));
+                let bar = &self.progress.bar;
+                bar.suspend(|| outcome.blame(Err(refusal)));
             }
         }
         (problems, scenes)
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(atomic::Ordering::Relaxed)
     }
 
     /// Notes the solvers from `first` on as not done.
@@ -149,35 +160,56 @@ impl Contest<'_> {
         self.missing.extend(missing);
     }
 
+    /// Gives every solver its turn on one work: what they did, and who has no rule for a law of it. A run that somebody
+    /// stops is missing, because half a run says nothing beside whole ones.
+    fn try_all<R: Send + 'static, J>(
+        &mut self,
+        (work, kind): (&str, usize),
+        job: impl Fn(String) -> J,
+    ) -> Result<(Vec<R>, Vec<String>), Refusal>
+    where
+        J: FnOnce() -> Result<Option<R>, Refusal> + Send + 'static,
+    {
+        let (mut runs, mut misfits) = (Vec::new(), Vec::new());
+        for (i, spec) in self.specs.iter().enumerate() {
+            let begin = Instant::now();
+            self.progress.bar.set_message(format!("{work}  {spec}"));
+            let Some(run) = self.worker.run(job(spec.clone())) else {
+                self.miss(work, i);
+                break;
+            };
+            match run? {
+                Some(run) => runs.push(run),
+                None => misfits.push(spec.clone()),
+            }
+            self.progress.done(kind, begin.elapsed());
+        }
+        Ok((runs, misfits))
+    }
+
     /// Steps one scene under every solver.
     fn rank_scene(&mut self, path: &Path) -> Result<Option<SceneRanking>, Refusal> {
-        let name = input::name(path);
-        if self.is_interrupted() {
-            self.miss(&name, 0);
-            return Ok(None);
-        }
-        let flag = Arc::clone(&self.interrupted);
-        let (ranking, done) = scene::rank(path, self.args, self.specs, (self.bar, &flag))?;
-        self.miss(&name, done);
-        Ok((0 < done).then_some(ranking))
+        let course = Arc::new(Course::of(path, self.args)?);
+        let (runs, misfits) = self.try_all((&input::name(path), SCENES), |spec| {
+            let course = Arc::clone(&course);
+            move || course.step_through(&spec)
+        })?;
+        Ok(course.ranking(runs, misfits))
     }
 
     /// Reads one work and runs every solver on it, one after the other. A file of a folder that is no problem
     /// is skipped with a note; a named one is an error.
     fn rank(&mut self, work: &Work) -> Result<Option<Ranking>, Refusal> {
         let name = work.name();
-        if self.is_interrupted() {
-            self.miss(&name, 0);
-            return Ok(None);
-        }
         let common = &self.args.common;
         let start = match works::load(work, (common.format, common.seed, common.cold)) {
-            Ok(start) => start,
+            Ok(start) => Arc::new(start),
             Err(refusal) => {
-                self.bar.inc(self.specs.len() as u64);
+                self.progress.skip(PROBLEMS, self.specs.len());
                 return match work {
                     Work::Problem { named: false, .. } => {
-                        self.bar.suspend(|| note(&format!("skipped {refusal}")));
+                        let bar = &self.progress.bar;
+                        bar.suspend(|| note(&format!("skipped {refusal}")));
                         Ok(None)
                     }
                     _ => Err(refusal),
@@ -187,26 +219,13 @@ impl Contest<'_> {
         let limits = (self.stop, common.seed);
         let traced = common.json || common.out.is_some() || self.args.html.is_some();
         let traced = traced || self.args.svg.is_some();
-        let (mut runs, mut misfits) = (Vec::new(), Vec::new());
-        for (i, spec) in self.specs.iter().enumerate() {
-            if self.is_interrupted() {
-                self.miss(&name, i);
-                break;
-            }
-            self.bar.set_message(format!("{name}  {spec}"));
-            match measure(spec, limits, &start)? {
-                Some(mut run) => {
-                    if traced {
-                        run.history = trace(spec, limits, &start)?;
-                    }
-                    runs.push(run);
-                }
-                None => misfits.push(spec.clone()),
-            }
-            self.bar.inc(1);
-        }
+        let (mut runs, misfits) = self.try_all((&name, PROBLEMS), |spec| {
+            let start = Arc::clone(&start);
+            move || measure(&spec, limits, &start, traced)
+        })?;
         runs.sort_by(by_merit);
-        Ok(Some(Ranking {
+        let tried = !runs.is_empty() || !misfits.is_empty();
+        Ok(tried.then(|| Ranking {
             work: name,
             kind: start.kind,
             n_blocks: start.problem.blocks().len(),

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use delassus::solver::{Observed, Seen};
 use delassus::world::StepError;
 use delassus::{Solver, World};
 use indicatif::ProgressBar;
@@ -35,7 +36,7 @@ use summary::Summary;
 
 pub(crate) use capture::When;
 pub(crate) use plan::steps_of;
-pub(crate) use tally::Tally;
+pub(crate) use tally::{Tally, WorstBlock};
 
 /// The scene of a run, in the folder of its recordings.
 pub(crate) const SCENE: &str = "scene.json";
@@ -134,17 +135,19 @@ impl<'a> Run<'a> {
             if self.interrupted.load(Ordering::Relaxed) {
                 return self.interrupt(world);
             }
-            let number = (self.step + 1, world.time());
-            let mut watched = self.capture.watch(number, solver);
+            let capture = &mut self.capture;
+            capture.begin(self.step + 1, world.time());
+            let mut watched = Observed::new(solver, |seen: Seen<'_>| capture.see(seen));
             let step = match world.step(self.plan.options.dt, &mut watched) {
                 Ok(step) => step,
                 Err(error) => return self.refuse(world, error),
             };
             self.capture.check()?;
             self.step += 1;
-            self.tally.add(self.step, world.time(), &step);
+            self.tally.add(self.step, world, &step);
             if let Some(recorder) = &mut self.recorder {
                 recorder.step(self.step, world.time(), &step)?;
+                recorder.acted(world)?;
             }
             self.keep_frame(world)?;
             if self.plan.checkpoint_is_due(self.step) {
@@ -235,7 +238,7 @@ impl<'a> Run<'a> {
         if let Some(mut recorder) = self.recorder.take() {
             // A run that ended early has its last state in the trajectory all the same.
             recorder.frame(world)?;
-            recorder.flush()?;
+            recorder.close()?;
         }
         self.sheet.close(world);
         folder::write_whole(&out.join("summary.json"), &summary.json())?;
@@ -248,7 +251,7 @@ impl<'a> Run<'a> {
 }
 
 /// The text with names for bodies given by number, as collision detection knows them.
-fn named(world: &World, text: &str) -> String {
+pub(crate) fn named(world: &World, text: &str) -> String {
     let Some((before, after)) = text.split_once("body ") else {
         return text.to_owned();
     };

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use delassus::scenes;
 use delassus::tree::import::Base;
 use delassus::world::scene::{Scene, of_robot, parse_in};
+use delassus::{World, scenes};
 use serde::{Deserialize, Serialize};
 
 use crate::console::Refusal;
@@ -85,7 +85,7 @@ impl Source {
         let name = &self.name;
         let folder = self.folder.as_deref();
         match &self.text {
-            Some(text) if text.trim_start().starts_with('<') => {
+            Some(text) if text.trim_start().starts_with('<') || is_robot_name(name) => {
                 let base = if self.floating {
                     Base::Floating
                 } else {
@@ -102,6 +102,12 @@ impl Source {
     }
 }
 
+/// Joints between bodies and inside robots.
+pub(crate) fn joints(world: &World) -> usize {
+    let robots = world.robots().iter().map(|robot| robot.joints().len());
+    world.joints().len() + robots.sum::<usize>()
+}
+
 /// Whether a word of `compare` means a scene: by prefix, by ending, or by the name of a built-in scene that no
 /// file takes.
 pub(crate) fn is_scene(path: &Path) -> bool {
@@ -116,7 +122,14 @@ pub(crate) fn is_scene(path: &Path) -> bool {
 
 fn is_file_name(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ["toml", "urdf", "xml", "mjcf"].contains(&ending))
+    ending == Some("toml") || is_robot_name(&input::name(path))
+}
+
+fn is_robot_name(name: &str) -> bool {
+    let ending = Path::new(name)
+        .extension()
+        .and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ["urdf", "xml", "mjcf"].contains(&ending))
 }
 
 #[cfg(test)]

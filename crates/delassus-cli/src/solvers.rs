@@ -102,38 +102,45 @@ pub(crate) fn label_of(spec: &str) -> String {
     }
 }
 
-/// What `auto` chose, in JSON.
+/// What `auto` chose for one part of a problem, in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Chosen {
     solver: &'static str,
     class: &'static str,
     why: &'static str,
-    /// Who went on where the first did not solve.
-    #[serde(skip)]
-    then: Option<&'static str>,
+    /// Islands of the part, where the problem was taken apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    islands: Option<usize>,
 }
 
 impl Chosen {
-    pub(crate) fn of(report: &Report) -> Option<Chosen> {
-        report.chosen.map(|choice| Chosen {
-            solver: choice.solver,
-            class: choice.class,
-            why: choice.why,
-            then: report.fallback,
-        })
+    /// One for each part; none for every other solver.
+    pub(crate) fn of(report: &Report) -> Vec<Chosen> {
+        let chosen = report.chosen.iter().map(|part| Chosen {
+            solver: part.choice.solver,
+            class: part.choice.class,
+            why: part.choice.why,
+            islands: (0 < part.islands).then_some(part.islands),
+        });
+        chosen.collect()
     }
 
-    /// The label of a solver, with what was chosen.
-    pub(crate) fn name(label: String, chosen: Option<&Chosen>) -> String {
-        match chosen {
-            Some(Chosen {
-                solver,
-                then: Some(then),
-                ..
-            }) => format!("{label} → {solver}, {then}"),
-            Some(Chosen { solver, .. }) => format!("{label} → {solver}"),
-            None => label,
+    /// The label of a solver, with what was chosen and who went on.
+    pub(crate) fn name(label: &str, chosen: &[Chosen], then: Option<&str>) -> String {
+        let part = |chosen: &Chosen| match chosen.islands {
+            None => chosen.solver.to_owned(),
+            Some(1) => format!("{} (1 island)", chosen.solver),
+            Some(count) => format!("{} ({count} islands)", chosen.solver),
+        };
+        let parts: Vec<String> = chosen.iter().map(part).collect();
+        let mut name = label.to_owned();
+        if !parts.is_empty() {
+            name.push_str(&format!(" → {}", parts.join(" and ")));
         }
+        if let (false, Some(then)) = (parts.is_empty(), then) {
+            name.push_str(&format!(", {then}"));
+        }
+        name
     }
 }
 

@@ -57,8 +57,12 @@ fn the_page_carries_the_same_report_as_the_json() {
             }
         }
     }
-    let scene = &report["scenes"][0]["runs"][0]["history"];
-    assert!(!scene.as_array().unwrap().is_empty());
+    for run in report["scenes"][0]["runs"].as_array().unwrap() {
+        assert!(!run["history"].as_array().unwrap().is_empty());
+        let worst = &run["worst_block"];
+        assert!(worst["name"].as_str().unwrap().starts_with("contact of"));
+        assert!(worst["step"].as_u64() <= run["steps"].as_u64(), "{run}");
+    }
 }
 
 /// The page as a browser leaves it after its script has run; none where there is no browser.
@@ -241,7 +245,7 @@ fn an_interrupted_comparison_keeps_what_it_has_and_says_what_is_missing() {
         .spawn()
         .unwrap();
     // The first work takes no time and the second one far too long.
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(2500));
     let begin = Instant::now();
     let id = child.id().to_string();
     assert!(
@@ -252,7 +256,8 @@ fn an_interrupted_comparison_keeps_what_it_has_and_says_what_is_missing() {
             .success()
     );
     let output = child.wait_with_output().unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(60));
+    // Nobody waits for the end of the second.
+    assert!(begin.elapsed() < Duration::from_secs(15));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
@@ -275,11 +280,11 @@ fn auto_says_what_it_chose_and_who_went_on() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let answer = ran.json();
     assert_eq!(
-        (&answer["solver"], &answer["chosen"]["solver"]),
+        (&answer["solver"], &answer["chosen"][0]["solver"]),
         (&"auto".into(), &"direct".into())
     );
     assert!(
-        answer["chosen"]["why"]
+        answer["chosen"][0]["why"]
             .as_str()
             .unwrap()
             .contains("linear system")

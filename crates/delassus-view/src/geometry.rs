@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use delassus::World;
 use delassus::collide::Shape;
-use delassus::world::{JointKind, Motion};
+use delassus::world::{JointKind, Motion, Robot};
 use glam::{DMat3, DQuat, DVec3};
 use serde::Serialize;
 
@@ -156,7 +156,35 @@ fn joints(world: &World) -> Vec<JointLine> {
             axes: frame.axes.to_array(),
         }),
     };
-    world.joints().iter().map(line).collect()
+    let robots = world.robots().iter().flat_map(robot_joints);
+    world.joints().iter().map(line).chain(robots).collect()
+}
+
+/// Joints of a robot: their frame is that of the link they carry, seen from both sides.
+fn robot_joints(robot: &Robot) -> impl Iterator<Item = JointLine> {
+    let links = robot.tree().links();
+    robot.joints().iter().map(move |joint| {
+        let link = &links[joint.link.index()];
+        let parent = link.parent;
+        let centre = parent.map_or(DVec3::ZERO, |id| links[id.index()].body.com);
+        let body = |id| robot.body(id).map(|body| body.0);
+        let frame = |origin: DVec3, axes: DQuat| FrameLine {
+            origin: origin.to_array(),
+            axes: axes.to_array(),
+        };
+        JointLine {
+            name: joint.name.clone(),
+            kind: "robot",
+            bodies: [body(joint.link), parent.and_then(body)],
+            frames: [
+                frame(-link.body.com, DQuat::IDENTITY),
+                frame(
+                    link.place.position - centre,
+                    DQuat::from_mat3(&link.place.rotation),
+                ),
+            ],
+        }
+    })
 }
 
 impl Bounds {

@@ -16,7 +16,6 @@ mod recording;
 mod server;
 mod simulation;
 mod stage;
-mod watched;
 
 pub use choice::{Choice, Start};
 pub use recording::{Recording, RecordingError};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use delassus::solver::Sweep;
 use delassus::world::{Clock, Probe, Step};
-use delassus::{Fit, Residual};
+use delassus::{Fit, Residual, World};
 use serde::Serialize;
 
 /// Steps of which a frame carries the line for the plots: a page that misses frames misses none of them.
@@ -21,6 +21,8 @@ pub(crate) struct Numbers {
     status: &'static str,
     iterations: usize,
     residual: Residual,
+    /// Whose block has the worst residual, in words.
+    worst: Option<String>,
     /// Substeps that were not solved, and those in which another solver went on.
     unsolved: u32,
     fallbacks: u32,
@@ -49,7 +51,8 @@ pub(crate) struct Sample {
 }
 
 impl Numbers {
-    pub(crate) fn of(step: Step) -> Numbers {
+    pub(crate) fn of(step: Step, world: &World) -> Numbers {
+        let worst = step.worst.map(|key| world.describe(key));
         let report = step.report;
         // The report is that of the last substep; an earlier one may have failed.
         let status = match (report.status.name(), step.unsolved) {
@@ -63,6 +66,7 @@ impl Numbers {
             status,
             iterations: report.iterations,
             residual: report.residual,
+            worst,
             unsolved: step.unsolved,
             fallbacks: step.fallbacks,
             contacts: step.contacts,

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use delassus::math::tangents;
+use delassus::solver::{Observed, Seen};
 use delassus::world::scene::Scene;
-use delassus::world::{Frame, Joint, JointKind, Motion, StepError, Surface};
-use delassus::{BodyId, JointId, World};
+use delassus::world::{Frame, Joint, JointKind, Motion, Robot, StepError, Surface};
+use delassus::{BodyId, JointId, LinkId, Residual, Solver, World};
 use glam::{DQuat, DVec3};
 use serde::Serialize;
 
@@ -13,7 +14,6 @@ use crate::choice::Choice;
 use crate::frame::{Floats, Span};
 use crate::message::{Colour, Display, Parameters};
 use crate::numbers::{Numbers, Sample, Samples};
-use crate::watched::Watched;
 
 /// Angular frequency of the hand's spring on the body it holds alone \[rad/s\]; it sags by g/ω² under its weight.
 const GRIP: f64 = 20.0;
@@ -26,7 +26,9 @@ const MOST_ARROWS: usize = 20_000;
 pub(crate) struct Pane {
     pub(crate) world: World,
     pub(crate) choice: Choice,
-    solver: Watched,
+    solver: Box<dyn Solver + Send>,
+    /// Law residual of each block of the last solve \[m/s\]; empty where nobody wants to see it.
+    faults: Vec<f64>,
     /// Materials of the scene itself.
     surfaces: Vec<Surface>,
     hand: Option<JointId>,
@@ -82,12 +84,13 @@ impl Pane {
         let mut world = scene.world;
         let surfaces = world.surfaces_mut().to_vec();
         parameters.apply(&mut world, &surfaces);
-        let solver = Watched::new(choice.solver(display.history)?);
+        let solver = choice.solver(display.history)?;
         let moving = crate::geometry::moving(&world);
         let mut pane = Pane {
             world,
             choice,
             solver,
+            faults: Vec::new(),
             surfaces,
             hand: None,
             last: None,
@@ -110,16 +113,14 @@ impl Pane {
 
     /// Measures what is shown, and no more.
     pub(crate) fn display(&mut self, display: &Display) -> Result<(), String> {
-        self.solver = Watched::new(self.choice.solver(display.history)?);
+        self.solver = self.choice.solver(display.history)?;
         self.coloured = display.colour == Colour::Residual;
-        self.solver.wanted = self.coloured || self.picked;
         Ok(())
     }
 
     /// Whether somebody reads the numbers of one body.
     pub(crate) fn pick(&mut self, picked: bool) {
         self.picked = picked;
-        self.solver.wanted = self.coloured || self.picked;
     }
 
     pub(crate) fn apply(&mut self, parameters: &Parameters) {
@@ -127,9 +128,16 @@ impl Pane {
     }
 
     pub(crate) fn step(&mut self, number: u64, dt: f64) -> Result<(), StepError> {
-        let step = self.world.step(dt, &mut self.solver)?;
+        self.faults.clear();
+        let (wanted, faults) = (self.coloured || self.picked, &mut self.faults);
+        let mut solver = Observed::new(self.solver.as_mut(), |seen: Seen<'_>| {
+            if wanted {
+                *faults = Residual::by_block(seen.problem, &seen.solution.lambda);
+            }
+        });
+        let step = self.world.step(dt, &mut solver)?;
         self.part = dt / f64::from(self.world.settings.substeps.max(1));
-        let numbers = Numbers::of(step);
+        let numbers = Numbers::of(step, &self.world);
         self.samples.push(numbers.sample(number, self.world.time()));
         self.last = Some(numbers);
         Ok(())
@@ -138,7 +146,7 @@ impl Pane {
     /// Takes hold of a body at a point of it: a compliant ball joint to a point that the mouse moves.
     pub(crate) fn grab(&mut self, body: u32, local: DVec3, target: DVec3) -> Result<(), String> {
         self.release();
-        let mass = self.world.bodies().mass[body as usize];
+        let mass = self.held_mass(body);
         let frame = |origin| Frame {
             origin,
             axes: DQuat::IDENTITY,
@@ -173,7 +181,29 @@ impl Pane {
 
     /// A body of the list that impulses move.
     pub(crate) fn can_grab(&self, body: u32) -> bool {
-        self.world.bodies().motion.get(body as usize) == Some(&Motion::Dynamic)
+        match self.robot_of(body) {
+            Some((robot, link)) => robot.tree().moves(link),
+            None => self.world.bodies().motion.get(body as usize) == Some(&Motion::Dynamic),
+        }
+    }
+
+    /// The robot that a body is a link of.
+    fn robot_of(&self, body: u32) -> Option<(&Robot, LinkId)> {
+        let found = |robot| {
+            links(robot)
+                .find(|(_, id)| id.0 == body)
+                .map(|at| (robot, at.0))
+        };
+        self.world.robots().iter().find_map(found)
+    }
+
+    /// The mass that hangs on the hand \[kg\]: a link brings its whole robot.
+    fn held_mass(&self, body: u32) -> f64 {
+        let mass = &self.world.bodies().mass;
+        match self.robot_of(body) {
+            Some((robot, _)) => links(robot).map(|(_, id)| mass[id.index()]).sum(),
+            None => mass[body as usize],
+        }
     }
 
     /// A point of the world in a body's axes.
@@ -285,16 +315,17 @@ impl Pane {
         sum
     }
 
-    /// Law residual of each body's rows; none where masses and bodies of the step cannot be matched.
+    /// Law residual of each body's rows; none where it was not measured.
     fn residuals(&self) -> Option<Vec<f64>> {
-        let bodies = self.world.bodies();
-        let free: Vec<BodyId> = bodies.ids().filter(|id| bodies.is_free(*id)).collect();
-        if free.len() != self.solver.faults.len() {
+        let blocks = self.world.last_blocks();
+        if self.last.is_none() || blocks.len() != self.faults.len() {
             return None;
         }
-        let mut residuals = vec![0.0; bodies.len()];
-        for (id, fault) in free.iter().zip(&self.solver.faults) {
-            residuals[id.index()] = *fault;
+        let mut residuals = vec![0.0; self.world.bodies().len()];
+        for (key, fault) in blocks.into_iter().zip(&self.faults) {
+            for body in self.world.bodies_of(key) {
+                residuals[body.index()] = fault.max(residuals[body.index()]);
+            }
         }
         Some(residuals)
     }
@@ -306,7 +337,7 @@ impl Pane {
         }
         let (velocity, spin) = (bodies.velocity[i], bodies.spin[i]);
         let kinetic = match bodies.motion[i] {
-            Motion::Dynamic => {
+            Motion::Dynamic | Motion::Link => {
                 let angular = bodies.world_inertia(BodyId(body)) * spin;
                 0.5 * (bodies.mass[i] * velocity.length_squared() + spin.dot(angular))
             }
@@ -366,3 +397,12 @@ fn force(touch: &delassus::world::Touch) -> DVec3 {
     let [pn, p1, p2] = touch.impulse;
     n * pn + t1 * p1 + t2 * p2
 }
+
+/// Links of a robot with their bodies.
+fn links(robot: &Robot) -> impl Iterator<Item = (LinkId, BodyId)> {
+    let ids = (0..robot.tree().links().len() as u32).map(LinkId);
+    ids.filter_map(|link| Some((link, robot.body(link)?)))
+}
+
+#[cfg(test)]
+mod tests;

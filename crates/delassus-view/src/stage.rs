@@ -231,7 +231,7 @@ impl Live {
             return Err("there is no second view; split first".to_owned());
         };
         if !seen.can_grab(body) {
-            return Err("only dynamic bodies can be dragged".to_owned());
+            return Err("only bodies that forces move can be dragged".to_owned());
         }
         let target = DVec3::from(point);
         let local = seen.local(body, target);

@@ -224,11 +224,11 @@ fn bad_messages_are_answered_in_words_and_change_nothing() {
         ),
         (
             json!({"type": "grab", "pane": 0, "body": 0, "point": [0, 0, 0]}),
-            "only dynamic",
+            "only bodies that forces move",
         ),
         (
             json!({"type": "grab", "pane": 0, "body": 4_000_000, "point": [0, 0, 0]}),
-            "only dynamic",
+            "only bodies that forces move",
         ),
         (json!({"type": "seek", "frame": 3}), "recording"),
         (json!([1, 2]), "refused"),

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // A test may stop anywhere.
 
+use delassus::problem::Form;
 use delassus::solver::auto::{Auto, choose};
-use delassus::solver::from_spec;
-use delassus::{Fit, Law, MassBlock, Problem, Residual, Solution, Solver, Status, Stop, gallery};
+use delassus::solver::{Record, from_spec};
+use delassus::{
+    BlockId, Fit, Law, MassBlock, MassId, Problem, Residual, Solution, Solver, Status, Stop,
+    gallery,
+};
 
 fn stop(tolerance: f64) -> Stop {
     Stop {
@@ -19,7 +23,9 @@ fn built_in_problems_get_the_solver_of_their_class() {
         ("chain:5", "direct"),
         ("machine", "hybrid,rule=exact"),
         ("stack:5", "gauss-seidel"),
+        ("stack:20", "coloured"),
         ("pile:1000", "coloured"),
+        ("peg:32", "gauss-seidel"),
         ("peg:128", "gauss-seidel"),
     ];
     for (name, solver) in expected {
@@ -28,7 +34,7 @@ fn built_in_problems_get_the_solver_of_their_class() {
     }
     let facets = gallery::experiments::peg(8).problems(1, 0).unwrap();
     assert_eq!(choose(&facets[0], 1e-6).solver, "lemke");
-    let stack = gallery::build("stack:5").unwrap();
+    let stack = gallery::build("stack:20").unwrap();
     assert!(choose(&stack, 1e-3).sweeps > choose(&stack, 1e-6).sweeps);
     // Rows with bounds in dual form are a complementarity problem.
     let mut builder = Problem::builder();
@@ -60,7 +66,10 @@ fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
             "{name}"
         );
         assert_eq!(report.fit, Fit::Exact, "{name}");
-        assert_eq!(report.chosen, Some(choose(&problem, 1e-6)), "{name}");
+        match report.chosen.as_slice() {
+            [whole] => assert_eq!(whole.choice, choose(&problem, 1e-6), "{name}"),
+            parts => assert!(1 < parts.len() && parts.iter().all(|part| 0 < part.islands)),
+        }
         assert_eq!(report.residual, Residual::of(&problem, &solution), "{name}");
         assert!(report.residual.law <= 1e-6, "{name}");
     }
@@ -130,4 +139,76 @@ fn a_proof_that_there_is_no_answer_is_not_tried_again() {
     let report = Auto::new(stop(1e-8), 0).solve(&problem, &mut Solution::zeros(&problem));
     assert_eq!((report.status, report.fallback), (Status::Ray, None));
     assert!(report.certificate.unwrap().farkas.is_some());
+}
+
+/// Chains and stacks that have nothing to do with each other, in turns.
+fn mixed() -> Problem {
+    let (chain, stack) = (
+        gallery::build("chain:6").unwrap(),
+        gallery::build("stack:2").unwrap(),
+    );
+    let mut builder = Problem::builder();
+    for problem in [&chain, &stack, &chain, &stack, &stack] {
+        let Form::Primal(primal) = problem.form() else {
+            panic!("given by masses");
+        };
+        let mut masses = Vec::new();
+        for (i, mass) in primal.mass().iter().enumerate() {
+            let p = primal.slice(primal.p(), MassId(i as u32));
+            masses.push(builder.add_mass(mass.clone(), p).unwrap());
+        }
+        for (k, block) in problem.blocks().iter().enumerate() {
+            let entries = primal.jacobian().block(BlockId(k as u32));
+            let rows: Vec<_> = entries.map(|(id, g)| (masses[id.index()], g)).collect();
+            let (sigma, q) = (&primal.sigma()[block.rows()], &primal.q()[block.rows()]);
+            builder.add_block(block.law, &rows, sigma, q).unwrap();
+        }
+    }
+    builder.build().unwrap()
+}
+
+#[test]
+fn islands_of_different_kinds_get_different_solvers() {
+    let problem = mixed();
+    let mut solution = Solution::zeros(&problem);
+    let report = Auto::new(stop(1e-8), 0).solve(&problem, &mut solution);
+    let chosen: Vec<(&str, usize)> = report
+        .chosen
+        .iter()
+        .map(|part| (part.choice.solver, part.islands))
+        .collect();
+    assert_eq!(chosen, [("direct", 2), ("gauss-seidel", 3)]);
+    assert_eq!((report.status, report.fit), (Status::Solved, Fit::Exact));
+    assert_eq!(report.residual, Residual::of(&problem, &solution));
+    assert!(report.residual.law <= 1e-8);
+    // One solver for all comes to the same velocities, which are unique.
+    let mut other = Solution::zeros(&problem);
+    let hybrid = from_spec("hybrid,rule=exact", stop(1e-10), 0)
+        .unwrap()
+        .solve(&problem, &mut other);
+    assert_eq!(hybrid.status, Status::Solved);
+    for (a, b) in solution.v.iter().zip(&other.v) {
+        assert!((a - b).abs() < 1e-6, "{a} {b}");
+    }
+    // A warm start is shared out to the parts, and the same bits come again.
+    let (mut first, mut second) = (solution.clone(), solution.clone());
+    let warm = Auto::new(stop(1e-8), 0).solve(&problem, &mut first);
+    Auto::new(stop(1e-8), 0).solve(&problem, &mut second);
+    assert_eq!(first, second);
+    assert!(warm.iterations <= report.iterations);
+}
+
+#[test]
+fn the_history_of_parts_goes_forward_and_ends_at_the_residual() {
+    let problem = mixed();
+    let stop = Stop {
+        record: Record::Residuals,
+        ..stop(1e-8)
+    };
+    let report = Auto::new(stop, 0).solve(&problem, &mut Solution::zeros(&problem));
+    for pair in report.history.windows(2) {
+        assert!(pair[0].sweep < pair[1].sweep && pair[0].elapsed_s <= pair[1].elapsed_s);
+    }
+    let last = report.history.last().unwrap().law.unwrap();
+    assert!((last - report.residual.law).abs() <= 1e-12, "{last}");
 }

@@ -12,11 +12,11 @@ mod dense;
 #[path = "common/trees.rs"]
 mod trees;
 
-use delassus::LinkId;
 use delassus::math::{DVec3, Random};
-use delassus::solver::kkt::TreeKkt;
+use delassus::solver::kkt::{Kkt, TreeKkt};
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Data, Elimination, Joint, Link, Propagation, Rows, Tree};
+use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{random_configuration, random_tree, random_vector};
 
 /// Answers against dense elimination, relative to the largest number and the condition allowed for.
@@ -427,4 +427,19 @@ fn weld(tree: &Tree, data: &Data, rows: &mut Rows, (link, local): (LinkId, DVec3
         rows.start();
         tree.add_angular(rows, link, axis).unwrap();
     }
+}
+
+#[test]
+fn more_rows_than_fit_in_memory_are_refused_by_name() {
+    let problem = gallery::build("chain:2000").unwrap();
+    assert!(4096 < problem.n_rows());
+    let mut solver = Kkt::new(Stop::default());
+    let report = solver.solve(&problem, &mut Solution::zeros(&problem));
+    let message = report.message.unwrap();
+    assert_eq!(report.status, Status::Unsupported);
+    assert!(message.contains("at most 4096 rows"), "{message}");
+    // What the law forbids has nothing to do with the size.
+    let problem = gallery::build("stack:2").unwrap();
+    let report = solver.solve(&problem, &mut Solution::zeros(&problem));
+    assert!(report.message.unwrap().contains("no rule for"));
 }

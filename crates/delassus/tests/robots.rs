@@ -172,6 +172,20 @@ fn broken_urdf_is_refused_with_line_and_element() {
             "upper",
             "another link",
         ),
+        (
+            "mimic joint=\"shoulder\"",
+            "mimic joint=\"slide\"",
+            17,
+            "mimic",
+            "itself",
+        ),
+        (
+            "<joint name=\"slide\"",
+            "<joint name=\"shoulder\"",
+            15,
+            "shoulder",
+            "another joint",
+        ),
         ("</robot>", "", 21, "XML", ""),
         ("<robot name=\"arm\">", "<tobor>", 1, "XML", ""),
     ];

@@ -25,8 +25,9 @@ pub(super) struct Run {
     pub(super) label: String,
     solver: &'static str,
     options: Options,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    chosen: Option<Chosen>,
+    /// What `auto` took, part by part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    chosen: Vec<Chosen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<&'static str>,
     pub(super) status: &'static str,
@@ -46,7 +47,7 @@ pub(super) struct Run {
 impl Run {
     /// The label, with what was chosen.
     pub(super) fn named(&self) -> String {
-        Chosen::name(self.label.clone(), self.chosen.as_ref())
+        Chosen::name(&self.label, &self.chosen, self.fallback)
     }
 }
 
@@ -54,16 +55,22 @@ pub(super) fn fit_name<S: serde::Serializer>(fit: &Fit, serializer: S) -> Result
     serializer.serialize_str(fit.name())
 }
 
-/// Solves until the time is known. `None` where the solver cannot treat the problem's laws.
+/// Solves until the time is known, and again for the history where it is wanted. `None` where the solver cannot treat
+/// the problem's laws.
 pub(super) fn measure(
     spec: &str,
     (stop, seed): (Stop, u64),
     start: &Start,
+    traced: bool,
 ) -> Result<Option<Run>, Refusal> {
     if solvers::make(spec, stop, seed)?.fit_of(&start.problem) == Fit::No {
         return Ok(None);
     }
     let report = shortest(spec, (stop, seed), start)?;
+    let history = match traced {
+        true => trace(spec, (stop, seed), start)?,
+        false => Vec::new(),
+    };
     Ok(Some(Run {
         label: solvers::label(report.solver, &report.options),
         solver: report.solver,
@@ -78,13 +85,13 @@ pub(super) fn measure(
         reached: report.residual.law <= stop.tolerance,
         residual: report.residual,
         message: report.message,
-        history: Vec::new(),
+        history,
     }))
 }
 
 /// Law residual against iterations and time. The iterates are the same in every run, so the shortest shows them with
 /// the least of what else the machine was doing.
-pub(super) fn trace(
+fn trace(
     spec: &str,
     (stop, seed): (Stop, u64),
     start: &Start,

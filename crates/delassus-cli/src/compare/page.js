@@ -51,6 +51,7 @@
     if (seconds < 1) return `${(1e3 * seconds).toFixed(2)} ms`;
     return `${seconds.toFixed(2)} s`;
   }
+  const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
   const short = (name) => (name.length <= 60 ? name : `…${name.slice(-59)}`);
 
   // Marks tell solvers of one colour apart.
@@ -88,7 +89,9 @@
     const scale = (x) => from + ((Math.log10(clamp(x)) - first) / (last - first)) * (to - from);
     const every = Math.ceil((last - first) / 8);
     const ticks = [];
-    for (let e = first; e <= last; e++) ticks.push({ at: scale(10 ** e), text: (e - first) % every ? "" : power(e) });
+    // Numbers beyond an end stand on it, and its label says so.
+    const beyond = (e) => (e === first && positive.some((x) => x < 0.999 * 10 ** first) ? "≤ " : e === last && positive.some((x) => x > 1.001 * 10 ** last) ? "≥ " : "");
+    for (let e = first; e <= last; e++) ticks.push({ at: scale(10 ** e), text: (e - first) % every ? "" : beyond(e) + power(e) });
     return { scale, ticks, clamp };
   }
 
@@ -107,7 +110,9 @@
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${y.label} against ${x.label}` });
     for (const { at, text } of across.ticks) {
       svg.append(draw("line", { class: "grid", x1: at, x2: at, y1: top, y2: height - bottom }));
-      svg.append(draw("text", { x: at, y: height - bottom + 16, "text-anchor": "middle" }, text));
+      // The last label must not stand out of the picture.
+      const last = width - right - at < 12 && text.length > 3;
+      svg.append(draw("text", { x: last ? width - 2 : at, y: height - bottom + 16, "text-anchor": last ? "end" : "middle" }, text));
     }
     for (const { at, text } of up.ticks) {
       svg.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }));
@@ -116,10 +121,13 @@
     svg.append(draw("rect", { class: "frame", x: left, y: top, width: width - left - right, height: height - top - bottom }));
     svg.append(draw("text", { class: "title", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, x.label));
     svg.append(draw("text", { class: "title", x: 15, y: (top + height - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 15 ${(top + height - bottom) / 2})` }, y.label));
+    let note = null;
     if (target) {
       const at = up.scale(target);
       svg.append(draw("line", { class: "target", x1: left, x2: width - right, y1: at, y2: at }));
-      svg.append(draw("text", { x: width - right - 4, y: at - 5, "text-anchor": "end" }, "tolerance"));
+      // Above the line, unless there is no room.
+      const beside = at - top < 16 ? at + 13 : at - 5;
+      note = draw("text", { class: "halo", x: width - right - 4, y: beside, "text-anchor": "end" }, "tolerance");
     }
     const groups = visible.map((s) => {
       const at = s.points.map((p) => [across.scale(p[0]), up.scale(p[1])]);
@@ -133,6 +141,7 @@
       svg.append(group);
       return { group, at, s };
     });
+    if (note) svg.append(note);
     watch(svg, groups, { width, say });
     figure.append(svg);
   }
@@ -173,7 +182,9 @@
     const laws = series.flatMap((s) => s.points.map((p) => p[1])).filter((law) => law > 0);
     const starts = series.map((s) => s.points[0]?.[1] ?? 0);
     const high = Math.max(work.tolerance, ...laws.map((law) => Math.min(law, 1e2 * Math.max(1e4 * work.tolerance, ...starts))));
-    const low = Math.min(work.tolerance, ...laws.map((law) => Math.max(law, 1e-4 * work.tolerance)));
+    // Where all solvers are single points there is room for what pivoting reaches.
+    const least = series.some((s) => s.points.length > 1) ? 1e-4 * work.tolerance : 1e-18;
+    const low = Math.min(work.tolerance, ...laws.map((law) => Math.max(law, least)));
     return { low, high };
   }
   const law = (series, work) => ({ log: true, label: "law residual [m/s]", ...span(work, series) });
@@ -188,7 +199,7 @@
     const target = work.tolerance;
     if (work.scene) {
       const cost = work.runs.map((run) => curve(run, [[1e-3 * run.ms_per_step, run.law]]));
-      plot(byId("precision"), { title: "Work and precision: worst residual against time per step", x: { log: true, label: "time per step [s]" }, y: law(cost, work), series: cost, target, say: ([t, r]) => `${time(t)} per step, worst ${small(r)} m/s` });
+      plot(byId("precision"), { title: "Work and precision: worst residual", x: { log: true, label: "time per step [s]" }, y: law(cost, work), series: cost, target, say: ([t, r]) => `${time(t)} per step, worst ${small(r)} m/s` });
       const through = work.runs.map((run) => curve(run, run.history.map((p) => [p[0], p[1]])));
       const end = Math.max(...work.runs.flatMap((run) => run.history.map((p) => p[0])), work.dt);
       plot(byId("history"), { title: "Residual through the run", x: { label: "simulated time [s]", low: 0, high: end }, y: law(through, work), series: through, target, say: ([t, r]) => `${small(r)} m/s at ${t.toFixed(3)} s` });
@@ -227,9 +238,16 @@
     if (!growth.length) byId("growth").replaceChildren(element("figcaption", {}, "Growth with size"), element("p", { class: "empty" }, "Name works of one family in several sizes, as problem:pile:100 problem:pile:1000."));
   }
 
+  // A solver that chose, with what it took for which part, and who went on.
+  function named(run) {
+    if (!run.chosen) return run.label;
+    const parts = run.chosen.map((part) => (part.islands ? `${part.solver} (${counted(part.islands, "island")})` : part.solver));
+    return `${run.label} → ${parts.join(" and ")}${run.fallback ? `, ${run.fallback}` : ""}`;
+  }
+
   const PROBLEM = [
     ["work", (run, work) => short(work.name)],
-    ["solver", (run) => (run.chosen ? `${run.label} → ${run.chosen.solver}${run.fallback ? `, ${run.fallback}` : ""}` : run.label)],
+    ["solver", (run) => named(run)],
     ["status", (run) => run.status],
     ["fit", (run) => run.fit],
     ["iterations", (run) => run.iterations, String],
@@ -249,8 +267,11 @@
     ["energy change [J]", (run) => run.energy_change, small],
     ["iterations/step", (run) => run.iterations_per_step, (x) => x.toFixed(1)],
     ["ms/step", (run) => run.ms_per_step, (x) => x.toFixed(4)],
+    ["worst block", (run) => (run.worst_block ? `step ${run.worst_block.step}, ${run.worst_block.name}` : "–")],
   ];
-  function table(caption, columns, list) {
+  function table(caption, all, list) {
+    // One work needs no column for its name.
+    const columns = list.length === 1 ? all.slice(1) : all;
     let order = null;
     const rows = list.flatMap((work) => work.runs.map((run) => ({ run, work })));
     const body = element("tbody");
@@ -318,7 +339,6 @@
   }
 
   const runs = works.reduce((sum, work) => sum + work.runs.length, 0);
-  const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
   byId("about").textContent = `${counted(works.length, "work")}, ${counted(solvers.length, "solver")}, ${counted(runs, "run")}. Times are the shortest of repeated runs on one thread; residuals are measured by the same judge for all. delassus ${report.version}.`;
   if (report.missing.length) {
     byId("missing").hidden = false;

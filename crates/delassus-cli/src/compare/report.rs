@@ -204,44 +204,54 @@ impl Ranking {
     }
 
     fn table(&self) -> String {
-        let mut table = Table::new(&[
-            ">  ",
-            "",
-            "solver",
+        let columns = [
             "status",
             ">iterations",
             ">law [m/s]",
             ">relative",
             ">worst block",
             ">time",
-        ]);
-        for (i, run) in self.runs.iter().enumerate() {
-            let place = match run.reached {
-                true => (i + 1).to_string(),
-                false => "–".to_owned(),
-            };
+        ];
+        ranked(&self.runs, &columns, |run| {
             let worst = run.residual.worst_block;
-            table.push(vec![
-                format!("  {place}"),
-                mark(run.fit).to_owned(),
-                run.named(),
+            let cells = vec![
                 run.status.to_owned(),
                 run.iterations.to_string(),
                 table::number(run.residual.law),
                 table::number(run.residual.relative),
                 worst.map_or_else(|| "-".to_owned(), |block| block.0.to_string()),
                 table::time(run.elapsed),
-            ]);
-        }
-        if table.is_empty() {
-            return "  no solver fits\n".to_owned();
-        }
-        table.text()
+            ];
+            ((run.reached, run.fit), run.named(), cells)
+        })
     }
 }
 
+/// A table of runs in the order of merit: their places, fits and solvers, and what else there is to say of each.
+pub(super) fn ranked<R>(
+    runs: &[R],
+    columns: &[&str],
+    line: impl Fn(&R) -> ((bool, Fit), String, Vec<String>),
+) -> String {
+    if runs.is_empty() {
+        return "  no solver fits\n".to_owned();
+    }
+    let mut table = Table::new(&[&[">  ", "", "solver"], columns].concat());
+    for (i, run) in runs.iter().enumerate() {
+        let ((reached, fit), solver, cells) = line(run);
+        let place = match reached {
+            true => (i + 1).to_string(),
+            false => "–".to_owned(),
+        };
+        let mut row = vec![format!("  {place}"), mark(fit).to_owned(), solver];
+        row.extend(cells);
+        table.push(row);
+    }
+    table.text()
+}
+
 /// How a fit is shown beside a solver.
-pub(super) fn mark(fit: Fit) -> &'static str {
+fn mark(fit: Fit) -> &'static str {
     match fit {
         Fit::Approximate => "≈",
         _ => "",

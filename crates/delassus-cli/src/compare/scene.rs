@@ -3,23 +3,20 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
 use delassus::world::Step;
-use delassus::world::scene::Scene;
 use delassus::{Fit, Stop};
-use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::measure::fit_name;
-use super::report::mark;
+use super::report::ranked;
 use crate::args::CompareArgs;
 use crate::console::Refusal;
-use crate::run::{Tally, steps_of};
-use crate::scene::Source;
+use crate::run::{Tally, WorstBlock, named, steps_of};
+use crate::scene::{Source, joints};
 use crate::solvers::{self, Options};
-use crate::table::{self, Table};
+use crate::table;
 
 /// All solvers on one scene, the fastest whose every step kept the tolerance first.
 #[derive(Debug, Serialize)]
@@ -58,6 +55,8 @@ pub(super) struct SceneRun {
     unsolved_steps: u64,
     /// Worst law residual [m/s].
     law: f64,
+    /// Where and when it was met; none where all residuals are zero.
+    worst_block: Option<WorstBlock>,
     /// Worst penetration [m].
     penetration: f64,
     /// Worst joint violation [m or rad].
@@ -77,123 +76,129 @@ pub(super) struct SceneRun {
 /// Points kept of a history: when there are twice as many, neighbours are merged.
 const MOST_POINTS: usize = 200;
 
-/// Steps one scene under each solver; also how many solvers had their turn before somebody asked to stop.
-pub(super) fn rank(
-    path: &Path,
-    args: &CompareArgs,
-    specs: &[String],
-    (bar, interrupted): (&ProgressBar, &AtomicBool),
-) -> Result<(SceneRanking, usize), Refusal> {
-    let source = Source::find(path)?;
-    let scene = source.build()?;
-    let stop = Stop {
-        tolerance: args.common.tolerance.unwrap_or(scene.run.tolerance),
-        iterations: args.common.iterations.unwrap_or(scene.run.iterations),
-        time: args.common.time_limit,
-        ..Stop::default()
-    };
-    let dt = scene.run.dt;
-    let mut ranking = SceneRanking {
-        scene: source.name.clone(),
-        bodies: scene.world.bodies().len(),
-        joints: scene.world.joints().len(),
-        steps: steps_of(args.time.unwrap_or(scene.run.time), dt)?,
-        dt,
-        tolerance: stop.tolerance,
-        title: scene.title,
-        runs: Vec::new(),
-        misfits: Vec::new(),
-    };
-    let mut done = 0;
-    for spec in specs {
-        if interrupted.load(atomic::Ordering::Relaxed) {
-            break;
-        }
-        bar.set_message(format!("{}  {spec}", source.name));
-        // Built anew, so that all start from the same bits.
-        let again = source.build()?;
-        let most = solvers::most_iterations(spec, scene.run.iterations);
-        let stop = Stop {
-            iterations: args.common.iterations.unwrap_or(most),
-            ..stop
-        };
-        let patience = args.common.solvers.is_empty().then_some(PATIENCE);
-        match step_through(
-            again,
-            spec,
-            (stop, args.common.seed),
-            (ranking.steps, patience, interrupted),
-        )? {
-            // Half a run says nothing beside whole ones.
-            _ if interrupted.load(atomic::Ordering::Relaxed) => break,
-            Some(run) => ranking.runs.push(run),
-            None => ranking.misfits.push(spec.clone()),
-        }
-        done += 1;
-        bar.inc(1);
-    }
-    ranking.runs.sort_by(by_merit);
-    Ok((ranking, done))
+/// A scene and how far it is stepped: the same for every solver.
+pub(super) struct Course {
+    source: Source,
+    title: String,
+    bodies: usize,
+    joints: usize,
+    steps: u64,
+    dt: f64,
+    stop: Stop,
+    /// Most iterations that somebody asked for.
+    asked: Option<usize>,
+    seed: u64,
+    /// Most time of a solver that nobody asked for.
+    patience: Option<Duration>,
 }
 
-/// Runs a scene under one solver. `None` where the solver cannot treat a law that came up.
-fn step_through(
-    scene: Scene,
-    spec: &str,
-    (stop, seed): (Stop, u64),
-    (steps, patience, interrupted): (u64, Option<Duration>, &AtomicBool),
-) -> Result<Option<SceneRun>, Refusal> {
-    let (mut world, dt) = (scene.world, scene.run.dt);
-    let mut solver = solvers::make(spec, stop, seed)?;
-    let mut tally = Tally::new(&world);
-    let (mut fit, mut message) = (Fit::Exact, None);
-    let mut history = History::default();
-    let begin = Instant::now();
-    for number in 1..=steps {
-        if interrupted.load(atomic::Ordering::Relaxed) {
-            break;
-        }
-        if patience.is_some_and(|patience| patience < begin.elapsed()) {
-            let done = number - 1;
-            message = Some(format!(
-                "stopped after {done} of {steps} steps, past {PATIENCE:?}; name it with --solver to see the rest"
-            ));
-            break;
-        }
-        match world.step(dt, solver.as_mut()) {
-            Ok(step) if step.report.fit == Fit::No => return Ok(None),
-            Ok(step) => {
-                // Contacts may come up late, so the worst fit of all steps is the run's.
-                fit = fit.max(step.report.fit);
-                tally.add(number, world.time(), &step);
-                history.add(world.time(), &step);
-            }
-            Err(error) => {
-                message = Some(format!("step {number}: {error}"));
+impl Course {
+    /// The scene at this path or of this name.
+    pub(super) fn of(path: &Path, args: &CompareArgs) -> Result<Course, Refusal> {
+        let common = &args.common;
+        let source = Source::find(path)?;
+        let scene = source.build()?;
+        let patience = common.solvers.is_empty().then_some(PATIENCE);
+        let dt = scene.run.dt;
+        Ok(Course {
+            bodies: scene.world.bodies().len(),
+            joints: joints(&scene.world),
+            steps: steps_of(args.time.unwrap_or(scene.run.time), dt)?,
+            dt,
+            title: scene.title,
+            stop: Stop {
+                tolerance: common.tolerance.unwrap_or(scene.run.tolerance),
+                iterations: scene.run.iterations,
+                time: common.time_limit.or(patience),
+                ..Stop::default()
+            },
+            asked: common.iterations,
+            seed: common.seed,
+            patience,
+            source,
+        })
+    }
+
+    /// What the solvers did, the best first; none where none had its turn.
+    pub(super) fn ranking(
+        &self,
+        mut runs: Vec<SceneRun>,
+        misfits: Vec<String>,
+    ) -> Option<SceneRanking> {
+        let tried = !runs.is_empty() || !misfits.is_empty();
+        runs.sort_by(by_merit);
+        tried.then(|| SceneRanking {
+            scene: self.source.name.clone(),
+            title: self.title.clone(),
+            bodies: self.bodies,
+            joints: self.joints,
+            steps: self.steps,
+            dt: self.dt,
+            tolerance: self.stop.tolerance,
+            runs,
+            misfits,
+        })
+    }
+
+    /// Runs the scene under one solver. `None` where the solver cannot treat a law that came up.
+    pub(super) fn step_through(&self, spec: &str) -> Result<Option<SceneRun>, Refusal> {
+        // Built anew, so that all start from the same bits.
+        let mut world = self.source.build()?.world;
+        let most = solvers::most_iterations(spec, self.stop.iterations);
+        let stop = Stop {
+            iterations: self.asked.unwrap_or(most),
+            ..self.stop
+        };
+        let mut solver = solvers::make(spec, stop, self.seed)?;
+        let mut tally = Tally::new(&world);
+        let (mut fit, mut message) = (Fit::Exact, None);
+        let mut history = History::default();
+        let begin = Instant::now();
+        for number in 1..=self.steps {
+            if let Some(patience) = self.patience.filter(|patience| *patience < begin.elapsed()) {
+                let (done, steps) = (number - 1, self.steps);
+                message = Some(format!(
+                    "stopped after {done} of {steps} steps, past {patience:?}"
+                ));
                 break;
             }
+            match world.step(self.dt, solver.as_mut()) {
+                Ok(step) if step.report.fit == Fit::No => return Ok(None),
+                Ok(step) => {
+                    // Contacts may come up late, so the worst fit of all steps is the run's.
+                    fit = fit.max(step.report.fit);
+                    tally.add(number, &world, &step);
+                    history.add(world.time(), &step);
+                }
+                Err(error) => {
+                    let said = named(&world, &error.to_string());
+                    message = Some(format!("step {number}: {said}"));
+                    break;
+                }
+            }
         }
+        Ok(Some(SceneRun {
+            label: solvers::label(solver.name(), &solver.options()),
+            solver: solver.name(),
+            options: Options(solver.options()),
+            fit,
+            // The scene's own laws decide, whatever law the solver obeys.
+            reached: message.is_none() && tally.law.value <= stop.tolerance,
+            steps: tally.steps,
+            unsolved_steps: tally.unsolved,
+            law: tally.law.value,
+            penetration: tally.penetration.value,
+            violation: tally.violation.value,
+            energy_change: tally.energy_end - tally.energy_start,
+            ms_per_step: 1e3 * tally.mean(tally.seconds()),
+            iterations_per_step: tally.mean(tally.iterations as f64),
+            state_hash: format!("{:016x}", world.state_hash()),
+            message,
+            history: history.points(),
+            worst_block: tally.worst_block,
+            chosen: tally.chosen,
+        }))
     }
-    Ok(Some(SceneRun {
-        label: solvers::label(solver.name(), &solver.options()),
-        solver: solver.name(),
-        options: Options(solver.options()),
-        chosen: tally.chosen.clone(),
-        fit,
-        // The scene's own laws decide, whatever law the solver obeys.
-        reached: message.is_none() && tally.law.value <= stop.tolerance,
-        steps: tally.steps,
-        unsolved_steps: tally.unsolved,
-        law: tally.law.value,
-        penetration: tally.penetration.value,
-        violation: tally.violation.value,
-        energy_change: tally.energy_end - tally.energy_start,
-        ms_per_step: 1e3 * tally.mean(tally.seconds()),
-        iterations_per_step: tally.mean(tally.iterations as f64),
-        state_hash: format!("{:016x}", world.state_hash()),
-        message,
-        history: history.points(),
-    }))
 }
 
 /// Residual and cost through time, in a few hundred points.
@@ -279,37 +284,29 @@ impl SceneRanking {
     }
 
     fn table(&self) -> String {
-        let mut table = Table::new(&[
-            ">  ",
-            "",
-            "solver",
+        let columns = [
             ">not solved",
             ">worst law [m/s]",
             ">penetration [m]",
             ">energy change [J]",
             ">iterations/step",
             ">ms/step",
-        ]);
-        for (i, run) in self.runs.iter().enumerate() {
-            let place = match run.reached {
-                true => (i + 1).to_string(),
-                false => "–".to_owned(),
-            };
-            table.push(vec![
-                format!("  {place}"),
-                mark(run.fit).to_owned(),
-                run.label.clone(),
+            "worst block",
+        ];
+        ranked(&self.runs, &columns, |run| {
+            let worst = run.worst_block.as_ref();
+            let cells = vec![
                 run.unsolved_steps.to_string(),
                 table::number(run.law),
                 table::number(run.penetration),
                 table::number(run.energy_change),
                 format!("{:.1}", run.iterations_per_step),
                 format!("{:.4}", run.ms_per_step),
-            ]);
-        }
-        if table.is_empty() {
-            return "  no solver fits\n".to_owned();
-        }
-        table.text()
+                worst.map_or_else(String::new, |worst| {
+                    format!("step {}, {}", worst.step, worst.name)
+                }),
+            ];
+            ((run.reached, run.fit), run.label.clone(), cells)
+        })
     }
 }

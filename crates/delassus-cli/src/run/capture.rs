@@ -1,14 +1,13 @@
 //! `--capture`: the problems of steps that went badly, kept as problem files that any solver can be tried on.
 //!
-//! A watcher stands between the world and its solver and sees every problem with the impulses it started from and
-//! the report it ended with. A captured file holds all three, so that the same solver comes to the same bits again.
+//! An observer of the solver sees every problem with the impulses it started from and the report it ended with. A captured file holds all three, so that the same solver comes to the same bits again.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use delassus::problem::file::json;
-use delassus::solver::Monitor;
-use delassus::{Fit, Law, Problem, Report, Solution, Solver, Status, Stop};
+use delassus::solver::Seen;
+use delassus::{Problem, Report, Status};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
@@ -103,17 +102,9 @@ impl<'a> Capture<'a> {
         self.into.as_ref().map(|(path, _)| path.as_path())
     }
 
-    /// Watches the solves of one step.
-    pub(super) fn watch<'b>(
-        &'b mut self,
-        (step, time): (u64, f64),
-        solver: &'b mut dyn Solver,
-    ) -> Watch<'b, 'a> {
+    /// A step begins at this time.
+    pub(super) fn begin(&mut self, step: u64, time: f64) {
         (self.step, self.time, self.substep) = (step, time, 0);
-        Watch {
-            capture: self,
-            solver,
-        }
     }
 
     /// What went wrong while writing, if anything did.
@@ -121,8 +112,12 @@ impl<'a> Capture<'a> {
         self.fault.take().map_or(Ok(()), Err)
     }
 
-    fn see(&mut self, problem: &Problem, report: &Report) {
+    /// Looks at one solve of the step, and keeps it where it is wanted.
+    pub(super) fn see(&mut self, seen: Seen<'_>) {
+        let (problem, report) = (seen.problem, seen.report);
         self.substep += 1;
+        self.guess.clear();
+        self.guess.extend_from_slice(seen.start);
         self.report = Some(report.clone());
         let Some((path, when)) = &self.into else {
             return;
@@ -236,54 +231,6 @@ fn report_json(report: &Report) -> Value {
         "elapsed_s": report.elapsed.as_secs_f64(),
         "message": report.message,
     })
-}
-
-/// The run's solver, watched.
-pub(super) struct Watch<'b, 'a> {
-    capture: &'b mut Capture<'a>,
-    solver: &'b mut dyn Solver,
-}
-
-impl Solver for Watch<'_, '_> {
-    fn name(&self) -> &'static str {
-        self.solver.name()
-    }
-
-    fn options(&self) -> Vec<(&'static str, String)> {
-        self.solver.options()
-    }
-
-    fn fit(&self, law: &Law) -> Fit {
-        self.solver.fit(law)
-    }
-
-    fn fit_of(&self, problem: &Problem) -> Fit {
-        self.solver.fit_of(problem)
-    }
-
-    fn stop(&self) -> Stop {
-        self.solver.stop()
-    }
-
-    fn advice(&self, status: Status) -> Option<String> {
-        self.solver.advice(status)
-    }
-
-    fn run(
-        &mut self,
-        problem: &Problem,
-        solution: &mut Solution,
-        monitor: &mut Monitor<'_>,
-    ) -> Status {
-        self.solver.run(problem, solution, monitor)
-    }
-
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
-        self.capture.guess.clone_from(&solution.lambda);
-        let report = self.solver.solve(problem, solution);
-        self.capture.see(problem, &report);
-        report
-    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use delassus::{Solver, World};
 use serde::Serialize;
 
 use super::checkpoint::hash;
-use super::tally::{Tally, Worst};
+use super::tally::{Tally, Worst, WorstBlock};
 use super::{Ending, Run};
+use crate::scene::joints;
 use crate::solvers::{self, Options};
 use crate::table;
 
@@ -47,6 +48,8 @@ pub(super) struct Summary {
     seed: u64,
     threads: u16,
     law: Worst,
+    /// The block with the worst law residual; none where all residuals are zero.
+    worst_block: Option<WorstBlock>,
     penetration: Worst,
     violation: Worst,
     energy: Energy,
@@ -139,7 +142,7 @@ impl Summary {
             ending,
             message,
             bodies: world.bodies().len(),
-            joints: world.joints().len(),
+            joints: joints(world),
             first_step: plan.first,
             steps: run.step,
             steps_planned: plan.steps,
@@ -156,6 +159,7 @@ impl Summary {
             seed: plan.options.seed,
             threads: run.args.threads,
             law: tally.law,
+            worst_block: tally.worst_block.clone(),
             penetration: tally.penetration,
             violation: tally.violation,
             energy: Energy::of(tally),
@@ -243,8 +247,10 @@ impl Summary {
         };
         let energy = &self.energy;
         let done = self.steps - self.first_step;
+        let name = self.worst_block.as_ref().map(|worst| &worst.name);
+        let at = name.map_or_else(String::new, |name| format!(", {name}"));
         vec![
-            ("worst law residual", worst(&self.law, "m/s")),
+            ("worst law residual", worst(&self.law, "m/s") + &at),
             ("worst penetration", worst(&self.penetration, "m")),
             ("worst joint violation", worst(&self.violation, "m or rad")),
             (

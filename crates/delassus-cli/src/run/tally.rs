@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use delassus::World;
 use delassus::world::{Clock, Step};
+use delassus::{BlockId, World};
 use serde::Serialize;
 
 /// Points kept for pictures; when full, neighbours are merged.
@@ -24,6 +24,16 @@ impl Worst {
             (self.value, self.step) = (value, Some(step));
         }
     }
+}
+
+/// The block with the largest residual of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct WorstBlock {
+    pub(crate) step: u64,
+    /// Its number in the problem of that step.
+    pub(crate) block: BlockId,
+    /// Whose it is, in words.
+    pub(crate) name: String,
 }
 
 /// A point of the pictures: one step, or the worst of some neighbouring steps.
@@ -61,6 +71,7 @@ pub(crate) struct Tally {
     /// Substeps taken at first order where second was asked for.
     pub(crate) coarse: u64,
     pub(crate) law: Worst,
+    pub(crate) worst_block: Option<WorstBlock>,
     pub(crate) penetration: Worst,
     pub(crate) violation: Worst,
     /// Energy at the start [J].
@@ -90,6 +101,7 @@ impl Tally {
             chosen: BTreeMap::new(),
             coarse: 0,
             law: Worst::default(),
+            worst_block: None,
             penetration: Worst::default(),
             violation: Worst::default(),
             energy_start: energy,
@@ -106,16 +118,25 @@ impl Tally {
         }
     }
 
-    pub(crate) fn add(&mut self, number: u64, time: f64, step: &Step) {
+    /// Adds a step that the world has just done.
+    pub(crate) fn add(&mut self, number: u64, world: &World, step: &Step) {
         let law = step.report.residual.law;
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
         self.fallbacks += u64::from(0 < step.fallbacks);
-        if let Some(choice) = step.report.chosen {
-            *self.chosen.entry(choice.solver).or_default() += 1;
+        for part in &step.report.chosen {
+            *self.chosen.entry(part.choice.solver).or_default() += 1;
         }
         self.coarse += u64::from(step.coarse);
         self.law.add(number, law);
+        if self.law.step == Some(number) {
+            let worst = step.report.residual.worst_block.zip(step.worst);
+            self.worst_block = worst.map(|(block, key)| WorstBlock {
+                step: number,
+                block,
+                name: world.describe(key),
+            });
+        }
         self.penetration.add(number, step.penetration);
         self.violation.add(number, step.violation);
         let energy = step.probe.kinetic + step.probe.potential;
@@ -132,7 +153,7 @@ impl Tally {
         self.clock.solve += step.clock.solve;
         self.clock.integrate += step.clock.integrate;
         self.push(Point {
-            time,
+            time: world.time(),
             kinetic: step.probe.kinetic,
             potential: step.probe.potential,
             law,

@@ -83,7 +83,7 @@ fn four_steps(
         elapsed,
         message: (!solved).then(|| message.to_owned()),
         fallback: None,
-        chosen: None,
+        chosen: Vec::new(),
         certificate: None,
     };
     Ok((solution, report))

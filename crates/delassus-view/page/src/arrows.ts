@@ -1,7 +1,7 @@
 /** Contact points and force arrows, drawn over everything. */
 
 import {
-  Color, ConeGeometry, CylinderGeometry, Group, InstancedMesh, Matrix4, MeshBasicMaterial, Quaternion, SphereGeometry, Vector3,
+  Color, ConeGeometry, CylinderGeometry, Group, InstancedMesh, Matrix4, MeshBasicMaterial, OctahedronGeometry, Quaternion, SphereGeometry, Vector3,
 } from "three";
 
 const CONTACT = new Color("#e5484d");
@@ -11,6 +11,8 @@ const UP = new Vector3(0, 0, 1);
 const STRIDE = 7;
 /** Forces below this part of the largest are not drawn. */
 const LEAST = 0.004;
+/** Arrows beyond which each is drawn with few triangles. */
+const MANY = 2048;
 
 // Used again for every arrow: there may be ten thousands.
 const start = new Vector3();
@@ -37,11 +39,12 @@ export class Arrows {
   private reserve(capacity: number): void {
     this.dispose();
     this.capacity = capacity;
-    const shaft = new CylinderGeometry(1, 1, 1, 8).rotateX(Math.PI / 2).translate(0, 0, 0.5);
-    const head = new ConeGeometry(1, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+    const fine = capacity <= MANY;
+    const shaft = new CylinderGeometry(1, 1, 1, fine ? 8 : 4, 1, true).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+    const head = new ConeGeometry(1, 1, fine ? 14 : 5, 1, !fine).rotateX(Math.PI / 2).translate(0, 0, 0.5);
     this.shafts = new InstancedMesh(shaft, this.material, capacity);
     this.heads = new InstancedMesh(head, this.material, capacity);
-    this.points = new InstancedMesh(new SphereGeometry(1, 10, 8), this.material, capacity);
+    this.points = new InstancedMesh(fine ? new SphereGeometry(1, 10, 8) : new OctahedronGeometry(1), this.material, capacity);
     for (const mesh of [this.shafts, this.heads, this.points]) {
       mesh.frustumCulled = false;
       mesh.renderOrder = 10;

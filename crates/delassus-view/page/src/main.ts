@@ -24,8 +24,10 @@ let welcome: Welcome | null = null;
 let layout: Layout | null = null;
 let settings: Settings | null = null;
 let latest: Frame | null = null;
+/** The scene on the screen. */
+let shown = "";
 
-const local = { joints: false, shadows: true };
+const local = { joints: false, shadows: true, follow: false };
 const plots = new Plots(find("plots"));
 const send = (command: Command) => link.send(command);
 
@@ -123,6 +125,9 @@ function showScene(event: Layout): void {
   for (const id of ["scene-form", "split"]) find(id).hidden = recorded;
   find("timeline").hidden = !recorded;
   find<HTMLInputElement>("seek").max = String((event.recording?.frames ?? 1) - 1);
+  // Robots walk out of the picture where nobody goes with them.
+  if (event.name !== shown) panel.setLocal({ follow: event.bodies.some((body) => body.motion === "link") });
+  shown = event.name;
   viewer.setLayout(event, Math.max(settings?.panes.length ?? 1, 1));
   plots.begin(event);
 }
@@ -176,8 +181,8 @@ function showLegend(): void {
   const range = viewer.panes.map((pane) => pane.range).find((r) => r !== null);
   const forces = viewer.show.contacts ? Math.max(0, ...viewer.panes.map((pane) => pane.arrows.reference)) : 0;
   const parts: string[] = [];
-  if (range) parts.push(`${viewer.show.colour === "force" ? "Force on body" : "Law residual"}: ${number(range.low, 2)} to ${number(range.high, 2)} ${range.unit}${range.log ? ", logarithmic" : ""}`);
-  if (0 < forces) parts.push(`Longest arrow: ${number(forces, 3)} N`);
+  if (range) parts.push(`${viewer.show.colour === "force" ? "Force on body" : "Law residual"}: ${number(range.low, 4)} to ${number(range.high, 4)} ${range.unit}${range.log ? ", logarithmic" : ""}`);
+  if (0 < forces) parts.push(`Longest arrow: ${number(forces, 4)} N`);
   legend.hidden = parts.length === 0;
   const key = parts.join("|");
   if (legend.dataset.key === key) return;
@@ -255,6 +260,7 @@ const KEYS: Record<string, () => void> = {
   f: () => viewer.fit(),
   c: () => toggle("contacts"),
   j: () => panel.setLocal({ joints: !local.joints }),
+  o: () => panel.setLocal({ follow: !local.follow }),
   "[": () => pickNext(-1),
   "]": () => pickNext(1),
   "?": () => find<HTMLDialogElement>("help").showModal(),

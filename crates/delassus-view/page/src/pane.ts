@@ -7,7 +7,7 @@ import {
 } from "three";
 import { Arrows } from "./arrows";
 import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
-import { slice, type Colour, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
+import { slice, type Colour, type BodyLine, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
 import { form } from "./shapes";
 
 /** One instance: whose it is and where it sits on its body. */
@@ -21,6 +21,18 @@ export interface Range { low: number; high: number; log: boolean; unit: string }
 
 const JOINT_AXES = [new Color("#e5484d"), new Color("#30a46c"), new Color("#3b82f6")];
 const JOINT_LINK = new Color("#8a94a3");
+/** Where the light comes from. */
+const SUN = new Vector3(-0.45, -0.7, 1.25);
+const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
+
+// Used again for every body and joint: there may be ten thousands.
+const ONE = new Vector3(1, 1, 1);
+const at = new Vector3();
+const origin = new Vector3();
+const tip = new Vector3();
+const turn = new Quaternion();
+const axes = new Quaternion();
+const matrix = new Matrix4();
 
 export class PaneView {
   readonly scene = new Scene();
@@ -35,12 +47,18 @@ export class PaneView {
   private readonly hand: LineSegments;
   private readonly sun = new DirectionalLight("#ffffff", 2.8);
   private readonly hemisphere = new HemisphereLight("#ffffff", "#888888", 2.1);
-  /** Last poses, seven numbers per body that moves. */
   /** Which body was picked when plain colours were last put on; empty for colours that mean something. */
   private painted = "none yet";
+  /** Last poses, seven numbers per body that moves. */
   private poses: Float32Array = new Float32Array(0);
 
+  /** Links of robots, or else everything that moves. */
+  private readonly crowd: BodyLine[];
+
   constructor(readonly layout: Layout, look: Look) {
+    const moving = layout.bodies.filter((line) => line.pose !== null);
+    const links = moving.filter((line) => line.motion === "link");
+    this.crowd = links.length ? links : moving;
     const low = new Vector3(...layout.bounds.low);
     const high = new Vector3(...layout.bounds.high);
     this.centre = low.clone().add(high).multiplyScalar(0.5);
@@ -56,14 +74,37 @@ export class PaneView {
 
   private light(): void {
     const reach = 1.25 * this.radius;
-    this.sun.position.copy(this.centre).add(new Vector3(-0.45, -0.7, 1.25).multiplyScalar(3 * this.radius));
-    this.sun.target.position.copy(this.centre);
+    this.shine(this.centre);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.normalBias = 0.004 * this.radius;
     this.sun.shadow.bias = -0.0004;
     Object.assign(this.sun.shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach, near: 0.2 * this.radius, far: 9 * this.radius });
     this.scene.add(this.sun, this.sun.target, this.hemisphere);
+  }
+
+  /** Light and shadows stand around a point. */
+  shine(at: Vector3): void {
+    this.sun.target.position.copy(at);
+    this.sun.position.copy(at).addScaledVector(SUN, 3 * this.radius);
+  }
+
+  /** Where a body that moves is; where there is none, the middle of all links of robots, or of everything that moves. */
+  middle(body: number | null): Vector3 {
+    return this.mean(body, (line) => at.fromArray(this.poses, 7 * line.pose!));
+  }
+
+  /** The same at the beginning. */
+  home(body: number | null): Vector3 {
+    return this.mean(body, (line) => at.set(...line.position));
+  }
+
+  private mean(body: number | null, place: (line: BodyLine) => Vector3): Vector3 {
+    const picked = body === null ? undefined : this.layout.bodies[body];
+    const chosen = picked && picked.pose !== null ? [picked] : this.crowd;
+    const sum = new Vector3();
+    for (const line of chosen) sum.add(place(line));
+    return chosen.length ? sum.divideScalar(chosen.length) : this.centre.clone();
   }
 
   shadows(on: boolean): void {
@@ -148,7 +189,6 @@ export class PaneView {
       const batch = { mesh, parts };
       this.batches.push(batch);
       this.scene.add(mesh);
-      const matrix = new Matrix4();
       parts.forEach((part, i) => {
         const body = this.layout.bodies[part.body]!;
         matrix.compose(new Vector3(...body.position), new Quaternion(...body.orientation), new Vector3(1, 1, 1));
@@ -176,22 +216,22 @@ export class PaneView {
     this.joints.visible = show.joints;
     if (show.joints) this.drawJoints();
     this.hand.visible = pane?.hand != null;
-    if (pane?.hand) setLines(this.hand, [...pane.hand[0], ...pane.hand[1]], [PICKED, PICKED]);
+    if (pane?.hand) {
+      const strip = new Strip(this.hand);
+      strip.add(at.set(...pane.hand[0]), tip.set(...pane.hand[1]), PICKED);
+      strip.close();
+    }
   }
 
   private move(): void {
-    const position = new Vector3();
-    const turn = new Quaternion();
-    const one = new Vector3(1, 1, 1);
-    const matrix = new Matrix4();
     for (const { mesh, parts } of this.batches) {
       let moved = false;
       for (let i = 0; i < parts.length; i++) {
         const part = parts[i]!;
         if (part.pose === null) continue;
-        position.fromArray(this.poses, 7 * part.pose);
+        at.fromArray(this.poses, 7 * part.pose);
         turn.fromArray(this.poses, 7 * part.pose + 3);
-        matrix.compose(position, turn, one).multiply(part.local);
+        matrix.compose(at, turn, ONE).multiply(part.local);
         matrix.toArray(mesh.instanceMatrix.array, 16 * i);
         moved = true;
       }
@@ -218,36 +258,37 @@ export class PaneView {
     }
   }
 
-  private poseOf(body: number | null): { at: Vector3; turn: Quaternion } {
-    if (body === null) return { at: new Vector3(), turn: new Quaternion() };
+  /** Puts the pose of a body, or of the world, into the scratch. */
+  private poseOf(body: number | null): void {
+    at.set(0, 0, 0);
+    turn.identity();
+    if (body === null) return;
     const line = this.layout.bodies[body]!;
-    if (line.pose === null) return { at: new Vector3(...line.position), turn: new Quaternion(...line.orientation) };
-    return { at: new Vector3().fromArray(this.poses, 7 * line.pose), turn: new Quaternion().fromArray(this.poses, 7 * line.pose + 3) };
+    if (line.pose === null) {
+      at.set(...line.position);
+      turn.set(...line.orientation);
+    } else {
+      at.fromArray(this.poses, 7 * line.pose);
+      turn.fromArray(this.poses, 7 * line.pose + 3);
+    }
   }
 
   private drawJoints(): void {
-    const points: number[] = [];
-    const colours: Color[] = [];
+    const strip = new Strip(this.joints);
     const length = Math.min(0.07 * this.radius, 0.5);
     for (const joint of this.layout.joints) {
-      joint.frames.forEach((frame, side) => {
+      for (let side = 0; side < 2; side++) {
         const body = joint.bodies[side] ?? null;
-        const { at, turn } = this.poseOf(body);
-        const origin = new Vector3(...frame.origin).applyQuaternion(turn).add(at);
-        const axes = turn.clone().multiply(new Quaternion(...frame.axes));
-        if (body !== null) {
-          points.push(...at.toArray(), ...origin.toArray());
-          colours.push(JOINT_LINK, JOINT_LINK);
-        }
-        if (side === 1) return;
-        [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)].forEach((axis, k) => {
-          const tip = axis.applyQuaternion(axes).multiplyScalar(length).add(origin);
-          points.push(...origin.toArray(), ...tip.toArray());
-          colours.push(JOINT_AXES[k]!, JOINT_AXES[k]!);
-        });
-      });
+        const frame = joint.frames[side]!;
+        this.poseOf(body);
+        origin.set(...frame.origin).applyQuaternion(turn).add(at);
+        if (body !== null) strip.add(at, origin, JOINT_LINK);
+        if (side === 1) continue;
+        axes.set(...frame.axes).premultiply(turn);
+        AXES.forEach((axis, k) => strip.add(origin, tip.copy(axis).applyQuaternion(axes).multiplyScalar(length).add(origin), JOINT_AXES[k]!));
+      }
     }
-    setLines(this.joints, points, colours);
+    strip.close();
   }
 
   /** The body under a ray, and where it is hit. */
@@ -364,17 +405,28 @@ function lines(points: number, order: number): LineSegments {
   return object;
 }
 
-function setLines(object: LineSegments, points: number[], colours: Color[]): void {
-  const position = object.geometry.getAttribute("position") as Float32BufferAttribute;
-  const colour = object.geometry.getAttribute("color") as Float32BufferAttribute;
-  if (position.array.length < points.length) {
-    object.geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
-    object.geometry.setAttribute("color", new Float32BufferAttribute(colours.flatMap((c) => c.toArray()), 3));
-  } else {
-    position.array.set(points);
-    colours.forEach((c, i) => c.toArray(colour.array, 3 * i));
-    position.needsUpdate = true;
-    colour.needsUpdate = true;
+/** Writes line segments into the arrays of an object, which have room for them. */
+class Strip {
+  private n = 0;
+  private readonly position: Float32BufferAttribute;
+  private readonly colour: Float32BufferAttribute;
+
+  constructor(private readonly object: LineSegments) {
+    this.position = object.geometry.getAttribute("position") as Float32BufferAttribute;
+    this.colour = object.geometry.getAttribute("color") as Float32BufferAttribute;
   }
-  object.geometry.setDrawRange(0, points.length / 3);
+
+  add(from: Vector3, to: Vector3, colour: Color): void {
+    for (const point of [from, to]) {
+      point.toArray(this.position.array, 3 * this.n);
+      colour.toArray(this.colour.array, 3 * this.n);
+      this.n += 1;
+    }
+  }
+
+  close(): void {
+    this.position.needsUpdate = true;
+    this.colour.needsUpdate = true;
+    this.object.geometry.setDrawRange(0, this.n);
+  }
 }

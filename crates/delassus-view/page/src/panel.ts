@@ -2,9 +2,9 @@
 
 import { amount, choice, section, tick } from "./controls";
 import { norm, number, vector } from "./format";
-import type { Choice, Command, Display, FrictionLaw, Frame, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
+import type { BodyLine, Choice, Command, Display, FrictionLaw, Frame, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
 
-export interface LocalShow { joints: boolean; shadows: boolean }
+export interface LocalShow { joints: boolean; shadows: boolean; follow: boolean }
 
 const NAMES = ["A", "B"] as const;
 const STATUS: Record<string, string> = { solved: "good", "partly-solved": "fair", "iteration-limit": "fair", "time-limit": "fair", stalled: "fair" };
@@ -112,6 +112,7 @@ export class Panel {
       tick(body, "Judge every sweep", current.history, (history) => change({ history }), "The law residual after every sweep, for the plot; costs time on large scenes");
     }
     tick(body, "Joint frames", this.local.joints, (joints) => this.setLocal({ joints }), "j");
+    tick(body, "Follow what moves", this.local.follow, (follow) => this.setLocal({ follow }), "o; a body that is picked, or robots, or all");
     tick(body, "Shadows", this.local.shadows, (shadows) => this.setLocal({ shadows }));
   }
 
@@ -137,7 +138,7 @@ export class Panel {
     const position = line.pose === null ? line.position : floats.subarray(at, at + 3);
     table(this.body, [
       { name: "Motion", unit: "", values: [line.motion] },
-      { name: "Mass", unit: "kg", values: [line.motion === "dynamic" ? line.mass : "–"] },
+      { name: "Mass", unit: "kg", values: [massOf(line)] },
       { name: "Position", unit: "m", values: [vector([...position])] },
     ], null);
   }
@@ -168,6 +169,9 @@ export class Panel {
     const heads = all.length < 2 ? null : NAMES.slice(0, all.length);
     table(this.numbers, cells, heads);
     const apart = head.apart;
+    all.forEach((n, i) => {
+      if (n?.worst) note(this.numbers, `Worst${all.length < 2 ? "" : ` in ${NAMES[i]}`}: ${n.worst}`);
+    });
     if (apart) note(this.numbers, `Views apart by ${number(apart[0], 3)} m`);
     all.forEach((n, i) => {
       if (n?.message) note(this.numbers, `${all.length < 2 ? "" : `${NAMES[i]}: `}${n.message}`);
@@ -183,7 +187,7 @@ export class Panel {
     this.bodyTitle.textContent = `Body: ${line.name}`;
     const rows: [string, string, (p: Selected) => number | string | null][] = [
       ["Motion", "", (p) => (p.asleep ? "asleep" : line.motion)],
-      ["Mass", "kg", () => (line.motion === "dynamic" ? line.mass : "–")],
+      ["Mass", "kg", () => massOf(line)],
       ["Position", "m", (p) => vector(p.position)],
       ["Velocity", "m/s", (p) => vector(p.velocity)],
       ["Speed", "m/s", (p) => norm(p.velocity)],
@@ -207,6 +211,7 @@ function table(holder: HTMLElement, cells: Cell[], heads: readonly string[] | nu
   if (!element || element.dataset.key !== key) {
     element = document.createElement("table");
     element.dataset.key = key;
+    element.classList.toggle("pair", heads !== null);
     if (heads) {
       const row = element.createTHead().insertRow();
       for (const text of ["", ...heads, ""]) {
@@ -241,6 +246,11 @@ function table(holder: HTMLElement, cells: Cell[], heads: readonly string[] | nu
       if (name === "Status") cell.dataset.status = statusClass(text);
     });
   });
+}
+
+/** What forces do not move has no mass that counts. */
+function massOf(line: BodyLine): number | string {
+  return line.motion === "dynamic" || line.motion === "link" ? line.mass : "–";
 }
 
 function note(holder: HTMLElement, text: string): void {

@@ -124,13 +124,16 @@ export class Plots {
   private drawn = 0;
   private fixed = false;
   private head: Head | null = null;
+  /** Energy of the first step seen [J]. */
+  private start: number | null = null;
 
   constructor(parent: HTMLElement) {
     this.parent = parent;
     this.residual = new Plot(parent, ...LAST_STEP);
     this.energy = new Plot(parent, "Energy", "J", "time [s]");
     this.penetration = new Plot(parent, "Worst penetration", "mm", "time [s]");
-    this.time = new Plot(parent, "Time per step", "ms", "time [s]");
+    // One slow step must not hide all others.
+    this.time = new Plot(parent, "Time per step", "ms", "time [s]", true);
   }
 
   begin(layout: Layout): void {
@@ -142,6 +145,7 @@ export class Plots {
       old.replaceWith(this.parent.lastElementChild!);
     }
     this.samples = [layout.recording?.samples ?? [], []];
+    this.start = null;
     this.restyle();
     if (this.fixed) this.draw();
   }
@@ -157,6 +161,8 @@ export class Plots {
     this.head = head;
     head.panes.forEach((pane, i) => {
       const known = (this.samples[i] ??= []);
+      const first = pane.samples[0];
+      if (first) this.start ??= first.kinetic + first.potential;
       for (const sample of pane.samples) {
         if ((known.at(-1)?.step ?? 0) < sample.step) known.push(sample);
       }
@@ -182,7 +188,8 @@ export class Plots {
         [times!, total!, over((s) => s.kinetic)[1]!, over((s) => s.potential)[1]!],
       );
     } else {
-      this.energy.draw(names.map((name, i) => ({ label: `${name}total`, colour: colour(i) })), over((s) => s.kinetic + s.potential));
+      // How far two solvers drift is far below what there is.
+      this.energy.draw(names.map((name, i) => ({ label: `${name}total − start`, colour: colour(i) })), over((s) => s.kinetic + s.potential - (this.start ?? 0)));
     }
     const each = (label: string) => names.map((name, i) => ({ label: `${name}${label}`, colour: colour(i) }));
     this.penetration.draw(each("penetration"), over((s) => 1e3 * s.penetration));

@@ -27,7 +27,7 @@ export type Shape =
 
 export interface BodyLine {
   name: string;
-  motion: "static" | "kinematic" | "dynamic";
+  motion: "static" | "kinematic" | "dynamic" | "link";
   mass: number;
   position: Vec3;
   orientation: Quat;
@@ -96,6 +96,8 @@ export interface Numbers {
     law: number | null; law_rms: number | null; relative: number | null; momentum: number | null;
     feasibility: number | null; complementarity: number | null; worst_block: number | null;
   };
+  /** Whose block has the largest law residual. */
+  worst: string | null;
   unsolved: number;
   fallbacks: number;
   contacts: number;

@@ -1,14 +1,16 @@
 /** Shapes of the scene as geometries; equal kinds share one geometry and differ in scale. */
 
 import {
-  BoxGeometry, BufferGeometry, CapsuleGeometry, CylinderGeometry, Float32BufferAttribute, SphereGeometry, Vector3,
+  BoxGeometry, BufferGeometry, CapsuleGeometry, CylinderGeometry, Float32BufferAttribute, IcosahedronGeometry, SphereGeometry, Vector3,
 } from "three";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
 import type { Shape } from "./protocol";
 
 export interface Form { key: string; scale: Vector3; make: () => BufferGeometry }
 
+/** Shapes beyond which round ones are drawn coarser, and beyond which a ball is eighty triangles: each of ten thousand is a few pixels. */
 const MANY = 1500;
+const CROWD = 4000;
 
 /** How to draw a shape; none for ground without end. `count` bodies decide how fine round ones are. */
 export function form(shape: Shape, index: number, count: number): Form | null {
@@ -17,7 +19,7 @@ export function form(shape: Shape, index: number, count: number): Form | null {
   const own = (make: () => BufferGeometry): Form => ({ key: `shape ${index}`, scale: new Vector3(1, 1, 1), make });
   if ("sphere" in shape) {
     const r = shape.sphere.radius;
-    return { key: "sphere", scale: new Vector3(r, r, r), make: () => new SphereGeometry(1, 28 * round, 18 * round) };
+    return { key: "sphere", scale: new Vector3(r, r, r), make: () => (count < CROWD ? new SphereGeometry(1, 28 * round, 18 * round) : new IcosahedronGeometry(1, 1)) };
   }
   if ("box" in shape) {
     return { key: "box", scale: new Vector3(...shape.box.half), make: () => new BoxGeometry(2, 2, 2) };

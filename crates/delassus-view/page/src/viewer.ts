@@ -9,7 +9,7 @@ import type { Colour, Frame, Layout, Vec3 } from "./protocol";
 const STIR = 4;
 const FIELD = 34;
 
-export interface Show { contacts: boolean; joints: boolean; shadows: boolean; colour: Colour; selected: number | null }
+export interface Show { contacts: boolean; joints: boolean; shadows: boolean; follow: boolean; colour: Colour; selected: number | null }
 
 export interface Hands {
   pick(body: number | null): void;
@@ -20,7 +20,7 @@ export interface Hands {
 
 export class Viewer {
   panes: PaneView[] = [];
-  show: Show = { contacts: true, joints: false, shadows: true, colour: "body", selected: null };
+  show: Show = { contacts: true, joints: false, shadows: true, follow: false, colour: "body", selected: null };
   /** Frames drawn, for whoever wants to know. */
   drawn = 0;
   /** Milliseconds the last frame took to put into place, drawing left out. */
@@ -32,6 +32,8 @@ export class Viewer {
   private frame: Frame | null = null;
   private stale = true;
   private fresh = false;
+  /** What the camera follows: whom, and where it was when the camera last moved with it. */
+  private followed: { body: number | null; at: Vector3 } | null = null;
   private press: { x: number; y: number; pane: number; body: number; point: Vector3; plane: Plane; held: boolean } | null = null;
 
   constructor(private readonly canvas: HTMLCanvasElement, private look: Look, private readonly hands: Hands, private readonly onDrawn: (frame: Frame) => void) {
@@ -116,6 +118,12 @@ export class Viewer {
     }
     this.camera.position.copy(centre).addScaledVector(direction, 1.18 * distance);
     this.controls.target.copy(centre);
+    // The bounds are those of the beginning, and so is what they are around.
+    const first = this.panes[0];
+    if (this.show.follow && first) {
+      this.followed = { body: this.show.selected, at: first.home(this.show.selected) };
+      this.fresh = true;
+    }
     this.controls.minDistance = 0.05 * radius;
     this.controls.maxDistance = 25 * radius;
     this.controls.update();
@@ -160,6 +168,7 @@ export class Viewer {
         pane.shadows(this.show.shadows);
         pane.update(frame, frame.head.panes[i] ?? null, this.show);
       });
+      this.follow();
       this.cost = performance.now() - begin;
       this.stale = true;
     }
@@ -168,6 +177,24 @@ export class Viewer {
     this.draw();
     this.drawn += 1;
     if (frame) this.onDrawn(frame);
+  }
+
+  /** Moves the camera along with what it follows, so that it keeps its place on the screen. */
+  private follow(): void {
+    const first = this.panes[0];
+    const last = this.followed;
+    this.followed = null;
+    if (!this.show.follow || !first) return;
+    const body = this.show.selected;
+    const at = first.middle(body);
+    this.panes.forEach((pane) => pane.shine(at));
+    this.followed = { body, at };
+    // The hand pulls at a body, not at the picture.
+    if (!last || last.body !== body || this.press?.held) return;
+    const moved = at.clone().sub(last.at);
+    this.camera.position.add(moved);
+    this.controls.target.add(moved);
+    this.controls.update();
   }
 
   private draw(): void {
@@ -225,7 +252,8 @@ export class Viewer {
     if (!press) return;
     if (!press.held) {
       if (Math.hypot(event.clientX - press.x, event.clientY - press.y) < STIR) return;
-      if (this.layout?.recording || this.layout?.bodies[press.body]?.motion !== "dynamic") return;
+      const motion = this.layout?.bodies[press.body]?.motion;
+      if (this.layout?.recording || (motion !== "dynamic" && motion !== "link")) return;
       press.held = true;
       this.hands.grab(press.pane, press.body, press.point.toArray());
     }

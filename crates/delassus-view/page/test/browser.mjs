@@ -207,6 +207,36 @@ await claim("loads another scene", async () => {
   await shot("joints");
 });
 
+await claim("drags the link of a robot and colours it by its residual", async () => {
+  await page.locator("#scene").selectOption("quadruped");
+  await until(() => window.delassus.layout().name === "quadruped" && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
+  await page.getByLabel("Colour by").selectOption("residual");
+  await focusView();
+  await pause();
+  await page.keyboard.press("r");
+  await until(() => window.delassus.frame().head.step === 0);
+  const trunk = await page.evaluate(() => window.delassus.layout().bodies.findIndex((body) => body.motion === "link"));
+  const before = await position(0, trunk);
+  const from = await page.evaluate((trunk) => window.delassus.place(0, trunk), trunk);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(from.x + 10, from.y - 40, { steps: 2 });
+  await page.mouse.move(from.x + 10, from.y - 80, { steps: 2 });
+  await until(() => window.delassus.frame().head.panes[0].hand);
+  const held = await page.evaluate(() => window.delassus.settings().selected);
+  assert.equal(await page.evaluate((held) => window.delassus.layout().bodies[held].motion, held), "link");
+  await page.keyboard.press(" ");
+  await until(([trunk, height]) => {
+    const at = window.delassus.frame().head.panes[0].poses.start + 7 * window.delassus.layout().bodies[trunk].pose;
+    return height + 0.05 < window.delassus.frame().floats[at + 2];
+  }, [trunk, before[2]]);
+  await until(() => 0 < window.delassus.frame().head.panes[0].colours.count);
+  await shot("robot");
+  await page.mouse.up();
+  await until(() => !window.delassus.frame().head.panes[0].hand);
+  await page.getByLabel("Colour by").selectOption("body");
+});
+
 await claim("works in the dark", async () => {
   await page.getByLabel("Theme").selectOption("dark");
   const colour = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -243,7 +273,7 @@ await claim("survives a reload", async () => {
   await page.reload();
   await until(() => window.delassus?.frame() && 0 < window.delassus.drawn());
   assert.ok(before <= (await head()).step);
-  assert.match(await page.title(), /necklace/);
+  assert.match(await page.title(), /quadruped/);
 });
 
 await claim("survives a killed server", async () => {

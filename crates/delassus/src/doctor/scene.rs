@@ -42,18 +42,12 @@ pub fn of_scene(
         if number == 1 {
             patient.problem(world);
         }
-        // Later substeps have other contacts, so their blocks have no names here.
-        let single = world.settings.substeps <= 1;
-        let names = single
-            .then(|| world.block_names(patient.part))
-            .and_then(Result::ok);
         match world.step(run.dt, solver) {
             Ok(step) => {
                 patient.overlaps(world, number == 1);
                 done = number;
                 if 0 < step.unsolved {
-                    let worst = step.report.residual.worst_block;
-                    let place = worst.and_then(|block| names.as_ref()?.get(block.index()));
+                    let place = step.worst.map(|key| world.describe(key));
                     let at = place.map_or_else(String::new, |place| format!(" at {place}"));
                     let status = step.report.status.name();
                     unsolved.push((

@@ -2,7 +2,7 @@
 
 use super::delassus::add_product;
 use super::{Form, Problem};
-use crate::index::BlockId;
+use crate::index::{BlockId, MassId};
 
 impl Problem {
     /// The blocks of each island, islands in the order of their first block. Blocks belong together if they share a
@@ -44,6 +44,39 @@ impl Problem {
             islands[place[root]].push(BlockId(k as u32));
         }
         islands
+    }
+
+    /// The problem of some blocks alone, with the masses they act on, in the order they have here. None for one that is
+    /// given by its matrix.
+    pub(crate) fn part(&self, blocks: &[BlockId]) -> Option<Problem> {
+        let Form::Primal(primal) = &self.form else {
+            return None;
+        };
+        let mut place = vec![None; primal.mass.len()];
+        for id in blocks {
+            for e in primal.jacobian.entry_range(id.index()) {
+                place[primal.jacobian.entry_mass(e)] = Some(MassId(0));
+            }
+        }
+        let mut builder = Problem::builder();
+        for (b, place) in place
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, place)| place.is_some())
+        {
+            let p = &primal.p[primal.columns(b)];
+            *place = Some(builder.add_mass(primal.mass[b].clone(), p).ok()?);
+        }
+        for id in blocks {
+            let block = &self.blocks[id.index()];
+            let entries = primal.jacobian.block(*id);
+            let rows: Option<Vec<(MassId, &[f64])>> = entries
+                .map(|(mass, values)| Some((place[mass.index()]?, values)))
+                .collect();
+            let (sigma, q) = (&primal.sigma[block.rows()], &primal.q[block.rows()]);
+            builder.add_block(block.law, &rows?, sigma, q).ok()?;
+        }
+        builder.build().ok()
     }
 
     /// S over the rows of the given blocks alone, dense, row by row.

@@ -58,6 +58,14 @@ pub struct TreeMass {
 }
 
 impl MassBlock {
+    /// A body of 1 kg and 1 kg m².
+    pub(super) const UNIT: MassBlock = MassBlock::Rigid(Rigid {
+        mass: 1.0,
+        inverse_mass: 1.0,
+        inertia: DMat3::IDENTITY,
+        inverse_inertia: DMat3::IDENTITY,
+    });
+
     /// A tree in a configuration, with at least one dof.
     pub fn tree(tree: Arc<Tree>, q: &[f64]) -> Result<MassBlock, TreeError> {
         if tree.n_dofs() == 0 {

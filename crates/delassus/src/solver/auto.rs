@@ -2,19 +2,27 @@
 //!
 #![doc = include_str!("../../../../docs/auto.md")]
 
+mod parts;
+
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::gauss_seidel::GaussSeidel;
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
+use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Problem, Solution};
+use parts::Sum;
 
 /// Rows beyond which a dense matrix costs more than it saves.
 const DENSE_ROWS: usize = 1000;
-/// Contacts up to which pivoting is quick enough to be worth a try.
-const FEW_CONTACTS: usize = 100;
+/// Contacts up to which colouring them costs more than it saves.
+const FEW_CONTACTS: usize = 24;
+/// Contacts up to which pivoting is so quick that sweeps which creep are not worth waiting for.
+const SOME_CONTACTS: usize = 100;
+/// Contacts up to which pivoting is worth a try.
+const MORE_CONTACTS: usize = 400;
 /// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
 const CROWD: usize = 8;
 /// A tolerance below this is a tight one \[m/s\].
@@ -37,9 +45,27 @@ pub struct Choice {
     pub why: &'static str,
 }
 
+/// What was chosen for a part of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The line of the table.
+    pub choice: Choice,
+    /// Islands of the part; zero where the problem was not taken apart.
+    pub islands: usize,
+}
+
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 10] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, FEW_LOOSE, FEW_TIGHT, MANY, CROWDED,
+pub const TABLE: [Choice; 12] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT, MORE,
+    MANY,
+];
+
+/// Who goes on with contacts: what needs no order of sweeps, then rules that cycle on different problems.
+const CONTACTS_THEN: [&str; 4] = [
+    "lemke",
+    "jacobi,accelerate=nesterov",
+    "gauss-seidel,rule=exact",
+    "gauss-seidel",
 ];
 
 const EMPTY: Choice = Choice {
@@ -81,40 +107,59 @@ const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
     solver: "hybrid,rule=exact",
     sweeps: None,
-    then: &["gauss-seidel,rule=exact"],
+    then: &[
+        "hybrid",
+        "lemke",
+        "jacobi,accelerate=nesterov",
+        "gauss-seidel,rule=exact",
+    ],
     why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter",
 };
-const FEW_LOOSE: Choice = Choice {
-    class: "at most 100 contacts, limits and motors, to 1e-4 m/s or coarser",
-    solver: "gauss-seidel",
-    sweeps: Some(2000),
-    then: &["lemke", "gauss-seidel,rule=exact"],
-    why: "sweeps are cheap, and nothing needs setting up",
-};
-const FEW_TIGHT: Choice = Choice {
-    class: "at most 100 contacts, limits and motors, to a finer tolerance",
+const FEW: Choice = Choice {
+    class: "at most 24 contacts, limits and motors",
     solver: "gauss-seidel",
     sweeps: Some(300),
-    then: &["lemke", "gauss-seidel,rule=exact"],
-    why: "most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+    then: &CONTACTS_THEN,
+    why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+};
+const CROWDED: Choice = Choice {
+    class: "more contacts, more than 8 for each body or given by their matrix",
+    solver: "gauss-seidel",
+    sweeps: None,
+    then: &CONTACTS_THEN,
+    why: "contacts of one body follow each other whatever the colours",
+};
+const SOME_LOOSE: Choice = Choice {
+    class: "25 to 100 contacts, to 1e-4 m/s or coarser",
+    solver: "coloured",
+    sweeps: Some(1000),
+    then: &CONTACTS_THEN,
+    why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
+};
+const SOME_TIGHT: Choice = Choice {
+    class: "25 to 100 contacts, to a finer tolerance",
+    solver: "coloured",
+    sweeps: Some(300),
+    then: &CONTACTS_THEN,
+    why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
+};
+const MORE: Choice = Choice {
+    class: "101 to 400 contacts",
+    solver: "coloured",
+    sweeps: Some(2000),
+    then: &["lemke", "jacobi,accelerate=nesterov"],
+    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
 };
 const MANY: Choice = Choice {
-    class: "more than 100 contacts, at most 8 for each body",
+    class: "more than 400 contacts",
     solver: "coloured",
     sweeps: None,
     then: &["jacobi,accelerate=nesterov"],
-    why: "independent contacts go side by side in lanes and on threads",
-};
-const CROWDED: Choice = Choice {
-    class: "more than 100 contacts, limits and motors, more than 8 for each body",
-    solver: "gauss-seidel",
-    sweeps: None,
-    then: &["gauss-seidel,rule=exact"],
-    why: "contacts of one body follow each other whatever the colours",
+    why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
 };
 
-/// What [`Auto`] takes for a problem. It looks at laws, form, sizes and the tolerance alone, so that the same problem
-/// always gets the same.
+/// What [`Auto`] takes for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form,
+/// sizes and the tolerance alone, so that the same problem always gets the same.
 pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
     for block in problem.blocks() {
@@ -127,16 +172,10 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
             }
         }
     }
-    let few = match tolerance < TIGHT {
-        true => FEW_TIGHT,
-        false => FEW_LOOSE,
-    };
-    let few = (others <= FEW_CONTACTS).then_some(few);
     match problem.form() {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
         Form::Dual(_) if others == 0 => JOINTS,
-        Form::Dual(_) => few.unwrap_or(CROWDED),
         Form::Primal(primal) if others == 0 => {
             let tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
             match primal.mass().iter().any(tree) && problem.n_rows() <= DENSE_ROWS {
@@ -145,8 +184,14 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
             }
         }
         Form::Primal(_) if 0 < equalities => MECHANISM,
-        Form::Primal(primal) if others <= CROWD * primal.mass().len() => few.unwrap_or(MANY),
-        Form::Primal(_) => few.unwrap_or(CROWDED),
+        _ if others <= FEW_CONTACTS => FEW,
+        Form::Primal(primal) if others <= CROWD * primal.mass().len() => match others {
+            ..=SOME_CONTACTS if tolerance < TIGHT => SOME_TIGHT,
+            ..=SOME_CONTACTS => SOME_LOOSE,
+            ..=MORE_CONTACTS => MORE,
+            _ => MANY,
+        },
+        _ => CROWDED,
     }
 }
 
@@ -230,10 +275,20 @@ impl Solver for Auto {
         self.stop
     }
 
-    /// That of the solver chosen: no single one obeys every mixture of laws.
+    /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
-        let chosen = from_spec(choose(problem, self.stop.tolerance).solver, self.stop, 0);
-        chosen.map_or(Fit::No, |solver| solver.fit_of(problem))
+        let fit = |part: &Problem| {
+            let chosen = from_spec(choose(part, self.stop.tolerance).solver, self.stop, 0);
+            chosen.map_or(Fit::No, |solver| solver.fit_of(part))
+        };
+        match parts::parts(problem).as_slice() {
+            [] => fit(problem),
+            parts => parts
+                .iter()
+                .map(|part| fit(&part.problem))
+                .max()
+                .unwrap_or(Fit::Exact),
+        }
     }
 
     fn run(
@@ -248,11 +303,44 @@ impl Solver for Auto {
         }
     }
 
+    /// Solves islands of different kinds separately, each kind by its own line of the table.
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        let begin = Instant::now();
+        let parts = parts::parts(problem);
+        if parts.is_empty() {
+            return self.solve_part(problem, solution, (0, Duration::ZERO));
+        }
+        let mut lambda = std::mem::take(&mut solution.lambda);
+        if lambda.len() != problem.n_rows() || !max_abs(&lambda).is_finite() {
+            lambda = vec![0.0; problem.n_rows()];
+        }
+        let spent = (self.stop, begin.elapsed());
+        let mut sum = Sum::new((problem, &parts), &lambda, spent);
+        for (i, part) in parts.iter().enumerate() {
+            let mut own = part.share(&lambda);
+            let report = self.solve_part(&part.problem, &mut own, (part.islands, sum.spent()));
+            part.put(&own.lambda, &mut lambda);
+            sum.add(i, report);
+        }
+        *solution = Solution::from_lambda(problem, lambda);
+        match sum.finish(solution) {
+            Some(report) => report,
+            None => self.solve_part(problem, solution, (0, Duration::ZERO)),
+        }
+    }
+}
+
+impl Auto {
     /// Solves by the first choice; where the answer is not within the tolerance the others go on, each from the best
     /// impulses so far. The best answer by the judge is kept; time, iterations and history are those of all.
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+    fn solve_part(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        (islands, spent): (usize, Duration),
+    ) -> Report {
         let choice = choose(problem, self.stop.tolerance);
-        let stop = self.limits(choice.solver, choice.sweeps, Duration::ZERO);
+        let stop = self.limits(choice.solver, choice.sweeps, spent);
         let mut report = match self.with(choice.solver, stop) {
             Some(solver) => solver.solve(problem, solution),
             None => GaussSeidel::default().solve(problem, solution),
@@ -261,7 +349,7 @@ impl Solver for Auto {
             if is_final(&report) || self.stop.tolerance <= 0.0 {
                 break;
             }
-            let stop = self.limits(spec, None, report.elapsed);
+            let stop = self.limits(spec, None, spent + report.elapsed);
             let Some(solver) = self.with(spec, stop) else {
                 continue;
             };
@@ -286,7 +374,7 @@ impl Solver for Auto {
         }
         report.solver = "auto";
         report.options = Vec::new();
-        report.chosen = Some(choice);
+        report.chosen = vec![Chosen { choice, islands }];
         report
     }
 }
@@ -314,7 +402,17 @@ fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: b
         _ => format!("{} ended as {}", choice.solver, first.status.name()),
     };
     let (name, status) = (next.solver, next.status.name());
-    let kept = if better { next } else { first };
+    // A ray says more than sweeps that did not settle, and its certificate stays with it.
+    let ray = match (&first.status, &next.status) {
+        (_, Status::Solved) | (Status::Solved, _) => None,
+        (Status::Ray, _) => Some(first.certificate.clone()),
+        (_, Status::Ray) => Some(next.certificate.clone()),
+        _ => None,
+    };
+    let mut kept = if better { next } else { first };
+    if let Some(certificate) = ray {
+        (kept.status, kept.certificate) = (Status::Ray, certificate);
+    }
     Report {
         message: Some(format!(
             "{said}; {spec} went on from there and ended as {status}"

@@ -131,9 +131,11 @@ pub struct Kkt {
     /// When an answer counts as solved.
     pub stop: Stop,
     factor: Factor,
+    /// Rows of the last problem, where they were too many.
+    refused: Option<usize>,
 }
 
-/// Most rows: S is dense.
+/// Most rows: S is dense and has a factor as large, at this size 134 MB each.
 const MAX_ROWS: usize = 4096;
 
 impl Kkt {
@@ -141,7 +143,7 @@ impl Kkt {
     pub fn new(stop: Stop) -> Kkt {
         Kkt {
             stop,
-            factor: Factor::default(),
+            ..Kkt::default()
         }
     }
 
@@ -167,6 +169,13 @@ impl Solver for Kkt {
         self.stop
     }
 
+    fn advice(&self, status: Status) -> Option<String> {
+        let rows = self.refused.filter(|_| status == Status::Unsupported)?;
+        Some(format!(
+            "kkt builds a dense matrix and takes at most {MAX_ROWS} rows, and there are {rows}; use direct, whose factor is sparse"
+        ))
+    }
+
     fn run(
         &mut self,
         problem: &Problem,
@@ -174,7 +183,8 @@ impl Solver for Kkt {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         let m = problem.n_rows();
-        if MAX_ROWS < m {
+        self.refused = (MAX_ROWS < m).then_some(m);
+        if self.refused.is_some() {
             return Status::Unsupported;
         }
         let before = std::mem::replace(&mut solution.lambda, vec![0.0; m]);

@@ -14,6 +14,7 @@ pub mod kkt;
 pub mod lemke;
 pub(crate) mod local;
 mod monitor;
+mod observed;
 mod point;
 mod secular;
 mod topology;
@@ -26,11 +27,12 @@ use serde::Serialize;
 pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
+pub use observed::{Observed, Seen};
 pub use topology::Topology;
 
 use crate::law::Law;
 use crate::problem::residual::Residual;
-use crate::problem::{Problem, Solution};
+use crate::problem::{Block, Problem, Solution};
 
 /// How a run ended. Not converging is a result, not an error: the best iterate comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -154,8 +156,8 @@ pub struct Report {
     pub message: Option<String>,
     /// The solver that went on where this one's own method failed.
     pub fallback: Option<&'static str>,
-    /// What [`auto`] chose, and why; none for every other solver.
-    pub chosen: Option<auto::Choice>,
+    /// What [`auto`] chose for each part of the problem, and why; empty for every other solver.
+    pub chosen: Vec<auto::Chosen>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
 }
@@ -172,12 +174,13 @@ pub struct Certificate {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chosen: Vec<&str> = self.chosen.iter().map(|part| part.choice.solver).collect();
         write!(
             f,
-            "{}{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
+            "{}{}{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
             self.solver,
-            self.chosen
-                .map_or_else(String::new, |choice| format!(" → {}", choice.solver)),
+            if chosen.is_empty() { "" } else { " → " },
+            chosen.join(" and "),
             self.status.name(),
             self.iterations,
             self.residual.law,
@@ -202,6 +205,12 @@ pub trait Solver {
 
     /// When it stops.
     fn stop(&self) -> Stop;
+
+    /// Whether [`Solver::run`] starts from v: one that reads λ alone is handed an empty v, and may leave it empty for
+    /// the judge to fill in.
+    fn reads_velocity(&self) -> bool {
+        true
+    }
 
     /// What to tell the user after a run that ended so, where the usual sentence would not do.
     fn advice(&self, _status: Status) -> Option<String> {
@@ -232,11 +241,16 @@ pub trait Solver {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         let cold = solution.lambda.len() != problem.n_rows()
             || !crate::math::max_abs(&solution.lambda).is_finite();
-        *solution = if cold {
-            Solution::zeros(problem)
+        if cold {
+            solution.lambda.clear();
+            solution.lambda.resize(problem.n_rows(), 0.0);
+        }
+        if self.reads_velocity() {
+            solution.v.resize(problem.n_velocities(), 0.0);
+            problem.velocity(&solution.lambda, &mut solution.v);
         } else {
-            Solution::from_lambda(problem, std::mem::take(&mut solution.lambda))
-        };
+            solution.v.clear();
+        }
         let fit = self.fit_of(problem);
         let mut monitor = Monitor::new(problem, self.stop(), |law| self.fit(law));
         let (status, elapsed) = if fit == Fit::No {
@@ -256,7 +270,7 @@ pub trait Solver {
             residual,
             message: message(self, problem, status).or_else(|| relief(monitor.fallback())),
             fallback: monitor.fallback(),
-            chosen: None,
+            chosen: Vec::new(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,
@@ -274,7 +288,12 @@ fn relief(fallback: Option<&'static str>) -> Option<String> {
 
 /// A sentence for the user where the run did not solve.
 fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
-    if let Some(advice) = solver.advice(status) {
+    let misfit = |block: &&Block| solver.fit(&block.law) == Fit::No;
+    let misfit = match status {
+        Status::Unsupported => problem.blocks().iter().find(misfit),
+        _ => None,
+    };
+    if let (None, Some(advice)) = (misfit, solver.advice(status)) {
         return Some(advice);
     }
     let text = match status {
@@ -293,8 +312,7 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
             "the iterates grew without bound; the best iterate is returned: try rule=iso or rule=exact".to_owned()
         }
         Status::Unsupported => {
-            let law = problem.blocks().iter().find(|block| solver.fit(&block.law) == Fit::No);
-            let law = law.map_or("its form", |block| block.law.name());
+            let law = misfit.map_or("its form", |block| block.law.name());
             let name = solver.name();
             format!("{name} has no rule for {law}; choose a solver that `delassus list solvers` shows to fit it")
         }

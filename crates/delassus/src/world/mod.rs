@@ -12,6 +12,7 @@ mod integrate;
 mod joint;
 mod names;
 mod rattle;
+mod reaction;
 mod robot;
 mod rows;
 pub mod scene;
@@ -29,15 +30,18 @@ pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
+pub use reaction::Reaction;
 pub use robot::{Control, Placement, Robot, RobotJoint, Swing};
 pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
+pub use stiffness::GeometricStiffness;
+pub use warm::Key;
 
 use crate::collide::{Collider, Collisions, ContactPoint};
 use crate::error::BuildError;
-use crate::index::{BlockId, BodyId, JointId};
-use crate::problem::{Problem, ProblemBuilder, Solution};
+use crate::index::{BodyId, JointId};
+use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 use assemble::Assembly;
 use warm::Warm;
@@ -63,9 +67,9 @@ pub struct Settings {
     pub integrator: Integrator,
     /// How spinning bodies are treated.
     pub gyroscopic: Gyroscopic,
-    /// Bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at first
-    /// order; off by default.
-    pub geometric_stiffness: bool,
+    /// Which bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at
+    /// first order.
+    pub geometric_stiffness: GeometricStiffness,
     /// Which law contacts obey.
     pub friction: FrictionModel,
     /// Compliance of contacts \[m/N\].
@@ -85,7 +89,7 @@ impl Default for Settings {
             substeps: 1,
             integrator: Integrator::default(),
             gyroscopic: Gyroscopic::default(),
-            geometric_stiffness: false,
+            geometric_stiffness: GeometricStiffness::default(),
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
             contact_damping: 5.0,
@@ -183,6 +187,8 @@ pub enum StepError {
 pub struct Step {
     /// The solver's report (of the last substep; iterations are summed and the residual is the worst).
     pub report: Report,
+    /// Whose block has the worst residual; [`World::describe`] puts it into words.
+    pub worst: Option<Key>,
     /// Substeps whose solve did not end as solved.
     pub unsolved: u32,
     /// Substeps in which another solver went on where the chosen one failed.
@@ -249,9 +255,19 @@ pub struct World {
     warm: Warm,
     touches: Vec<Touch>,
     time: Elapsed,
-    /// Memory of the last step's problem.
-    spare: ProblemBuilder,
+    /// Memory of the last step.
+    spare: Spare,
     factors: rattle::Factors,
+    reactions: reaction::Reactions,
+}
+
+/// What a step needs and gives back: memory for its problem, the bodies that may touch, the answer, the state before.
+#[derive(Debug, Default)]
+struct Spare {
+    room: assemble::Room,
+    near: contacts::Near,
+    solution: Solution,
+    before: state::Snapshot,
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.
@@ -331,9 +347,17 @@ impl World {
             return Err(StepError::BadStep { h });
         }
         self.check_finite()?;
-        let before = self.snapshot();
-        let step = self.substeps(part, substeps, solver);
-        let step = step.inspect_err(|_| self.rewind(before))?;
+        let mut before = std::mem::take(&mut self.spare.before);
+        self.snapshot(&mut before);
+        self.reactions.clear();
+        let step = match self.substeps(part, substeps, solver) {
+            Ok(step) => step,
+            Err(error) => {
+                self.rewind(before);
+                return Err(error);
+            }
+        };
+        self.spare.before = before;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
         for robot in &mut self.robots {
@@ -355,9 +379,10 @@ impl World {
         self.check_finite()?;
         self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
-        let assembly = assemble::assemble(self, h, &contacts, ProblemBuilder::default())?;
-        let guess = self.warm.guess(&assembly, h);
-        let solution = Solution::from_lambda(&assembly.problem, guess.lambda);
+        let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
+        let mut solution = Solution::default();
+        self.warm.guess(&assembly, h, &mut solution.lambda);
+        let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
         Ok((assembly.problem, solution))
     }
 
@@ -379,27 +404,35 @@ impl World {
         self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
-        let builder = std::mem::take(&mut self.spare);
-        let assembly = assemble::assemble(self, h, &contacts, builder)?;
-        let mut solution = self.warm.guess(&assembly, h);
+        let room = std::mem::take(&mut self.spare.room);
+        let assembly = assemble::assemble(self, h, &contacts, room)?;
+        let mut solution = std::mem::take(&mut self.spare.solution);
+        self.warm.guess(&assembly, h, &mut solution.lambda);
         lap(&mut clock.assemble);
         let report = solver.solve(&assembly.problem, &mut solution);
         lap(&mut clock.solve);
-        let assembly = self.commit(h, assembly, &solution, &report)?;
+        self.add_reactions(&assembly, &solution.lambda, h);
+        let worst = assembly.key(report.residual.worst_block);
+        let assembly = self.commit(h, assembly, &solution, worst)?;
         self.remember(&assembly, &contacts, &solution);
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
-        self.spare = ProblemBuilder::recycle(assembly.problem);
+        self.spare.room = assembly.recycle();
+        self.spare.solution = solution;
         let violation = self.violation();
         let probe = self.probe();
+        let count = contacts.len();
+        let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
+        self.give_back(contacts);
         lap(&mut clock.integrate);
         Ok(Step {
+            worst,
             unsolved: u32::from(report.status != crate::Status::Solved),
             fallbacks: u32::from(report.fallback.is_some()),
             coarse: 0,
             report,
-            contacts: contacts.len(),
-            penetration: contacts.iter().fold(0.0, |m, c| m.max(-c.gap)),
+            contacts: count,
+            penetration,
             violation,
             probe,
             clock,
@@ -412,7 +445,7 @@ impl World {
         h: f64,
         assembly: Assembly,
         solution: &Solution,
-        report: &Report,
+        worst: Option<Key>,
     ) -> Result<Assembly, StepError> {
         for (id, v) in assembly.bodies.iter().zip(solution.v.chunks_exact(6)) {
             self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
@@ -432,7 +465,7 @@ impl World {
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
         if let Some(body) = moved.err().or(lost) {
-            let row = self.describe(&assembly, report.residual.worst_block);
+            let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });
         }
@@ -451,17 +484,6 @@ impl World {
         }
         self.time.add(h);
         Ok(assembly)
-    }
-
-    /// A constraint block in words.
-    fn describe(&self, assembly: &Assembly, block: Option<BlockId>) -> String {
-        let Some(block) = block else {
-            return "none".to_owned();
-        };
-        match assembly.keys.get(block.index()) {
-            Some(key) => key.describe(self),
-            None => format!("block {}", block.0),
-        }
     }
 
     fn remember(&mut self, assembly: &Assembly, contacts: &[ContactPoint], solution: &Solution) {
@@ -507,6 +529,7 @@ impl Step {
     fn join(&mut self, next: Step) {
         let iterations = self.report.iterations + next.report.iterations;
         let residual = if self.report.residual.law < next.report.residual.law {
+            self.worst = next.worst;
             next.report.residual
         } else {
             self.report.residual

@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::World;
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
-use crate::index::JointId;
-use crate::problem::Solution;
+use crate::index::{BodyId, JointId};
 
-/// Who a block belongs to. Joints come before contacts, and these before joints and loops of robots.
+/// Who a block of a world's problem belongs to, the same in every step. Joints come before contacts, and these before joints and loops of robots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Key(u32, u32, u32, u64);
+pub struct Key(u32, u32, u32, u64);
 
 impl Key {
     pub(super) fn joint(id: JointId, part: u32) -> Key {
@@ -50,6 +49,28 @@ impl Key {
         };
         format!("contact of \"{}\" and \"{}\"", body(first), body(second))
     }
+
+    /// The bodies its rows act on.
+    pub(super) fn bodies(self, world: &World) -> Vec<BodyId> {
+        let Key(kind, first, second, _) = self;
+        match kind {
+            0 => {
+                let joint = world.joints().get(first as usize);
+                joint.map_or_else(Vec::new, |joint| joint.links())
+            }
+            1 => {
+                let collider = |c: u32| world.colliders().get(c as usize);
+                let colliders = [first, second].into_iter().filter_map(collider);
+                colliders
+                    .map(|collider| BodyId(collider.body as u32))
+                    .collect()
+            }
+            _ => {
+                let robot = world.robots().get(first as usize);
+                robot.map_or_else(Vec::new, |robot| robot.acted_on(second as usize))
+            }
+        }
+    }
 }
 
 /// Impulses of the last step.
@@ -63,9 +84,10 @@ pub(super) struct Warm {
 
 impl Warm {
     /// The start for a new step: known impulses, scaled by the ratio of the step sizes, zero elsewhere.
-    pub(super) fn guess(&self, assembly: &Assembly, h: f64) -> Solution {
+    pub(super) fn guess(&self, assembly: &Assembly, h: f64, lambda: &mut Vec<f64>) {
         let ratio = if 0.0 < self.h { h / self.h } else { 0.0 };
-        let mut lambda = vec![0.0; assembly.problem.n_rows()];
+        lambda.clear();
+        lambda.resize(assembly.problem.n_rows(), 0.0);
         let mut old = self.keys.iter().peekable();
         let mut last = None;
         for (key, block) in assembly.keys.iter().zip(assembly.problem.blocks()) {
@@ -84,10 +106,13 @@ impl Warm {
                 }
             }
         }
-        Solution {
-            v: Vec::new(),
-            lambda,
-        }
+    }
+
+    /// Who the blocks of the last substep belonged to, in the order of its problem.
+    pub(super) fn in_order(&self) -> Vec<Key> {
+        let mut keys = self.keys.clone();
+        keys.sort_unstable_by_key(|entry| entry.1);
+        keys.into_iter().map(|entry| entry.0).collect()
     }
 
     /// The length of the last substep \[s\]; zero before the first.

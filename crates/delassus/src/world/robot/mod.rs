@@ -21,7 +21,7 @@ use super::{Drive, Servo, World};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::kkt::TreeKkt;
-use crate::tree::import::Closure;
+use crate::tree::import::{Closure, ClosureKind};
 use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
 
 /// A robot of a world: its tree and state, and what drives it.
@@ -205,6 +205,26 @@ impl Robot {
             (None, None) => "joint".to_owned(),
         };
         format!("{what} of robot \"{}\"", self.name)
+    }
+
+    /// The bodies that the rows of a joint or loop, counted on, act on: for a joint the link that it carries.
+    pub(super) fn acted_on(&self, item: usize) -> Vec<BodyId> {
+        if let Some(joint) = self.joints.get(item) {
+            return self.body(joint.link).into_iter().collect();
+        }
+        let closure = item.checked_sub(self.joints.len());
+        let closure = closure.and_then(|i| self.closures.get(i));
+        let links = match closure.map(|closure| &closure.kind) {
+            Some(ClosureKind::Connect { a, b }) => [a.0, b.0],
+            Some(ClosureKind::Weld { a, b, .. }) => [*a, *b],
+            Some(ClosureKind::Joint { dependent, on, .. }) => {
+                let joint = |dof: usize| self.joints.iter().find(|joint| joint.dof() == dof);
+                [Some(dependent.1), on.map(|on| on.1)].map(|dof| Some(joint(dof?)?.link))
+            }
+            _ => [None; 2],
+        };
+        let links = links.into_iter().flatten();
+        links.filter_map(|link| self.body(link)).collect()
     }
 
     /// Sets the state; its bodies follow through [`World::place_robot`].
