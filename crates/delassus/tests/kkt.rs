@@ -240,21 +240,16 @@ fn a_hundred_links_on_the_ground_are_propagated_as_the_four_steps_have_them() {
     let (y1, y2) = (random_vector(&mut random, n), random_vector(&mut random, m));
     let sigma = vec![1e-3; m];
     let y = (&*y1, &*y2, &*sigma);
-    let answer = |call: &dyn Fn(&mut Data, &mut [f64], &mut [f64])| {
-        let (mut data, mut x1, mut x2) = (data.clone(), vec![0.0; n], vec![0.0; m]);
-        call(&mut data, &mut x1, &mut x2);
-        (x1, x2)
-    };
-    let (x1, x2) = answer(&|data, x1, x2| {
-        let mut kkt = TreeKkt::default();
-        kkt.four_steps((&tree, data, &rows), y, (x1, x2)).unwrap();
-    });
-    let (z1, z2) = answer(&|data, x1, x2| {
-        let mut kkt = TreeKkt::default();
-        kkt.solve((&tree, data, &rows), y, (x1, x2)).unwrap();
-        assert!(kkt.matrix().is_empty(), "the matrix was formed");
-        assert_eq!(kkt.rank().rank, m);
-    });
+    let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
+    let state = (&tree, &mut data.clone(), &rows);
+    let mut kkt = TreeKkt::default();
+    kkt.four_steps(state, y, (&mut x1, &mut x2)).unwrap();
+    let (mut z1, mut z2) = (vec![0.0; n], vec![0.0; m]);
+    let state = (&tree, &mut data.clone(), &rows);
+    let mut kkt = TreeKkt::default();
+    kkt.solve(state, y, (&mut z1, &mut z2)).unwrap();
+    assert!(kkt.matrix().is_empty(), "the matrix was formed");
+    assert_eq!(kkt.rank().rank, m);
     assert_close(&z1, &x1, DENSE, "x1");
     assert_close(&z2, &x2, DENSE, "x2");
 }
@@ -262,7 +257,11 @@ fn a_hundred_links_on_the_ground_are_propagated_as_the_four_steps_have_them() {
 /// A snake all of whose links touch the ground: three rows each.
 fn grounded(random: &mut Random, count: u32) -> (Tree, Data, Rows) {
     let link = |i: u32| {
-        let axis = if i % 2 == 0 { DVec3::Y } else { DVec3::Z };
+        let axis = if i.is_multiple_of(2) {
+            DVec3::Y
+        } else {
+            DVec3::Z
+        };
         let joint = match i {
             0 => Joint::Floating,
             _ => Joint::Revolute { axis },
