@@ -32,8 +32,12 @@ pub(crate) struct Answer {
     residual: Residual,
     #[serde(rename = "elapsed_s", serialize_with = "in_seconds")]
     elapsed: Duration,
+    /// Why it is not solved, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<String>,
+    message: Option<String>,
+    /// What to know about an answer all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     v: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +133,10 @@ impl Answer {
             true => (Some(solution.lambda), None),
             false => (None, Some(solution.lambda)),
         };
+        let (note, message) = match report.status {
+            delassus::Status::Solved => (report.message.clone(), None),
+            _ => (None, report.message.clone()),
+        };
         Answer {
             schema: "delassus-answer-1",
             file: file.to_owned(),
@@ -142,7 +150,8 @@ impl Answer {
             iterations: report.iterations,
             residual: report.residual,
             elapsed: report.elapsed,
-            message: report.message,
+            message,
+            note,
             v: has_bodies.then(|| file_order(solution.v, velocity_order)),
             lambda,
             z,
@@ -153,6 +162,11 @@ impl Answer {
             cases: None,
             history: None,
         }
+    }
+
+    /// What to know about it in words.
+    pub(crate) fn words(&self) -> Option<&str> {
+        self.message.as_deref().or(self.note.as_deref())
     }
 
     /// The same answer as x₁ and x₂ of a tree's system.
@@ -197,6 +211,7 @@ impl Answer {
             },
             elapsed: Duration::ZERO,
             message: None,
+            note: None,
             v: None,
             lambda: None,
             z: None,

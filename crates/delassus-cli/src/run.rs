@@ -147,6 +147,7 @@ impl<'a> Run<'a> {
             self.tally.add(self.step, world, &step);
             if let Some(recorder) = &mut self.recorder {
                 recorder.step(self.step, world.time(), &step)?;
+                recorder.acted(world)?;
             }
             self.keep_frame(world)?;
             if self.plan.checkpoint_is_due(self.step) {
@@ -237,7 +238,7 @@ impl<'a> Run<'a> {
         if let Some(mut recorder) = self.recorder.take() {
             // A run that ended early has its last state in the trajectory all the same.
             recorder.frame(world)?;
-            recorder.flush()?;
+            recorder.close()?;
         }
         self.sheet.close(world);
         folder::write_whole(&out.join("summary.json"), &summary.json())?;

@@ -85,7 +85,7 @@ impl Source {
         let name = &self.name;
         let folder = self.folder.as_deref();
         match &self.text {
-            Some(text) if text.trim_start().starts_with('<') => {
+            Some(text) if text.trim_start().starts_with('<') || is_robot_name(name) => {
                 let base = if self.floating {
                     Base::Floating
                 } else {
@@ -122,7 +122,14 @@ pub(crate) fn is_scene(path: &Path) -> bool {
 
 fn is_file_name(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ["toml", "urdf", "xml", "mjcf"].contains(&ending))
+    ending == Some("toml") || is_robot_name(&input::name(path))
+}
+
+fn is_robot_name(name: &str) -> bool {
+    let ending = Path::new(name)
+        .extension()
+        .and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ["urdf", "xml", "mjcf"].contains(&ending))
 }
 
 #[cfg(test)]

@@ -26,11 +26,13 @@ const ROUNDING: f64 = 1e-14;
 /// Smallest speed that tolerances refer to [m/s].
 const SMALLEST_SPEED: f64 = 1e-12;
 /// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
-/// a single contact, where `iso` may; on redundant contacts it is the other way round; a shorter step helps
-/// where both cycle and a longer one where rows are badly conditioned.
-const FALLBACKS: [&str; 5] = [
+/// a single contact, where `iso` may; on redundant contacts it is the other way round. Where neither settles, as with
+/// joints that are redundant or nearly so, come factors and pivots; a shorter step helps where both rules cycle and a
+/// longer one where rows are badly conditioned.
+const FALLBACKS: [&str; 6] = [
     "gauss-seidel,rule=exact",
     "gauss-seidel",
+    "auto",
     "gauss-seidel,relax=0.5",
     "gauss-seidel,rule=exact,relax=0.5",
     "gauss-seidel,relax=1.9",
@@ -222,6 +224,9 @@ impl Job<'_> {
             (true, true) => &fallbacks[..1],
             (true, false) => &asked_for[..],
         };
+        // A limit on sweeps says nothing about pivots and factors.
+        let limited = unasked && self.args.common.iterations.is_some();
+        let specs = specs.iter().filter(|spec| !limited || **spec != "auto");
         let mut best: Option<(Solution, Report)> = None;
         for spec in specs {
             let mut solution = match guess {
@@ -230,9 +235,12 @@ impl Job<'_> {
             };
             let mut solver = solvers::make(spec, stop, self.args.common.seed)?;
             let report = solver.solve(problem, &mut solution);
-            let better = |old: &Report| {
-                let solved = report.status == Status::Solved;
-                solved || report.residual.law < old.residual.law
+            // A ray says more than a run that did not settle.
+            let better = |old: &Report| match (report.status, old.status) {
+                (Status::Solved, _) => true,
+                (_, Status::Ray) => false,
+                (Status::Ray, _) => true,
+                _ => report.residual.law < old.residual.law,
             };
             let (status, keep) = (
                 report.status,
@@ -244,7 +252,8 @@ impl Job<'_> {
             if matches!(
                 status,
                 Status::Solved | Status::Unsupported | Status::TimeLimit
-            ) {
+            ) || (status == Status::Ray && *spec == "auto")
+            {
                 break;
             }
         }
@@ -293,8 +302,8 @@ fn tables(answers: &[Answer]) -> String {
     }
     let mut text = table.text();
     for answer in answers {
-        if let Some(message) = &answer.message {
-            text.push_str(&format!("\n{}, {}: {message}", answer.file, answer.label()));
+        if let Some(words) = answer.words() {
+            text.push_str(&format!("\n{}, {}: {words}", answer.file, answer.label()));
         }
     }
     if !text.ends_with('\n') {

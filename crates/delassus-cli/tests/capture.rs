@@ -36,7 +36,7 @@ fn replayed(file: &Path) -> Value {
 #[test]
 fn captured_problems_replay_to_the_same_residual_bits() {
     // Warm starts, substeps, chance and threads must all come back.
-    let runs: [&[&str]; 6] = [
+    let runs: [&[&str]; 9] = [
         &["run", "heavy-stack:4", "--iterations", "15"],
         &[
             "run",
@@ -67,6 +67,16 @@ fn captured_problems_replay_to_the_same_residual_bits() {
             "2",
         ],
         &["run", "bridge", "--solver", "hybrid", "--iterations", "1"],
+        &["run", "snake:8", "--iterations", "3"],
+        &["run", "humanoid", "--solver", "jacobi", "--iterations", "5"],
+        &[
+            "run",
+            "quadruped",
+            "--solver",
+            "hybrid",
+            "--iterations",
+            "2",
+        ],
         &[
             "run",
             "stack:3",

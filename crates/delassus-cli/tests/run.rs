@@ -322,6 +322,87 @@ fn the_binary_trajectory_is_laid_out_as_documented_and_agrees_with_the_table() {
     }
 }
 
+/// The numbers of a table behind time and name, line by line.
+fn numbers(path: &Path) -> Vec<Vec<f64>> {
+    let table = text(path);
+    let lines = table.lines().skip(1);
+    lines
+        .map(|line| {
+            let fields = line.split(',').enumerate();
+            let fields = fields.filter(|(i, _)| *i != 1);
+            fields.map(|(_, field)| field.parse().unwrap()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn joint_forces_are_what_the_recorded_accelerations_ask_for() {
+    const PENDULUM: &str = r#"
+gravity = [0, 0, -10]
+[[bodies]]
+name = "bar"
+position = [0, 2, 0]
+rotation = { axis = [1, 0, 0], degrees = 90 }
+mass = 3
+inertia = [0.1, 0.1, 0.04]
+[[joints]]
+name = "cross"
+JOINT
+"#;
+    // Held at the origin, and by a string from there to the middle of the bar: one force, on the first body named.
+    let joints = [
+        (
+            "type = \"universal\"\nbodies = [\"world\", \"bar\"]\npoint = [0, 0, 0]\naxes = [[1, 0, 0], [0, 0, 1]]",
+            -1.0,
+        ),
+        (
+            "type = \"distance\"\nbodies = [\"bar\", \"world\"]\nanchors = [[0, 2, 0], [0, 0, 0]]",
+            1.0,
+        ),
+    ];
+    for (joint, side) in joints {
+        for integrator in ["spook", "rattle"] {
+            let out = folder("run-joints");
+            let text = PENDULUM.replace("JOINT", joint);
+            let scene = write(&folder("run-joints-scene"), "scene.toml", &text);
+            let place = out.to_str().unwrap();
+            let options = ["--dt", "1e-3", "--steps", "1000", "--every", "10"];
+            let more = [
+                "--integrator",
+                integrator,
+                "--tolerance",
+                "1e-10",
+                "--out",
+                place,
+            ];
+            hash(&[&["run", &scene], &options[..], &more[..]].concat());
+            let frames = numbers(&out.join("trajectory.csv"));
+            let accelerations = numbers(&out.join("accelerations.csv"));
+            let reactions = numbers(&out.join("joints.csv"));
+            assert_eq!(
+                (frames.len(), accelerations.len(), reactions.len()),
+                (101, 101, 101)
+            );
+            for i in 0..101 {
+                let (a, r) = (&accelerations[i], &reactions[i]);
+                assert_eq!((a[0], r[0]), (frames[i][0], frames[i][0]));
+                let force = [3.0 * a[1], 3.0 * a[2], 3.0 * (a[3] + 10.0)];
+                for k in 0..3 {
+                    assert!(
+                        (side * r[1 + k] - force[k]).abs() < 1e-6,
+                        "{joint}: {a:?} {r:?}"
+                    );
+                }
+                // Neither can twist this way, and both hold.
+                assert!(r[4].abs() < 1e-6 && r[7] < 1e-4, "{joint}: {r:?}");
+            }
+            // It swings, and is faster below: the force at the lowest point is far above the weight.
+            let most = reactions.iter().fold(0.0_f64, |m, r| m.max(r[3].abs()));
+            assert!(60.0 < most, "{most}");
+        }
+    }
+}
+
 #[test]
 fn out_holds_everything_and_is_not_overwritten_unasked() {
     let out = folder("run-out");

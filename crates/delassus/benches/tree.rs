@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p delassus --bench tree` prints, for each model, µs per call of inverse dynamics, mass matrix,
 //! forward dynamics, and the KKT solve with one, two and four six-row contacts, with the residual of the last;
-//! then forward dynamics on chains of up to 10 000 links, and the growth of J M⁻¹Jᵀ with depth and contacts. `batch`
+//! then forward dynamics on chains of up to 10 000 links, the growth of J M⁻¹Jᵀ with depth and contacts, and the KKT
+//! solve of a snake by the four steps and by propagation. `batch`
 //! is forward dynamics of 64 states at once, per state.
 #![allow(
     clippy::print_stdout,
@@ -22,7 +23,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Batch, Data, Joint, Link, Propagation, Rows, Tree};
+use delassus::tree::{Batch, Data, Elimination, Joint, Link, Propagation, Rows, Tree};
 use trees::{random_body, random_configuration, random_vector};
 
 const MODELS: [&str; 10] = [
@@ -185,6 +186,63 @@ fn growth() {
     );
 }
 
+/// The KKT solve of a snake of 100 links, of which some touch the ground: the four steps and propagation.
+fn crossover() {
+    let mut random = Random::new(5);
+    let link = |i: u32| {
+        let axis = if i.is_multiple_of(2) {
+            DVec3::Y
+        } else {
+            DVec3::Z
+        };
+        let joint = match i {
+            0 => Joint::Floating,
+            _ => Joint::Revolute { axis },
+        };
+        let (parent, place) = (i.checked_sub(1).map(LinkId), Pose::at(DVec3::X * 0.1));
+        Link::new(parent, joint, place, random_body(&mut random))
+    };
+    let tree = Tree::new((0..100).map(link).collect()).unwrap();
+    let q = random_configuration(&mut random, &tree);
+    let n = tree.n_dofs();
+    let (y1, mut data) = (random_vector(&mut random, n), tree.data());
+    for every in [50, 25, 10, 5, 2, 1] {
+        tree.kinematics(&q, &mut data).unwrap();
+        let mut rows = Rows::default();
+        for link in (0..100).step_by(every).map(LinkId) {
+            let point = tree.pose(&data, link).unwrap().point(DVec3::Z * -0.03);
+            for axis in DVec3::AXES {
+                rows.start();
+                tree.add_linear(&data, &mut rows, (link, point), axis)
+                    .unwrap();
+            }
+        }
+        let m = rows.len();
+        let (y2, sigma) = (vec![0.0; m], vec![1e-4; m]);
+        let (y, mut kkt) = ((&*y1, &*y2, &*sigma), TreeKkt::default());
+        let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
+        let steps = best(|| {
+            tree.factor(&mut data, &q).unwrap();
+            kkt.four_steps((&tree, &mut data, &rows), y, (&mut x1, &mut x2))
+                .unwrap();
+            black_box(&x1);
+        });
+        let (mut z1, mut work) = (vec![0.0; n], Elimination::default());
+        let propagated = best(|| {
+            tree.kinematics(&q, &mut data).unwrap();
+            tree.propagate((&mut data, &rows), &mut work, y, (&mut z1, &mut x2))
+                .unwrap();
+            black_box(&z1);
+        });
+        let largest = x1.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let apart = x1.iter().zip(&z1);
+        let apart = apart.fold(0.0, |m: f64, (x, z)| m.max((x - z).abs())) / largest;
+        println!(
+            "snake of 100 links, {m:>3} rows: four steps {steps:>8.1} µs, propagated {propagated:>6.1} µs, apart by {apart:.0e}"
+        );
+    }
+}
+
 fn chain(count: u32) {
     let mut random = Random::new(2);
     let link = |i: u32| {
@@ -237,4 +295,5 @@ fn main() {
         chain(count);
     }
     growth();
+    crossover();
 }

@@ -14,7 +14,8 @@ mod trees;
 
 use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::{Kkt, TreeKkt};
-use delassus::tree::{Data, Propagation, Rows, Tree};
+use delassus::tree::spatial::Pose;
+use delassus::tree::{Data, Elimination, Joint, Link, Propagation, Rows, Tree};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{random_configuration, random_tree, random_vector};
 
@@ -184,6 +185,104 @@ fn four_steps_agree_with_dense_elimination_of_the_whole_system() {
         assert_eq!(kkt.rank().rank, m);
     }
     assert!(100 < tried, "{tried}");
+}
+
+/// Errors of x₁ and x₂ against a dense solution whose rows they obey.
+fn propagated(system: System, random: &mut Random, sigma: f64) -> Option<()> {
+    let System {
+        tree,
+        mut data,
+        rows,
+        mass,
+        j,
+    } = system;
+    let (n, m) = (tree.n_dofs(), rows.len());
+    let sigma = vec![sigma; m];
+    let (y1, y2) = (random_vector(random, n), random_vector(random, m));
+    let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
+    let (state, y) = ((&mut data, &rows), (&*y1, &*y2, &*sigma));
+    let mut work = Elimination::default();
+    let solved = tree.propagate(state, &mut work, y, (&mut x1, &mut x2));
+    let full = sigma[0] != 0.0 || dense_rank(&j, n) == m;
+    assert_eq!(solved, Ok(full), "{n} velocities, {m} rows");
+    if !full {
+        return None;
+    }
+    let h = kkt_matrix(&mass, &j, &sigma, n);
+    let y: Vec<f64> = y1.iter().chain(&y2).copied().collect();
+    let x = dense::solve(&h, &y);
+    assert_close(&x1, &x[..n], DENSE, "x1");
+    assert_close(&x2, &x[n..], DENSE, "x2");
+    Some(())
+}
+
+#[test]
+fn propagated_rows_agree_with_dense_elimination_and_decline_where_they_depend_on_each_other() {
+    let mut random = Random::new(35);
+    let (mut solved, mut declined) = (0, 0);
+    let few = systems(25, 300, |random, tree| 1 + random.below(tree.n_dofs()));
+    let many = systems(26, 60, |_, tree| tree.n_dofs() + 3);
+    for (k, system) in few.into_iter().chain(many).enumerate() {
+        let sigma = if k % 3 == 0 { 0.01 } else { 0.0 };
+        match propagated(system, &mut random, sigma) {
+            Some(()) => solved += 1,
+            None => declined += 1,
+        }
+    }
+    assert!(200 < solved && 20 < declined, "{solved} {declined}");
+}
+
+#[test]
+fn a_hundred_links_on_the_ground_are_propagated_as_the_four_steps_have_them() {
+    let mut random = Random::new(36);
+    let (tree, data, rows) = grounded(&mut random, 100);
+    let (n, m) = (tree.n_dofs(), rows.len());
+    let (y1, y2) = (random_vector(&mut random, n), random_vector(&mut random, m));
+    let sigma = vec![1e-3; m];
+    let y = (&*y1, &*y2, &*sigma);
+    let answer = |call: &dyn Fn(&mut Data, &mut [f64], &mut [f64])| {
+        let (mut data, mut x1, mut x2) = (data.clone(), vec![0.0; n], vec![0.0; m]);
+        call(&mut data, &mut x1, &mut x2);
+        (x1, x2)
+    };
+    let (x1, x2) = answer(&|data, x1, x2| {
+        let mut kkt = TreeKkt::default();
+        kkt.four_steps((&tree, data, &rows), y, (x1, x2)).unwrap();
+    });
+    let (z1, z2) = answer(&|data, x1, x2| {
+        let mut kkt = TreeKkt::default();
+        kkt.solve((&tree, data, &rows), y, (x1, x2)).unwrap();
+        assert!(kkt.matrix().is_empty(), "the matrix was formed");
+        assert_eq!(kkt.rank().rank, m);
+    });
+    assert_close(&z1, &x1, DENSE, "x1");
+    assert_close(&z2, &x2, DENSE, "x2");
+}
+
+/// A snake all of whose links touch the ground: three rows each.
+fn grounded(random: &mut Random, count: u32) -> (Tree, Data, Rows) {
+    let link = |i: u32| {
+        let axis = if i % 2 == 0 { DVec3::Y } else { DVec3::Z };
+        let joint = match i {
+            0 => Joint::Floating,
+            _ => Joint::Revolute { axis },
+        };
+        let (parent, place) = (i.checked_sub(1).map(LinkId), Pose::at(DVec3::X * 0.1));
+        Link::new(parent, joint, place, trees::random_body(random))
+    };
+    let tree = Tree::new((0..count).map(link).collect()).unwrap();
+    let q = random_configuration(random, &tree);
+    let (mut data, mut rows) = (tree.data(), Rows::default());
+    tree.kinematics(&q, &mut data).unwrap();
+    for link in (0..count).map(LinkId) {
+        let point = tree.pose(&data, link).unwrap().point(DVec3::Z * -0.03);
+        for axis in DVec3::AXES {
+            rows.start();
+            tree.add_linear(&data, &mut rows, (link, point), axis)
+                .unwrap();
+        }
+    }
+    (tree, data, rows)
 }
 
 #[test]

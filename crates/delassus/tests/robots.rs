@@ -172,6 +172,20 @@ fn broken_urdf_is_refused_with_line_and_element() {
             "upper",
             "another link",
         ),
+        (
+            "mimic joint=\"shoulder\"",
+            "mimic joint=\"slide\"",
+            17,
+            "mimic",
+            "itself",
+        ),
+        (
+            "<joint name=\"slide\"",
+            "<joint name=\"shoulder\"",
+            15,
+            "shoulder",
+            "another joint",
+        ),
         ("</robot>", "", 21, "XML", ""),
         ("<robot name=\"arm\">", "<tobor>", 1, "XML", ""),
     ];
@@ -272,11 +286,45 @@ fn mjcf_gives_bodies_stacked_joints_geom_masses_and_equalities() {
     }
     assert_eq!((rows.len(), gap.len()), (10, 10));
     assert!(gap.iter().all(|gap| gap.abs() < 1e-15), "{gap:?}");
+    assert_eq!(robot.warnings, []);
+}
+
+#[test]
+fn mjcf_actuators_become_servos_and_largest_forces() {
+    let actuators = r#"<default><position kp="40" kv="3"/></default>
+  <actuator>
+    <motor joint="c" gear="5" ctrlrange="-2 1" ctrllimited="true"/>
+    <position joint="r1" gear="2" forcerange="-7 7" ctrlrange="0.2 1"/>
+    <velocity joint="r2" kv="0.5"/>
+    <general joint="r2" gainprm="9" biastype="affine" biasprm="0.6 -6 -1" forcerange="-4 4"/>
+    <general name="odd" joint="c" dyntype="integrator"/>
+    <muscle joint="c"/>
+    <motor name="rope" tendon="t"/>
+  </actuator>"#;
+    let text = CRANK.replace("<actuator><motor joint=\"c\"/></actuator>", actuators);
+    let robot = read(&text);
+    let joint = |name: &str| robot.joints.iter().find(|j| j.name == name).unwrap();
+    assert_eq!((joint("c").effort, joint("c").servo), (Some(10.0), None));
+    // Length is twice the angle, and the force acts with twice its arm; an input of 0.2 is the nearest to none.
+    let servo = joint("r1").servo.unwrap();
+    assert!((servo.position - 0.1).abs() < 1e-15, "{servo:?}");
+    assert_eq!((servo.stiffness, servo.damping), (160.0, 12.0));
+    assert_eq!(servo.max_force, 14.0);
+    let both = joint("r2").servo.unwrap();
+    assert_eq!((both.stiffness, both.damping), (6.0, 1.5));
+    assert!((both.position - 0.1).abs() < 1e-15, "{both:?}");
     let texts: Vec<&str> = robot.warnings.iter().map(|w| w.text.as_str()).collect();
+    assert_eq!(texts.len(), 3, "{texts:?}");
+    for (clue, text) in ["muscle", "odd", "rope"].iter().zip(&texts) {
+        assert!(text.contains(clue), "{texts:?}");
+    }
+    let ghost = text.replace("<velocity joint=\"r2\"", "<velocity joint=\"ghost\"");
+    let error = parse(&ghost, "crank.xml", None, Base::Fixed).unwrap_err();
     assert!(
-        texts.len() == 1 && texts[0].starts_with("<actuator>"),
-        "{texts:?}"
+        error.to_string().contains("\"ghost\" does not exist"),
+        "{error}"
     );
+    assert!(error.element.contains("velocity"), "{error}");
 }
 
 #[test]

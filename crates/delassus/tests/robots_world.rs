@@ -44,6 +44,7 @@ fn model(links: Vec<Link>, shapes: Vec<(u32, Geometry)>) -> Robot {
         effort: None,
         speed: None,
         friction: 0.0,
+        servo: None,
     });
     let shapes = shapes.into_iter().map(|(link, geometry)| ShapeEntry {
         link: Some(LinkId(link)),

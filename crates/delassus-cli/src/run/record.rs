@@ -1,4 +1,5 @@
-//! The recordings of a run: trajectory as CSV and as binary, and one line of diagnostics per step.
+//! The recordings of a run: trajectory as CSV and as binary, what acts from each frame on, and one line of
+//! diagnostics per step.
 //!
 //! The layout of the binary is given in `docs/run.md`. No file has a count of frames at its head, so that a run
 //! killed at any moment leaves files that can be read up to the last whole frame.
@@ -7,8 +8,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use delassus::World;
+use delassus::math::DVec3;
 use delassus::world::{Motion, Step};
+use delassus::{JointId, World};
 
 use crate::console::Refusal;
 
@@ -55,10 +57,27 @@ pub(super) struct Recorder {
     table: Output,
     binary: Output,
     steps: Output,
+    accelerations: Output,
+    joints: Output,
+    dt: f64,
     /// Bodies that can move, with their names as CSV.
     bodies: Vec<(usize, String)>,
+    names: Vec<String>,
     /// Time of the last frame.
     last: Option<f64>,
+    /// What acted in the last step, where there was one.
+    before: Option<Action>,
+    /// Velocities after it.
+    velocities: Vec<(DVec3, DVec3)>,
+    /// Time of a frame whose next step has not been taken yet, and the violation of its joints [m or rad].
+    open: Option<(f64, Vec<f64>)>,
+}
+
+/// What acts during a step: accelerations of the bodies that can move, reactions of the joints.
+#[derive(Debug)]
+struct Action {
+    accelerations: Vec<[DVec3; 2]>,
+    reactions: Vec<[DVec3; 2]>,
 }
 
 impl Recorder {
@@ -69,9 +88,23 @@ impl Recorder {
             table: Output::create(folder, "trajectory.csv")?,
             binary: Output::create(folder, "trajectory.bin")?,
             steps: Output::create(folder, "steps.csv")?,
+            accelerations: Output::create(folder, "accelerations.csv")?,
+            joints: Output::create(folder, "joints.csv")?,
+            dt,
             bodies: moving.map(|i| (i, quoted(&bodies.name[i]))).collect(),
+            names: world.joints().iter().map(|j| quoted(&j.name)).collect(),
             last: None,
+            before: None,
+            velocities: Vec::new(),
+            open: None,
         };
+        recorder.velocities = recorder.velocities(world);
+        recorder
+            .accelerations
+            .put(b"time,body,ax,ay,az,alphax,alphay,alphaz\n")?;
+        recorder
+            .joints
+            .put(b"time,joint,fx,fy,fz,tx,ty,tz,violation\n")?;
         recorder
             .table
             .put(b"time,body,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz\n")?;
@@ -115,8 +148,67 @@ impl Recorder {
             text.push('\n');
             bytes.extend(pose.into_iter().flat_map(f64::to_le_bytes));
         }
+        let violations = world.joints().iter().map(|joint| joint.violation(bodies));
+        self.open = Some((time, violations.collect()));
         self.table.put(text.as_bytes())?;
         self.binary.put(&bytes)
+    }
+
+    fn velocities(&self, world: &World) -> Vec<(DVec3, DVec3)> {
+        let bodies = world.bodies();
+        let moving = self.bodies.iter();
+        moving
+            .map(|(i, _)| (bodies.velocity[*i], bodies.spin[*i]))
+            .collect()
+    }
+
+    /// Adds what acts at a frame once the step after it has been taken: the mean of the two steps that meet there.
+    pub(super) fn acted(&mut self, world: &World) -> Result<(), Refusal> {
+        let velocities = self.velocities(world);
+        let change = velocities.iter().zip(&self.velocities);
+        let reaction = |j: usize| {
+            let reaction = world.reaction(JointId(j as u32));
+            [reaction.force, reaction.torque]
+        };
+        let now = Action {
+            accelerations: change
+                .map(|(new, old)| [(new.0 - old.0) / self.dt, (new.1 - old.1) / self.dt])
+                .collect(),
+            reactions: (0..self.names.len()).map(reaction).collect(),
+        };
+        self.velocities = velocities;
+        if let Some(frame) = self.open.take() {
+            let before = self.before.take();
+            self.put_action(frame, before.as_ref().unwrap_or(&now), &now)?;
+        }
+        self.before = Some(now);
+        Ok(())
+    }
+
+    /// Writes the mean of two steps.
+    fn put_action(
+        &mut self,
+        (time, violations): (f64, Vec<f64>),
+        first: &Action,
+        second: &Action,
+    ) -> Result<(), Refusal> {
+        let time = number(time);
+        let mut text = String::new();
+        let steps = first.accelerations.iter().zip(&second.accelerations);
+        for ((_, name), (a, b)) in self.bodies.iter().zip(steps) {
+            text.push_str(&format!("{time},{name}"));
+            push_mean(&mut text, a, b);
+            text.push('\n');
+        }
+        self.accelerations.put(text.as_bytes())?;
+        text.clear();
+        let steps = first.reactions.iter().zip(&second.reactions);
+        for ((name, (a, b)), violation) in self.names.iter().zip(steps).zip(violations) {
+            text.push_str(&format!("{time},{name}"));
+            push_mean(&mut text, a, b);
+            text.push_str(&format!(",{}\n", number(violation)));
+        }
+        self.joints.put(text.as_bytes())
     }
 
     /// Adds one line of diagnostics.
@@ -143,11 +235,29 @@ impl Recorder {
         self.steps.put(line.as_bytes())
     }
 
+    /// Ends the recordings: no step follows the last frame.
+    pub(super) fn close(&mut self) -> Result<(), Refusal> {
+        if let (Some(frame), Some(last)) = (self.open.take(), self.before.take()) {
+            self.put_action(frame, &last, &last)?;
+        }
+        self.flush()
+    }
+
     /// Writes out what is still in memory.
     pub(super) fn flush(&mut self) -> Result<(), Refusal> {
         self.table.flush()?;
         self.binary.flush()?;
+        self.accelerations.flush()?;
+        self.joints.flush()?;
         self.steps.flush()
+    }
+}
+
+/// Adds the means of two pairs of vectors, each number behind a comma.
+fn push_mean(text: &mut String, a: &[DVec3; 2], b: &[DVec3; 2]) {
+    for value in (0..2).flat_map(|i| (0.5 * (a[i] + b[i])).to_array()) {
+        text.push(',');
+        text.push_str(&number(value));
     }
 }
 

@@ -84,71 +84,120 @@ pub(super) fn inverse<S: Simd>(a: Sym<S>) -> Sym<S> {
     ]
 }
 
-/// F t = straight t + across u(uᵀt): what an impulse t of one joint of a bead asks of the other.
-#[inline(always)]
-pub(super) fn through<S: Simd>(part: Part<S>, link: &Link, u: V<S>, t: V<S>) -> V<S> {
-    let straight = part.all(link.straight);
-    let across = part.all(link.across) * dot(u, t);
-    add_scaled(t.map(|t| straight * t), across, u)
+/// What its two joints see of a bead.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<S: Simd> {
+    mass_inverse: X<S>,
+    /// Arms over inertia.
+    turns: [X<S>; 2],
+    /// S_kk has of this bead: near 1 − near_turn uuᵀ for the joint before it, far 1 − far_turn uuᵀ for the one
+    /// behind it.
+    near: X<S>,
+    near_turn: X<S>,
+    far: X<S>,
+    far_turn: X<S>,
+    /// Between its two joints S has −(straight 1 + across uuᵀ).
+    straight: X<S>,
+    across: X<S>,
 }
 
-/// What the bead leaves for the pivot of the joint behind it: far 1 − far_turn uuᵀ − F P F.
-#[inline(always)]
-pub(super) fn behind<S: Simd>(part: Part<S>, link: &Link, p: Sym<S>, u: V<S>) -> Sym<S> {
-    // F P F = straight² P + u zᵀ + z uᵀ with z = straight across y + ½ across² (uᵀy) u, y = P u.
-    let y = product(p, u);
-    let own = part
-        .all(0.5 * link.across * link.across)
-        .mul_add(dot(u, y), part.all(0.5 * link.far_turn));
-    let mixed = part.all(link.straight * link.across);
-    let z = add_scaled(u.map(|u| own * u), mixed, y);
-    let squared = part.all(link.straight * link.straight);
-    let far = part.all(link.far);
-    let entry = |i: usize, j: usize, p: X<S>, base: X<S>| {
-        let rest = squared.neg_mul_add(p, base);
-        u[i].neg_mul_add(z[j], z[i].neg_mul_add(u[j], rest))
-    };
-    let zero = part.all(0.0);
-    [
-        entry(0, 0, p[0], far),
-        entry(0, 1, p[1], zero),
-        entry(0, 2, p[2], zero),
-        entry(1, 1, p[3], far),
-        entry(1, 2, p[4], zero),
-        entry(2, 2, p[5], far),
-    ]
-}
+impl<S: Simd> Seen<S> {
+    /// A bead that resists turning across u with so much inertia, given as its inverse.
+    #[inline(always)]
+    pub(super) fn new(part: Part<S>, link: &Link, inertia_inverse: X<S>) -> Seen<S> {
+        let [before, behind] = link.arms.map(|arm| part.all(arm));
+        let turns = [before * inertia_inverse, behind * inertia_inverse];
+        let m = part.all(link.mass_inverse);
+        let (near_turn, far_turn) = (turns[0] * before, turns[1] * behind);
+        let across = turns[0] * behind;
+        Seen {
+            mass_inverse: m,
+            turns,
+            near: m + near_turn,
+            near_turn,
+            far: m + far_turn,
+            far_turn,
+            straight: m - across,
+            across,
+        }
+    }
 
-/// What beads before a joint leave, plus near 1 − near_turn uuᵀ of the bead behind it.
-#[inline(always)]
-pub(super) fn pivot<S: Simd>(part: Part<S>, link: &Link, left: Sym<S>, u: V<S>) -> Sym<S> {
-    let near = part.all(link.near);
-    let turn = part.all(link.near_turn);
-    let a = u.map(|u| turn * u);
-    let entry = |i: usize, j: usize, left: X<S>| a[i].neg_mul_add(u[j], left);
-    [
-        entry(0, 0, left[0] + near),
-        entry(0, 1, left[1]),
-        entry(0, 2, left[2]),
-        entry(1, 1, left[3] + near),
-        entry(1, 2, left[4]),
-        entry(2, 2, left[5] + near),
-    ]
-}
+    /// F t = straight t + across u(uᵀt): what an impulse t of one joint asks of the other.
+    #[inline(always)]
+    pub(super) fn through(&self, u: V<S>, t: V<S>) -> V<S> {
+        let across = self.across * dot(u, t);
+        add_scaled(t.map(|t| self.straight * t), across, u)
+    }
 
-/// Velocity and spin of a bead after impulses of the joints before and behind it.
-#[inline(always)]
-pub(super) fn pushed<S: Simd>(
-    part: Part<S>,
-    link: &Link,
-    u: V<S>,
-    (v, w): (V<S>, V<S>),
-    (before, after): (V<S>, V<S>),
-) -> (V<S>, V<S>) {
-    let v = add_scaled(v, part.all(link.mass_inverse), sub(before, after));
-    let [near, far] = link.turns.map(|turn| part.all(turn));
-    let lever = add_scaled(before.map(|x| near * x), far, after);
-    (v, sub(w, cross(u, lever)))
+    /// far 1 − far_turn uuᵀ: what the joint behind sees of a bead that hangs from nothing.
+    #[inline(always)]
+    pub(super) fn alone(&self, u: V<S>) -> Sym<S> {
+        let s = u.map(|u| -(self.far_turn * u));
+        let zero = self.far.like(0.0);
+        let entry = |i: usize, j: usize, base: X<S>| s[i].mul_add(u[j], base);
+        [
+            entry(0, 0, self.far),
+            entry(0, 1, zero),
+            entry(0, 2, zero),
+            entry(1, 1, self.far),
+            entry(1, 2, zero),
+            entry(2, 2, self.far),
+        ]
+    }
+
+    /// What the bead leaves for the pivot of the joint behind it: far 1 − far_turn uuᵀ − F P F.
+    #[inline(always)]
+    pub(super) fn behind(&self, p: Sym<S>, u: V<S>) -> Sym<S> {
+        // F P F = straight² P + u zᵀ + z uᵀ with z = straight across y + ½ across² (uᵀy) u, y = P u.
+        let y = product(p, u);
+        let half = self.far.like(0.5);
+        let own = (half * self.across * self.across).mul_add(dot(u, y), half * self.far_turn);
+        let mixed = self.straight * self.across;
+        let z = add_scaled(u.map(|u| own * u), mixed, y);
+        let squared = self.straight * self.straight;
+        let entry = |i: usize, j: usize, p: X<S>, base: X<S>| {
+            let rest = squared.neg_mul_add(p, base);
+            u[i].neg_mul_add(z[j], z[i].neg_mul_add(u[j], rest))
+        };
+        let (far, zero) = (self.far, self.far.like(0.0));
+        [
+            entry(0, 0, p[0], far),
+            entry(0, 1, p[1], zero),
+            entry(0, 2, p[2], zero),
+            entry(1, 1, p[3], far),
+            entry(1, 2, p[4], zero),
+            entry(2, 2, p[5], far),
+        ]
+    }
+
+    /// What beads before a joint leave, plus near 1 − near_turn uuᵀ of the bead behind it.
+    #[inline(always)]
+    pub(super) fn pivot(&self, left: Sym<S>, u: V<S>) -> Sym<S> {
+        let a = u.map(|u| self.near_turn * u);
+        let entry = |i: usize, j: usize, left: X<S>| a[i].neg_mul_add(u[j], left);
+        [
+            entry(0, 0, left[0] + self.near),
+            entry(0, 1, left[1]),
+            entry(0, 2, left[2]),
+            entry(1, 1, left[3] + self.near),
+            entry(1, 2, left[4]),
+            entry(2, 2, left[5] + self.near),
+        ]
+    }
+
+    /// Velocity and spin after impulses of the joints before and behind it.
+    #[inline(always)]
+    pub(super) fn pushed(
+        &self,
+        u: V<S>,
+        (v, w): (V<S>, V<S>),
+        (before, after): (V<S>, V<S>),
+    ) -> (V<S>, V<S>) {
+        let v = add_scaled(v, self.mass_inverse, sub(before, after));
+        let [near, far] = self.turns;
+        let lever = add_scaled(before.map(|x| near * x), far, after);
+        (v, sub(w, cross(u, lever)))
+    }
 }
 
 /// Squared angle up to which the polynomials are exact to rounding.

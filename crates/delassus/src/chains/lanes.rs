@@ -3,51 +3,39 @@
 use glam::{DQuat, DVec3};
 use pulp::Simd;
 
+use super::algebra::Seen;
 use super::{Bead, Chain};
 use crate::math::simd::{LANES, Lane, X};
 
 /// Three numbers of eight chains.
 pub(super) type Lane3 = [Lane; 3];
 
-/// What a bead is made of, with the numbers that its two joints see of it.
+/// What a bead is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Link {
     pub(super) mass: f64,
     pub(super) inertia: f64,
     /// Distances from the centre to the joints before and behind it \[m\].
     pub(super) arms: [f64; 2],
-    /// 1/m.
     pub(super) mass_inverse: f64,
-    /// Arms over inertia.
-    pub(super) turns: [f64; 2],
-    /// S_kk has of this bead: near 1 − near_turn uuᵀ for the joint before it, far 1 − far_turn uuᵀ for the one
-    /// behind it.
-    pub(super) near: f64,
-    pub(super) near_turn: f64,
-    pub(super) far: f64,
-    pub(super) far_turn: f64,
-    /// Between its two joints S has −(straight 1 + across uuᵀ).
-    pub(super) straight: f64,
-    pub(super) across: f64,
+    pub(super) inertia_inverse: f64,
 }
 
 impl Link {
     pub(super) fn new(bead: &Bead) -> Link {
-        let [before, behind] = bead.arms;
-        let (m, i) = (1.0 / bead.mass, 1.0 / bead.inertia);
         Link {
             mass: bead.mass,
             inertia: bead.inertia,
             arms: bead.arms,
-            mass_inverse: m,
-            turns: [before * i, behind * i],
-            near: m + i * before * before,
-            near_turn: i * before * before,
-            far: m + i * behind * behind,
-            far_turn: i * behind * behind,
-            straight: m - i * before * behind,
-            across: i * before * behind,
+            mass_inverse: 1.0 / bead.mass,
+            inertia_inverse: 1.0 / bead.inertia,
         }
+    }
+
+    /// What its joints see of it.
+    #[inline(always)]
+    pub(super) fn seen<S: Simd>(&self, part: Part<S>) -> Seen<S> {
+        Seen::new(part, self, part.all(self.inertia_inverse))
     }
 }
 
@@ -98,6 +86,8 @@ pub(super) struct Work {
     pub(super) t: Lane3,
     /// Its impulse, where that is found sweep by sweep.
     pub(super) lambda: Lane3,
+    /// One over the inertia that a step of first order sees across u.
+    pub(super) inertia_inverse: [Lane; 1],
 }
 
 /// Up to eight chains of one make.

@@ -12,8 +12,8 @@
 use pulp::{Arch, Simd};
 
 use super::algebra::{
-    SMALL_TURN, Sym, V, add_product, add_scaled, axis, behind, cross, dot, inverse, pivot, product,
-    pushed, sub, through, turned, turned_frame,
+    SMALL_TURN, Sym, V, add_product, add_scaled, axis, cross, dot, inverse, product, sub, turned,
+    turned_frame,
 };
 use super::lanes::Part;
 use super::pass::{Arena, Walk, largest};
@@ -35,9 +35,9 @@ impl Walk for Begin {
             .iter()
             .zip(arena.beads.iter().zip(&mut *arena.work))
         {
-            let u = axis(part, part.load(&state.q));
-            let p = inverse(pivot(part, link, left, u));
-            left = behind(part, link, p, u);
+            let (u, seen) = (axis(part, part.load(&state.q)), link.seen(part));
+            let p = inverse(seen.pivot(left, u));
+            left = seen.behind(p, u);
             part.store(&mut work.u, u);
             part.store(&mut work.p, p);
             let w = part.load(&state.w);
@@ -71,7 +71,7 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
             .map_or(zero, |first| part.load(&first.pull));
         let beads = &*arena.beads;
         for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
-            let state = &beads[k];
+            let (state, seen) = (&beads[k], link.seen(part));
             let u = part.load(&work.u);
             let (v, w);
             if FIRST {
@@ -79,7 +79,7 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
                 let next = beads.get(k + 1).map_or(zero, |next| part.load(&next.pull));
                 let before = [0, 1, 2].map(|i| part.load(&state.v)[i] + kick[i]);
                 let impulses = (pull.map(|x| h * x), next.map(|x| h * x));
-                (v, w) = pushed(part, link, u, (before, part.load(&state.w)), impulses);
+                (v, w) = seen.pushed(u, (before, part.load(&state.w)), impulses);
                 pull = next;
                 part.store(&mut work.v, v);
                 part.store(&mut work.w, w);
@@ -94,7 +94,7 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
             end = add_scaled(x, part.all(link.arms[1]), direction);
             open = open + dot(gap, gap);
             let t = product(part.load(&work.p), add_scaled(rhs, wanted, gap));
-            rhs = through(part, link, u, t);
+            rhs = seen.through(u, t);
             part.store(&mut work.next_x, x);
             part.store(&mut work.next_u, direction);
             part.store(&mut work.t, t);
@@ -112,10 +112,10 @@ impl Walk for Correct {
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
         let mut next = [part.all(0.0); 3];
         for (link, work) in arena.links.iter().zip(&mut *arena.work).rev() {
-            let (u, p) = (part.load(&work.u), part.load(&work.p));
-            let lambda = add_product(part.load(&work.t), p, through(part, link, u, next));
+            let (u, p, seen) = (part.load(&work.u), part.load(&work.p), link.seen(part));
+            let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
             let velocity = (part.load(&work.v), part.load(&work.w));
-            let (v, w) = pushed(part, link, u, velocity, (lambda, next));
+            let (v, w) = seen.pushed(u, velocity, (lambda, next));
             part.store(&mut work.v, v);
             part.store(&mut work.w, w);
             next = lambda;
@@ -135,7 +135,7 @@ impl Walk for Settle {
         let mut left: Sym<S> = [part.all(0.0); 6];
         let (mut end, mut rhs) = ([part.all(0.0); 3], [part.all(0.0); 3]);
         for (link, work) in arena.links.iter().zip(&mut *arena.work) {
-            let u = part.load(&work.next_u);
+            let (u, seen) = (part.load(&work.next_u), link.seen(part));
             let [before, after] = link.arms.map(|arm| part.all(arm));
             let v = part.load(&work.v);
             let v = [0, 1, 2].map(|i| v[i] + kick[i]);
@@ -144,10 +144,10 @@ impl Walk for Settle {
             let near = add_scaled(v, -before, swing);
             let b = [0, 1, 2].map(|i| (rhs[i] + end[i]) - near[i]);
             end = add_scaled(v, after, swing);
-            let p = inverse(pivot(part, link, left, u));
+            let p = inverse(seen.pivot(left, u));
             let t = product(p, b);
-            rhs = through(part, link, u, t);
-            left = behind(part, link, p, u);
+            rhs = seen.through(u, t);
+            left = seen.behind(p, u);
             part.store(&mut work.p, p);
             part.store(&mut work.t, t);
         }
@@ -170,12 +170,12 @@ impl<const WIDE: bool> Walk for Arrive<WIDE> {
         let mut spin = part.all(0.0);
         let both = arena.beads.iter_mut().zip(&mut *arena.work);
         for (link, (state, work)) in arena.links.iter().zip(both).rev() {
-            let (u, p) = (part.load(&work.next_u), part.load(&work.p));
-            let lambda = add_product(part.load(&work.t), p, through(part, link, u, next));
+            let (u, p, seen) = (part.load(&work.next_u), part.load(&work.p), link.seen(part));
+            let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
             let (v, w) = (part.load(&work.v), part.load(&work.w));
             let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, self.h);
             let v = [0, 1, 2].map(|i| v[i] + kick[i]);
-            let (v, w) = pushed(part, link, u, (v, w), (lambda, next));
+            let (v, w) = seen.pushed(u, (v, w), (lambda, next));
             spin = spin.max(dot(w, w));
             state.store(
                 part,

@@ -1,27 +1,88 @@
 //! The first-order step: joints held by SPOOK at the old pose, solved exactly or by sweeps, then the pose moved.
 //!
 //! S λ = −(G v¹ − q), v ← v¹ + M⁻¹Gᵀλ, x ← x ⊕ h v, with q = −(e/h) g + Υ G v and no compliance.   [GS11 (2)]
+//!
+//! Beads between a fixed point and a heavy end swing in its pull faster than such a step can follow, however exactly
+//! joints are solved. They are given the inertia I + h²k, where k is the pull of their joints times its arms: that is
+//! the pull at the new pose instead of the old one.
 
 use pulp::{Arch, Simd};
 
 use super::Solve;
 use super::algebra::{
-    SMALL_TURN, V, add_product, add_scaled, axis, behind, cross, dot, inverse, pivot, product,
-    pushed, sub, through, turned_frame,
+    SMALL_TURN, Seen, V, add_product, add_scaled, axis, cross, dot, inverse, product, sub,
+    turned_frame,
 };
-use super::lanes::{Part, State};
+use super::lanes::{Link, Part, State, Work};
 use super::pass::{Arena, Walk, largest};
-use crate::math::simd::{Lane, X};
+use crate::math::simd::{Lane, X, three};
 use crate::problem::stabilise::Coefficients;
+
+/// Largest h²ω² that is left alone: beyond it a step that takes the pull at the old pose is unstable.
+const LIMIT: f64 = 4.0;
+
+/// A step of first order.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) h: f64,
+    pub(super) coefficients: Coefficients,
+    /// The forces kept with the beads times this are those of their joints.
+    pub(super) pull: f64,
+}
+
+/// A bead as this step sees it.
+#[derive(Clone, Copy)]
+struct Stiff<S: Simd> {
+    inertia_inverse: X<S>,
+    /// How much is left of a spin across u: I/(I + h²k).
+    keep: X<S>,
+}
+
+impl<S: Simd> Stiff<S> {
+    /// From the forces of the joints before and behind it.
+    #[inline(always)]
+    fn new(part: Part<S>, link: &Link, step: Step, u: V<S>, forces: (V<S>, V<S>)) -> Stiff<S> {
+        let zero = part.all(0.0);
+        let [before, behind] = link.arms.map(|arm| part.all(-arm));
+        let k = zero.max(before * dot(u, forces.0)) + zero.max(behind * dot(u, forces.1));
+        let added = part.all(step.pull * step.h * step.h) * k;
+        let inertia = part.all(link.inertia);
+        let limit = part.all(LIMIT * link.inertia);
+        let whole = limit.if_below(added, inertia + added, inertia);
+        Stiff::from(whole.recip(), inertia)
+    }
+
+    /// As it was found before.
+    #[inline(always)]
+    fn again(part: Part<S>, link: &Link, work: &Work) -> Stiff<S> {
+        let [inverse] = part.load(&work.inertia_inverse);
+        Stiff::from(inverse, part.all(link.inertia))
+    }
+
+    #[inline(always)]
+    fn from(inertia_inverse: X<S>, inertia: X<S>) -> Stiff<S> {
+        Stiff {
+            inertia_inverse,
+            keep: inertia * inertia_inverse,
+        }
+    }
+
+    /// The spin without impulses: what is along u stays as it is.
+    #[inline(always)]
+    fn spin(self, u: V<S>, w: V<S>) -> V<S> {
+        let along = (self.keep.like(1.0) - self.keep) * dot(u, w);
+        three!(i => along.mul_add(u[i], self.keep * w[i]))
+    }
+}
 
 /// Row velocities without impulses, −c, of all joints of a chain in turn.
 struct Rows<S: Simd> {
     part: Part<S>,
     kick: V<S>,
-    /// 1 − Υ and e/h.
-    keep: X<S>,
+    /// Υ and e/h.
+    lose: X<S>,
     pull: X<S>,
-    /// Where the last bead ends, and how fast, before the step; and what the step adds.
+    /// Where the last bead ends, and how fast: G v¹ − Υ G v without what the step adds; and that.
     end: V<S>,
     end_velocity: V<S>,
     end_kick: V<S>,
@@ -29,39 +90,51 @@ struct Rows<S: Simd> {
 
 impl<S: Simd> Rows<S> {
     #[inline(always)]
-    fn new(part: Part<S>, arena: &Arena<'_>, (h, c): (f64, Coefficients)) -> Rows<S> {
+    fn new(part: Part<S>, arena: &Arena<'_>, step: Step) -> Rows<S> {
         let zero = [part.all(0.0); 3];
         Rows {
             part,
-            kick: arena.gravity.map(|g| part.all(h * g)),
-            keep: part.all(1.0 - c.upsilon),
-            pull: part.all(c.e / h),
+            kick: three!(i => part.all(step.h * arena.gravity[i])),
+            lose: part.all(step.coefficients.upsilon),
+            pull: part.all(step.coefficients.e / step.h),
             end: part.load(arena.anchor),
             end_velocity: zero,
             end_kick: zero,
         }
     }
 
-    /// (1 − Υ) G v + G h f + (e/h) g of the joint before a bead.
+    /// G v¹ − Υ G v + (e/h) g of the joint before a bead.
     #[inline(always)]
-    fn next(&mut self, arms: [f64; 2], state: &State, u: V<S>) -> V<S> {
+    fn next(&mut self, arms: [f64; 2], state: &State, u: V<S>, stiff: Stiff<S>) -> V<S> {
         let part = self.part;
         let [before, after] = arms.map(|arm| part.all(arm));
         let (x, v) = (part.load(&state.x), part.load(&state.v));
         let swing = cross(part.load(&state.w), u);
+        let (straight, across) = (part.all(1.0) - self.lose, stiff.keep - self.lose);
+        let v = three!(i => straight * v[i]);
+        let swing = three!(i => across * swing[i]);
         let gap = sub(add_scaled(x, -before, u), self.end);
         let rate = sub(add_scaled(v, -before, swing), self.end_velocity);
         let kick = sub(self.kick, self.end_kick);
         self.end = add_scaled(x, after, u);
         self.end_velocity = add_scaled(v, after, swing);
         self.end_kick = self.kick;
-        add_scaled(add_scaled(kick, self.keep, rate), self.pull, gap)
+        add_scaled(three!(i => kick[i] + rate[i]), self.pull, gap)
+    }
+}
+
+/// The force of the joint before a bead; none beyond the last.
+#[inline(always)]
+fn force<S: Simd>(part: Part<S>, beads: &[State], k: usize) -> V<S> {
+    match beads.get(k) {
+        Some(bead) => part.load(&bead.pull),
+        None => [part.all(0.0); 3],
     }
 }
 
 /// Factors at the old pose with the forward half of the exact solve.
 struct Factor {
-    step: (f64, Coefficients),
+    step: Step,
 }
 
 impl Walk for Factor {
@@ -69,17 +142,24 @@ impl Walk for Factor {
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
         let mut rows = Rows::new(part, arena, self.step);
         let (mut left, mut rhs) = ([part.all(0.0); 6], [part.all(0.0); 3]);
-        let both = arena.beads.iter().zip(&mut *arena.work);
-        for (link, (state, work)) in arena.links.iter().zip(both) {
+        let beads = &*arena.beads;
+        let mut before = force(part, beads, 0);
+        for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
+            let state = &beads[k];
             let u = axis(part, part.load(&state.q));
-            let b = sub(rhs, rows.next(link.arms, state, u));
-            let p = inverse(pivot(part, link, left, u));
+            let after = force(part, beads, k + 1);
+            let stiff = Stiff::new(part, link, self.step, u, (before, after));
+            let seen = Seen::new(part, link, stiff.inertia_inverse);
+            let b = sub(rhs, rows.next(link.arms, state, u, stiff));
+            let p = inverse(seen.pivot(left, u));
             let t = product(p, b);
-            rhs = through(part, link, u, t);
-            left = behind(part, link, p, u);
+            rhs = seen.through(u, t);
+            left = seen.behind(p, u);
+            before = after;
             part.store(&mut work.u, u);
             part.store(&mut work.p, p);
             part.store(&mut work.t, t);
+            part.store(&mut work.inertia_inverse, [stiff.inertia_inverse]);
         }
     }
 }
@@ -92,15 +172,18 @@ struct Back {
 impl Walk for Back {
     #[inline(always)]
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let kick = arena.gravity.map(|g| part.all(self.h * g));
+        let kick = three!(i => part.all(self.h * arena.gravity[i]));
         let mut next = [part.all(0.0); 3];
         let both = arena.beads.iter().zip(&mut *arena.work);
         for (link, (state, work)) in arena.links.iter().zip(both).rev() {
             let (u, p) = (part.load(&work.u), part.load(&work.p));
-            let lambda = add_product(part.load(&work.t), p, through(part, link, u, next));
+            let stiff = Stiff::again(part, link, work);
+            let seen = Seen::new(part, link, stiff.inertia_inverse);
+            let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
             let v = part.load(&state.v);
-            let v = [0, 1, 2].map(|i| v[i] + kick[i]);
-            let (v, w) = pushed(part, link, u, (v, part.load(&state.w)), (lambda, next));
+            let v = three!(i => v[i] + kick[i]);
+            let w = stiff.spin(u, part.load(&state.w));
+            let (v, w) = seen.pushed(u, (v, w), (lambda, next));
             part.store(&mut work.v, v);
             part.store(&mut work.w, w);
             part.store(&mut work.lambda, lambda);
@@ -111,52 +194,39 @@ impl Walk for Back {
 
 /// Row velocities, inverse diagonal blocks, and the velocities that belong to the impulses of the last step.
 struct Load {
-    step: (f64, Coefficients),
+    step: Step,
 }
 
 impl Walk for Load {
     #[inline(always)]
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let h = part.all(self.step.0);
+        let h = part.all(self.step.h);
         let mut rows = Rows::new(part, arena, self.step);
         let zero = [part.all(0.0); 3];
         let mut left = [zero[0]; 6];
         let beads = &*arena.beads;
-        let mut pull = beads.first().map_or(zero, |first| part.load(&first.pull));
+        let mut before = force(part, beads, 0);
         for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
             let state = &beads[k];
             let u = axis(part, part.load(&state.q));
-            let c = rows.next(link.arms, state, u);
-            part.store(&mut work.p, inverse(pivot(part, link, left, u)));
-            // D of the next joint: far 1 − far_turn uuᵀ, as a pivot with nothing before it.
-            left = alone(part, (link.far, link.far_turn), u);
-            let next = beads.get(k + 1).map_or(zero, |next| part.load(&next.pull));
-            let impulses = (pull.map(|x| h * x), next.map(|x| h * x));
+            let after = force(part, beads, k + 1);
+            let stiff = Stiff::new(part, link, self.step, u, (before, after));
+            let seen = Seen::new(part, link, stiff.inertia_inverse);
+            let c = rows.next(link.arms, state, u, stiff);
+            part.store(&mut work.p, inverse(seen.pivot(left, u)));
+            left = seen.alone(u);
+            let impulses = (three!(i => h * before[i]), three!(i => h * after[i]));
             // Changes of velocity alone: the rows hold everything else.
-            let (v, w) = pushed(part, link, u, (zero, zero), impulses);
-            pull = next;
+            let (v, w) = seen.pushed(u, (zero, zero), impulses);
+            before = after;
             part.store(&mut work.u, u);
             part.store(&mut work.t, c);
             part.store(&mut work.lambda, impulses.0);
             part.store(&mut work.v, v);
             part.store(&mut work.w, w);
+            part.store(&mut work.inertia_inverse, [stiff.inertia_inverse]);
         }
     }
-}
-
-/// a 1 − b uuᵀ.
-#[inline(always)]
-fn alone<S: Simd>(part: Part<S>, (a, b): (f64, f64), u: V<S>) -> [X<S>; 6] {
-    let (a, b) = (part.all(a), part.all(-b));
-    let s = u.map(|u| b * u);
-    [
-        s[0].mul_add(u[0], a),
-        s[0] * u[1],
-        s[0] * u[2],
-        s[1].mul_add(u[1], a),
-        s[1] * u[2],
-        s[2].mul_add(u[2], a),
-    ]
 }
 
 /// One sweep over all joints: from the velocities of the last sweep (Jacobi), or from the newest (Gauss-Seidel).
@@ -178,17 +248,20 @@ impl<const NEWEST: bool> Walk for Sweep<NEWEST> {
             let swing = cross(old.1, u);
             let near = add_scaled(old.0, part.all(-link.arms[0]), swing);
             let c = part.load(&work.t);
-            let residual = [0, 1, 2].map(|i| (end[i] - near[i]) - c[i]);
+            let residual = three!(i => (end[i] - near[i]) - c[i]);
             let step = product(part.load(&work.p), residual);
             let lambda = part.load(&work.lambda);
-            part.store(&mut work.lambda, [0, 1, 2].map(|i| lambda[i] + step[i]));
+            part.store(&mut work.lambda, three!(i => lambda[i] + step[i]));
             if let (Some(last), Some(before)) = (done.last_mut(), arena.links[..k].last()) {
                 let u = part.load(&last.u);
-                let (v, w) = pushed(part, before, u, (v, w), (none, step));
+                let [inverse] = part.load(&last.inertia_inverse);
+                let seen = Seen::new(part, before, inverse);
+                let (v, w) = seen.pushed(u, (v, w), (none, step));
                 part.store(&mut last.v, v);
                 part.store(&mut last.w, w);
             }
-            (v, w) = pushed(part, link, u, old, (step, none));
+            let [inverse] = part.load(&work.inertia_inverse);
+            (v, w) = Seen::new(part, link, inverse).pushed(u, old, (step, none));
             let after = part.all(link.arms[1]);
             end = if NEWEST {
                 add_scaled(v, after, cross(w, u))
@@ -211,12 +284,15 @@ struct Sum {
 impl Walk for Sum {
     #[inline(always)]
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let kick = arena.gravity.map(|g| part.all(self.h * g));
-        for (state, work) in arena.beads.iter().zip(&mut *arena.work) {
-            let (v, w) = (part.load(&state.v), part.load(&state.w));
+        let kick = three!(i => part.all(self.h * arena.gravity[i]));
+        let both = arena.beads.iter().zip(&mut *arena.work);
+        for (link, (state, work)) in arena.links.iter().zip(both) {
+            let stiff = Stiff::again(part, link, work);
+            let v = part.load(&state.v);
+            let w = stiff.spin(part.load(&work.u), part.load(&state.w));
             let (dv, dw) = (part.load(&work.v), part.load(&work.w));
-            part.store(&mut work.v, [0, 1, 2].map(|i| (v[i] + kick[i]) + dv[i]));
-            part.store(&mut work.w, [0, 1, 2].map(|i| w[i] + dw[i]));
+            part.store(&mut work.v, three!(i => (v[i] + kick[i]) + dv[i]));
+            part.store(&mut work.w, three!(i => w[i] + dw[i]));
         }
     }
 }
@@ -240,31 +316,27 @@ impl Walk for Fastest {
 
 /// Moves the beads with their new velocities.
 struct Move<const WIDE: bool> {
-    h: f64,
+    step: Step,
 }
 
 impl<const WIDE: bool> Walk for Move<WIDE> {
     #[inline(always)]
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let (h, per_second) = (part.all(self.h), part.all(1.0 / self.h));
+        let Step { h, pull, .. } = self.step;
+        let (time, per_second) = (part.all(h), part.all(1.0 / (pull * h)));
         for (state, work) in arena.beads.iter_mut().zip(&*arena.work) {
             let (v, w) = (part.load(&work.v), part.load(&work.w));
-            let x = add_scaled(part.load(&state.x), h, v);
-            let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, self.h);
+            let x = add_scaled(part.load(&state.x), time, v);
+            let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, h);
             let lambda = part.load(&work.lambda);
             state.store(part, (x, q), (v, w), lambda.map(|x| per_second * x));
         }
     }
 }
 
-/// One step of h seconds. Returns the largest squared spin behind it.
-pub(super) fn step(
-    arena: &mut Arena<'_>,
-    arch: Arch,
-    (h, coefficients): (f64, Coefficients),
-    solve: Solve,
-) -> f64 {
-    let step = (h, coefficients);
+/// One step. Returns the largest squared spin behind it.
+pub(super) fn step(arena: &mut Arena<'_>, arch: Arch, step: Step, solve: Solve) -> f64 {
+    let h = step.h;
     match solve {
         Solve::Exact => {
             arena.run(arch, Factor { step });
@@ -285,9 +357,9 @@ pub(super) fn step(
     let spin = largest(&arena.run(arch, Fastest { spin: [0.0; 8] }).spin);
     // The frame turns by half the angle.
     if 0.25 * spin * h * h <= SMALL_TURN {
-        arena.run(arch, Move::<false> { h });
+        arena.run(arch, Move::<false> { step });
     } else {
-        arena.run(arch, Move::<true> { h });
+        arena.run(arch, Move::<true> { step });
     }
     spin
 }

@@ -6,7 +6,7 @@ use super::lanes::{Link, State, Team, Work};
 use super::pass::{Arena, largest};
 use super::rattle::{self, Begin};
 use super::{Integrator, Rattle, Solve, spook};
-use crate::problem::stabilise::{Coefficients, Stabilise};
+use crate::problem::stabilise::Stabilise;
 
 /// Damping time of SPOOK in substeps: critical.
 const DAMPING: f64 = 2.0;
@@ -65,7 +65,7 @@ impl Plan {
     }
 
     fn spook(&self, arena: &mut Arena<'_>, solve: Solve, count: &mut Count) {
-        let step = (self.h, coefficients(self.h));
+        let step = first_order(self.h, 1.0);
         let sweeps = match solve {
             Solve::Exact => 1,
             Solve::Jacobi { sweeps } | Solve::GaussSeidel { sweeps } => sweeps,
@@ -109,7 +109,8 @@ impl Plan {
                 }
                 None => {
                     // The joints cannot be closed: one step of first order, which can be taken always.
-                    let step = (h, coefficients(h));
+                    // Beads keep half the force of their joints between steps of second order.
+                    let step = first_order(h, 2.0);
                     spin = spook::step(arena, self.arch, step, Solve::Exact);
                     arena.run(self.arch, Begin { spin: [0.0; 8] });
                     count.coarse += 1;
@@ -122,14 +123,16 @@ impl Plan {
     }
 }
 
-fn coefficients(h: f64) -> Coefficients {
-    let damping = DAMPING * h;
-    let compliance = 0.0;
-    Stabilise::Spook {
-        compliance,
-        damping,
+fn first_order(h: f64, pull: f64) -> spook::Step {
+    let stabilise = Stabilise::Spook {
+        compliance: 0.0,
+        damping: DAMPING * h,
+    };
+    spook::Step {
+        h,
+        coefficients: stabilise.coefficients(h),
+        pull,
     }
-    .coefficients(h)
 }
 
 impl State {

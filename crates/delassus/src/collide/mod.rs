@@ -19,6 +19,7 @@ mod ground;
 mod hull;
 mod narrow;
 mod plane;
+mod ready;
 mod reduce;
 mod sat;
 mod shape;
@@ -31,11 +32,10 @@ use crate::math::{DQuat, DVec3};
 
 use broad::{Broad, unpack};
 use clip::Scratch;
-use ground::Ground;
-use hull::Hull;
 use narrow::Solid;
+use ready::{Ready, check_pose, extent, prepare};
 use reduce::{Raw, mix};
-use solid::{Convex, Core, Frame, bounds};
+use solid::Frame;
 
 pub use shape::{MAX_HULL_POINTS, MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, Shape, ShapeError};
 
@@ -164,18 +164,6 @@ pub enum CollideError {
         /// How many were given.
         count: usize,
     },
-}
-
-/// A collider made ready.
-#[derive(Clone, Debug)]
-struct Ready {
-    solid: Solid,
-    body: usize,
-    place: Option<(DVec3, DQuat)>,
-    group: Groups,
-    ground: bool,
-    /// Largest distance of a point from the origin; infinite for ground \[m\].
-    size: f64,
 }
 
 /// What changes per body and step.
@@ -314,6 +302,12 @@ impl Collisions {
     /// The same, taken out: none are left.
     pub(crate) fn take_contacts(&mut self) -> Vec<ContactPoint> {
         std::mem::take(&mut self.contacts)
+    }
+
+    /// Memory for the contacts of the next update.
+    pub(crate) fn give_back(&mut self, mut contacts: Vec<ContactPoint>) {
+        contacts.clear();
+        self.contacts = contacts;
     }
 
     /// Checks the arrays and places every collider in the world.
@@ -471,103 +465,4 @@ fn admit(
         second.movable
     };
     Some(if swap { (j, i) } else { (i, j) })
-}
-
-/// Centre and half extents of a solid's box in the world; a half-space has none.
-fn extent(solid: &Solid, frame: &Frame) -> Option<(DVec3, DVec3)> {
-    match solid {
-        Solid::Plane => None,
-        Solid::Convex(convex) => Some(bounds(convex, frame)),
-        Solid::Ground(ground) => {
-            let half = 0.5 * (ground.high - ground.low);
-            let rows = [0, 1, 2].map(|k| frame.axes.row(k).abs().dot(half));
-            Some((
-                frame.out(0.5 * (ground.high + ground.low)),
-                DVec3::from(rows),
-            ))
-        }
-    }
-}
-
-/// The rotation of a sound pose, of length one to rounding.
-fn check_pose(
-    (at, turn): (DVec3, DQuat),
-    place: impl Fn() -> String,
-) -> Result<DQuat, CollideError> {
-    let sound = at.abs().max_element() <= MAX_SIZE && at.is_finite();
-    // A quaternion drifts in integration; beyond a part in a thousand it is a mistake.
-    let drift = (turn.length_squared() - 1.0).abs();
-    if !(sound && drift <= 1e-3) {
-        return Err(CollideError::BadPose {
-            place: place(),
-            position: at,
-            rotation: turn,
-        });
-    }
-    Ok(turn.normalize())
-}
-
-fn prepare(index: usize, collider: Collider) -> Result<Ready, CollideError> {
-    let Collider {
-        shape,
-        body,
-        pose,
-        group,
-    } = collider;
-    let bad = |reason| CollideError::BadShape {
-        collider: index,
-        body,
-        reason,
-    };
-    shape.check().map_err(bad)?;
-    let turn = check_pose(pose, || format!("collider {index} on body {body}"))?;
-    let ground = shape.is_static_only();
-    let solid = build(shape).map_err(bad)?;
-    let size = if let Solid::Convex(convex) = &solid {
-        convex.size
-    } else {
-        f64::INFINITY
-    };
-    let place = (pose.0 != DVec3::ZERO || turn != DQuat::IDENTITY).then_some((pose.0, turn));
-    Ok(Ready {
-        solid,
-        body,
-        place,
-        group,
-        ground,
-        size,
-    })
-}
-
-/// A checked shape made ready.
-fn build(shape: Shape) -> Result<Solid, ShapeError> {
-    let convex = |core, radius, size| Solid::Convex(Convex { core, radius, size });
-    Ok(match shape {
-        Shape::Sphere { radius } => convex(Core::Point, radius, radius),
-        Shape::Box { half } => convex(Core::Block(half.into()), 0.0, DVec3::from(half).length()),
-        Shape::Capsule {
-            half_length,
-            radius,
-        } => convex(Core::Segment(half_length), radius, half_length + radius),
-        Shape::Cylinder {
-            half_length: half,
-            radius,
-        } => convex(Core::Cylinder { half, radius }, 0.0, half.hypot(radius)),
-        Shape::Hull { points } => {
-            let hull = Hull::new(&points)?;
-            let size = hull.corners.iter().fold(0.0, |m: f64, c| m.max(c.length()));
-            convex(Core::Hull(hull), 0.0, size)
-        }
-        Shape::HalfSpace => Solid::Plane,
-        Shape::Mesh {
-            vertices,
-            triangles,
-        } => Solid::Ground(Ground::mesh(&vertices, &triangles)),
-        Shape::HeightField {
-            rows,
-            columns,
-            heights,
-            size,
-        } => Solid::Ground(Ground::grid((rows, columns), &heights, size)),
-    })
 }

@@ -110,6 +110,37 @@ impl ProblemBuilder {
         Ok(id)
     }
 
+    /// Adds many free rigid bodies. `make` gives mass and momentum of body i and `place` its name for an error; both may
+    /// be called from several threads. After an error the builder is of no further use.
+    pub(crate) fn add_bodies(
+        &mut self,
+        count: usize,
+        make: impl Fn(usize) -> Result<(MassBlock, [f64; 6]), BuildError> + Send + Sync,
+        place: impl Fn(usize) -> String + Send + Sync,
+    ) -> Result<(), BuildError> {
+        let (first, start) = (self.mass.len(), self.p.len());
+        next_id(first + count, "mass blocks")?;
+        self.offsets.extend((0..count).map(|i| start + 6 * i));
+        self.mass.resize(first + count, MassBlock::UNIT);
+        self.p.resize(start + 6 * count, 0.0);
+        self.free_velocity.resize(start + 6 * count, 0.0);
+        let masses = self.mass[first..].chunks_mut(CHUNK);
+        let p = self.p[start..].as_chunks_mut::<6>().0.chunks_mut(CHUNK);
+        let free = self.free_velocity[start..].as_chunks_mut::<6>().0;
+        let parts = masses.zip(p).zip(free.chunks_mut(CHUNK)).enumerate();
+        let done = parallel::map(parts.collect(), |(part, ((masses, p), free))| {
+            for (i, mass) in masses.iter_mut().enumerate() {
+                (*mass, p[i]) = make(part * CHUNK + i)?;
+                free[i] = p[i];
+                mass.solve(&mut free[i]);
+                // What is not finite in p is not finite in v¹.
+                BuildError::check_finite(|| place(part * CHUNK + i), &free[i])?;
+            }
+            Ok(())
+        });
+        done.into_iter().collect()
+    }
+
     /// v¹ = M⁻¹p of the mass blocks so far.
     pub(crate) fn free_velocity(&self) -> &[f64] {
         &self.free_velocity
@@ -155,6 +186,7 @@ impl ProblemBuilder {
         for (i, sigma) in sigma.iter().enumerate() {
             d[i * n_rows + i] += sigma;
         }
+        self.diagonal.note(id.index(), n_rows);
         self.blocks.push(Block { law, start, n_rows });
         self.sigma.extend_from_slice(sigma);
         self.q.extend_from_slice(q);
@@ -241,9 +273,10 @@ impl ProblemBuilder {
             });
         }
         let bodies = (&self.mass[..], &self.free_velocity[..], &self.offsets[..]);
-        parallel::map(parts, |part| part.fill(bodies, &fill))
-            .into_iter()
-            .collect()
+        let zeros = parallel::map(parts, |part| part.fill(bodies, &fill));
+        let zeros: Vec<bool> = zeros.into_iter().collect::<Result<_, _>>()?;
+        self.diagonal.note_zero(zeros.contains(&true));
+        Ok(())
     }
 
     /// Finishes the problem.
@@ -289,13 +322,14 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Fills the rows and computes what follows from them: c = G v¹ − q and D.
+    /// Fills the rows and computes what follows from them: c = G v¹ − q and D. Says whether nothing moves some row.
     fn fill(
         self,
         (bodies, free, offsets): (&[MassBlock], &[f64], &[usize]),
         fill: impl Fn(usize, &mut [[f64; 18]]) -> Contact,
-    ) -> Result<(), BuildError> {
+    ) -> Result<bool, BuildError> {
         let mut values = self.values;
+        let mut has_zero = false;
         for (i, block) in self.blocks.iter_mut().enumerate() {
             let id = BlockId((self.first + self.start + i) as u32);
             let masses = self.masses[i].iter().flatten();
@@ -313,10 +347,11 @@ impl Part<'_> {
             // Every number of G and q enters c, which is finite only if they are.
             BuildError::check_finite(|| place_of_c(id), &c)?;
             (0..3).for_each(|i| d[4 * i] += sigma[i]);
+            has_zero |= (0..3).any(|i| d[4 * i] == 0.0);
             (block.law, self.d[i]) = (law, d);
             (self.sigma[i], self.q[i], self.c[i]) = (sigma, q, c);
         }
-        Ok(())
+        Ok(has_zero)
     }
 }
 

@@ -169,6 +169,8 @@ impl BlockMatrix {
 pub struct DiagonalBlocks {
     starts: Vec<usize>,
     values: Vec<f64>,
+    /// Some diagonal entry is zero: nothing moves its row.
+    has_zero: bool,
 }
 
 impl DiagonalBlocks {
@@ -188,7 +190,11 @@ impl DiagonalBlocks {
             starts.push(starts[starts.len() - 1] + size * size);
         }
         let values = vec![0.0; starts[starts.len() - 1]];
-        DiagonalBlocks { starts, values }
+        DiagonalBlocks {
+            starts,
+            values,
+            has_zero: false,
+        }
     }
 
     pub(super) fn of_matrix(matrix: &BlockMatrix) -> DiagonalBlocks {
@@ -198,6 +204,7 @@ impl DiagonalBlocks {
             if let Some(block) = matrix.block(k, k) {
                 blocks.values[blocks.starts[k]..blocks.starts[k + 1]].copy_from_slice(block);
             }
+            blocks.note(k, matrix.rows(k).len());
         }
         blocks
     }
@@ -206,7 +213,24 @@ impl DiagonalBlocks {
     pub(super) fn emptied(mut self) -> DiagonalBlocks {
         self.starts.clear();
         self.values.clear();
+        self.has_zero = false;
         self
+    }
+
+    /// Whether nothing moves some row.
+    pub(super) fn has_zero(&self) -> bool {
+        self.has_zero
+    }
+
+    /// Remembers that nothing moves some row of contacts.
+    pub(super) fn note_zero(&mut self, found: bool) {
+        self.has_zero |= found;
+    }
+
+    /// Looks for rows of block k, which has so many, that nothing moves.
+    pub(super) fn note(&mut self, k: usize, rows: usize) {
+        let d = &self.values[self.starts[k]..][..rows * rows];
+        self.has_zero |= d.iter().step_by(rows + 1).any(|d| *d == 0.0);
     }
 
     pub(super) fn reserve(&mut self, contacts: usize) {

@@ -54,9 +54,18 @@ pub struct Dense {
 pub struct TreeMass {
     tree: Arc<Tree>,
     data: Data,
+    q: Vec<f64>,
 }
 
 impl MassBlock {
+    /// A body of 1 kg and 1 kg m².
+    pub(super) const UNIT: MassBlock = MassBlock::Rigid(Rigid {
+        mass: 1.0,
+        inverse_mass: 1.0,
+        inertia: DMat3::IDENTITY,
+        inverse_inertia: DMat3::IDENTITY,
+    });
+
     /// A tree in a configuration, with at least one dof.
     pub fn tree(tree: Arc<Tree>, q: &[f64]) -> Result<MassBlock, TreeError> {
         if tree.n_dofs() == 0 {
@@ -68,13 +77,18 @@ impl MassBlock {
         }
         let mut data = tree.data();
         tree.kinematics(q, &mut data)?;
-        MassBlock::placed_tree(tree, data)
+        MassBlock::placed_tree(tree, data, q)
     }
 
-    /// A tree whose poses are known.
-    pub(crate) fn placed_tree(tree: Arc<Tree>, mut data: Data) -> Result<MassBlock, TreeError> {
+    /// A tree whose poses are known, which are those of q.
+    pub(crate) fn placed_tree(
+        tree: Arc<Tree>,
+        mut data: Data,
+        q: &[f64],
+    ) -> Result<MassBlock, TreeError> {
         tree.factor_placed(&mut data)?;
-        Ok(MassBlock::Tree(TreeMass { tree, data }))
+        let q = q.to_vec();
+        Ok(MassBlock::Tree(TreeMass { tree, data, q }))
     }
 
     /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes \[kg m²\].
@@ -228,6 +242,11 @@ impl TreeMass {
     /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Its configuration.
+    pub fn configuration(&self) -> &[f64] {
+        &self.q
     }
 
     /// Its poses and articulated inertias.

@@ -185,6 +185,35 @@ impl Problem {
         scale
     }
 
+    /// The largest number that is known to cancel in a row velocity under these impulses \[m/s\]: what is smaller than
+    /// its last digit says nothing about the answer.
+    pub(crate) fn cancelling(&self, lambda: &[f64]) -> f64 {
+        let mut largest = 0.0_f64;
+        for (k, block) in self.blocks.iter().enumerate() {
+            let n = block.n_rows;
+            match &self.form {
+                Form::Primal(_) => {
+                    let d = self.diagonal_blocks().block(k);
+                    for (i, lambda) in lambda[block.rows()].iter().enumerate() {
+                        largest = largest.max((d[i * n + i] * lambda).abs());
+                    }
+                }
+                Form::Dual(matrix) => {
+                    for i in 0..n {
+                        let row = matrix.block_row(k).map(|(j, values)| {
+                            let lambda = &lambda[matrix.rows(j)];
+                            let row = &values[i * lambda.len()..(i + 1) * lambda.len()];
+                            let terms = row.iter().zip(lambda).map(|(s, x)| (s * x).abs());
+                            terms.sum::<f64>()
+                        });
+                        largest = largest.max(row.sum());
+                    }
+                }
+            }
+        }
+        largest
+    }
+
     /// v ← v¹ + M⁻¹Gᵀλ. Does nothing for a dual problem.
     pub fn velocity(&self, lambda: &[f64], v: &mut [f64]) {
         let Form::Primal(primal) = &self.form else {

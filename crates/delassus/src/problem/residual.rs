@@ -2,9 +2,11 @@
 //!
 #![doc = include_str!("../../../../docs/residual.md")]
 
+use std::cell::RefCell;
+
 use serde::Serialize;
 
-use super::{Problem, Solution};
+use super::{Block, Problem, Solution};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::max_abs;
@@ -44,8 +46,7 @@ impl Residual {
         }
         let mut judge = Judge::new(problem);
         judge.judge(problem, lambda);
-        let fault = |block: &super::Block| judge.fault(block, lambda);
-        problem.blocks().iter().map(fault).collect()
+        judge.faults(problem, lambda).collect()
     }
 
     fn infinite() -> Residual {
@@ -61,33 +62,62 @@ impl Residual {
     }
 }
 
+thread_local! {
+    /// Velocities and row velocities of the last judge of this thread: as long as the problem, and a step of a world
+    /// asks for them anew.
+    static ROOM: RefCell<[Vec<f64>; 2]> = RefCell::default();
+}
+
 /// The judge with its work arrays, for those who ask many times.
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
-    /// Diagonal of S with every entry positive: the scale of each row.
-    diagonal: Vec<f64>,
+    /// Scale of every row, where nothing moves some of them and they borrow one; else empty.
+    lent: Vec<f64>,
+    /// ‖c‖∞.
+    c_norm: f64,
     v: Vec<f64>,
     w: Vec<f64>,
 }
 
+impl Drop for Judge {
+    fn drop(&mut self) {
+        let room = [std::mem::take(&mut self.v), std::mem::take(&mut self.w)];
+        // A thread that ends has no room any more.
+        ROOM.try_with(|kept| kept.replace(room)).ok();
+    }
+}
+
 impl Judge {
     pub(crate) fn new(problem: &Problem) -> Judge {
-        let blocks = problem.diagonal_blocks();
-        let mut diagonal = vec![0.0; problem.n_rows()];
-        for (k, block) in problem.blocks().iter().enumerate() {
-            for i in 0..block.n_rows {
-                diagonal[block.start + i] = blocks.block(k)[i * block.n_rows + i].abs();
-            }
-        }
-        if diagonal.contains(&0.0) {
-            lend_scale(problem, &mut diagonal);
-        }
-        let v = vec![0.0; problem.n_velocities()];
+        let [mut v, mut w] = ROOM.with(RefCell::take);
+        // What stands in them is overwritten.
+        v.resize(problem.n_velocities(), 0.0);
+        w.resize(problem.n_rows(), 0.0);
         Judge {
-            diagonal,
+            lent: lend_scale(problem),
+            c_norm: max_abs(problem.c()),
             v,
-            w: vec![0.0; problem.n_rows()],
+            w,
         }
+    }
+
+    /// ‖c‖∞ of the problem.
+    pub(crate) fn c_norm(&self) -> f64 {
+        self.c_norm
+    }
+
+    /// All metrics of impulses whose v was left out; it is put in, so that the momentum is exact.
+    pub(crate) fn complete(&mut self, problem: &Problem, solution: &mut Solution) -> Residual {
+        let mut residual = self.judge(problem, &solution.lambda);
+        if residual.law.is_finite() {
+            std::mem::swap(&mut self.v, &mut solution.v);
+            self.v.resize(problem.n_velocities(), 0.0);
+            residual.momentum = 0.0;
+        } else {
+            solution.v.resize(problem.n_velocities(), 0.0);
+            problem.velocity(&solution.lambda, &mut solution.v);
+        }
+        residual
     }
 
     /// All metrics.
@@ -107,19 +137,25 @@ impl Judge {
 
     /// The largest residual over the blocks that `obeyed` marks, of the impulses judged last.
     pub(crate) fn law_over(&self, problem: &Problem, lambda: &[f64], obeyed: &[bool]) -> f64 {
-        let blocks = problem.blocks().iter().zip(obeyed);
-        blocks
+        let faults = self.faults(problem, lambda).zip(obeyed);
+        faults
             .filter(|(_, obeyed)| **obeyed)
-            .map(|(block, _)| self.fault(block, lambda))
-            .fold(0.0, f64::max)
+            .fold(0.0, |most: f64, (fault, _)| most.max(fault))
     }
 
-    /// The residual of one block, of the impulses judged last.
-    fn fault(&self, block: &super::Block, lambda: &[f64]) -> f64 {
-        let rows = block.rows();
-        let diagonal = &self.diagonal[rows.clone()];
-        let (lambda, w) = (&lambda[rows.clone()], &self.w[rows]);
-        block.law.fault(lambda, w, diagonal).natural
+    /// The residual of each block, of the impulses judged last.
+    fn faults<'a>(
+        &'a self,
+        problem: &'a Problem,
+        lambda: &'a [f64],
+    ) -> impl Iterator<Item = f64> + 'a {
+        let mut scales = Scales::new(problem, &self.lent);
+        let blocks = problem.blocks().iter().enumerate();
+        blocks.map(move |(k, block)| {
+            let rows = block.rows();
+            let (lambda, w) = (&lambda[rows.clone()], &self.w[rows]);
+            block.law.fault(lambda, w, scales.of(k, block)).natural
+        })
     }
 
     /// All metrics but `momentum`, which needs the solver's own v.
@@ -138,7 +174,7 @@ impl Judge {
         Residual {
             law: total.natural,
             law_rms: (total.sum / problem.blocks().len().max(1) as f64).sqrt(),
-            relative: total.natural / max_abs(problem.c()).max(1e-12),
+            relative: total.natural / self.c_norm.max(1e-12),
             feasibility: total.feasibility,
             complementarity: total.complementarity,
             worst_block: total.worst.map(|k| BlockId(k as u32)),
@@ -148,7 +184,7 @@ impl Judge {
 
     /// Row velocities of the judged impulses, and how far all blocks are from their laws.
     fn tally(&mut self, problem: &Problem, lambda: &[f64]) -> Tally {
-        let (v, diagonal) = (&self.v, &self.diagonal);
+        let (v, lent) = (&self.v, &self.lent);
         let mut rest = &mut self.w[..];
         let mut parts = Vec::with_capacity(problem.blocks().len().div_ceil(CHUNK));
         for (part, blocks) in problem.blocks().chunks(CHUNK).enumerate() {
@@ -161,11 +197,12 @@ impl Judge {
         }
         let tallies = parallel::map(parts, |(first, blocks, mut w)| {
             let mut tally = Tally::default();
+            let mut scales = Scales::new(problem, lent);
             for (k, block) in (first..).zip(blocks) {
                 let w = w.split_off_mut(..block.n_rows).unwrap_or_default();
                 problem.block_velocity(k, v, lambda, w);
                 let rows = block.rows();
-                let fault = block.law.fault(&lambda[rows.clone()], w, &diagonal[rows]);
+                let fault = block.law.fault(&lambda[rows], w, scales.of(k, block));
                 let finite = fault.natural.is_finite() && fault.feasibility.is_finite();
                 tally.add(Tally {
                     natural: fault.natural,
@@ -184,9 +221,50 @@ impl Judge {
     }
 }
 
-/// Rows that no mass feels borrow the scale of the most mobile block.
-fn lend_scale(problem: &Problem, diagonal: &mut [f64]) {
-    let trace = |block: &super::Block| diagonal[block.rows()].iter().sum::<f64>();
+/// The scale of the rows of a block: the diagonal of S, or what was lent instead.
+struct Scales<'a> {
+    problem: &'a Problem,
+    lent: &'a [f64],
+    room: Vec<f64>,
+}
+
+impl<'a> Scales<'a> {
+    fn new(problem: &'a Problem, lent: &'a [f64]) -> Scales<'a> {
+        Scales {
+            problem,
+            lent,
+            room: vec![0.0; 3],
+        }
+    }
+
+    #[inline]
+    fn of(&mut self, k: usize, block: &Block) -> &[f64] {
+        if !self.lent.is_empty() {
+            return &self.lent[block.rows()];
+        }
+        let d = self.problem.diagonal_blocks().block(k);
+        self.room.resize(block.n_rows, 0.0);
+        for (i, scale) in self.room.iter_mut().enumerate() {
+            *scale = d[i * block.n_rows + i].abs();
+        }
+        &self.room
+    }
+}
+
+/// The diagonal of S with every entry positive: rows that no mass feels borrow the scale of the most mobile block.
+/// Empty where there are none.
+fn lend_scale(problem: &Problem) -> Vec<f64> {
+    let blocks = problem.diagonal_blocks();
+    if !blocks.has_zero() {
+        return Vec::new();
+    }
+    let mut diagonal = vec![0.0; problem.n_rows()];
+    for (k, block) in problem.blocks().iter().enumerate() {
+        for i in 0..block.n_rows {
+            diagonal[block.start + i] = blocks.block(k)[i * block.n_rows + i].abs();
+        }
+    }
+    let trace = |block: &Block| diagonal[block.rows()].iter().sum::<f64>();
     let top = problem.blocks().iter().map(trace).fold(0.0, f64::max);
     let substitute = if 0.0 < top { top } else { 1.0 };
     let empty: Vec<bool> = problem
@@ -206,6 +284,7 @@ fn lend_scale(problem: &Problem, diagonal: &mut [f64]) {
             }
         }
     }
+    diagonal
 }
 
 /// What some consecutive blocks have in common: their worst, and the sum of squares.

@@ -52,6 +52,7 @@ impl Rig {
             effort: None,
             speed: None,
             friction: 0.0,
+            servo: None,
         });
         self.controls.push(Control::default());
         self.shapes.push(ShapeEntry {

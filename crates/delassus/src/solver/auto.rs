@@ -60,6 +60,14 @@ pub const TABLE: [Choice; 12] = [
     MANY,
 ];
 
+/// Who goes on with contacts: what needs no order of sweeps, then rules that cycle on different problems.
+const CONTACTS_THEN: [&str; 4] = [
+    "lemke",
+    "jacobi,accelerate=nesterov",
+    "gauss-seidel,rule=exact",
+    "gauss-seidel",
+];
+
 const EMPTY: Choice = Choice {
     class: "no rows",
     solver: "gauss-seidel",
@@ -99,35 +107,40 @@ const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
     solver: "hybrid,rule=exact",
     sweeps: None,
-    then: &["gauss-seidel,rule=exact"],
+    then: &[
+        "hybrid",
+        "lemke",
+        "jacobi,accelerate=nesterov",
+        "gauss-seidel,rule=exact",
+    ],
     why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter",
 };
 const FEW: Choice = Choice {
     class: "at most 24 contacts, limits and motors",
     solver: "gauss-seidel",
     sweeps: Some(300),
-    then: &["lemke", "gauss-seidel,rule=exact"],
+    then: &CONTACTS_THEN,
     why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
 };
 const CROWDED: Choice = Choice {
     class: "more contacts, more than 8 for each body or given by their matrix",
     solver: "gauss-seidel",
     sweeps: None,
-    then: &["lemke", "gauss-seidel,rule=exact"],
+    then: &CONTACTS_THEN,
     why: "contacts of one body follow each other whatever the colours",
 };
 const SOME_LOOSE: Choice = Choice {
     class: "25 to 100 contacts, to 1e-4 m/s or coarser",
     solver: "coloured",
     sweeps: Some(1000),
-    then: &["lemke", "gauss-seidel,rule=exact"],
+    then: &CONTACTS_THEN,
     why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
 };
 const SOME_TIGHT: Choice = Choice {
     class: "25 to 100 contacts, to a finer tolerance",
     solver: "coloured",
     sweeps: Some(300),
-    then: &["lemke", "gauss-seidel,rule=exact"],
+    then: &CONTACTS_THEN,
     why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
 };
 const MORE: Choice = Choice {
@@ -388,7 +401,17 @@ fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: b
         _ => format!("{} ended as {}", choice.solver, first.status.name()),
     };
     let (name, status) = (next.solver, next.status.name());
-    let kept = if better { next } else { first };
+    // A ray says more than sweeps that did not settle, and its certificate stays with it.
+    let ray = match (&first.status, &next.status) {
+        (_, Status::Solved) | (Status::Solved, _) => None,
+        (Status::Ray, _) => Some(first.certificate.clone()),
+        (_, Status::Ray) => Some(next.certificate.clone()),
+        _ => None,
+    };
+    let mut kept = if better { next } else { first };
+    if let Some(certificate) = ray {
+        (kept.status, kept.certificate) = (Status::Ray, certificate);
+    }
     Report {
         message: Some(format!(
             "{said}; {spec} went on from there and ended as {status}"

@@ -2,11 +2,14 @@
 //!
 #![doc = include_str!("../../../../docs/kkt.md")]
 
+use pulp::Simd;
+
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
+use crate::math::simd::{LANES, X};
 use crate::math::{dot, dot_unrolled};
 use crate::problem::{Problem, Solution};
-use crate::tree::{Data, Propagation, Rows, Tree, TreeError};
+use crate::tree::{Data, Elimination, Propagation, Rows, Tree, TreeError};
 
 /// A row whose pivot, relative to its own diagonal entry, is below this depends on the rows before it.
 const RANK: f64 = 1e-10;
@@ -17,6 +20,10 @@ const PREFER: f64 = 0.1;
 const SAFE: f64 = 1e-4;
 /// Below this smallest pivot an answer is refined by its residual.
 const REFINE: f64 = 1e-3;
+
+/// From this many rows, or velocities, on, rows are propagated rather than put into a matrix.
+const MANY_ROWS: usize = 24;
+const MANY_DOFS: usize = 64;
 
 /// Which rows of a system are independent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,22 +38,44 @@ pub struct Rank {
 #[derive(Clone, Debug, Default)]
 pub struct TreeKkt {
     propagation: Propagation,
+    elimination: Elimination,
     factor: Factor,
     rest: Vec<f64>,
-    zeros: Vec<f64>,
+    /// Rows of the last solve, where they were propagated: all are independent then.
+    propagated: Option<usize>,
 }
 
 impl TreeKkt {
-    /// The four steps: x₁ and x₂ from y₁, y₂ and the compliance of each row, for the poses `data` holds.
+    /// x₁ and x₂ from y₁, y₂ and the compliance of each row, for the poses `data` holds: by propagation where there
+    /// are many rows or velocities, else, and where rows depend on each other, by the four steps.
     ///
     /// Where rows depend on each other x₂ is one of many answers, but x₁ and Jᵀx₂ are the only ones.
     pub fn solve(
+        &mut self,
+        (tree, data, rows): (&Tree, &mut Data, &Rows),
+        y: (&[f64], &[f64], &[f64]),
+        (x1, x2): (&mut [f64], &mut [f64]),
+    ) -> Result<(), TreeError> {
+        self.propagated = None;
+        if MANY_ROWS <= rows.len() || MANY_DOFS <= tree.n_dofs() {
+            let elimination = &mut self.elimination;
+            if tree.propagate((data, rows), elimination, y, (x1, x2))? {
+                self.propagated = Some(rows.len());
+                return Ok(());
+            }
+        }
+        self.four_steps((tree, data, rows), y, (x1, x2))
+    }
+
+    /// As [`TreeKkt::solve`], always by the four steps.
+    pub fn four_steps(
         &mut self,
         (tree, data, rows): (&Tree, &mut Data, &Rows),
         (y1, y2, sigma): (&[f64], &[f64], &[f64]),
         (x1, x2): (&mut [f64], &mut [f64]),
     ) -> Result<(), TreeError> {
         let m = rows.len();
+        self.propagated = None;
         for (what, values) in [("y2", y2), ("sigma", sigma), ("x2", &*x2)] {
             if values.len() != m {
                 return Err(TreeError::WrongLength {
@@ -57,10 +86,8 @@ impl TreeKkt {
             }
         }
         self.rest.resize(m, 0.0);
-        self.zeros.clear();
-        self.zeros.resize(m, 0.0);
         // ①  a₁ = J M⁻¹y₁
-        tree.respond_to_rows(data, rows, (y1, &self.zeros), (x1, &mut self.rest))?;
+        tree.respond_at_rows(data, rows, y1, (x1, &mut self.rest))?;
         // ②  Λ⁻¹ = J M⁻¹Jᵀ, and Σ on its diagonal: errata KKT-sigma
         self.factor.matrix.resize(m * m, 0.0);
         tree.delassus(data, rows, &mut self.propagation, &mut self.factor.matrix)?;
@@ -74,20 +101,27 @@ impl TreeKkt {
         self.factor.factorise(m);
         self.factor.solve(&self.rest, x2);
         // ④  x₁ = M⁻¹(y₁ − Jᵀx₂): x₂ is what the mechanism exerts, −x₂ acts on it (errata KKT-24)
-        for (z, x) in self.zeros.iter_mut().zip(&*x2) {
-            *z = -x;
+        for (f, x) in self.rest.iter_mut().zip(&*x2) {
+            *f = -x;
         }
-        tree.respond_to_rows(data, rows, (y1, &self.zeros), (x1, &mut self.rest))
+        tree.respond_with_rows(data, rows, &self.rest, x1);
+        Ok(())
     }
 
-    /// Λ⁻¹ + Σ of the last solve, row-major.
+    /// Λ⁻¹ + Σ of the last four steps, row-major.
     pub fn matrix(&self) -> &[f64] {
         &self.factor.matrix
     }
 
     /// Independent rows of the last solve.
     pub fn rank(&self) -> Rank {
-        self.factor.rank()
+        match self.propagated {
+            Some(rank) => Rank {
+                rank,
+                redundant: Vec::new(),
+            },
+            None => self.factor.rank(),
+        }
     }
 }
 
@@ -188,11 +222,12 @@ impl Kkt {
 }
 
 /// Cholesky factor with pivoting of a symmetric positive semidefinite matrix, scaled to a unit diagonal.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Factor {
     matrix: Vec<f64>,
-    /// Columns of L, rows in the order of the pivots, with the diagonal inverted.
+    /// Columns of L, rows in the order of the pivots, with the diagonal inverted; whole vectors.
     columns: Vec<f64>,
+    stride: usize,
     /// Rows of L as given, while pivots are sought.
     lower: Vec<f64>,
     /// 1/√ of the diagonal of the matrix; zero for a row that moves nothing.
@@ -203,13 +238,33 @@ struct Factor {
     /// Smallest pivot taken.
     least: f64,
     work: Vec<f64>,
+    arch: pulp::Arch,
+}
+
+impl Default for Factor {
+    fn default() -> Factor {
+        Factor {
+            matrix: Vec::new(),
+            columns: Vec::new(),
+            stride: 0,
+            lower: Vec::new(),
+            scale: Vec::new(),
+            order: Vec::new(),
+            pivot: Vec::new(),
+            least: 1.0,
+            work: Vec::new(),
+            arch: pulp::Arch::new(),
+        }
+    }
 }
 
 impl Factor {
     /// S = P L Lᵀ Pᵀ on the independent rows; in the given order where that is safe.
     fn factorise(&mut self, m: usize) {
         let a = &self.matrix;
-        self.columns.resize(m * m, 0.0);
+        self.stride = m.next_multiple_of(LANES);
+        self.columns.clear();
+        self.columns.resize(m * self.stride, 0.0);
         self.order.clear();
         self.scale.clear();
         let unit = |i: usize| {
@@ -227,25 +282,18 @@ impl Factor {
 
     /// Cholesky without pivoting, column by column; `None` as soon as a pivot is small.
     fn in_order(&mut self, m: usize) -> Option<()> {
-        self.least = 1.0;
         for j in 0..m {
-            let (before, column) = self.columns.split_at_mut(j * m);
-            let column = &mut column[j..m];
-            let given = &self.matrix[j * m + j..(j + 1) * m];
-            for ((c, a), s) in column.iter_mut().zip(given).zip(&self.scale[j..]) {
+            let column = &mut self.columns[j * self.stride..j * self.stride + m];
+            let given = &self.matrix[j * m..(j + 1) * m];
+            for ((c, a), s) in column.iter_mut().zip(given).zip(&self.scale) {
                 *c = a * s * self.scale[j];
             }
-            subtract_columns(before, j, m, column);
-            let pivot = column[0];
-            if self.scale[j] == 0.0 || !(SAFE < pivot) {
-                return None;
-            }
-            self.least = self.least.min(pivot);
-            let inverse = 1.0 / pivot.sqrt();
-            column.iter_mut().for_each(|c| *c *= inverse);
-            // The diagonal holds the inverse, which is what everything divides by.
-            column[0] = inverse;
         }
+        self.least = self.arch.dispatch(Cholesky {
+            columns: &mut self.columns,
+            stride: self.stride,
+            rows: m,
+        })?;
         Some(())
     }
 
@@ -287,7 +335,7 @@ impl Factor {
         }
         for s in 0..self.order.len() {
             for (t, &i) in self.order.iter().enumerate().skip(s) {
-                self.columns[s * m + t] = self.lower[i * m + s];
+                self.columns[s * self.stride + t] = self.lower[i * m + s];
             }
         }
     }
@@ -308,7 +356,7 @@ impl Factor {
                 };
                 rest.push((b[i] - known) * self.scale[i]);
             }
-            self.substitute(m, &mut rest);
+            self.substitute(&mut rest);
             for (&i, value) in self.order.iter().zip(&rest) {
                 x[i] += value * self.scale[i];
             }
@@ -317,10 +365,10 @@ impl Factor {
     }
 
     /// rest ← (L Lᵀ)⁻¹ rest, in the order of the pivots.
-    fn substitute(&self, m: usize, rest: &mut [f64]) {
+    fn substitute(&self, rest: &mut [f64]) {
         let rank = rest.len();
         for j in 0..rank {
-            let column = &self.columns[j * m + j..j * m + rank];
+            let column = &self.columns[j * self.stride + j..j * self.stride + rank];
             let value = rest[j] * column[0];
             rest[j] = value;
             for (r, l) in rest[j + 1..].iter_mut().zip(&column[1..]) {
@@ -328,7 +376,7 @@ impl Factor {
             }
         }
         for j in (0..rank).rev() {
-            let column = &self.columns[j * m + j..j * m + rank];
+            let column = &self.columns[j * self.stride + j..j * self.stride + rank];
             rest[j] = (rest[j] - dot_unrolled(&column[1..], &rest[j + 1..])) * column[0];
         }
     }
@@ -343,21 +391,81 @@ impl Factor {
     }
 }
 
-/// column − Σ_k L_jk L_ik over the columns k before j, four at a time: one pass over memory instead of four.
-fn subtract_columns(before: &[f64], j: usize, m: usize, column: &mut [f64]) {
-    let part = |k: usize| &before[k * m + j..(k + 1) * m];
+/// Cholesky in place of a symmetric matrix with a unit diagonal, whose columns are whole vectors; the smallest pivot,
+/// or `None` as soon as one is too small. The diagonal ends up inverted: that is what everything divides by.
+struct Cholesky<'a> {
+    columns: &'a mut [f64],
+    stride: usize,
+    rows: usize,
+}
+
+impl pulp::WithSimd for Cholesky<'_> {
+    type Output = Option<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Option<f64> {
+        let Cholesky {
+            columns, stride, ..
+        } = self;
+        let mut least: f64 = 1.0;
+        for j in 0..self.rows {
+            let (before, column) = columns.split_at_mut(j * stride);
+            for p in j / S::F64_LANES..stride / S::F64_LANES {
+                subtract(simd, before, (j, stride), column, p);
+            }
+            let pivot = column[j];
+            if !(SAFE < pivot) {
+                return None;
+            }
+            least = least.min(pivot);
+            let inverse = 1.0 / pivot.sqrt();
+            let (parts, _) = S::as_mut_simd_f64s(&mut column[..stride]);
+            let factor = X::splat(simd, inverse);
+            for p in j / S::F64_LANES..parts.len() {
+                parts[p] = (X(simd, parts[p]) * factor).1;
+            }
+            column[j] = inverse;
+        }
+        Some(least)
+    }
+}
+
+/// Vector p of column j − Σ_k L_jk L_k over the columns k before it, four at a time: short chains of additions.
+#[inline(always)]
+fn subtract<S: Simd>(
+    simd: S,
+    before: &[f64],
+    (j, stride): (usize, usize),
+    column: &mut [f64],
+    p: usize,
+) {
+    let (parts, _) = S::as_mut_simd_f64s(&mut column[..stride]);
+    let mut rest = X(simd, parts[p]);
     let mut k = 0;
     while k + 4 <= j {
-        let (a, b, c, d) = (part(k), part(k + 1), part(k + 2), part(k + 3));
-        let f = [a[0], b[0], c[0], d[0]];
-        for ((((x, a), b), c), d) in column.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *x -= (f[0] * a + f[1] * b) + (f[2] * c + f[3] * d);
-        }
+        let a = product(simd, before, (j, k, p), stride);
+        let b = product(simd, before, (j, k + 1, p), stride);
+        let c = product(simd, before, (j, k + 2, p), stride);
+        let d = product(simd, before, (j, k + 3, p), stride);
+        rest = rest - ((a + b) + (c + d));
         k += 4;
     }
-    for k in k..j {
-        let a = part(k);
-        let f = a[0];
-        column.iter_mut().zip(a).for_each(|(x, a)| *x -= f * a);
+    while k < j {
+        rest = rest - product(simd, before, (j, k, p), stride);
+        k += 1;
     }
+    parts[p] = rest.1;
+}
+
+/// L_jk times vector p of column k.
+#[inline(always)]
+fn product<S: Simd>(
+    simd: S,
+    columns: &[f64],
+    (j, k, p): (usize, usize, usize),
+    stride: usize,
+) -> X<S> {
+    let column = &columns[k * stride..(k + 1) * stride];
+    let (parts, _) = S::as_simd_f64s(column);
+    X::splat(simd, column[j]) * X(simd, parts[p])
 }

@@ -206,6 +206,12 @@ pub trait Solver {
     /// When it stops.
     fn stop(&self) -> Stop;
 
+    /// Whether [`Solver::run`] starts from v: one that reads λ alone is handed an empty v, and may leave it empty for
+    /// the judge to fill in.
+    fn reads_velocity(&self) -> bool {
+        true
+    }
+
     /// What to tell the user after a run that ended so, where the usual sentence would not do.
     fn advice(&self, _status: Status) -> Option<String> {
         None
@@ -235,11 +241,16 @@ pub trait Solver {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         let cold = solution.lambda.len() != problem.n_rows()
             || !crate::math::max_abs(&solution.lambda).is_finite();
-        *solution = if cold {
-            Solution::zeros(problem)
+        if cold {
+            solution.lambda.clear();
+            solution.lambda.resize(problem.n_rows(), 0.0);
+        }
+        if self.reads_velocity() {
+            solution.v.resize(problem.n_velocities(), 0.0);
+            problem.velocity(&solution.lambda, &mut solution.v);
         } else {
-            Solution::from_lambda(problem, std::mem::take(&mut solution.lambda))
-        };
+            solution.v.clear();
+        }
         let fit = self.fit_of(problem);
         let mut monitor = Monitor::new(problem, self.stop(), |law| self.fit(law));
         let (status, elapsed) = if fit == Fit::No {

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{Certificate, Fit, Record, Status, Stop};
 use crate::law::Law;
-use crate::math::max_abs;
 use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
 
@@ -23,6 +22,8 @@ const STALL_FACTOR: f64 = 0.99;
 const STALL_WINDOW: usize = 3000;
 /// A run has diverged if its residual exceeds its scale by this factor.
 const DIVERGED: f64 = 1e4;
+/// Share of a number that its rounding may hide without a doubt: a tenth of its last digit.
+const HIDDEN: f64 = 0.1 * f64::EPSILON;
 
 /// What one sweep knows about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -85,17 +86,18 @@ impl<'a> Monitor<'a> {
             Fit::Exact => Vec::new(),
             _ => obeyed(problem, fit),
         };
+        let judge = Judge::new(problem);
         Monitor {
             problem,
             stop,
             fit: worst,
             obeyed,
-            judge: Judge::new(problem),
             start: Instant::now(),
             recording: Duration::ZERO,
             history: Vec::with_capacity(stop.iterations.min(1024)),
             best: None,
-            scale: max_abs(problem.c()).max(stop.tolerance),
+            scale: judge.c_norm().max(stop.tolerance),
+            judge,
             first_eta: 0.0,
             ratio: 1.0,
             next_check: FIRST_CHECK,
@@ -193,11 +195,16 @@ impl<'a> Monitor<'a> {
             Fit::Exact => law,
             _ => self.judge.law_over(self.problem, lambda, &self.obeyed),
         };
-        if merit <= self.stop.tolerance {
+        if merit <= self.stop.tolerance && !self.is_hidden(lambda) {
             status
         } else {
             Status::Breakdown
         }
+    }
+
+    /// Whether so much cancels under these impulses that a residual within the tolerance proves nothing.
+    fn is_hidden(&self, lambda: &[f64]) -> bool {
+        self.stop.tolerance < HIDDEN * self.problem.cancelling(lambda)
     }
 
     /// Keeps what a run found instead of an answer.
@@ -226,11 +233,22 @@ impl<'a> Monitor<'a> {
         status: Status,
         solution: &mut Solution,
     ) -> (Status, Residual) {
-        let residual = self.judge.judge_solution(self.problem, solution);
+        let left_out = solution.v.is_empty() && 0 < self.problem.n_velocities();
+        let residual = if left_out {
+            self.judge.complete(self.problem, solution)
+        } else {
+            self.judge.judge_solution(self.problem, solution)
+        };
         let within = residual.law <= self.stop.tolerance;
         let fixed = self.stop.tolerance <= 0.0;
+        let claimed = !fixed && (status == Status::Solved || within);
         match (status, self.fit) {
             (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
+            _ if claimed && self.is_hidden(&solution.lambda) => {
+                *solution = Solution::zeros(self.problem);
+                let residual = self.judge.judge_solution(self.problem, solution);
+                return (Status::Breakdown, residual);
+            }
             (Status::Solved, Fit::Exact) if !within => return (Status::Stalled, residual),
             (Status::Solved, _) => return (Status::Solved, residual),
             (_, Fit::Exact) if within && !fixed => return (Status::Solved, residual),
@@ -243,9 +261,27 @@ impl<'a> Monitor<'a> {
                 *solution = Solution::from_lambda(self.problem, lambda);
             }
             _ if !finite => *solution = Solution::zeros(self.problem),
-            _ => return (status, residual),
+            _ => {
+                let lost = matches!(status, Status::Ray | Status::Breakdown | Status::PivotLimit);
+                return match lost && !fixed {
+                    true => (status, self.better_than_nothing(residual, solution)),
+                    false => (status, residual),
+                };
+            }
         }
         (status, self.judge.judge_solution(self.problem, solution))
+    }
+
+    /// The residual of the solution, or of no impulses at all where these do better: where a path of pivots ends it
+    /// may be far from everything.
+    fn better_than_nothing(&mut self, residual: Residual, solution: &mut Solution) -> Residual {
+        let none = Solution::zeros(self.problem);
+        let without = self.judge.judge_solution(self.problem, &none);
+        if without.law < residual.law {
+            *solution = none;
+            return without;
+        }
+        residual
     }
 
     /// Sweeps or pivots so far.

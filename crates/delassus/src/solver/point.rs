@@ -41,23 +41,34 @@ impl Point {
             if !matches!(primal.mass()[b], MassBlock::Rigid(_)) {
                 return None;
             }
-            let sign = if side == 0 { 1.0 } else { -1.0 };
-            let rows = [n, t1, t2].map(|row| row.map(|x| sign * x));
-            let frame = rows.map(|row| [row[0], row[1], row[2]]);
+            let rows = [n, t1, t2];
             if side == 0 {
-                point.frame = frame;
-            } else if point.frame != frame {
+                point.frame = rows.map(|&[x, y, z, ..]| [x, y, z]);
+            } else if !opposite(&point.frame, rows) {
                 return None;
             }
-            point.arms[side] = arm(&rows)?;
+            // Both signs of the rows have the same arm.
+            point.arms[side] = arm(rows)?;
             point.masses[side] = Some(b);
         }
         Some(point)
     }
 }
 
+/// Whether the directions of the rows are those of the frame turned round.
+#[inline]
+fn opposite(frame: &[[f64; 3]; 3], rows: [&[f64; 6]; 3]) -> bool {
+    let mut alike = true;
+    for (d, row) in frame.iter().zip(rows) {
+        // Without branches: nearly all are alike.
+        alike &= (d[0] == -row[0]) & (d[1] == -row[1]) & (d[2] == -row[2]);
+    }
+    alike
+}
+
 /// r with r × dᵢ equal to the rotational part of every row.
-fn arm(rows: &[[f64; 6]; 3]) -> Option<[f64; 3]> {
+#[inline]
+fn arm(rows: [&[f64; 6]; 3]) -> Option<[f64; 3]> {
     let mut twice = [0.0; 3];
     let mut largest: f64 = 0.0;
     for &[x, y, z, a, b, c] in rows {
@@ -68,12 +79,13 @@ fn arm(rows: &[[f64; 6]; 3]) -> Option<[f64; 3]> {
     }
     let r = twice.map(|x| 0.5 * x);
     let limit = ROUNDING * largest;
-    let explains = |&[x, y, z, a, b, c]: &[f64; 6]| {
-        (r[1] * z - r[2] * y - a).abs() <= limit
-            && (r[2] * x - r[0] * z - b).abs() <= limit
-            && (r[0] * y - r[1] * x - c).abs() <= limit
-    };
-    rows.iter().all(explains).then_some(r)
+    let mut explained = true;
+    for &[x, y, z, a, b, c] in rows {
+        explained &= ((r[1] * z - r[2] * y - a).abs() <= limit)
+            & ((r[2] * x - r[0] * z - b).abs() <= limit)
+            & ((r[0] * y - r[1] * x - c).abs() <= limit);
+    }
+    explained.then_some(r)
 }
 
 #[cfg(test)]

@@ -35,20 +35,21 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         self.check("force", tau, self.n_dofs)?;
         self.check_length("acceleration", acceleration, self.n_dofs)?;
-        self.bias_forces(data, (q, v), gravity, |body| {
+        self.walk(data, (q, v), (gravity, true), |_, _| {});
+        for body in &mut data.bodies[1..] {
             body.articulated = Articulated::rigid(&body.inertia);
-        });
+        }
         for i in (1..self.nodes.len()).rev() {
             let node = &self.nodes[i];
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
             let multi = &mut data.multi;
             self.eliminate(node, body, multi)?;
             if node.parent != 0 {
-                parent.articulated.add_shifted(&body.articulated, body.arm);
+                add_to_parent(node, body, parent);
             }
             let damped = |k: usize| tau[k] - node.damping * v[k];
             let force = pass_force(node, body, multi, &mut data.passes[i], damped);
-            data.passes[node.parent].force += force.from(body.arm);
+            data.passes[node.parent].force += node.handed(body, force);
         }
         data.factored = true;
         self.respond(data, acceleration);
@@ -71,7 +72,7 @@ impl Tree {
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
             self.eliminate(node, body, &mut data.multi)?;
             if node.parent != 0 {
-                parent.articulated.add_shifted(&body.articulated, body.arm);
+                add_to_parent(node, body, parent);
             }
         }
         data.factored = true;
@@ -120,7 +121,7 @@ impl Tree {
         for i in (1..self.nodes.len()).rev() {
             let (node, body) = (&self.nodes[i], &bodies[i]);
             let force = pass_force(node, body, multi, &mut passes[i], |k| tau[k]);
-            passes[node.parent].force += force.from(body.arm);
+            passes[node.parent].force += node.handed(body, force);
         }
     }
 
@@ -129,15 +130,46 @@ impl Tree {
         passes[0].response = Motion::ZERO;
         for i in 1..self.nodes.len() {
             let (node, body) = (&self.nodes[i], &bodies[i]);
-            let carried = passes[node.parent].response.at(body.arm);
+            let carried = node.carried(body, passes[node.parent].response);
             let pass = &mut passes[i];
             pass.response = respond(node, body, multi, pass, carried, x);
         }
     }
 
+    /// As [`Tree::respond`], along the nodes that rows act through; other places of x are left as they are.
+    pub(super) fn respond_marked(&self, data: &mut Data, x: &mut [f64]) {
+        let passes = &mut data.passes;
+        passes[0].response = Motion::ZERO;
+        for i in 1..self.nodes.len() {
+            if data.marked[i] {
+                let (node, body) = (&self.nodes[i], &data.bodies[i]);
+                let carried = node.carried(body, passes[node.parent].response);
+                let pass = &mut passes[i];
+                pass.response = respond(node, body, &data.multi, pass, carried, x);
+            }
+        }
+    }
+
+    /// Carries what rows add to the ground and leaves it at the joints, on top of what is there.
+    pub(super) fn pass_extra(&self, data: &mut Data) {
+        for i in (1..self.nodes.len()).rev() {
+            if data.marked[i] {
+                let (node, body) = (&self.nodes[i], &data.bodies[i]);
+                let mut extra = Pass {
+                    force: data.extra[i],
+                    ..Pass::default()
+                };
+                let force = pass_force(node, body, &data.multi, &mut extra, |_| 0.0);
+                data.extra[node.parent] += node.handed(body, force);
+                data.passes[i].tau += extra.tau;
+                data.passes[i].force += extra.force;
+            }
+        }
+    }
+
     /// Takes one joint out of its articulated inertia.
-    #[inline]
-    fn eliminate(
+    #[inline(always)]
+    pub(super) fn eliminate(
         &self,
         node: &Node,
         body: &mut Body,
@@ -157,7 +189,17 @@ impl Tree {
     }
 }
 
-#[inline]
+/// Adds what is left of an articulated inertia to that of the parent.
+#[inline(always)]
+pub(super) fn add_to_parent(node: &Node, body: &Body, parent: &mut Body) {
+    if node.concentric {
+        parent.articulated.add(&body.articulated);
+    } else {
+        parent.articulated.add_shifted(&body.articulated, body.arm);
+    }
+}
+
+#[inline(always)]
 fn eliminate_axis(node: &Node, body: &mut Body) -> Result<(), f64> {
     let axis = body.rotation.z_axis;
     let i = &body.articulated;
@@ -248,8 +290,8 @@ fn eliminate_free(i: &mut Articulated, factor: &mut Multi) -> Result<(), f64> {
 }
 
 /// Keeps τ − Sᵀp at the joint and gives p^a = p + U D⁻¹(τ − Sᵀp).
-#[inline]
-fn pass_force(
+#[inline(always)]
+pub(super) fn pass_force(
     node: &Node,
     body: &Body,
     multi: &[Multi],
@@ -299,8 +341,8 @@ fn pass_force(
 }
 
 /// Acceleration of a joint and its link, given that of the parent at the link's origin.
-#[inline]
-fn respond(
+#[inline(always)]
+pub(super) fn respond(
     node: &Node,
     body: &Body,
     multi: &[Multi],

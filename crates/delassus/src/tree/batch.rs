@@ -3,17 +3,18 @@
 //! The recursion is that of [`Tree::forward_dynamics`], state by state in lanes: nothing crosses them, so that an
 //! answer does not depend on the states beside it.
 
-mod algebra;
 mod eliminate;
 
 use glam::DVec3;
 use pulp::Simd;
 
 use super::joint::Kind;
+use super::lanes::{
+    Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned,
+};
 use super::spatial::Inertia;
 use super::{Node, Tree, TreeError};
 use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
-use algebra::{Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned};
 
 /// Work arrays for many states; kept between calls, so that nothing is allocated.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ impl Tree {
         self.check("force", tau, count * self.n_dofs)?;
         self.check_length("acceleration", acceleration, count * self.n_dofs)?;
         for q in q.chunks_exact(self.n_coordinates.max(1)) {
-            self.check_configuration(q)?;
+            self.check_quaternions(q)?;
         }
         let failed = batch.arch.dispatch(Run {
             tree: self,
@@ -276,9 +277,20 @@ impl<S: Simd> Pass<'_, S> {
     #[inline(always)]
     fn place(&self, node: &Node, q: &[S::f64s]) -> (Mat3<S>, Vec3<S>) {
         let parent = self.matrix(node.parent, at::ROTATION);
-        let r = node.place.rotation;
-        let base = three!(i => mul(parent, self.constant(r.col(i))));
-        let arm = mul(parent, self.constant(node.place.position));
+        let base = match &node.swap {
+            Some(swap) => three!(i => scaled(
+                parent[swap.columns[i]],
+                X::splat(self.simd, swap.signs[i])
+            )),
+            None => {
+                let r = node.place.rotation;
+                three!(i => mul(parent, self.constant(r.col(i))))
+            }
+        };
+        let mut arm = self.constant(DVec3::ZERO);
+        if !node.concentric {
+            arm = mul(parent, self.constant(node.place.position));
+        }
         match node.kind {
             Kind::Turn => (turned(base, self.load(q, node.q_at)), arm),
             Kind::Slide => {
@@ -312,9 +324,11 @@ impl<S: Simd> Pass<'_, S> {
         let mut linear: Vec3<S> = self.get(node.parent, at::VELOCITY + 3);
         let mut turn: Vec3<S> = self.get(node.parent, at::ACCELERATION);
         let mut push: Vec3<S> = self.get(node.parent, at::ACCELERATION + 3);
-        let carried = cross(spin, arm);
-        linear = sum(linear, carried);
-        push = sum(push, sum(cross(turn, arm), cross(spin, carried)));
+        if !node.concentric {
+            let carried = cross(spin, arm);
+            linear = sum(linear, carried);
+            push = sum(push, sum(cross(turn, arm), cross(spin, carried)));
+        }
         let mut own = spin;
         match node.kind {
             Kind::Turn | Kind::Slide | Kind::Screw(_) => {
@@ -402,8 +416,10 @@ impl<S: Simd> Pass<'_, S> {
         self.set(0, at::RESPONSE, [zero; 6]);
         for (i, node) in tree.nodes.iter().enumerate().skip(1) {
             let mut turn: Vec3<S> = self.get(node.parent, at::RESPONSE);
-            let push: Vec3<S> = self.get(node.parent, at::RESPONSE + 3);
-            let mut push = sum(push, cross(turn, self.get(i, at::ARM)));
+            let mut push: Vec3<S> = self.get(node.parent, at::RESPONSE + 3);
+            if !node.concentric {
+                push = sum(push, cross(turn, self.get(i, at::ARM)));
+            }
             match node.kind {
                 Kind::Turn | Kind::Slide | Kind::Screw(_) => {
                     let (u, f): (Vec3<S>, Vec3<S>) = (self.get(i, at::U), self.get(i, at::U + 3));

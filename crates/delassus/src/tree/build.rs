@@ -3,9 +3,11 @@
 use glam::{DMat3, DVec3};
 
 use super::joint::Kind;
+use super::rigid::Own;
 use super::spatial::{Inertia, Pose, Sym3};
-use super::{Link, LinkName, Node, Tree, TreeError};
+use super::{Link, LinkName, Node, Swap, Tree, TreeError};
 use crate::index::LinkId;
+use crate::math::simd::LANES;
 use crate::math::tangents;
 
 /// Inertias are rounded when they are written down: conditions on principal moments hold to this share of the
@@ -27,6 +29,7 @@ impl Tree {
             seats: vec![(0, Pose::IDENTITY); links.len()],
             offsets: Vec::with_capacity(links.len()),
             nodes: vec![Node::new(0, Kind::Free, Pose::IDENTITY)],
+            own: Vec::new(),
             n_coordinates: 0,
             n_dofs: 0,
             n_multi: 0,
@@ -43,6 +46,10 @@ impl Tree {
             tree.add_nodes(i)?;
         }
         tree.close_columns();
+        tree.own = vec![Own::ZERO; tree.nodes.len().div_ceil(LANES)];
+        for (i, node) in tree.nodes.iter().enumerate().skip(1) {
+            tree.own[i / LANES].set(i % LANES, &node.inertia);
+        }
         Ok(tree)
     }
 
@@ -114,11 +121,14 @@ impl Tree {
 
 impl Node {
     fn new(parent: usize, kind: Kind, place: Pose) -> Node {
+        let fixed = matches!(kind, Kind::Turn | Kind::Ball);
         Node {
             parent,
             kind,
             q_at: 0,
             v_at: 0,
+            swap: Swap::of(&place.rotation),
+            concentric: fixed && place.position == DVec3::ZERO,
             place,
             inertia: Inertia::default(),
             armature: 0.0,
@@ -129,6 +139,30 @@ impl Node {
             depth: 0,
             columns: (0, 0),
         }
+    }
+}
+
+impl Swap {
+    /// A rotation that only swaps axes and turns them round, exactly.
+    fn of(rotation: &DMat3) -> Option<Swap> {
+        let (mut columns, mut signs) = ([0; 3], [0.0; 3]);
+        for k in 0..3 {
+            let column = rotation.col(k).to_array();
+            columns[k] = column.iter().position(|x| x.abs() == 1.0)?;
+            signs[k] = column[columns[k]];
+            if column.iter().filter(|x| **x == 0.0).count() != 2 {
+                return None;
+            }
+        }
+        Some(Swap { columns, signs })
+    }
+
+    /// The axes, given those of the other frame.
+    #[inline]
+    pub(super) fn axes(&self, other: &DMat3) -> DMat3 {
+        let columns = [other.x_axis, other.y_axis, other.z_axis];
+        let axis = |k: usize| columns[self.columns[k]] * self.signs[k];
+        DMat3::from_cols(axis(0), axis(1), axis(2))
     }
 }
 

@@ -3,6 +3,7 @@
 use glam::{DMat3, DVec3};
 
 use super::Tree;
+use super::rigid::Eight;
 use super::spatial::{Articulated, Force, Inertia, Motion, Sym3};
 use super::turns::Turns;
 
@@ -18,6 +19,12 @@ pub struct Data {
     pub(super) turns: Turns,
     /// What passes through each node, down and up.
     pub(super) passes: Vec<Pass>,
+    /// The nodes eight by eight, for what each does for itself.
+    pub(super) eights: Vec<Eight>,
+    /// Nodes that rows act through.
+    pub(super) marked: Vec<bool>,
+    /// What rows add to the forces of the nodes.
+    pub(super) extra: Vec<Force>,
     /// Whether the articulated inertias belong to the present poses.
     pub(super) factored: bool,
 }
@@ -94,8 +101,14 @@ impl Data {
             columns: vec![Force::ZERO; tree.n_dofs],
             turns: Turns::default(),
             passes: vec![Pass::default(); tree.nodes.len()],
+            marked: vec![false; tree.nodes.len()],
+            extra: vec![Force::ZERO; tree.nodes.len()],
+            eights: vec![Eight::ZERO; tree.own.len()],
             factored: false,
         };
+        for (body, node) in data.bodies.iter_mut().zip(&tree.nodes).skip(1) {
+            body.inertia.mass = node.inertia.mass;
+        }
         // The neutral configuration is finite and its quaternions are unit.
         tree.place_nodes(&tree.neutral(), &mut data);
         data

@@ -17,10 +17,12 @@ use glam::{DMat3, DVec3};
 
 use super::data::{Body, Multi};
 use super::joint::Kind;
+use super::joint_sums::{Eight, JointSums};
 use super::kinematics::subspace;
 use super::rows::Rows;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
+use crate::math::simd::LANES;
 
 /// Work arrays for [`Tree::delassus`].
 #[derive(Clone, Debug, Default)]
@@ -35,12 +37,18 @@ pub struct Propagation {
     at: Vec<usize>,
     /// Their forces, in that order.
     forces: Vec<Force>,
-    /// Entries of pairs of ends, the earlier one first.
+    /// Entries of pairs of ends, the earlier one first, and how far apart their rows are.
     pairs: Vec<f64>,
+    stride: usize,
+    /// The same forces in lanes, and their components along a joint.
+    eights: Vec<Eight>,
+    along: Vec<[Eight; 2]>,
 }
 
 /// Work of one step of Ω, in entries of one joint: what decides between the two sums.
 const MOBILITY_COST: usize = 40;
+/// Entries of one joint that cost as much as an entry of Ω: they come in vectors.
+const JOINT_SHARE: usize = 16;
 
 impl Tree {
     /// J M⁻¹Jᵀ, row-major, for the poses of `data`, which is factored if it has not been.
@@ -56,34 +64,30 @@ impl Tree {
         if !data.factored {
             self.factor_placed(data)?;
         }
-        let by_joints = work.prepare(self, rows);
-        if !by_joints {
-            self.mobilities(data, work);
+        if work.prepare(self, rows) {
+            work.sum_joints(self, data, rows);
+            work.collect(rows, out);
+            return Ok(());
         }
+        self.mobilities(data, work);
         for i in (1..self.nodes.len()).rev() {
             if work.below[i] == 0 {
                 continue;
             }
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let (from, to) = (work.at[i] - work.below[i], work.at[i]);
-            if by_joints {
-                work.add_joint((from, to), node, body, &data.multi);
-            } else {
-                // Ends of its own stand before those that have come up from below, and meet them here.
-                let own = |e: &usize| rows.ends[work.order[*e]].node == i;
-                for e in from..(from..to).take_while(own).last().map_or(from, |e| e + 1) {
-                    work.meet(i, e, (e, to));
-                }
+            // Ends of its own stand before those that have come up from below, and meet them here.
+            let own = |e: &usize| rows.ends[work.order[*e]].node == i;
+            for e in from..(from..to).take_while(own).last().map_or(from, |e| e + 1) {
+                work.meet(i, e, (e, to));
             }
             // Past a joint to the ground no force is left that could move anything.
             if node.parent != 0 {
                 for force in &mut work.forces[from..to] {
-                    *force = pass(node, body, &data.multi, *force).from(body.arm);
+                    *force = node.handed(body, pass(node, body, &data.multi, *force));
                 }
-                if !by_joints {
-                    let end = work.at[node.parent];
-                    (from..to).for_each(|e| work.meet(node.parent, e, (to, end)));
-                }
+                let end = work.at[node.parent];
+                (from..to).for_each(|e| work.meet(node.parent, e, (to, end)));
             }
         }
         work.collect(rows, out);
@@ -120,8 +124,9 @@ impl Propagation {
         self.order.clear();
         self.order.extend(0..ends);
         self.order.sort_unstable_by_key(|&e| (rows.ends[e].node, e));
+        self.stride = ends.next_multiple_of(LANES);
         self.pairs.clear();
-        self.pairs.resize(ends * ends, 0.0);
+        self.pairs.resize(ends * self.stride, 0.0);
         self.forces.clear();
         self.forces
             .extend(self.order.iter().map(|&e| rows.ends[e].force));
@@ -138,7 +143,8 @@ impl Propagation {
             let (parent, below) = (tree.nodes[i].parent, self.below[i]);
             self.below[parent] += below;
             self.at[parent] = self.at[parent].max(self.at[i]);
-            by_joints += below * below * tree.nodes[i].kind.dofs() / 2;
+            by_joints +=
+                below * below.next_multiple_of(LANES) * tree.nodes[i].kind.dofs() / JOINT_SHARE;
             by_mobility += if below == 0 { 0 } else { MOBILITY_COST };
         }
         by_joints <= by_mobility
@@ -148,44 +154,35 @@ impl Propagation {
     #[inline]
     fn meet(&mut self, node: usize, e: usize, (from, to): (usize, usize)) {
         let motion = moved(&self.mobility[node], self.forces[e]);
-        let row = e * self.order.len();
+        let row = e * self.stride;
         let out = &mut self.pairs[row + from..row + to];
         for (out, force) in out.iter_mut().zip(&self.forces[from..to]) {
             *out = force.power(motion);
         }
     }
 
-    /// Adds F_eᵀ S D⁻¹Sᵀ F_f of one joint for all pairs of a range.
-    #[inline]
-    fn add_joint(&mut self, (from, to): (usize, usize), node: &Node, body: &Body, multi: &[Multi]) {
-        let ends = self.order.len();
-        if !matches!(node.kind, Kind::Ball | Kind::Free) {
-            let s = subspace(node.kind, body, 0);
-            for e in from..to {
-                let along = self.forces[e].power(s) * body.inverse_d;
-                let (angular, linear) = (s.angular * along, s.linear * along);
-                let out = &mut self.pairs[e * ends + e..e * ends + to];
-                for (out, force) in out.iter_mut().zip(&self.forces[e..to]) {
-                    *out += force.power(Motion { angular, linear });
-                }
-            }
-            return;
-        }
-        let factor = &multi[node.multi];
-        let joint = match node.kind {
-            Kind::Free => free_mobility(factor),
-            _ => Articulated {
-                c: factor.inverse_a,
-                ..Articulated::default()
-            },
-        };
-        for e in from..to {
-            let motion = moved(&joint, self.forces[e]);
-            let out = &mut self.pairs[e * ends + e..e * ends + to];
-            for (out, force) in out.iter_mut().zip(&self.forces[e..to]) {
-                *out += force.power(motion);
+    /// F_eᵀ S D⁻¹Sᵀ F_f of all joints for all pairs, with the ends in lanes.
+    fn sum_joints(&mut self, tree: &Tree, data: &Data, rows: &Rows) {
+        self.eights.clear();
+        self.eights.resize(self.stride / LANES, [[0.0; LANES]; 6]);
+        self.along.resize(self.stride / LANES, Default::default());
+        for (place, &e) in self.order.iter().enumerate() {
+            let Force { torque, force } = rows.ends[e].force;
+            let eight = &mut self.eights[place / LANES];
+            for k in 0..3 {
+                eight[k][place % LANES] = torque[k];
+                eight[k + 3][place % LANES] = force[k];
             }
         }
+        data.turns.arch.dispatch(JointSums {
+            tree,
+            data,
+            below: &self.below,
+            at: &self.at,
+            forces: &mut self.eights,
+            along: &mut self.along,
+            pairs: &mut self.pairs,
+        });
     }
 
     /// Adds the entries of pairs of ends up into those of rows.
@@ -194,7 +191,7 @@ impl Propagation {
         out.fill(0.0);
         for (a, &e) in self.order.iter().enumerate() {
             let row = rows.ends[e].row;
-            let entries = &self.pairs[a * ends + a..(a + 1) * ends];
+            let entries = &self.pairs[a * self.stride + a..a * self.stride + ends];
             out[row * m + row] += entries[0];
             for (&f, entry) in self.order[a + 1..].iter().zip(&entries[1..]) {
                 let column = rows.ends[f].row;
@@ -207,7 +204,7 @@ impl Propagation {
 
 /// Motion of a link of this mobility under a force.
 #[inline]
-fn moved(mobility: &Articulated, force: Force) -> Motion {
+pub(super) fn moved(mobility: &Articulated, force: Force) -> Motion {
     let moved = mobility.mul(Motion {
         angular: force.force,
         linear: force.torque,
@@ -220,7 +217,7 @@ fn moved(mobility: &Articulated, force: Force) -> Motion {
 
 /// L F: what a force on a link still is past its joint.
 #[inline]
-fn pass(node: &Node, body: &Body, multi: &[Multi], f: Force) -> Force {
+pub(super) fn pass(node: &Node, body: &Body, multi: &[Multi], f: Force) -> Force {
     let axis = body.rotation.z_axis;
     let along = match node.kind {
         Kind::Turn => axis.dot(f.torque),
@@ -297,7 +294,7 @@ fn through_ball(armature: f64, factor: &Multi, omega: &mut Articulated) {
 }
 
 /// The inverse of the articulated inertia, from its factor.
-fn free_mobility(factor: &Multi) -> Articulated {
+pub(super) fn free_mobility(factor: &Multi) -> Articulated {
     let coupling: DMat3 = factor.coupling;
     let p = factor.inverse_a.matrix();
     let mut linear = Sym3::of(&(coupling.transpose() * p * coupling));

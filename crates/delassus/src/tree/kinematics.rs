@@ -3,12 +3,14 @@
 
 use glam::{DMat3, DVec3};
 
-use super::data::{Body, Pass, pair};
+use super::data::{Body, pair};
 use super::joint::{Kind, quaternion};
+use super::rigid::{self, Rigid};
 use super::spatial::{Force, Motion, Pose};
 use super::turns::Turns;
 use super::{Data, Node, Tree, TreeError};
 use crate::index::LinkId;
+use crate::math::simd::LANES;
 
 impl Tree {
     /// Poses of all links for a configuration.
@@ -22,7 +24,7 @@ impl Tree {
     pub fn velocities(&self, q: &[f64], v: &[f64], data: &mut Data) -> Result<(), TreeError> {
         self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
-        self.walk(data, (q, v), DVec3::ZERO, |_, _, _| {});
+        self.walk(data, (q, v), (DVec3::ZERO, false), |_, _| {});
         Ok(())
     }
 
@@ -33,8 +35,8 @@ impl Tree {
         &self,
         data: &mut Data,
         (q, v): (&[f64], &[f64]),
-        gravity: DVec3,
-        visit: impl Fn(&Node, &mut Body, &mut Pass),
+        (gravity, needs): (DVec3, bool),
+        visit: impl Fn(&Node, &mut Body),
     ) {
         data.bodies[0].acceleration = Motion {
             angular: DVec3::ZERO,
@@ -47,12 +49,34 @@ impl Tree {
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
             place(node, (q, &data.turns), parent, body);
             moves(node, v, parent, body);
-            visit(node, body, &mut data.passes[i]);
+            visit(node, body);
+            let (eight, lane) = (&mut data.eights[i / LANES], i % LANES);
+            eight.place(lane, &body.rotation);
+            if needs {
+                eight.moves(lane, body.velocity.angular, body.acceleration);
+            }
         }
+        self.turn_inertias(data, needs);
+    }
+
+    /// Inertias in world axes, and with `needs` the force that each body asks for.
+    #[inline]
+    fn turn_inertias(&self, data: &mut Data, needs: bool) {
+        let (own, eights) = (&self.own, &mut data.eights);
+        data.turns.arch.dispatch(Rigid { own, eights, needs });
+        rigid::give(
+            &data.eights,
+            &mut data.bodies,
+            needs.then_some(&mut data.passes),
+        );
     }
 
     pub(super) fn check_configuration(&self, q: &[f64]) -> Result<(), TreeError> {
         self.check("configuration", q, self.n_coordinates)?;
+        self.check_quaternions(q)
+    }
+
+    pub(super) fn check_quaternions(&self, q: &[f64]) -> Result<(), TreeError> {
         if self.n_multi == 0 {
             return Ok(());
         }
@@ -62,7 +86,9 @@ impl Tree {
                 Kind::Free => node.q_at + 3,
                 _ => continue,
             };
-            if quaternion(&q[at..at + 4]).is_none() {
+            // As `quaternion` asks, without its root.
+            let square: f64 = q[at..at + 4].iter().map(|x| x * x).sum();
+            if !(0.0 < square && square.is_finite()) {
                 return Err(TreeError::BadQuaternion {
                     link: self.name_of(node.link),
                 });
@@ -78,7 +104,9 @@ impl Tree {
             let node = &self.nodes[i];
             let (body, parent) = pair(&mut data.bodies, i, node.parent);
             place(node, (q, &data.turns), parent, body);
+            data.eights[i / LANES].place(i % LANES, &body.rotation);
         }
+        self.turn_inertias(data, false);
     }
 
     /// The frame of a link in the world.
@@ -208,6 +236,28 @@ impl Tree {
     }
 }
 
+impl Node {
+    /// A motion of the parent, as it is at this node's origin.
+    #[inline]
+    pub(super) fn carried(&self, body: &Body, motion: Motion) -> Motion {
+        if self.concentric {
+            motion
+        } else {
+            motion.at(body.arm)
+        }
+    }
+
+    /// A force about this node's origin, as it is about the parent's.
+    #[inline]
+    pub(super) fn handed(&self, body: &Body, force: Force) -> Force {
+        if self.concentric {
+            force
+        } else {
+            force.from(body.arm)
+        }
+    }
+}
+
 /// Column k of the motion subspace of a node, in world axes about its origin.
 pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
     let turn = |angular: DVec3| Motion {
@@ -233,10 +283,16 @@ pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
 }
 
 /// Pose and inertia of a node from those of its parent.
-#[inline]
+#[inline(always)]
 fn place(node: &Node, (q, turns): (&[f64], &Turns), parent: &Body, body: &mut Body) {
-    let base = parent.rotation * node.place.rotation;
-    let mut arm = parent.rotation * node.place.position;
+    let base = match &node.swap {
+        Some(swap) => swap.axes(&parent.rotation),
+        None => parent.rotation * node.place.rotation,
+    };
+    let mut arm = DVec3::ZERO;
+    if !node.concentric {
+        arm = parent.rotation * node.place.position;
+    }
     let turned = || {
         let (sin, cos) = turns.of(node.turn);
         let (x, y) = (base.x_axis, base.y_axis);
@@ -260,7 +316,6 @@ fn place(node: &Node, (q, turns): (&[f64], &Turns), parent: &Body, body: &mut Bo
     };
     body.arm = arm;
     body.origin = parent.origin + arm;
-    body.inertia = node.inertia.turned(&body.rotation);
 }
 
 fn orientation(q: &[f64]) -> DMat3 {
@@ -272,11 +327,14 @@ fn orientation(q: &[f64]) -> DMat3 {
 #[inline]
 fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
     let spin = parent.velocity.angular;
-    let carried = spin.cross(body.arm);
     let mut velocity = parent.velocity;
-    velocity.linear += carried;
-    let mut acceleration = parent.acceleration.at(body.arm);
-    acceleration.linear += spin.cross(carried);
+    let mut acceleration = parent.acceleration;
+    if !node.concentric {
+        let carried = spin.cross(body.arm);
+        velocity.linear += carried;
+        acceleration = acceleration.at(body.arm);
+        acceleration.linear += spin.cross(carried);
+    }
     match node.kind {
         Kind::Turn => {
             let rate = body.rotation.z_axis * v[node.v_at];

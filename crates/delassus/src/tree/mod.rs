@@ -10,8 +10,12 @@ mod data;
 mod efpa;
 pub mod import;
 pub mod joint;
+mod joint_sums;
 mod kinematics;
+mod lanes;
 mod midpoint;
+mod propagate;
+mod rigid;
 mod rnea;
 mod rows;
 pub mod spatial;
@@ -27,6 +31,7 @@ pub use efpa::Propagation;
 pub use joint::Joint;
 use joint::Kind;
 pub use midpoint::Midpoint;
+pub use propagate::Elimination;
 pub use rows::Rows;
 use spatial::{Inertia, Pose};
 
@@ -254,6 +259,8 @@ pub struct Tree {
     offsets: Vec<(usize, usize)>,
     /// Elementary joints, parents before children, every subtree contiguous. The first is the ground.
     nodes: Vec<Node>,
+    /// Their inertias, eight by eight.
+    own: Vec<rigid::Own>,
     n_coordinates: usize,
     n_dofs: usize,
     /// Nodes of several dofs.
@@ -273,6 +280,10 @@ pub(crate) struct Node {
     v_at: usize,
     /// The node's frame at zero displacement, in the parent node's frame.
     place: Pose,
+    /// Where its axes are those of the parent up to order and sign, which robots are full of: which, and the signs.
+    swap: Option<Swap>,
+    /// Whether its origin is always the parent's: nothing need be moved between the two.
+    concentric: bool,
     inertia: Inertia,
     armature: f64,
     damping: f64,
@@ -286,6 +297,13 @@ pub(crate) struct Node {
     depth: usize,
     /// Its dofs counted depth-first: its own first one, and one past the last of its subtree.
     columns: (usize, usize),
+}
+
+/// Axes that are axes of another frame: column k is `signs[k]` times column `columns[k]` of the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Swap {
+    columns: [usize; 3],
+    signs: [f64; 3],
 }
 
 impl Tree {
@@ -353,8 +371,15 @@ impl Tree {
                 found,
             });
         }
-        // A sum is finite unless a term is not, or it overflows.
-        if values.iter().sum::<f64>().is_finite() {
+        // A sum is finite unless a term is not, or it overflows; eight of them need not wait for each other.
+        let (eights, rest) = values.as_chunks::<8>();
+        let mut sums = [0.0; 8];
+        for eight in eights {
+            for k in 0..8 {
+                sums[k] += eight[k];
+            }
+        }
+        if sums.iter().chain(rest).sum::<f64>().is_finite() {
             return Ok(());
         }
         match values.iter().position(|x| !x.is_finite()) {

@@ -28,12 +28,10 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         self.check("acceleration", a, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
-        self.walk(data, (q, v), gravity, |node, body, pass| {
+        self.walk(data, (q, v), (gravity, true), |node, body| {
             let mut acceleration = body.acceleration;
             add_subspace(node, body, a, &mut acceleration);
             body.acceleration = acceleration;
-            let spin = body.velocity.angular;
-            pass.force = body.inertia.newton_euler(spin, acceleration);
         });
         self.collect(&data.bodies, &mut data.passes, tau);
         for node in &self.nodes[1..] {
@@ -55,7 +53,7 @@ impl Tree {
         self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
-        self.bias_forces(data, (q, v), gravity, |_| {});
+        self.walk(data, (q, v), (gravity, true), |_, _| {});
         self.collect(&data.bodies, &mut data.passes, tau);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
@@ -63,22 +61,6 @@ impl Tree {
             }
         }
         Ok(())
-    }
-
-    /// Forces of all bodies at q̈ = 0, and what else is to be prepared for each body while it is at hand.
-    #[inline]
-    pub(super) fn bias_forces(
-        &self,
-        data: &mut Data,
-        (q, v): (&[f64], &[f64]),
-        gravity: DVec3,
-        prepare: impl Fn(&mut Body),
-    ) {
-        self.walk(data, (q, v), gravity, |_, body, pass| {
-            let spin = body.velocity.angular;
-            pass.force = body.inertia.newton_euler(spin, body.acceleration);
-            prepare(body);
-        });
     }
 
     /// y = M x for the present poses, O(n).
@@ -100,7 +82,7 @@ impl Tree {
         passes[0].response = Motion::ZERO;
         for i in 1..self.nodes.len() {
             let (node, body) = (&self.nodes[i], &bodies[i]);
-            let mut response = passes[node.parent].response.at(body.arm);
+            let mut response = node.carried(body, passes[node.parent].response);
             add_subspace(node, body, x, &mut response);
             passes[i].response = response;
             passes[i].force = body.inertia.mul(response);
@@ -119,7 +101,7 @@ impl Tree {
             let (node, body) = (&self.nodes[i], &bodies[i]);
             let force = passes[i].force;
             project(node, body, force, tau);
-            passes[node.parent].force += force.from(body.arm);
+            passes[node.parent].force += node.handed(body, force);
         }
     }
 

@@ -181,10 +181,58 @@ impl Tree {
         }
         self.pass_forces(data, tau);
         self.respond(data, x);
+        self.row_responses(data, rows, w);
+        Ok(())
+    }
+
+    fn row_responses(&self, data: &Data, rows: &Rows, w: &mut [f64]) {
         w.fill(0.0);
         for end in &rows.ends {
             w[end.row] += end.force.power(data.passes[end.node].response);
         }
+    }
+
+    /// w = J M⁻¹τ, with x as work space. Forces stay at the joints, for [`Tree::respond_with_rows`].   [KKT ①]
+    pub(crate) fn respond_at_rows(
+        &self,
+        data: &mut Data,
+        rows: &Rows,
+        tau: &[f64],
+        (x, w): (&mut [f64], &mut [f64]),
+    ) -> Result<(), TreeError> {
+        self.check_length("force", tau, self.n_dofs)?;
+        self.check_length("solution", x, self.n_dofs)?;
+        self.check_length("row velocities", w, rows.n_rows)?;
+        if !data.factored {
+            self.factor_placed(data)?;
+        }
+        // Only links that rows act through need to be asked for their motion.
+        data.marked.fill(false);
+        for end in &rows.ends {
+            data.marked[end.node] = true;
+        }
+        for i in (1..self.nodes.len()).rev() {
+            if data.marked[i] {
+                data.marked[self.nodes[i].parent] = true;
+            }
+        }
+        for pass in &mut data.passes {
+            pass.force = Force::ZERO;
+        }
+        self.pass_forces(data, tau);
+        self.respond_marked(data, x);
+        self.row_responses(data, rows, w);
         Ok(())
+    }
+
+    /// x = M⁻¹(τ + Jᵀf) with τ and rows as of [`Tree::respond_at_rows`].   [KKT ④]
+    pub(crate) fn respond_with_rows(&self, data: &mut Data, rows: &Rows, f: &[f64], x: &mut [f64]) {
+        // What is passed on is linear: only what the rows add has to climb, and only from their links.
+        data.extra.fill(Force::ZERO);
+        for end in &rows.ends {
+            data.extra[end.node] += end.force * -f[end.row];
+        }
+        self.pass_extra(data);
+        self.respond(data, x);
     }
 }

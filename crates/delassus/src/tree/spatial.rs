@@ -404,9 +404,16 @@ impl Articulated {
         self.b.z_axis -= t * u.force.z;
     }
 
+    #[inline]
+    pub(super) fn add(&mut self, other: &Articulated) {
+        self.a.add(&other.a);
+        self.b += other.b;
+        self.c.add(&other.c);
+    }
+
     /// Adds `other`, moved to a point from which its origin lies at `arm`:
     /// b' = b + [r]c and a' = a + [r]bᵀ + ([r]b'ᵀ)ᵀ.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add_shifted(&mut self, other: &Articulated, r: DVec3) {
         let b = &other.b;
         let moved = DMat3::from_cols(

@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use super::joint::{self, Kind, quaternion};
 use super::kinematics::subspace;
 use super::spatial::Force;
-use super::{Data, Tree, TreeError};
+use super::{Data, Joint, Tree, TreeError};
 use crate::index::LinkId;
 
 impl Tree {
@@ -19,6 +19,12 @@ impl Tree {
     /// it. Floating joints have no armature and keep their damping.
     pub fn damped(&self, h: f64) -> Tree {
         let mut tree = self.clone();
+        for link in &mut tree.links {
+            if link.joint != Joint::Floating {
+                link.armature += h * link.damping;
+                link.damping = 0.0;
+            }
+        }
         for node in tree.nodes[1..].iter_mut() {
             if node.kind != Kind::Free {
                 node.armature += h * node.damping;

@@ -15,7 +15,7 @@ pub(super) struct Turns {
     angles: Vec<f64>,
     sines: Vec<f64>,
     cosines: Vec<f64>,
-    arch: pulp::Arch,
+    pub(super) arch: pulp::Arch,
 }
 
 impl Default for Turns {

@@ -13,7 +13,6 @@ use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
-use crate::math::parallel::{self, CHUNK};
 use crate::math::tangents;
 use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
@@ -34,6 +33,33 @@ pub(super) struct Assembly {
     /// First block that is a contact, and the contact of each block from there on.
     pub(super) first_contact: usize,
     pub(super) contacts: Vec<usize>,
+    room: Room,
+}
+
+impl Assembly {
+    /// Its memory, for the next step.
+    pub(super) fn recycle(self) -> Room {
+        Room {
+            builder: ProblemBuilder::recycle(self.problem),
+            keys: self.keys,
+            owners: self.bodies,
+            used: self.contacts,
+            ..self.room
+        }
+    }
+}
+
+/// Memory of the last step's problem: a large world would ask for it anew, cleared page by page.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    builder: ProblemBuilder,
+    keys: Vec<Key>,
+    owners: Vec<BodyId>,
+    used: Vec<usize>,
+    pairs: Vec<[Option<MassId>; 2]>,
+    mass: Vec<Option<MassId>>,
+    free: Vec<[f64; 6]>,
+    old: Vec<[f64; 6]>,
 }
 
 impl Assembly {
@@ -53,6 +79,10 @@ struct Step<'a> {
     free: Vec<[f64; 6]>,
     old: Vec<[f64; 6]>,
     keys: Vec<Key>,
+    owners: Vec<BodyId>,
+    /// Contacts of free bodies, by their places in the list, and the masses they act on.
+    used: Vec<usize>,
+    pairs: Vec<[Option<MassId>; 2]>,
     /// Robots that can move, in the order of the world.
     robots: Vec<Option<Placed<'a>>>,
     /// Held rows ask for no velocity, whatever their violation.
@@ -60,34 +90,25 @@ struct Step<'a> {
 }
 
 /// The joints alone, their held rows without stabilisation: M v = p + Gᵀλ, G v = 0 after h seconds of all forces.
-pub(super) fn velocities(
-    world: &World,
-    h: f64,
-    builder: ProblemBuilder,
-) -> Result<Assembly, BuildError> {
-    let (mut step, bodies) = Step::new(world, h, builder, &[])?;
+pub(super) fn velocities(world: &World, h: f64, room: Room) -> Result<Assembly, BuildError> {
+    let mut step = Step::new(world, h, room, &[])?;
     step.velocities = true;
     for (j, joint) in world.joints().iter().enumerate() {
         step.joint(JointId(j as u32), joint)?;
     }
-    Ok(Assembly {
-        problem: step.builder.build()?,
-        first_contact: step.keys.len(),
-        keys: step.keys,
-        bodies,
-        contacts: Vec::new(),
-    })
+    let first_contact = step.keys.len();
+    step.finish(first_contact)
 }
 
-/// Assembles the step in an empty builder; `contacts` come from collision detection.
+/// Assembles the step; `contacts` come from collision detection.
 pub(super) fn assemble(
     world: &World,
     h: f64,
     contacts: &[ContactPoint],
-    builder: ProblemBuilder,
+    room: Room,
 ) -> Result<Assembly, BuildError> {
-    let stiffness = stiffness::of_joints(world);
-    let (mut step, bodies) = Step::new(world, h, builder, &stiffness)?;
+    let stiffness = stiffness::of_joints(world, h);
+    let mut step = Step::new(world, h, room, &stiffness)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
     step.keys.reserve(contacts.len());
@@ -95,16 +116,10 @@ pub(super) fn assemble(
         step.joint(JointId(j as u32), joint)?;
     }
     let first_contact = step.keys.len();
-    let mut used = step.contacts(contacts)?;
-    used.extend(step.link_contacts(contacts)?);
+    step.contacts(contacts)?;
+    step.link_contacts(contacts)?;
     step.robot_rows()?;
-    Ok(Assembly {
-        problem: step.builder.build()?,
-        keys: step.keys,
-        bodies,
-        first_contact,
-        contacts: used,
-    })
+    step.finish(first_contact)
 }
 
 impl<'a> Step<'a> {
@@ -112,64 +127,73 @@ impl<'a> Step<'a> {
     fn new(
         world: &'a World,
         h: f64,
-        mut builder: ProblemBuilder,
+        room: Room,
         stiffness: &[DMat3],
-    ) -> Result<(Step<'a>, Vec<BodyId>), BuildError> {
+    ) -> Result<Step<'a>, BuildError> {
         let bodies = world.bodies();
-        builder.reserve(bodies.len(), 0);
-        let (mut mass, mut owners) = (
-            Vec::with_capacity(bodies.len()),
-            Vec::with_capacity(bodies.len()),
-        );
-        let mut free: Vec<[f64; 6]> = Vec::with_capacity(bodies.len());
-        let old: Vec<[f64; 6]> = bodies
-            .ids()
-            .map(|id| match bodies.motion[id.index()] {
-                super::Motion::Static => [0.0; 6],
-                _ => spatial(bodies.velocity[id.index()], bodies.spin[id.index()]),
-            })
-            .collect();
-        let ids: Vec<BodyId> = bodies.ids().collect();
-        let parts = parallel::map(ids.chunks(CHUNK).collect(), |ids: &[BodyId]| {
-            let blocks = ids.iter().filter(|id| bodies.is_single(**id));
-            let blocks = blocks.map(|id| mass_block(world, h, *id, stiffness));
-            blocks.collect::<Result<Vec<_>, _>>()
-        });
-        let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let mut blocks = parts.into_iter().flatten();
-        for id in bodies.ids() {
-            let i = id.index();
-            let next = bodies.is_single(id).then(|| blocks.next()).flatten();
-            let Some((block, p)) = next else {
-                mass.push(None);
-                let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
-                free.push(if rests { [0.0; 6] } else { old[i] });
-                continue;
-            };
-            let added = builder.add_mass(block, &p);
-            mass.push(Some(added.map_err(|error| match error {
-                BuildError::NotFinite { value, .. } => BuildError::NotFinite {
-                    place: format!("free velocity of body \"{}\"", bodies.name[i]),
-                    value,
-                },
-                error => error,
-            })?));
-            free.extend(builder.free_velocity().last_chunk::<6>());
-            owners.push(id);
-        }
         let mut step = Step {
             world,
             h,
-            builder,
-            mass,
-            free,
-            old,
-            keys: Vec::new(),
+            builder: room.builder,
+            mass: emptied(room.mass),
+            free: emptied(room.free),
+            old: emptied(room.old),
+            keys: emptied(room.keys),
+            owners: emptied(room.owners),
+            used: emptied(room.used),
+            pairs: emptied(room.pairs),
             robots: Vec::new(),
             velocities: false,
         };
+        step.builder.reserve(bodies.len(), 0);
+        step.owners
+            .extend(bodies.ids().filter(|id| bodies.is_single(*id)));
+        let owners = &step.owners;
+        step.builder.add_bodies(
+            owners.len(),
+            |i| mass_block(world, h, owners[i], stiffness),
+            |i| {
+                let name = &bodies.name[owners[i].index()];
+                format!("free velocity of body \"{name}\"")
+            },
+        )?;
+        let mut free = step.builder.free_velocity().as_chunks::<6>().0.iter();
+        let mut count = 0;
+        for id in bodies.ids() {
+            let i = id.index();
+            let old = match bodies.motion[i] {
+                super::Motion::Static => [0.0; 6],
+                _ => spatial(bodies.velocity[i], bodies.spin[i]),
+            };
+            step.old.push(old);
+            let moves = bodies.is_single(id);
+            step.mass.push(moves.then_some(MassId(count)));
+            count += u32::from(moves);
+            let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
+            let given = if rests { [0.0; 6] } else { old };
+            let next = if moves { free.next() } else { None };
+            step.free.push(next.copied().unwrap_or(given));
+        }
         step.add_robots()?;
-        Ok((step, owners))
+        Ok(step)
+    }
+
+    /// The problem, once all rows have been added.
+    fn finish(self, first_contact: usize) -> Result<Assembly, BuildError> {
+        Ok(Assembly {
+            problem: self.builder.build()?,
+            keys: self.keys,
+            bodies: self.owners,
+            first_contact,
+            contacts: self.used,
+            room: Room {
+                pairs: self.pairs,
+                mass: self.mass,
+                free: self.free,
+                old: self.old,
+                ..Room::default()
+            },
+        })
     }
 
     /// Adds the mass of every robot behind those of free bodies.
@@ -292,28 +316,29 @@ impl<'a> Step<'a> {
         self.mass[body].is_some() && self.world.seat(body).is_some()
     }
 
-    /// Adds the contacts of free bodies; gives their places in the list.
-    fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<Vec<usize>, BuildError> {
-        let mut used = Vec::with_capacity(contacts.len());
-        let mut masses = Vec::with_capacity(contacts.len());
+    /// Adds the contacts of free bodies.
+    fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
         for (c, point) in contacts.iter().enumerate() {
             let pair = [self.mass[point.bodies.0], self.mass[point.bodies.1]];
             let linked = self.is_link(point.bodies.0) || self.is_link(point.bodies.1);
             if pair != [None, None] && !linked {
-                used.push(c);
-                masses.push(pair);
+                self.used.push(c);
+                self.pairs.push(pair);
                 self.keys.push(Key::contact(point));
             }
         }
         let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
-        self.builder.add_contacts(&masses, |i, rows| {
-            shared.fill(&contacts[used[i]], masses[i], rows)
-        })?;
-        Ok(used)
+        let (used, pairs) = (&self.used, &self.pairs);
+        self.builder.add_contacts(pairs, |i, rows| {
+            shared.fill(&contacts[used[i]], pairs[i], rows)
+        })
     }
 
-    /// Adds the contacts of links; gives their places in the list.
-    fn link_contacts(&mut self, contacts: &[ContactPoint]) -> Result<Vec<usize>, BuildError> {
+    /// Adds the contacts of links.
+    fn link_contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
+        if self.world.robots().is_empty() {
+            return Ok(());
+        }
         let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
         let mut found = Vec::new();
         for (c, point) in contacts.iter().enumerate() {
@@ -329,8 +354,9 @@ impl<'a> Step<'a> {
             let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
             let entries = [(a, rows[0].to_vec()), (b, rows[1].to_vec())];
             self.block(*law, &entries, (sigma, q), Key::contact(point))?;
+            self.used.push(*c);
         }
-        Ok(found.into_iter().map(|(c, ..)| c).collect())
+        Ok(())
     }
 
     /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
@@ -371,6 +397,12 @@ impl<'a> Step<'a> {
         self.keys.push(key);
         Ok(())
     }
+}
+
+/// The same memory without content.
+fn emptied<T>(mut array: Vec<T>) -> Vec<T> {
+    array.clear();
+    array
 }
 
 /// Compliance and wanted velocity of a row with a gap and a velocity.
@@ -418,7 +450,7 @@ fn mass_block(
     let spun = integrate::gyroscopic(kind, inertia, bodies.spin[i], h);
     let angular = spun + h * bodies.torque[i];
     // (I + h²K) ω⁺ = I ω + h τ + …: the joints' torques at the new orientation.
-    let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k * (h * h));
+    let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k);
     let block = MassBlock::rigid(bodies.mass[i], seen)?;
     Ok((block, spatial(linear, angular)))
 }

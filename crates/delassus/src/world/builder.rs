@@ -3,13 +3,14 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::rattle::Factors;
+use super::reaction::Reactions;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Spare, Surface, World,
+    WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
-use crate::problem::ProblemBuilder;
 
 /// A material's place in the world's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -237,8 +238,9 @@ impl WorldBuilder {
             warm: Warm::default(),
             touches: Vec::new(),
             time: Elapsed::default(),
-            spare: ProblemBuilder::default(),
+            spare: Spare::default(),
             factors: Factors::default(),
+            reactions: Reactions::default(),
         })
     }
 }

@@ -6,6 +6,14 @@ use super::{Motion, StepError, Surface, World};
 use crate::collide::ContactPoint;
 use crate::index::BodyId;
 
+/// Poses, who can move, and how far in a step, by body.
+#[derive(Debug, Default)]
+pub(super) struct Near {
+    poses: Vec<(DVec3, DQuat)>,
+    movable: Vec<bool>,
+    reach: Vec<f64>,
+}
+
 impl World {
     /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\].
     pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
@@ -43,9 +51,6 @@ impl World {
             return Ok(Vec::new());
         };
         let bodies = &self.bodies;
-        let poses = bodies.position.iter().copied();
-        let poses: Vec<(DVec3, DQuat)> = poses.zip(bodies.orientation.iter().copied()).collect();
-        let movable: Vec<bool> = bodies.ids().map(|id| bodies.is_free(id)).collect();
         let weight = self.gravity.length();
         let reach = |i: usize| {
             if bodies.motion[i] == Motion::Static || bodies.asleep[i] {
@@ -61,7 +66,15 @@ impl World {
             let speed = bodies.velocity[i].length() + gain;
             h * (speed + bodies.spin[i].length() * self.radius[i])
         };
-        let reach: Vec<f64> = (0..bodies.len()).map(reach).collect();
+        let near = &mut self.spare.near;
+        let poses = bodies.position.iter().zip(&bodies.orientation);
+        near.poses.clear();
+        near.poses.extend(poses.map(|(x, q)| (*x, *q)));
+        near.movable.clear();
+        near.movable
+            .extend(bodies.ids().map(|id| bodies.is_free(id)));
+        near.reach.clear();
+        near.reach.extend((0..bodies.len()).map(reach));
         let (joined, seats, robots) = (&self.joined, &self.seats, &self.robots);
         let excluded = |a: usize, b: usize| {
             if let (Some((first, _)), Some((second, _))) = (seats[a], seats[b])
@@ -74,11 +87,18 @@ impl World {
             joined.binary_search(&pair).is_ok()
         };
         collisions
-            .update(&poses, &movable, &reach, &excluded)
+            .update(&near.poses, &near.movable, &near.reach, &excluded)
             .map_err(|error| StepError::Collide {
                 what: error.to_string(),
             })?;
         Ok(collisions.take_contacts())
+    }
+
+    /// Contacts that nobody needs any more, for the memory they stand in.
+    pub(super) fn give_back(&mut self, contacts: Vec<ContactPoint>) {
+        if let Some(collisions) = &mut self.collisions {
+            collisions.give_back(contacts);
+        }
     }
 
     /// Friction and restitution between two colliders.

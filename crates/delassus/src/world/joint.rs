@@ -213,6 +213,11 @@ impl Joint {
         }
     }
 
+    /// From the first body's centre to the joint's point on it; from the origin where that is the world.
+    pub(super) fn arm(&self, bodies: &Bodies) -> DVec3 {
+        self.place(bodies).arms[0]
+    }
+
     /// Angle or displacement now, continued from the last one through full turns.
     pub(super) fn measure(&self, bodies: &Bodies) -> f64 {
         let placed = self.place(bodies);
@@ -369,7 +374,7 @@ impl Joint {
     }
 
     /// Largest violation of the held rows and passed limits \[m or rad\].
-    pub(super) fn violation(&self, bodies: &Bodies) -> f64 {
+    pub fn violation(&self, bodies: &Bodies) -> f64 {
         // A gear has no position of its own: its violation is what its turns add up to.
         if let JointKind::Gear(_) = self.kind {
             return self.coordinate.abs();

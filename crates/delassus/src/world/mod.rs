@@ -12,6 +12,7 @@ mod integrate;
 mod joint;
 mod names;
 mod rattle;
+mod reaction;
 mod robot;
 mod rows;
 pub mod scene;
@@ -29,16 +30,18 @@ pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
+pub use reaction::Reaction;
 pub use robot::{Control, Placement, Robot, RobotJoint, Swing};
 pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
+pub use stiffness::GeometricStiffness;
 pub use warm::Key;
 
 use crate::collide::{Collider, Collisions, ContactPoint};
 use crate::error::BuildError;
 use crate::index::{BodyId, JointId};
-use crate::problem::{Problem, ProblemBuilder, Solution};
+use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 use assemble::Assembly;
 use warm::Warm;
@@ -64,9 +67,9 @@ pub struct Settings {
     pub integrator: Integrator,
     /// How spinning bodies are treated.
     pub gyroscopic: Gyroscopic,
-    /// Bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at first
-    /// order; off by default.
-    pub geometric_stiffness: bool,
+    /// Which bodies see the pull of their joints at the new pose, so that taut chains with heavy ends stay stable at
+    /// first order.
+    pub geometric_stiffness: GeometricStiffness,
     /// Which law contacts obey.
     pub friction: FrictionModel,
     /// Compliance of contacts \[m/N\].
@@ -86,7 +89,7 @@ impl Default for Settings {
             substeps: 1,
             integrator: Integrator::default(),
             gyroscopic: Gyroscopic::default(),
-            geometric_stiffness: false,
+            geometric_stiffness: GeometricStiffness::default(),
             friction: FrictionModel::default(),
             contact_compliance: 0.0,
             contact_damping: 5.0,
@@ -252,9 +255,19 @@ pub struct World {
     warm: Warm,
     touches: Vec<Touch>,
     time: Elapsed,
-    /// Memory of the last step's problem.
-    spare: ProblemBuilder,
+    /// Memory of the last step.
+    spare: Spare,
     factors: rattle::Factors,
+    reactions: reaction::Reactions,
+}
+
+/// What a step needs and gives back: memory for its problem, the bodies that may touch, the answer, the state before.
+#[derive(Debug, Default)]
+struct Spare {
+    room: assemble::Room,
+    near: contacts::Near,
+    solution: Solution,
+    before: state::Snapshot,
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.
@@ -334,9 +347,17 @@ impl World {
             return Err(StepError::BadStep { h });
         }
         self.check_finite()?;
-        let before = self.snapshot();
-        let step = self.substeps(part, substeps, solver);
-        let step = step.inspect_err(|_| self.rewind(before))?;
+        let mut before = std::mem::take(&mut self.spare.before);
+        self.snapshot(&mut before);
+        self.reactions.clear();
+        let step = match self.substeps(part, substeps, solver) {
+            Ok(step) => step,
+            Err(error) => {
+                self.rewind(before);
+                return Err(error);
+            }
+        };
+        self.spare.before = before;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
         for robot in &mut self.robots {
@@ -358,9 +379,10 @@ impl World {
         self.check_finite()?;
         self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
-        let assembly = assemble::assemble(self, h, &contacts, ProblemBuilder::default())?;
-        let guess = self.warm.guess(&assembly, h);
-        let solution = Solution::from_lambda(&assembly.problem, guess.lambda);
+        let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
+        let mut solution = Solution::default();
+        self.warm.guess(&assembly, h, &mut solution.lambda);
+        let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
         Ok((assembly.problem, solution))
     }
 
@@ -382,20 +404,26 @@ impl World {
         self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
-        let builder = std::mem::take(&mut self.spare);
-        let assembly = assemble::assemble(self, h, &contacts, builder)?;
-        let mut solution = self.warm.guess(&assembly, h);
+        let room = std::mem::take(&mut self.spare.room);
+        let assembly = assemble::assemble(self, h, &contacts, room)?;
+        let mut solution = std::mem::take(&mut self.spare.solution);
+        self.warm.guess(&assembly, h, &mut solution.lambda);
         lap(&mut clock.assemble);
         let report = solver.solve(&assembly.problem, &mut solution);
         lap(&mut clock.solve);
+        self.add_reactions(&assembly, &solution.lambda, h);
         let worst = assembly.key(report.residual.worst_block);
         let assembly = self.commit(h, assembly, &solution, worst)?;
         self.remember(&assembly, &contacts, &solution);
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
-        self.spare = ProblemBuilder::recycle(assembly.problem);
+        self.spare.room = assembly.recycle();
+        self.spare.solution = solution;
         let violation = self.violation();
         let probe = self.probe();
+        let count = contacts.len();
+        let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
+        self.give_back(contacts);
         lap(&mut clock.integrate);
         Ok(Step {
             worst,
@@ -403,8 +431,8 @@ impl World {
             fallbacks: u32::from(report.fallback.is_some()),
             coarse: 0,
             report,
-            contacts: contacts.len(),
-            penetration: contacts.iter().fold(0.0, |m, c| m.max(-c.gap)),
+            contacts: count,
+            penetration,
             violation,
             probe,
             clock,

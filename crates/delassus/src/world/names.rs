@@ -2,7 +2,6 @@
 
 use super::{Key, StepError, World, assemble};
 use crate::index::BodyId;
-use crate::problem::ProblemBuilder;
 
 impl World {
     /// Whose block it is, in words.
@@ -24,7 +23,7 @@ impl World {
     pub fn block_names(&mut self, h: f64) -> Result<Vec<String>, StepError> {
         self.check_finite()?;
         let contacts = self.collide_awake(h)?;
-        let assembly = assemble::assemble(self, h, &contacts, ProblemBuilder::default())?;
+        let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
         Ok(assembly.keys.iter().map(|key| key.describe(self)).collect())
     }
 }

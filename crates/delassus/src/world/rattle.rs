@@ -18,8 +18,9 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::assemble::{self, Assembly};
 use super::rows::Target;
+use super::state::Snapshot;
 use super::{Clock, Gyroscopic, JointKind, Step, StepError, World, integrate};
-use crate::problem::{ProblemBuilder, Solution};
+use crate::problem::Solution;
 use crate::solver::direct::{Direct, Joints, Work};
 use crate::solver::{Solver, Status};
 
@@ -98,7 +99,8 @@ impl World {
         solver: &mut dyn Solver,
         halvings: u32,
     ) -> Result<Step, StepError> {
-        let before = self.snapshot();
+        let mut before = Snapshot::default();
+        self.snapshot(&mut before);
         let swing = if halvings == 0 { f64::INFINITY } else { SWING };
         if let Some(step) = self.rattle((h, swing), solver)? {
             return Ok(step);
@@ -132,7 +134,7 @@ impl World {
         let Some((mut impulse, corrections)) = self.close(h, &first) else {
             return Ok(None);
         };
-        self.spare = ProblemBuilder::recycle(first.problem);
+        self.spare.room = first.recycle();
         lap(&mut clock.integrate);
         let second = self.half(h)?;
         lap(&mut clock.assemble);
@@ -160,8 +162,9 @@ impl World {
         }
         self.warm.save(&second, &impulse, h);
         let worst = second.key(report.residual.worst_block);
+        self.add_reactions(&second, &solution.lambda, 0.5 * h);
         self.rest(h, &[]);
-        self.spare = ProblemBuilder::recycle(second.problem);
+        self.spare.room = second.recycle();
         lap(&mut clock.integrate);
         Ok(Some(Step {
             worst,
@@ -180,8 +183,8 @@ impl World {
     /// The problem of half a kick at the present pose whose rows ask for no velocity.
     fn half(&mut self, h: f64) -> Result<Assembly, StepError> {
         let kept = std::mem::replace(&mut self.settings.gyroscopic, Gyroscopic::Off);
-        let builder = std::mem::take(&mut self.spare);
-        let assembly = assemble::velocities(self, 0.5 * h, builder);
+        let room = std::mem::take(&mut self.spare.room);
+        let assembly = assemble::velocities(self, 0.5 * h, room);
         self.settings.gyroscopic = kept;
         Ok(assembly?)
     }
@@ -253,7 +256,15 @@ impl World {
             joints.add_to(&mut lambda);
         }
         self.factors.pose = joints;
-        found.map(|corrections| (lambda, corrections))
+        let corrections = found?;
+        // The impulses act at the old pose.
+        let moved = (
+            std::mem::replace(&mut self.bodies.position, position),
+            std::mem::replace(&mut self.bodies.orientation, orientation),
+        );
+        self.add_reactions(half, &lambda, 0.5 * h);
+        (self.bodies.position, self.bodies.orientation) = moved;
+        Some((lambda, corrections))
     }
 
     /// g/h of all rows in the order of the problem, and the largest |g|.

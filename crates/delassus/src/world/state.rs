@@ -4,6 +4,7 @@
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use super::reaction::Reactions;
 use super::robot::RobotState;
 use super::warm::Warm;
 use super::{Elapsed, Integrator, Motion, World};
@@ -32,7 +33,7 @@ pub struct State {
 }
 
 /// What a refused step puts back.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Snapshot {
     time: Elapsed,
     position: Vec<DVec3>,
@@ -43,6 +44,7 @@ pub(super) struct Snapshot {
     asleep: Vec<bool>,
     coordinates: Vec<f64>,
     robots: Vec<RobotState>,
+    reactions: Reactions,
     warm: Option<Warm>,
 }
 
@@ -65,22 +67,24 @@ pub enum StateError {
 }
 
 impl World {
-    /// The state before a step. Impulses are only kept where several substeps might spoil them.
-    pub(super) fn snapshot(&self) -> Snapshot {
+    /// The state before a step, written over an older one. Impulses are only kept where several substeps might spoil
+    /// them.
+    pub(super) fn snapshot(&self, into: &mut Snapshot) {
         let bodies = &self.bodies;
-        Snapshot {
-            time: self.time,
-            position: bodies.position.clone(),
-            orientation: bodies.orientation.clone(),
-            velocity: bodies.velocity.clone(),
-            spin: bodies.spin.clone(),
-            rest: bodies.rest.clone(),
-            asleep: bodies.asleep.clone(),
-            coordinates: self.joints.iter().map(|joint| joint.coordinate).collect(),
-            robots: self.robot_states(),
-            warm: (1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle)
-                .then(|| self.warm.clone()),
-        }
+        into.time = self.time;
+        into.position.clone_from(&bodies.position);
+        into.orientation.clone_from(&bodies.orientation);
+        into.velocity.clone_from(&bodies.velocity);
+        into.spin.clone_from(&bodies.spin);
+        into.rest.clone_from(&bodies.rest);
+        into.asleep.clone_from(&bodies.asleep);
+        into.coordinates.clear();
+        let coordinates = self.joints.iter().map(|joint| joint.coordinate);
+        into.coordinates.extend(coordinates);
+        into.robots = self.robot_states();
+        into.reactions.clone_from(&self.reactions);
+        let needed = 1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle;
+        into.warm = needed.then(|| self.warm.clone());
     }
 
     /// Puts the state before a step back.
@@ -98,6 +102,7 @@ impl World {
         // They were there before.
         let restored = self.restore_robots(&before.robots);
         debug_assert!(restored.is_ok(), "{restored:?}");
+        self.reactions = before.reactions;
         if let Some(warm) = before.warm {
             self.warm = warm;
         }

@@ -5,18 +5,55 @@
 //! h² K stays below the inertia: ten tonnes on beads of a kilogram exceed it by far, however exactly joints are solved.
 //! Taking the torque at the new pose, f + h ∂f/∂x v, adds h² K to the inertia that the step sees, and nothing else.
 //! Of K the part for f along r is kept, (rᵀf)(1 − r̂r̂ᵀ) where it pulls: symmetric and never negative.
+//!
+//! What is stable without it is left alone: the term costs nothing, but it damps the swinging that it slows down.
 
 use glam::{DMat3, DVec3};
 
 use super::{JointKind, World};
 use crate::index::JointId;
 
-/// K of every body from the impulses of the last substep \[N m\]; empty where it is not asked for.
-pub(super) fn of_joints(world: &World) -> Vec<DMat3> {
-    let h = world.warm.step();
-    if !world.settings.geometric_stiffness || !(0.0 < h) {
+/// Which bodies see the pull of their joints at the new pose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GeometricStiffness {
+    /// None.
+    Never,
+    /// Those that the pull would swing by more than two radians in a step: without it they are unstable.
+    #[default]
+    Needed,
+    /// All.
+    Always,
+}
+
+/// Largest sum of h²ω² over the axes of a body that is left alone: beyond two radians about each of two axes a step
+/// that takes the pull at the old pose is unstable.
+const LIMIT: f64 = 8.0;
+
+/// h²K of every body from the impulses of the last substep \[kg m²\]; empty where there is none.
+pub(super) fn of_joints(world: &World, h: f64) -> Vec<DMat3> {
+    let mode = world.settings.geometric_stiffness;
+    let before = world.warm.step();
+    if mode == GeometricStiffness::Never || world.joints().is_empty() || !(0.0 < before) {
         return Vec::new();
     }
+    let mut added = pulls(world, before);
+    let bodies = world.bodies();
+    for (i, k) in added.iter_mut().enumerate() {
+        *k *= h * h;
+        let turn = DMat3::from_quat(bodies.orientation[i]);
+        let own = turn.transpose() * *k * turn;
+        let swing = bodies.inertia[i].inverse() * own;
+        let sum = swing.x_axis.x + swing.y_axis.y + swing.z_axis.z;
+        // Also where the inertia has no inverse.
+        if mode == GeometricStiffness::Needed && !(LIMIT < sum) {
+            *k = DMat3::ZERO;
+        }
+    }
+    added
+}
+
+/// K of every body \[N m\], from impulses over so many seconds.
+fn pulls(world: &World, h: f64) -> Vec<DMat3> {
     let bodies = world.bodies();
     let mut stiffness = vec![DMat3::ZERO; bodies.len()];
     for (j, joint) in world.joints().iter().enumerate() {

@@ -7,7 +7,6 @@ use super::World;
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
 use crate::index::{BodyId, JointId};
-use crate::problem::Solution;
 
 /// Who a block of a world's problem belongs to, the same in every step. Joints come before contacts, and these before joints and loops of robots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -85,9 +84,10 @@ pub(super) struct Warm {
 
 impl Warm {
     /// The start for a new step: known impulses, scaled by the ratio of the step sizes, zero elsewhere.
-    pub(super) fn guess(&self, assembly: &Assembly, h: f64) -> Solution {
+    pub(super) fn guess(&self, assembly: &Assembly, h: f64, lambda: &mut Vec<f64>) {
         let ratio = if 0.0 < self.h { h / self.h } else { 0.0 };
-        let mut lambda = vec![0.0; assembly.problem.n_rows()];
+        lambda.clear();
+        lambda.resize(assembly.problem.n_rows(), 0.0);
         let mut old = self.keys.iter().peekable();
         let mut last = None;
         for (key, block) in assembly.keys.iter().zip(assembly.problem.blocks()) {
@@ -105,10 +105,6 @@ impl Warm {
                     *new = old * ratio;
                 }
             }
-        }
-        Solution {
-            v: Vec::new(),
-            lambda,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::point::Point;
 use super::colour::Window;
-use super::kernel::Visit;
+use super::kernel::{Push, Visit};
 use super::lanes::{Contact, EMPTY, Group, LANES, Row};
 use super::partition::Partition;
 use crate::index::BlockId;
@@ -158,6 +158,16 @@ impl Domain {
         alone.chain(groups)
     }
 
+    /// Adds what the own impulses do to the velocities.
+    fn push(&mut self, shared: Shared<'_>, rows: &mut [Row], course: Course) {
+        let groups = &self.groups;
+        course.arch.dispatch(Push {
+            groups,
+            rows: &mut *rows,
+        });
+        self.alone.push_all(shared, (rows, self.first));
+    }
+
     /// One pass over the own blocks.
     fn sweep(&mut self, shared: Shared<'_>, rows: &mut [Row], course: Course) -> Stats {
         let mut stats = Stats::default();
@@ -186,12 +196,32 @@ impl Domain {
     }
 }
 
-/// Both halves of a subtree, side by side where threads are to be had, then the blocks between them.
+/// One pass over all blocks: both halves of a subtree, then the blocks between them.
 pub(super) fn sweep(
     domains: &mut [Domain],
     shared: Shared<'_>,
     rows: &mut [Row],
     course: Course,
+) -> Stats {
+    let work = |domain: &mut Domain, rows: &mut [Row]| domain.sweep(shared, rows, course);
+    walk(domains, rows, course, &work)
+}
+
+/// Adds what the impulses do to the velocities: v ← v + M⁻¹Gᵀλ.
+pub(super) fn push(domains: &mut [Domain], shared: Shared<'_>, rows: &mut [Row], course: Course) {
+    let work = |domain: &mut Domain, rows: &mut [Row]| {
+        domain.push(shared, rows, course);
+        Stats::default()
+    };
+    walk(domains, rows, course, &work);
+}
+
+/// Both halves of a subtree, side by side where threads are to be had, and what lies between them.
+fn walk(
+    domains: &mut [Domain],
+    rows: &mut [Row],
+    course: Course,
+    work: &(impl Fn(&mut Domain, &mut [Row]) -> Stats + Sync),
 ) -> Stats {
     let (left, rest) = domains.split_at_mut(domains.len() / 2);
     let mut stats = Stats::default();
@@ -199,23 +229,23 @@ pub(super) fn sweep(
         return stats;
     };
     if course.backward || left.is_empty() {
-        stats.add(own.sweep(shared, rows, course));
+        stats.add(work(own, rows));
     }
     if !left.is_empty() {
         let (low, high) = rows.split_at_mut(own.split);
         let (low, high) = if course.parallel {
             rayon::join(
-                || sweep(left, shared, low, course),
-                || sweep(right, shared, high, course),
+                || walk(left, low, course, work),
+                || walk(right, high, course, work),
             )
         } else {
-            let low = sweep(left, shared, low, course);
-            (low, sweep(right, shared, high, course))
+            let low = walk(left, low, course, work);
+            (low, walk(right, high, course, work))
         };
         stats.add(low);
         stats.add(high);
         if !course.backward {
-            stats.add(own.sweep(shared, rows, course));
+            stats.add(work(own, rows));
         }
     }
     stats
@@ -288,6 +318,23 @@ impl Alone {
         let widest = self.w.len().max(block.n_rows);
         self.w.resize(widest, 0.0);
         self.z.resize(widest, 0.0);
+    }
+
+    /// Adds what the impulses do to the velocities.
+    fn push_all(&self, shared: Shared<'_>, (rows, first): (&mut [Row], usize)) {
+        let mut carrier = Rows {
+            shared,
+            rows,
+            first,
+            blocks: &self.blocks,
+            starts: &self.starts,
+            column_starts: &self.column_starts,
+            columns: &self.columns,
+        };
+        for (j, (&k, &start)) in self.blocks.iter().zip(&self.starts).enumerate() {
+            let n_rows = shared.problem.blocks()[k as usize].n_rows;
+            carrier.pass_on(j, &self.lambda[start..start + n_rows]);
+        }
     }
 
     fn sweep(

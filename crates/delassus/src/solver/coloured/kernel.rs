@@ -46,6 +46,35 @@ impl pulp::WithSimd for Visit<'_> {
     }
 }
 
+/// Adds what the impulses of groups do to the velocities, one group after the other.
+pub(super) struct Push<'a> {
+    pub(super) groups: &'a [Group],
+    pub(super) rows: &'a mut [Row],
+}
+
+impl pulp::WithSimd for Push<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for group in self.groups {
+            for part in 0..LANES / S::F64_LANES {
+                let range = part * S::F64_LANES..(part + 1) * S::F64_LANES;
+                let first = &group.bodies[0][range.clone()];
+                let second = &group.bodies[1][range];
+                let a = Bodies::gather(simd, self.rows, first);
+                let b = Bodies::gather(simd, self.rows, second);
+                let [n, t1, t2] = [0, 1, 2].map(|i| X::load_all(simd, &group.frame[i], part));
+                let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
+                let lambda = X::load_all(simd, &group.lambda, part);
+                let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], lambda));
+                a.push(f, arm_a, self.rows, first);
+                b.push(f.map(|f| -f), arm_b, self.rows, second);
+            }
+        }
+    }
+}
+
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.
 struct Bodies<S: Simd>([X<S>; Row::USED]);
 

@@ -89,6 +89,10 @@ impl Solver for Coloured {
         self.stop
     }
 
+    fn reads_velocity(&self) -> bool {
+        false
+    }
+
     fn run(
         &mut self,
         problem: &Problem,
@@ -98,14 +102,14 @@ impl Solver for Coloured {
         if !(0.0 < self.relax && self.relax < 2.0) {
             return Status::Breakdown;
         }
-        let Form::Primal(primal) = problem.form() else {
-            // A dual problem names no masses, so nothing tells which blocks are independent.
+        // Lanes count rows and masses in 32 bits, and a dual problem names no masses, so that nothing tells which
+        // blocks are independent.
+        let few = u32::try_from(problem.n_rows().max(problem.n_velocities())).is_ok();
+        let (Form::Primal(primal), true) = (problem.form(), few) else {
+            solution.v.resize(problem.n_velocities(), 0.0);
+            problem.velocity(&solution.lambda, &mut solution.v);
             return self.in_sequence().run(problem, solution, monitor);
         };
-        if u32::try_from(problem.n_rows().max(problem.n_velocities())).is_err() {
-            // Lanes count rows and masses in 32 bits.
-            return self.in_sequence().run(problem, solution, monitor);
-        }
         self.work.partition.prepare(primal, problem.blocks().len());
         let parallel = 1 < self.work.partition.leaves() && 1 < rayon::current_num_threads();
         if parallel {
@@ -125,7 +129,7 @@ impl Coloured {
             return Vec::new();
         };
         self.work.partition.prepare(primal, problem.blocks().len());
-        self.prepare(problem, primal, false);
+        self.prepare(problem, primal, None, false);
         let mut sets = Vec::new();
         in_order(&self.work.domains, &mut |domain| sets.extend(domain.sets()));
         sets
@@ -142,8 +146,14 @@ impl Coloured {
         }
     }
 
-    /// Hands every block to its subtree, where it is coloured and laid out.
-    fn prepare(&mut self, problem: &Problem, primal: &Primal, parallel: bool) {
+    /// Hands every block to its subtree, where it is coloured and laid out, with its impulses where there are any.
+    fn prepare(
+        &mut self,
+        problem: &Problem,
+        primal: &Primal,
+        lambda: Option<&[f64]>,
+        parallel: bool,
+    ) {
         let Work {
             partition, domains, ..
         } = &mut self.work;
@@ -160,12 +170,17 @@ impl Coloured {
             partition,
             rule: self.rule,
         };
+        let prepare = |(node, domain): (usize, &mut Domain)| {
+            domain.prepare(node, shared);
+            if let Some(lambda) = lambda {
+                domain.load(problem.blocks(), lambda);
+            }
+        };
         if parallel {
             let domains = domains.par_iter_mut().with_max_len(1).enumerate();
-            domains.for_each(|(node, domain)| domain.prepare(node, shared));
+            domains.for_each(prepare);
         } else {
-            let domains = domains.iter_mut().enumerate();
-            domains.for_each(|(node, domain)| domain.prepare(node, shared));
+            domains.iter_mut().enumerate().for_each(prepare);
         }
     }
 
@@ -181,13 +196,12 @@ impl Coloured {
         if self.stop.iterations == 0 {
             return Status::IterationLimit;
         }
-        self.prepare(problem, primal, parallel);
         let Solution { v, lambda } = solution;
-        let blocks = problem.blocks();
+        self.prepare(problem, primal, Some(lambda), parallel);
         let store = |domains: &[Domain], lambda: &mut [f64]| {
             domains
                 .iter()
-                .for_each(|domain| domain.store(blocks, lambda));
+                .for_each(|domain| domain.store(problem.blocks(), lambda));
         };
         let Work {
             partition,
@@ -195,11 +209,6 @@ impl Coloured {
             rows,
             arch,
         } = &mut self.work;
-        rows.clear();
-        rows.resize(partition.n_rows(), Row::default());
-        fill(primal, partition, v, rows);
-        let load = |domain: &mut Domain| domain.load(blocks, lambda);
-        domains.iter_mut().for_each(load);
         let shared = Shared {
             problem,
             primal,
@@ -212,6 +221,10 @@ impl Coloured {
             parallel,
             arch: *arch,
         };
+        rows.clear();
+        rows.resize(partition.n_rows(), Row::default());
+        fill(primal, partition, rows);
+        domain::push(domains, shared, rows, course);
         loop {
             let stats = domain::sweep(domains, shared, rows, course);
             let stats = SweepStats {
@@ -227,18 +240,19 @@ impl Coloured {
                 store(domains, lambda);
             }
             let status = monitor.after_sweep(stats, lambda);
-            let refresh = monitor.sweeps().is_multiple_of(REFRESH);
-            if !looked_at && (refresh || status.is_some()) {
-                store(domains, lambda);
-            }
             if let Some(status) = status {
-                // What was carried along is recomputed, so that v is exactly that of the impulses.
-                problem.velocity(lambda, v);
+                if !looked_at {
+                    store(domains, lambda);
+                }
+                // What was carried along is recomputed, by the judge unless somebody asked for it here.
+                if !v.is_empty() {
+                    problem.velocity(lambda, v);
+                }
                 return status;
             }
-            if refresh {
-                problem.velocity(lambda, v);
-                fill(primal, partition, v, rows);
+            if monitor.sweeps().is_multiple_of(REFRESH) {
+                fill(primal, partition, rows);
+                domain::push(domains, shared, rows, course);
             }
         }
     }
@@ -254,11 +268,11 @@ fn in_order<'a>(domains: &'a [Domain], visit: &mut impl FnMut(&'a Domain)) {
     }
 }
 
-/// Velocities and inverse masses into the rows of the state.
-fn fill(primal: &Primal, partition: &Partition, v: &[f64], rows: &mut [Row]) {
+/// Velocities without constraints and inverse masses into the rows of the state.
+fn fill(primal: &Primal, partition: &Partition, rows: &mut [Row]) {
     for (b, mass) in primal.mass().iter().enumerate() {
         let first = partition.row(b);
-        let v = v[primal.columns(b)].chunks(Row::WIDTH);
+        let v = primal.free_velocity()[primal.columns(b)].chunks(Row::WIDTH);
         for (v, row) in v.zip(&mut rows[first..]) {
             row.0[..v.len()].copy_from_slice(v);
         }

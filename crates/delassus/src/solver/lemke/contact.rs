@@ -45,7 +45,7 @@ pub struct ContactLcp {
     /// How impulses are read off, unit by unit.
     backs: Vec<Back>,
     /// Constant parts of the three rows of every unit: its row velocities without impulses.
-    constants: Vec<[f64; 3]>,
+    pub(super) constants: Vec<[f64; 3]>,
 }
 
 /// A pair (ν, θ).
@@ -163,6 +163,11 @@ impl ContactLcp {
     /// Number of velocities that the columns act on.
     pub fn n_velocities(&self) -> usize {
         self.columns.dofs
+    }
+
+    /// About how many bodies there are.
+    pub(super) fn n_bodies(&self) -> usize {
+        self.columns.dofs / 6
     }
 
     fn add_block(
@@ -444,8 +449,14 @@ impl ContactLcp {
         (guess[back.row] - back.shift) / back.scale
     }
 
-    /// φ of group g, read off impulses of the whole problem: on the two directions next to them, or on one of a pair.
-    pub(super) fn given_shares(&self, g: usize, guess: &[f64]) -> [Option<(usize, f64)>; 2] {
+    /// λ of free row f, read off impulses of the whole problem.
+    pub(super) fn given_free(&self, f: usize, guess: &[f64]) -> f64 {
+        let back = &self.backs[self.frees[f].unit];
+        (guess[back.row] - back.shift) / back.scale
+    }
+
+    /// Friction of group g along (t₁, t₂), read off impulses of the whole problem.
+    pub(super) fn given_friction(&self, g: usize, guess: &[f64]) -> [f64; 2] {
         let group = &self.groups[g];
         let back = &self.backs[group.unit];
         let first = back.row + usize::from(group.normal != NONE);
@@ -453,7 +464,12 @@ impl ContactLcp {
         for (t, row) in t.iter_mut().zip(first..first + back.tangents.max(1)) {
             *t = (guess[row] - back.shift) / back.scale;
         }
-        let directions = &self.directions[group.range()];
+        t
+    }
+
+    /// Friction t of group g on the two directions next to it, or on one of a pair.
+    pub(super) fn shares(&self, g: usize, t: [f64; 2]) -> [Option<(usize, f64)>; 2] {
+        let directions = &self.directions[self.groups[g].range()];
         if directions.len() < 3 {
             let along = |(j, [a, b]): (usize, &[f64; 2])| {
                 let share = (a * t[0] + b * t[1]) / (a * a + b * b);

@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::contact::ContactLcp;
+use super::crash;
 use super::dense::Dense;
 use super::game::solve_game;
 use super::ratio::Pivot;
@@ -28,6 +29,10 @@ const ACCEPTED: f64 = 1e-9;
 const LARGEST: usize = 6000;
 /// Sweeps of the solver that goes on where pivoting failed.
 const FALLBACK_SWEEPS: usize = 2000;
+/// Bodies of an island from which on bases are guessed before paths are followed.
+const MANY: usize = 30;
+/// Most contacts of such an island for which a path from nothing ends in reasonable time.
+const FAR: usize = 150;
 /// Covering vectors by chance that are tried before the dense matrix.
 const CHANCES: u64 = 3;
 
@@ -162,6 +167,17 @@ impl Lemke {
         lambda: &mut [f64],
         budget: &mut Budget,
     ) -> Option<Status> {
+        if self.method == Method::Driver && MANY <= contact.n_bodies() {
+            let options = self.options_of(contact, &[], self.pivot, budget);
+            let outcome = crash::solve(contact, guess, &options, &mut self.work);
+            budget.pivots += outcome.pivots;
+            if outcome.residual.is_finite() {
+                self.work.impulses(contact, lambda);
+            }
+            if outcome.status == Status::Solved || FAR < contact.normals.len() {
+                return Some(outcome.status);
+            }
+        }
         if let Some(guess) = guess.filter(|guess| contact.is_loaded(guess)) {
             let options = self.options_of(contact, &[], self.pivot, budget);
             let outcome = warm::solve(contact, guess, &options, &mut self.work);

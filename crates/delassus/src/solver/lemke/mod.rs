@@ -3,17 +3,22 @@
 #![doc = include_str!("../../../../../docs/lemke.md")]
 
 mod basis;
+mod bodies;
 mod choice;
 mod columns;
 pub mod contact;
+mod crash;
 mod dense;
 mod driver;
 mod free;
+mod fronts;
 mod game;
+mod guess;
 mod kernel;
 mod lcp;
 mod murty;
 mod partition;
+mod path;
 mod point;
 pub(crate) mod ratio;
 pub mod reduced;

@@ -14,6 +14,7 @@
 //! the constants ν⁰, σ⁰, γ⁰ and v⁰ are q for values, the driving column for rates.   [Lemke05 (38)–(41)]
 //! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
 
+use super::bodies::Bodies;
 use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
 use super::single::{Eight, Fill, Six};
@@ -117,6 +118,14 @@ pub(super) struct Partition {
     pub(super) last: Option<Last>,
     pub(super) star: Vec<f64>,
     pub(super) kernel: Kernel,
+    pub(super) bodies: Bodies,
+    /// Whether complementary bases are solved through the bodies, and whether this one is.
+    pub(super) many: bool,
+    pub(super) by_bodies: bool,
+    pub(super) rhs: Vec<f64>,
+    /// A table and free multipliers from which solutions through the bodies start; zero where they are too short.
+    pub(super) start: Vec<f64>,
+    pub(super) free_start: Vec<f64>,
     pub(super) small: Small,
     pub(super) six: Six,
     /// Solution of the small system.
@@ -175,6 +184,9 @@ impl Partition {
         self.slips.clear();
         self.members.clear();
         self.last = None;
+        self.many = false;
+        self.start.clear();
+        self.free_start.clear();
         self.pairs.clear();
         if lcp.columns.single {
             self.pair_normals(lcp);
@@ -249,6 +261,12 @@ impl Partition {
             self.star_sparse(lcp);
         }
         self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
+        self.by_bodies = self.many && self.last == Some(Last::Absent);
+        if self.by_bodies {
+            self.is_small = false;
+            let regular = self.bodies.factor(lcp, &self.unknowns);
+            return f64::from(u8::from(regular));
+        }
         self.is_small = lcp.columns.single && self.n <= SMALL;
         if self.is_small {
             let arch = self.arch;

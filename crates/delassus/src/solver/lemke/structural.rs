@@ -4,6 +4,7 @@
 
 use super::choice::{Advance, Search};
 use super::contact::{ContactLcp, NONE};
+use super::guess::Guess;
 use super::partition::{Constants, Partition, Slot};
 use super::point::Point;
 use super::ratio::{self, Basis, Guard, Pivot, RatioTest};
@@ -53,11 +54,12 @@ pub struct Work {
     /// Velocity of the values and of the rates.
     pub(super) v: Vec<f64>,
     dv: Vec<f64>,
-    free: Vec<f64>,
+    pub(super) free: Vec<f64>,
     dfree: Vec<f64>,
     pub(super) point: Point,
     /// Table of the point at which z₀ leaves.
     landing: Vec<f64>,
+    pub(super) guess: Guess,
 }
 
 /// How to pivot.

@@ -27,19 +27,28 @@ impl Partition {
                 free,
             });
         }
-        v.copy_from_slice(&self.base);
-        for &g in &self.slips {
-            let group = &lcp.groups[g];
-            let constant = self.constant[self.at[g] + group.count];
-            if constant != 0.0 {
-                let [a, b] = lcp.directions[group.start + self.x[g]];
-                let share = [0.0, constant * a, constant * b];
-                lcp.columns.add(group.unit, share, v);
-            }
-        }
         self.right_side(lcp, v);
         let mut y = std::mem::take(&mut self.y);
-        self.kernel.solve(&mut y);
+        if self.by_bodies {
+            let b = std::mem::replace(&mut self.rhs, y);
+            y = b;
+            self.begin(&mut y);
+            self.bodies.solve(lcp, &self.unknowns, &self.rhs, &mut y);
+        } else {
+            self.kernel.solve(&mut y);
+        }
+        self.spread(lcp, constants, &y, (out, v, free));
+        self.y = y;
+    }
+
+    /// The table of a solution of the kernel, with the constants set; `v` is their part of the velocity before.
+    pub(super) fn spread(
+        &mut self,
+        lcp: &ContactLcp,
+        constants: Constants,
+        y: &[f64],
+        (out, v, free): (&mut [f64], &mut [f64], &mut [f64]),
+    ) {
         let z0 = if self.last == Some(Last::Absent) {
             0.0
         } else {
@@ -50,7 +59,7 @@ impl Partition {
                 *v += c * z0;
             }
         }
-        for (unknown, &y) in self.unknowns.iter().zip(&y) {
+        for (unknown, &y) in self.unknowns.iter().zip(y) {
             let share = unknown.right.map(|share| share * y);
             lcp.columns.add(unknown.unit, share, v);
             match unknown.what {
@@ -59,8 +68,19 @@ impl Partition {
                 What::Theta(_) => {}
             }
         }
-        self.rows(lcp, constants, z0, (&y, v), out);
-        self.y = y;
+        self.rows(lcp, constants, z0, (y, v), out);
+    }
+
+    /// Where corrections start: at the table of another point, or at zero.
+    pub(super) fn begin(&self, y: &mut Vec<f64>) {
+        let start = |what| match what {
+            What::Theta(i) => self.start.get(1 + i),
+            What::Phi(g, j) => self.start.get(self.at[g] + j),
+            What::Free(f) => self.free_start.get(f),
+        };
+        let values = self.unknowns.iter().map(|unknown| start(unknown.what));
+        y.clear();
+        y.extend(values.map(|value| value.copied().unwrap_or(0.0)));
     }
 
     /// Constant part of the row of an unknown.
@@ -82,8 +102,18 @@ impl Partition {
         }
     }
 
-    /// −(constants + Lᵀv⁰) and the same for the last row.
-    fn right_side(&mut self, lcp: &ContactLcp, v: &[f64]) {
+    /// −(constants + Lᵀv⁰) into `y`, the same for the last row, and v⁰ into `v`.
+    pub(super) fn right_side(&mut self, lcp: &ContactLcp, v: &mut [f64]) {
+        v.copy_from_slice(&self.base);
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let constant = self.constant[self.at[g] + group.count];
+            if constant != 0.0 {
+                let [a, b] = lcp.directions[group.start + self.x[g]];
+                let share = [0.0, constant * a, constant * b];
+                lcp.columns.add(group.unit, share, v);
+            }
+        }
         let mut y = std::mem::take(&mut self.y);
         y.clear();
         for unknown in &self.unknowns {
@@ -205,7 +235,7 @@ impl Partition {
 
 /// (Σ share_i row_i)ᵀ v.
 #[inline]
-fn along(lcp: &ContactLcp, unit: usize, share: [f64; 3], v: &[f64]) -> f64 {
+pub(super) fn along(lcp: &ContactLcp, unit: usize, share: [f64; 3], v: &[f64]) -> f64 {
     let dots = lcp.columns.dots(unit, v);
     share[0] * dots[0] + share[1] * dots[1] + share[2] * dots[2]
 }

@@ -75,7 +75,7 @@ impl Work {
             if at == NONE || !(0.0 < bound) {
                 continue;
             }
-            let shares = lcp.given_shares(g, guess);
+            let shares = lcp.shares(g, lcp.given_friction(g, guess));
             let mut used = 0.0;
             for (j, phi) in shares.into_iter().flatten() {
                 if CLOSE * bound < phi {

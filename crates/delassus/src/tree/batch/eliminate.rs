@@ -2,14 +2,14 @@
 
 use pulp::Simd;
 
-use super::algebra::{
-    Mat3, Sym, mul, mul_transposed, outer, positive, sym_column, sym_inverse, sym_mul, sym_of,
-    transposed, transposed_product,
-};
 use super::{Pass, at};
 use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
+use crate::tree::lanes::{
+    Mat3, Sym, mul, mul_transposed, outer, positive, sym_column, sym_inverse, sym_mul, sym_of,
+    transposed, transposed_product,
+};
 
 /// A pivot below this share of the inertia it is taken from is rounding.
 const PIVOT: f64 = 1e-14;
@@ -86,21 +86,24 @@ impl<S: Simd> Pass<'_, S> {
         if node.parent == 0 {
             return;
         }
-        let r: Vec3<S> = self.get(i, at::ARM);
-        let mut moved = three!(j => sum(b[j], cross(r, sym_column(c, j))));
-        let (b_rows, moved_rows) = (transposed(b), transposed(moved));
-        let p = three!(j => cross(r, b_rows[j]));
-        let q = three!(j => cross(r, moved_rows[j]));
-        let shift = [
-            p[0][0] + q[0][0],
-            p[1][0] + q[0][1],
-            p[2][0] + q[0][2],
-            p[1][1] + q[1][1],
-            p[2][1] + q[1][2],
-            p[2][2] + q[2][2],
-        ];
-        let (mut a, mut c) = (sum(a, shift), c);
-        let mut force = [sum(force[0], cross(r, force[1])), force[1]];
+        let (mut a, mut moved, mut c, mut force) = (a, b, c, force);
+        if !node.concentric {
+            let r: Vec3<S> = self.get(i, at::ARM);
+            moved = three!(j => sum(b[j], cross(r, sym_column(c, j))));
+            let (b_rows, moved_rows) = (transposed(b), transposed(moved));
+            let p = three!(j => cross(r, b_rows[j]));
+            let q = three!(j => cross(r, moved_rows[j]));
+            let shift = [
+                p[0][0] + q[0][0],
+                p[1][0] + q[0][1],
+                p[2][0] + q[0][2],
+                p[1][1] + q[1][1],
+                p[2][1] + q[1][2],
+                p[2][2] + q[2][2],
+            ];
+            a = sum(a, shift);
+            force[0] = sum(force[0], cross(r, force[1]));
+        }
         let parent = node.parent;
         if std::mem::replace(&mut self.filled[node.depth - 1], true) {
             let before = self.matrix(parent, at::B);

@@ -11,6 +11,7 @@ use mjcf_rs::equality::{Equality, EqualityCommon};
 use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
 
+use super::actuator::ACTUATORS;
 use super::xml::Source;
 use super::{
     Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, shapes,
@@ -21,7 +22,7 @@ use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
 
 /// Elements that are used, by parent.
-const KNOWN: [(&str, &[&str]); 6] = [
+const KNOWN: [(&str, &[&str]); 7] = [
     (
         "mujoco",
         &[
@@ -30,18 +31,25 @@ const KNOWN: [(&str, &[&str]); 6] = [
             "default",
             "worldbody",
             "equality",
+            "actuator",
             "include",
             "asset",
         ],
     ),
     ("asset", &["mesh"]),
-    ("default", &["default", "joint", "geom", "equality"]),
+    (
+        "default",
+        &[
+            "default", "joint", "geom", "equality", "motor", "position", "velocity", "general",
+        ],
+    ),
     ("worldbody", &["body", "geom", "frame"]),
     (
         "body",
         &["body", "geom", "joint", "freejoint", "inertial", "frame"],
     ),
     ("equality", &["connect", "weld", "joint"]),
+    ("actuator", ACTUATORS),
 ];
 
 fn why_unused(tag: &str) -> String {
@@ -49,7 +57,9 @@ fn why_unused(tag: &str) -> String {
         "visual" | "light" | "camera" | "statistic" | "site" | "texture" | "material" => {
             "looks and marks are not used"
         }
-        "actuator" => "motors are not read; give the joints motors or servos in a scene",
+        "intvelocity" | "damper" | "cylinder" | "muscle" | "adhesion" | "plugin" => {
+            "this kind of actuator is not supported"
+        }
         "sensor" | "keyframe" | "custom" | "size" => "is not used",
         "contact" => "pairs and exclusions are not used",
         "tendon" => "tendons are not supported",
@@ -82,25 +92,33 @@ pub(super) fn read(
     for id in 1..model.bodies.len() {
         robot.add_body(id)?;
     }
-    let shapes = robot.outsides(folder);
+    robot.add_actuators()?;
+    let shapes = robot.outsides(folder)?;
     robot.finish(shapes)
 }
 
 /// Attributes made of numbers.
-const NUMBERS: [&str; 26] = [
+const NUMBERS: [&str; 33] = [
     "anchor",
     "armature",
     "axis",
     "axisangle",
+    "biasprm",
+    "ctrlrange",
     "damping",
     "density",
     "diaginertia",
     "euler",
+    "forcerange",
     "friction",
     "frictionloss",
     "fromto",
     "fullinertia",
+    "gainprm",
+    "gear",
     "gravity",
+    "kp",
+    "kv",
     "margin",
     "mass",
     "polycoef",
@@ -196,18 +214,18 @@ fn parse_fault(source: &Source<'_>, error: &ParseError) -> ImportError {
     source.fault(node.unwrap_or_else(|| source.root()), error.to_string())
 }
 
-struct Reader<'a> {
-    source: &'a Source<'a>,
-    model: &'a Model,
+pub(super) struct Reader<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) model: &'a Model,
     elements: Vec<NodeId>,
-    links: Vec<Link>,
+    pub(super) links: Vec<Link>,
     /// The body each link was made for.
     owners: Vec<usize>,
     /// Joints by their place in the model: body and index.
-    joints: Vec<(usize, usize, JointEntry)>,
+    pub(super) joints: Vec<(usize, usize, JointEntry)>,
     /// Where each body sits: its link, and its frame in that of the link.
     seats: Vec<(Option<LinkId>, Pose)>,
-    warnings: Vec<Warning>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Reader<'_> {
@@ -294,6 +312,7 @@ impl Reader<'_> {
                 effort: None,
                 speed: None,
                 friction: joint.frictionloss,
+                servo: None,
             };
             self.joints.push((id, k, joint));
             carrier = Some(number);
@@ -351,12 +370,19 @@ impl Reader<'_> {
     }
 
     /// The shapes of all bodies, the ground first.
-    fn outsides(&mut self, folder: Option<&Path>) -> Vec<ShapeEntry> {
+    fn outsides(&mut self, folder: Option<&Path>) -> Result<Vec<ShapeEntry>, ImportError> {
         let model = self.model;
         let mut entries = Vec::new();
         for (id, (entry, &(link, seat))) in model.bodies.iter().zip(&self.seats.clone()).enumerate()
         {
             for geom in &entry.body.geoms {
+                if let Some(file) = shapes::missing(geom, model, folder) {
+                    let names = |n: &Node<'_, '_>| n.attribute("file") == Some(file);
+                    let mut elements = self.source.root().descendants();
+                    let element = elements.find(names).unwrap_or_else(|| self.element(id));
+                    let what = format!("the mesh {file} does not exist");
+                    return Err(self.source.fault(element, what));
+                }
                 let (found, remark) = shapes::outside(geom, model, folder);
                 if let Some(text) = remark {
                     self.warn(id, text);
@@ -379,7 +405,7 @@ impl Reader<'_> {
                 });
             }
         }
-        entries
+        Ok(entries)
     }
 
     fn finish(mut self, shapes: Vec<ShapeEntry>) -> Result<Robot, ImportError> {

@@ -3,6 +3,7 @@
 //!
 #![doc = include_str!("../../../../../docs/robots.md")]
 
+mod actuator;
 mod closure;
 mod geometry;
 mod mesh;
@@ -13,6 +14,7 @@ mod xml;
 
 use std::path::Path;
 
+pub use actuator::ServoEntry;
 pub use closure::{Closure, ClosureKind};
 pub use geometry::{Geometry, ShapeEntry};
 use glam::DVec3;
@@ -56,6 +58,8 @@ pub struct JointEntry {
     pub speed: Option<f64>,
     /// Dry friction \[N m\] or \[N\].
     pub friction: f64,
+    /// What holds it where nobody asks for anything else.
+    pub servo: Option<ServoEntry>,
 }
 
 /// Something in the file that is not used.

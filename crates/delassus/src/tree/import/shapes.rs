@@ -1,10 +1,11 @@
 //! MJCF geoms: their outsides, and their mass and inertia for bodies that do not give their own.
 
 use std::f64::consts::PI;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use glam::{DMat3, DQuat, DVec3};
 use mjcf_rs::Model;
+use mjcf_rs::assets::Mesh;
 use mjcf_rs::body::{Geom, GeomType};
 
 use super::geometry::{self, Geometry};
@@ -95,16 +96,7 @@ fn mesh(
     folder: Option<&Path>,
 ) -> Result<(Geometry, Option<String>), String> {
     let wanted = geom.mesh.as_deref().unwrap_or_default();
-    let stem = |file: &str| {
-        let stem = Path::new(file).file_stem();
-        stem.map(|stem| stem.to_string_lossy().into_owned())
-    };
-    let by_file = |mesh: &&mjcf_rs::assets::Mesh| {
-        mesh.name.is_none() && mesh.file.as_deref().and_then(stem).as_deref() == Some(wanted)
-    };
-    let assets = &model.assets;
-    let named = assets.mesh(wanted);
-    let Some(mesh) = named.or_else(|| assets.meshes.iter().find(by_file)) else {
+    let Some(mesh) = asset(geom, model) else {
         return Err(format!("\"{wanted}\" is not among the assets"));
     };
     let scale = DVec3::from(mesh.scale);
@@ -113,13 +105,43 @@ fn mesh(
         let hull = geometry::hull_of_points(corners.map(|&c| DVec3::from(c) * scale));
         return Ok(hull);
     }
-    let (Some(file), Some(folder)) = (&mesh.file, folder) else {
+    let Some(path) = file_of(mesh, model, folder) else {
         return Err(format!("\"{wanted}\": no folder is given to look in"));
     };
+    geometry::hull_of_file(&path, scale)
+}
+
+/// The mesh that a geom names.
+fn asset<'a>(geom: &Geom, model: &'a Model) -> Option<&'a Mesh> {
+    let wanted = geom.mesh.as_deref().unwrap_or_default();
+    let stem = |file: &str| {
+        let stem = Path::new(file).file_stem();
+        stem.map(|stem| stem.to_string_lossy().into_owned())
+    };
+    let by_file = |mesh: &&Mesh| {
+        mesh.name.is_none() && mesh.file.as_deref().and_then(stem).as_deref() == Some(wanted)
+    };
+    let named = model.assets.mesh(wanted);
+    named.or_else(|| model.assets.meshes.iter().find(by_file))
+}
+
+/// Where the file of a mesh must be.
+fn file_of(mesh: &Mesh, model: &Model, folder: Option<&Path>) -> Option<PathBuf> {
+    let (file, folder) = (mesh.file.as_ref()?, folder?);
     let compiler = &model.compiler;
     let inside = compiler.mesh_dir.as_ref().or(compiler.asset_dir.as_ref());
     let inside = inside.map_or(folder.to_owned(), |inside| folder.join(inside));
-    geometry::hull_of_file(&inside.join(file), scale)
+    Some(inside.join(file))
+}
+
+/// The file of the mesh that a geom collides as, as it is named, if it is not there.
+pub(super) fn missing<'a>(geom: &Geom, model: &'a Model, folder: Option<&Path>) -> Option<&'a str> {
+    if (geom.contype == 0 && geom.conaffinity == 0) || geom.type_ != GeomType::Mesh {
+        return None;
+    }
+    let mesh = asset(geom, model).filter(|mesh| mesh.inline_vertices.is_none())?;
+    let path = file_of(mesh, model, folder)?;
+    mesh.file.as_deref().filter(|_| !path.exists())
 }
 
 /// Moments per mass of a box of unit weight on each half side, up to a factor.

@@ -3,7 +3,7 @@
 //! Read from XML directly, because an error must say line and element, and because files in the wild leave out
 //! attributes that do not matter here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use glam::{DMat3, DQuat, DVec3, EulerRot};
@@ -54,7 +54,7 @@ pub(super) fn read(
     let mut warnings = source.unused(&KNOWN, why_unused);
     let (mut links, elements, numbers) = read_links(source)?;
     let shapes = read_shapes(source, folder, &numbers, &mut warnings)?;
-    let mut joints = Vec::new();
+    let (mut joints, mut names) = (Vec::new(), HashSet::new());
     let mut carried: Vec<Option<NodeId>> = vec![None; links.len()];
     for node in source.root().children().filter(|n| n.has_tag_name("joint")) {
         let (parent, carried_link) = ends(source, node, &numbers)?;
@@ -70,6 +70,9 @@ pub(super) fn read(
             return Err(source.fault(node, what));
         }
         let entry = read_joint(source, node, (parent, carried_link), &mut links)?;
+        if !names.insert(entry.name.clone()) {
+            return Err(source.fault(node, "there is another joint of this name"));
+        }
         joints.push((node.id(), entry));
     }
     let mut roots = 0;
@@ -242,6 +245,7 @@ fn read_joint(
         effort: None,
         speed: None,
         friction: 0.0,
+        servo: None,
     };
     if let Some(dynamics) = child(node, "dynamics") {
         link.damping = source.number(dynamics, "damping", 0.0)?;
@@ -299,6 +303,9 @@ fn mimics(
             );
             return Err(source.fault(mimic, what));
         };
+        if other == entry.name {
+            return Err(source.fault(mimic, "a joint cannot mimic itself; name another one"));
+        }
         let offset = source.number(mimic, "offset", 0.0)?;
         let factor = source.number(mimic, "multiplier", 1.0)?;
         closures.push(Closure {

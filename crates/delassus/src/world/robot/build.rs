@@ -7,10 +7,10 @@ use glam::{DQuat, DVec3};
 use super::{Control, Projection, Robot, RobotJoint};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
-use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry};
+use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry, ServoEntry};
 use crate::tree::spatial::Pose;
 use crate::tree::{Midpoint, Tree, TreeError};
-use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
+use crate::world::{Attach, Body, Drive, Motion, Servo, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -243,6 +243,7 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
             drive: Drive {
                 limits: entry.range.filter(|_| single).map(|(lo, hi)| [lo, hi]),
                 friction: entry.friction,
+                servo: entry.servo.filter(|_| single).map(servo),
                 ..Drive::default()
             },
             ..Control::default()
@@ -250,6 +251,15 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
         at,
         dofs,
     })
+}
+
+fn servo(entry: ServoEntry) -> Servo {
+    Servo {
+        position: entry.position,
+        stiffness: entry.stiffness,
+        damping: entry.damping,
+        max_force: entry.max_force,
+    }
 }
 
 /// `robot/link` for every link, with its number where the name is empty or another link's too.

@@ -52,7 +52,7 @@ impl Robot {
             let mut p = vec![0.0; n];
             let block = damped
                 .mul_mass(&mut data, end, &mut p)
-                .and_then(|()| MassBlock::placed_tree(damped, data));
+                .and_then(|()| MassBlock::placed_tree(damped, data, &self.q));
             return Ok((block.map_err(|error| self.fault(error))?, p));
         }
         let (mut bias, mut p) = (vec![0.0; n], vec![0.0; n]);
@@ -67,7 +67,8 @@ impl Robot {
         for k in 0..n {
             p[k] += h * (applied[k] - bias[k]);
         }
-        let block = MassBlock::placed_tree(damped, data).map_err(|error| self.fault(error))?;
+        let block =
+            MassBlock::placed_tree(damped, data, &self.q).map_err(|error| self.fault(error))?;
         Ok((block, p))
     }
 

@@ -161,7 +161,7 @@ fn read_mass(
 /// Three principal moments or a 3×3 matrix.
 fn read_inertia(value: &Value) -> Result<DMat3, SceneError> {
     let items = value.list()?;
-    let is_matrix = items.first().is_some_and(|item| item.list().is_ok());
+    let is_matrix = items.first().is_some_and(Value::is_list);
     if !is_matrix {
         let diagonal = value.numbers::<3>("[0.1, 0.1, 0.1]")?;
         return Ok(DMat3::from_diagonal(DVec3::from(diagonal)));

@@ -12,7 +12,10 @@ use std::path::Path;
 use glam::DVec3;
 use toml::de::DeTable;
 
-use super::{FrictionModel, Gyroscopic, Integrator, Settings, Sleep, Surface, World, WorldBuilder};
+use super::{
+    FrictionModel, GeometricStiffness, Gyroscopic, Integrator, Settings, Sleep, Surface, World,
+    WorldBuilder,
+};
 use crate::solver::{Stop, from_spec};
 use body::Materials;
 use reader::{Table, Value, fault};
@@ -174,6 +177,11 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
         ("explicit", Gyroscopic::Explicit),
         ("off", Gyroscopic::Off),
     ];
+    let stiffness = [
+        ("never", GeometricStiffness::Never),
+        ("needed", GeometricStiffness::Needed),
+        ("always", GeometricStiffness::Always),
+    ];
     let sleep = table.read("sleep", |value| {
         let sleep = value.table_of(&["speed", "after"])?;
         let default = Sleep::default();
@@ -196,7 +204,7 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
             .read("gyroscopic", |value| value.choice(&gyroscopic))?
             .unwrap_or(default.gyroscopic),
         geometric_stiffness: table
-            .read("geometric-stiffness", Value::flag)?
+            .read("geometric-stiffness", |value| value.choice(&stiffness))?
             .unwrap_or(default.geometric_stiffness),
         friction: table
             .read("friction", read_friction)?

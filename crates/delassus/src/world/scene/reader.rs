@@ -270,6 +270,11 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// Whether it is an array. A complaint that nobody reads would cost the time to find its line.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
     /// An array.
     pub(super) fn list(&self) -> Result<Vec<Value<'a>>, SceneError> {
         let items = match self.value {

@@ -31,6 +31,7 @@ macro_rules! problem_file {
 mod physical;
 mod plain;
 mod tree;
+mod tree_mass;
 
 pub use plain::{save, save_with};
 

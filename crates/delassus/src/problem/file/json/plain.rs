@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::super::{FileError, Loaded, SpookRow, Work, complementarity};
+use super::tree_mass::TreeEntry;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::problem::delassus::BlockMatrix;
@@ -185,6 +186,8 @@ struct MassEntry {
     rigid: Option<RigidEntry>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     dense: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    tree: Option<TreeEntry>,
     p: Vec<f64>,
 }
 
@@ -218,16 +221,22 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     for (i, entry) in file.masses.iter().enumerate() {
         let place = format!("masses[{i}]");
         let fail = |error: crate::BuildError| FileError::invalid(&place, error.to_string());
-        let mass = match (&entry.rigid, &entry.dense) {
-            (Some(rigid), None) => {
+        let mass = match (&entry.rigid, &entry.dense, &entry.tree) {
+            (Some(rigid), None, None) => {
                 let inertia = glam::DMat3::from_cols_array_2d(&rigid.inertia).transpose();
                 MassBlock::rigid(rigid.m, inertia)
             }
-            (None, Some(rows)) => MassBlock::dense(flat(&place, rows, (rows.len(), rows.len()))?),
+            (None, Some(rows), None) => {
+                MassBlock::dense(flat(&place, rows, (rows.len(), rows.len()))?)
+            }
+            (None, None, Some(tree)) => {
+                let mass = tree.mass();
+                Ok(mass.map_err(|what| FileError::invalid(format!("{place}.tree"), what))?)
+            }
             _ => {
                 return Err(FileError::invalid(
                     &place,
-                    "give either \"rigid\" or \"dense\"",
+                    "give one of \"rigid\", \"dense\" and \"tree\"",
                 ));
             }
         };
@@ -363,22 +372,23 @@ fn primal_body(problem: &Problem, primal: &Primal) -> String {
     let mut masses = Vec::new();
     for (b, mass) in primal.mass().iter().enumerate() {
         let p = primal.slice(primal.p(), MassId(b as u32)).to_vec();
-        let (rigid, dense) = match mass {
-            MassBlock::Rigid(body) => {
-                let inertia = body.inertia().transpose().to_cols_array_2d();
-                (
-                    Some(RigidEntry {
-                        m: body.mass(),
-                        inertia,
-                    }),
-                    None,
-                )
-            }
-            MassBlock::Dense(dense) => (None, Some(nested(dense.matrix(), mass.dim()))),
-            // Its masses in this configuration: the file has no room for the links.
-            MassBlock::Tree(tree) => (None, Some(nested(&tree.matrix(), mass.dim()))),
+        let mut entry = MassEntry {
+            rigid: None,
+            dense: None,
+            tree: None,
+            p,
         };
-        masses.push(line(&MassEntry { rigid, dense, p }));
+        match mass {
+            MassBlock::Rigid(body) => {
+                entry.rigid = Some(RigidEntry {
+                    m: body.mass(),
+                    inertia: body.inertia().transpose().to_cols_array_2d(),
+                });
+            }
+            MassBlock::Dense(dense) => entry.dense = Some(nested(dense.matrix(), mass.dim())),
+            MassBlock::Tree(tree) => entry.tree = Some(TreeEntry::of(tree)),
+        }
+        masses.push(line(&entry));
     }
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {

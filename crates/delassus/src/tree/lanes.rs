@@ -1,8 +1,10 @@
 //! Matrices of three in lanes.
 
+use glam::DVec3;
 use pulp::Simd;
 
 use crate::math::simd::{Vec3, X, difference, dot, scaled, sum, three};
+use crate::tree::spatial::Sym3;
 use crate::tree::turns::sin_cos;
 
 /// Columns of a matrix in each lane.
@@ -146,4 +148,26 @@ pub(super) fn orientation<S: Simd>(q: [X<S>; 4]) -> Mat3<S> {
         [x * y2 - w * z2, one - x * x2 - z * z2, y * z2 + w * x2],
         [x * z2 + w * y2, y * z2 - w * x2, one - x * x2 - y * y2],
     ]
+}
+
+/// The same vector everywhere.
+#[inline(always)]
+pub(super) fn constant<S: Simd>(simd: S, v: DVec3) -> Vec3<S> {
+    [
+        X::splat(simd, v.x),
+        X::splat(simd, v.y),
+        X::splat(simd, v.z),
+    ]
+}
+
+/// The same symmetric matrix everywhere.
+#[inline(always)]
+pub(super) fn sym_constant<S: Simd>(simd: S, s: &Sym3) -> Sym<S> {
+    let mut out = [X::splat(simd, s.xx); 6];
+    out[1] = X::splat(simd, s.xy);
+    out[2] = X::splat(simd, s.xz);
+    out[3] = X::splat(simd, s.yy);
+    out[4] = X::splat(simd, s.yz);
+    out[5] = X::splat(simd, s.zz);
+    out
 }

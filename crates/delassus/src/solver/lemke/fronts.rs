@@ -1,0 +1,409 @@
+//! Sparse LU over bodies, front by front: bodies with fewest neighbours go first, and each leaves a dense block of
+//! what it did to the bodies around it.
+//!
+//! The pattern is symmetric, the numbers are not. Rows are exchanged within a front only, so that the plan holds for
+//! any numbers.
+
+/// Columns eliminated together.
+const PANEL: usize = 6;
+
+/// An order of elimination and the factors along it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fronts {
+    fronts: Vec<Front>,
+    /// Where the velocities of the front at hand stand in it.
+    local: Vec<usize>,
+    dense: Vec<f64>,
+    arch: pulp::Arch,
+}
+
+/// Bodies that are eliminated together.
+#[derive(Clone, Debug, Default)]
+struct Front {
+    /// Velocities: the `own` first of them are eliminated here, the others are what they couple to.
+    rows: Vec<usize>,
+    own: usize,
+    /// Elements added here, and fronts that leave their rest here.
+    elements: Vec<usize>,
+    children: Vec<usize>,
+    swaps: Vec<usize>,
+    /// Own rows of the factors with all their columns, then own columns of the other rows.
+    factors: Vec<f64>,
+    /// What elimination leaves.
+    rest: Vec<f64>,
+}
+
+/// The dense block of a front while elements are added to it.
+pub(super) struct Block<'a> {
+    values: &'a mut [f64],
+    width: usize,
+    local: &'a [usize],
+}
+
+impl Block<'_> {
+    /// A += scale × column rowᵀ, for velocities that begin at the two offsets.
+    pub(super) fn add(
+        &mut self,
+        (at, column): (usize, &[f64]),
+        (to, row): (usize, &[f64]),
+        scale: f64,
+    ) {
+        let (i, j) = (self.local[at], self.local[to]);
+        for (k, x) in column.iter().enumerate() {
+            let start = (i + k) * self.width + j;
+            let values = &mut self.values[start..start + row.len()];
+            for (value, y) in values.iter_mut().zip(row) {
+                *value += scale * x * y;
+            }
+        }
+    }
+}
+
+impl Fronts {
+    /// Plans for bodies given by their first velocity and their number of velocities, ascending, and for elements
+    /// that couple the bodies listed.
+    pub(super) fn plan(&mut self, bodies: &[(usize, usize)], elements: &[Vec<usize>]) {
+        let order = Graph::new(bodies.len(), elements).eliminate();
+        let mut home = vec![0; bodies.len()];
+        for (f, (own, _)) in order.iter().enumerate() {
+            own.iter().for_each(|&x| home[x] = f);
+        }
+        let spread = |list: &[usize]| -> Vec<usize> {
+            let ranges = list.iter().map(|&x| bodies[x].0..bodies[x].0 + bodies[x].1);
+            ranges.flatten().collect()
+        };
+        self.fronts.clear();
+        self.fronts.resize_with(order.len(), Front::default);
+        for (f, (own, others)) in order.iter().enumerate() {
+            let front = &mut self.fronts[f];
+            front.rows = spread(own);
+            front.own = front.rows.len();
+            front.rows.extend(spread(others));
+            if let Some(parent) = others.iter().map(|&x| home[x]).min() {
+                self.fronts[parent].children.push(f);
+            }
+        }
+        for (e, touched) in elements.iter().enumerate() {
+            if let Some(front) = touched.iter().map(|&x| home[x]).min() {
+                self.fronts[front].elements.push(e);
+            }
+        }
+        let dofs = bodies.last().map_or(0, |(offset, width)| offset + width);
+        self.local.clear();
+        self.local.resize(dofs, 0);
+    }
+
+    /// Factors 1 + what `add` adds for every element. False where a pivot vanishes.
+    pub(super) fn factor(&mut self, mut add: impl FnMut(usize, &mut Block<'_>)) -> bool {
+        for f in 0..self.fronts.len() {
+            let (before, rest) = self.fronts.split_at_mut(f);
+            let Some((front, _)) = rest.split_first_mut() else {
+                return false;
+            };
+            let width = front.rows.len();
+            self.dense.clear();
+            self.dense.resize(width * width, 0.0);
+            for (i, &row) in front.rows.iter().enumerate() {
+                self.local[row] = i;
+            }
+            for i in 0..front.own {
+                self.dense[i * width + i] = 1.0;
+            }
+            let mut block = Block {
+                values: &mut self.dense,
+                width,
+                local: &self.local,
+            };
+            for &e in &front.elements {
+                add(e, &mut block);
+            }
+            for &child in &front.children {
+                let child = &mut before[child];
+                let rest = std::mem::take(&mut child.rest);
+                let rows = &child.rows[child.own..];
+                for (row, &i) in rest.chunks_exact(rows.len().max(1)).zip(rows) {
+                    let start = self.local[i] * width;
+                    let values = &mut self.dense[start..start + width];
+                    for (x, &j) in row.iter().zip(rows) {
+                        values[self.local[j]] += x;
+                    }
+                }
+            }
+            front.swaps.resize(front.own, 0);
+            let regular = self.arch.dispatch(Eliminate {
+                a: &mut self.dense,
+                width,
+                own: front.own,
+                swaps: &mut front.swaps,
+            });
+            if !regular {
+                return false;
+            }
+            front.keep(&self.dense);
+        }
+        true
+    }
+
+    /// x ← A⁻¹x.
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        let mut y: Vec<f64> = Vec::new();
+        for front in &self.fronts {
+            front.gather(x, &mut y);
+            front.forward(&mut y);
+            front.scatter(&y, x);
+        }
+        for front in self.fronts.iter().rev() {
+            front.gather(x, &mut y);
+            front.backward(&mut y);
+            front.scatter(&y[..front.own], x);
+        }
+    }
+}
+
+impl Front {
+    fn keep(&mut self, dense: &[f64]) {
+        let width = self.rows.len();
+        self.factors.clear();
+        self.factors.extend_from_slice(&dense[..self.own * width]);
+        self.rest.clear();
+        for row in dense[self.own * width..].chunks_exact(width.max(1)) {
+            self.factors.extend_from_slice(&row[..self.own]);
+            self.rest.extend_from_slice(&row[self.own..]);
+        }
+    }
+
+    fn gather(&self, x: &[f64], y: &mut Vec<f64>) {
+        y.clear();
+        y.extend(self.rows.iter().map(|&row| x[row]));
+    }
+
+    fn scatter(&self, y: &[f64], x: &mut [f64]) {
+        for (y, &row) in y.iter().zip(&self.rows) {
+            x[row] = *y;
+        }
+    }
+
+    fn forward(&self, y: &mut [f64]) {
+        let width = self.rows.len();
+        for (i, &p) in self.swaps.iter().enumerate() {
+            y.swap(i, p);
+        }
+        let (own, others) = y.split_at_mut(self.own);
+        for i in 1..self.own {
+            own[i] -= crate::math::dot_unrolled(&self.factors[i * width..i * width + i], &own[..i]);
+        }
+        let below = self.factors[self.own * width..].chunks_exact(self.own.max(1));
+        for (y, row) in others.iter_mut().zip(below) {
+            *y -= crate::math::dot_unrolled(row, own);
+        }
+    }
+
+    fn backward(&self, y: &mut [f64]) {
+        let width = self.rows.len();
+        for i in (0..self.own).rev() {
+            let row = &self.factors[i * width..(i + 1) * width];
+            let sum = crate::math::dot_unrolled(&row[i + 1..], &y[i + 1..]);
+            y[i] = (y[i] - sum) / row[i];
+        }
+    }
+}
+
+/// Elimination of the first `own` columns of a dense block, rows exchanged among the first `own`. Compiled once for
+/// every kind of processor and chosen at run time.
+struct Eliminate<'a> {
+    a: &'a mut [f64],
+    width: usize,
+    own: usize,
+    swaps: &'a mut [usize],
+}
+
+impl pulp::WithSimd for Eliminate<'_> {
+    /// Whether every pivot is regular.
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) -> bool {
+        let Eliminate {
+            a,
+            width,
+            own,
+            swaps,
+        } = self;
+        let mut from = 0;
+        while from < own {
+            let to = (from + PANEL).min(own);
+            if !panel(a, width, own, from..to, swaps) {
+                return false;
+            }
+            let (above, below) = a.split_at_mut(to * width);
+            let pivots = &mut above[from * width..];
+            for p in 1..to - from {
+                let (done, rest) = pivots.split_at_mut(p * width);
+                for (k, row) in done.chunks_exact(width).enumerate() {
+                    let factor = rest[from + k];
+                    subtract(&mut rest[to..width], &row[to..], factor);
+                }
+            }
+            for (i, row) in below.chunks_exact_mut(width).enumerate() {
+                if own <= to + i {
+                    // The multipliers of rows that are not exchanged.
+                    for (k, pivot) in pivots.chunks_exact(width).enumerate() {
+                        let factor = row[from + k] / pivot[from + k];
+                        row[from + k] = factor;
+                        subtract(&mut row[from + k + 1..to], &pivot[from + k + 1..to], factor);
+                    }
+                }
+                let (factors, values) = row.split_at_mut(to);
+                subtract_all(values, pivots, (width, to), &factors[from..]);
+            }
+            from = to;
+        }
+        true
+    }
+}
+
+/// LU of a few columns of the rows that may be exchanged.
+#[inline(always)]
+fn panel(
+    a: &mut [f64],
+    width: usize,
+    own: usize,
+    columns: std::ops::Range<usize>,
+    swaps: &mut [usize],
+) -> bool {
+    for p in columns.clone() {
+        let (mut q, mut best) = (p, -1.0);
+        for i in p..own {
+            let x = a[i * width + p].abs();
+            if best < x {
+                (q, best) = (i, x);
+            }
+        }
+        if !(0.0 < best && best.is_finite()) {
+            return false;
+        }
+        swaps[p] = q;
+        if p != q {
+            let (above, below) = a.split_at_mut(q * width);
+            above[p * width..(p + 1) * width].swap_with_slice(&mut below[..width]);
+        }
+        let (above, below) = a.split_at_mut((p + 1) * width);
+        let pivot = &above[p * width..];
+        for row in below.chunks_exact_mut(width).take(own - p - 1) {
+            let factor = row[p] / pivot[p];
+            row[p] = factor;
+            subtract(
+                &mut row[p + 1..columns.end],
+                &pivot[p + 1..columns.end],
+                factor,
+            );
+        }
+    }
+    true
+}
+
+#[inline(always)]
+fn subtract(x: &mut [f64], y: &[f64], factor: f64) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x -= factor * y;
+    }
+}
+
+/// row −= Σ factor_k pivot_k from column `to` on, all pivots of a panel in one pass.
+#[inline(always)]
+fn subtract_all(row: &mut [f64], pivots: &[f64], (width, to): (usize, usize), factors: &[f64]) {
+    if let Some(f) = factors.as_array::<PANEL>() {
+        let n = row.len();
+        let [a, b, c, d, e, g]: [&[f64]; PANEL] =
+            std::array::from_fn(|k| &pivots[k * width + to..k * width + to + n]);
+        for j in 0..n {
+            let first = f[0] * a[j] + f[1] * b[j] + f[2] * c[j];
+            row[j] -= first + (f[3] * d[j] + f[4] * e[j] + f[5] * g[j]);
+        }
+        return;
+    }
+    for (factor, pivot) in factors.iter().zip(pivots.chunks_exact(width)) {
+        subtract(row, &pivot[to..], *factor);
+    }
+}
+
+/// Who couples to whom among bodies that are left, a bit for each pair.
+struct Graph {
+    n: usize,
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl Graph {
+    fn new(n: usize, elements: &[Vec<usize>]) -> Graph {
+        let words = n.div_ceil(64);
+        let mut bits = vec![0; n * words];
+        for touched in elements {
+            for &x in touched {
+                for &y in touched.iter().filter(|&&y| y != x) {
+                    bits[x * words + y / 64] |= 1 << (y % 64);
+                }
+            }
+        }
+        Graph { n, words, bits }
+    }
+
+    fn row(&self, x: usize) -> &[u64] {
+        &self.bits[x * self.words..(x + 1) * self.words]
+    }
+
+    fn degree(&self, x: usize) -> usize {
+        let ones = self.row(x).iter().map(|word| word.count_ones() as usize);
+        ones.sum()
+    }
+
+    fn near(&self, x: usize) -> Vec<usize> {
+        let mut list = Vec::new();
+        for (k, &word) in self.row(x).iter().enumerate() {
+            let mut word = word;
+            while word != 0 {
+                list.push(64 * k + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+        list
+    }
+
+    /// Bodies in order of elimination, fewest neighbours first, those that see the same others together; with each
+    /// the ones that are left beside them.
+    fn eliminate(mut self) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut degrees: Vec<usize> = (0..self.n).map(|x| self.degree(x)).collect();
+        let mut left: Vec<usize> = (0..self.n).collect();
+        let mut order = Vec::new();
+        while let Some(&x) = left.iter().min_by_key(|&&x| (degrees[x], x)) {
+            let near = self.near(x);
+            let clique = self.row(x).to_vec();
+            for &y in &near {
+                let row = &mut self.bits[y * self.words..(y + 1) * self.words];
+                for (word, other) in row.iter_mut().zip(&clique) {
+                    *word |= other;
+                }
+                row[y / 64] &= !(1 << (y % 64));
+                row[x / 64] &= !(1 << (x % 64));
+            }
+            near.iter().for_each(|&y| degrees[y] = self.degree(y));
+            let (mut own, mut others) = (vec![x], Vec::new());
+            for &y in &near {
+                if degrees[y] + 1 == near.len() {
+                    own.push(y);
+                } else {
+                    others.push(y);
+                }
+            }
+            for &z in &others {
+                for &y in &own[1..] {
+                    self.bits[z * self.words + y / 64] &= !(1 << (y % 64));
+                }
+                degrees[z] -= own.len() - 1;
+            }
+            left.retain(|y| !own.contains(y));
+            order.push((own, others));
+        }
+        order
+    }
+}

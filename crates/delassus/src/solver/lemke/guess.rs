@@ -1,0 +1,286 @@
+//! Impulses that are nearly right: read off the last step, made better by sweeps, and turned into a basis.
+//!
+//! A sweep visits every row once and projects it on its law, friction on the polygon of its directions:
+//!
+//! ```text
+//! θ ← max(0, θ − ν)          τ ← the point of {Σφ_j d_j : φ ≥ 0, Σφ_j ≤ μθ + r} nearest to τ − σ/ρ,   ρ ≥ |D_ττ|
+//! ```
+//!
+//! Its fixed points are the answers. On the way there it tells which contacts carry load and which of them slip, long
+//! before its numbers are worth anything.
+
+use super::contact::{ContactLcp, Group, NONE, Normal};
+use super::point::Point;
+use crate::math::largest_eigenvalue_2;
+
+/// Friction this close to its bound slips, and a share of it this small is none.
+pub(super) const CLOSE: f64 = 1e-9;
+
+/// What a friction group does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// No friction: nothing presses, or a row is at its lower limit.
+    #[default]
+    Idle,
+    /// It sticks.
+    Stick,
+    /// It slips, its friction on the side between two directions.
+    Side(usize, usize),
+    /// It slips, its friction along one direction.
+    Corner(usize),
+}
+
+/// Friction of one group in its directions: what each carries, and whether that is all that the bound allows.
+type Shares = ([Option<(usize, f64)>; 2], bool);
+
+/// Scaled impulses and the velocity they make.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guess {
+    pub(super) theta: Vec<f64>,
+    /// Friction of every group along (t₁, t₂).
+    pub(super) friction: Vec<[f64; 2]>,
+    pub(super) free: Vec<f64>,
+    v: Vec<f64>,
+    /// 1/ρ of every group.
+    steps: Vec<f64>,
+}
+
+impl Guess {
+    /// Reads impulses of the whole problem, or starts with none.
+    pub(super) fn read(&mut self, lcp: &ContactLcp, lambda: Option<&[f64]>) {
+        let value = |read: &dyn Fn(&[f64]) -> f64| lambda.map_or(0.0, read);
+        self.theta.clear();
+        let normals = 0..lcp.normals.len();
+        self.theta
+            .extend(normals.map(|i| value(&|lambda| lcp.given_load(i, lambda))));
+        self.free.clear();
+        let frees = 0..lcp.frees.len();
+        self.free
+            .extend(frees.map(|f| value(&|lambda| lcp.given_free(f, lambda))));
+        self.friction.clear();
+        let groups = 0..lcp.groups.len();
+        self.friction.extend(
+            groups.map(|g| lambda.map_or([0.0; 2], |lambda| lcp.given_friction(g, lambda))),
+        );
+        self.find_steps(lcp);
+        self.settle(lcp);
+    }
+
+    /// Loads that push and friction within its bounds, with the velocity they make.
+    pub(super) fn settle(&mut self, lcp: &ContactLcp) {
+        self.theta
+            .iter_mut()
+            .for_each(|theta| *theta = theta.max(0.0));
+        for (g, group) in lcp.groups.iter().enumerate() {
+            self.friction[g] = spread(lcp, group, self.shares(lcp, g, self.friction[g]).0);
+        }
+        self.find_velocity(lcp);
+    }
+
+    /// v = Nθ + Dφ + Bλ.
+    pub(super) fn find_velocity(&mut self, lcp: &ContactLcp) {
+        self.v.clear();
+        self.v.resize(lcp.columns.dofs, 0.0);
+        for (normal, &theta) in lcp.normals.iter().zip(&self.theta) {
+            lcp.columns.add(normal.unit, [theta, 0.0, 0.0], &mut self.v);
+        }
+        for (free, &lambda) in lcp.frees.iter().zip(&self.free) {
+            lcp.columns.add(free.unit, [lambda, 0.0, 0.0], &mut self.v);
+        }
+        for (group, &[a, b]) in lcp.groups.iter().zip(&self.friction) {
+            lcp.columns.add(group.unit, [0.0, a, b], &mut self.v);
+        }
+    }
+
+    /// Where every row would go if the others stayed: θ − ν and τ − σ/ρ, not yet within bounds.
+    pub(super) fn aim(&mut self, lcp: &ContactLcp) {
+        for (i, normal) in lcp.normals.iter().enumerate() {
+            self.theta[i] -= self.approach(lcp, normal, self.theta[i]);
+        }
+        for g in 0..lcp.groups.len() {
+            self.friction[g] = self.pull(lcp, g);
+        }
+    }
+
+    /// ν.
+    pub(super) fn approach(&self, lcp: &ContactLcp, normal: &Normal, theta: f64) -> f64 {
+        lcp.columns.dot(normal.unit, &self.v) + normal.sigma * theta + normal.q
+    }
+
+    /// τ − σ/ρ.
+    fn pull(&self, lcp: &ContactLcp, g: usize) -> [f64; 2] {
+        let ([v1, v2], step) = (self.slip(lcp, g), self.steps[g]);
+        let [a, b] = self.friction[g];
+        [a - step * v1, b - step * v2]
+    }
+
+    /// Velocity of a group along (t₁, t₂).
+    pub(super) fn slip(&self, lcp: &ContactLcp, g: usize) -> [f64; 2] {
+        let unit = lcp.groups[g].unit;
+        let [_, v1, v2] = lcp.columns.dots(unit, &self.v);
+        let [_, c1, c2] = lcp.constants[unit];
+        [v1 + c1, v2 + c2]
+    }
+
+    /// What is left of a free row.
+    pub(super) fn gap(&self, lcp: &ContactLcp, f: usize) -> f64 {
+        let free = &lcp.frees[f];
+        lcp.columns.dot(free.unit, &self.v) + free.sigma * self.free[f] + free.q
+    }
+
+    fn find_steps(&mut self, lcp: &ContactLcp) {
+        self.v.clear();
+        self.v.resize(lcp.columns.dofs, 0.0);
+        self.steps.clear();
+        for group in &lcp.groups {
+            // The vector is zero again after each row.
+            let mut dots = |share: [f64; 3]| {
+                lcp.columns.add(group.unit, share, &mut self.v);
+                let dots = lcp.columns.dots(group.unit, &self.v);
+                lcp.columns
+                    .add(group.unit, share.map(|share| -share), &mut self.v);
+                dots
+            };
+            let [_, a, b] = dots([0.0, 1.0, 0.0]);
+            let [_, c, d] = dots([0.0, 0.0, 1.0]);
+            let rho = largest_eigenvalue_2(a, b, c, d);
+            self.steps.push(if 0.0 < rho { 1.0 / rho } else { 0.0 });
+        }
+    }
+
+    /// Visits every row once, in one order and then in the other.
+    pub(super) fn sweep(&mut self, lcp: &ContactLcp) {
+        for f in 0..lcp.frees.len() {
+            self.visit_free(lcp, f);
+        }
+        for i in 0..lcp.normals.len() {
+            self.visit(lcp, i);
+        }
+        for g in 0..lcp.groups.len() {
+            if lcp.groups[g].normal == NONE {
+                self.visit_group(lcp, g);
+            }
+        }
+        for i in (0..lcp.normals.len()).rev() {
+            self.visit(lcp, i);
+        }
+        for f in (0..lcp.frees.len()).rev() {
+            self.visit_free(lcp, f);
+        }
+    }
+
+    fn visit(&mut self, lcp: &ContactLcp, i: usize) {
+        let normal = &lcp.normals[i];
+        let theta = self.theta[i];
+        // |n|² + Σ = 1.
+        let next = (theta - self.approach(lcp, normal, theta)).max(0.0);
+        if next != theta {
+            self.theta[i] = next;
+            lcp.columns
+                .add(normal.unit, [next - theta, 0.0, 0.0], &mut self.v);
+        }
+        for g in normal.groups() {
+            self.visit_group(lcp, g);
+        }
+    }
+
+    fn visit_group(&mut self, lcp: &ContactLcp, g: usize) {
+        let group = &lcp.groups[g];
+        let [a, b] = self.friction[g];
+        if (a, b) == (0.0, 0.0) && self.bound(lcp, g) == 0.0 {
+            return;
+        }
+        let aim = self.pull(lcp, g);
+        let next = spread(lcp, group, self.shares(lcp, g, aim).0);
+        self.friction[g] = next;
+        lcp.columns
+            .add(group.unit, [0.0, next[0] - a, next[1] - b], &mut self.v);
+    }
+
+    fn visit_free(&mut self, lcp: &ContactLcp, f: usize) {
+        let row = self.gap(lcp, f);
+        self.free[f] -= row;
+        lcp.columns
+            .add(lcp.frees[f].unit, [-row, 0.0, 0.0], &mut self.v);
+    }
+
+    fn bound(&self, lcp: &ContactLcp, g: usize) -> f64 {
+        let group = &lcp.groups[g];
+        let load = match group.normal {
+            NONE => 0.0,
+            i => self.theta[i].max(0.0),
+        };
+        group.mu * load + group.room
+    }
+
+    /// The friction within the bound that is nearest to the one given.
+    fn shares(&self, lcp: &ContactLcp, g: usize, aim: [f64; 2]) -> Shares {
+        let bound = self.bound(lcp, g);
+        let mut on = lcp.shares(g, aim);
+        let used: f64 = on.iter().flatten().map(|(_, phi)| phi).sum();
+        let slips = (1.0 - CLOSE) * bound <= used;
+        if bound < used {
+            if let [Some((i, _)), Some((j, _))] = on {
+                let start = lcp.groups[g].start;
+                let (p, q) = (lcp.directions[start + i], lcp.directions[start + j]);
+                let edge = [q[0] - p[0], q[1] - p[1]];
+                let along = (aim[0] - bound * p[0]) * edge[0] + (aim[1] - bound * p[1]) * edge[1];
+                let length = edge[0] * edge[0] + edge[1] * edge[1];
+                let second = (along / length).clamp(0.0, bound);
+                on = [Some((i, bound - second)), Some((j, second))];
+            } else {
+                on = on.map(|share| share.map(|(j, _)| (j, bound)));
+            }
+        }
+        (on, slips)
+    }
+
+    /// What the impulses show a group to do.
+    pub(super) fn state(&self, lcp: &ContactLcp, g: usize) -> State {
+        let group = &lcp.groups[g];
+        if group.normal != NONE && self.theta[group.normal] <= 0.0 {
+            return State::Idle;
+        }
+        let (on, slips) = self.shares(lcp, g, self.friction[g]);
+        let used: f64 = on.iter().flatten().map(|(_, phi)| phi).sum();
+        match on {
+            [None, None] if group.count == 1 => State::Idle,
+            _ if !slips || used == 0.0 => State::Stick,
+            [Some((i, a)), Some((j, b))] if CLOSE * used < a.min(b) => State::Side(i, j),
+            [Some((_, a)), Some((j, b))] if a < b => State::Corner(j),
+            [Some((i, _)), _] => State::Corner(i),
+            _ => State::Stick,
+        }
+    }
+
+    /// The point of these impulses, with the slip that fits.
+    pub(super) fn point(&self, lcp: &ContactLcp, point: &mut Point) {
+        point.reset(lcp);
+        point.theta.copy_from_slice(&self.theta);
+        point.free.copy_from_slice(&self.free);
+        for (g, group) in lcp.groups.iter().enumerate() {
+            for (j, phi) in self
+                .shares(lcp, g, self.friction[g])
+                .0
+                .into_iter()
+                .flatten()
+            {
+                point.phi[group.start + j] = phi.max(0.0);
+            }
+            let [v1, v2] = self.slip(lcp, g);
+            let slips = lcp.directions[group.range()].iter();
+            let least = slips.map(|[a, b]| a * v1 + b * v2).fold(0.0, f64::min);
+            point.bound[g] = -least;
+        }
+    }
+}
+
+/// Σφ_j d_j.
+fn spread(lcp: &ContactLcp, group: &Group, shares: [Option<(usize, f64)>; 2]) -> [f64; 2] {
+    let mut sum = [0.0; 2];
+    for (j, phi) in shares.into_iter().flatten() {
+        let [a, b] = lcp.directions[group.start + j];
+        sum = [sum[0] + a * phi, sum[1] + b * phi];
+    }
+    sum
+}

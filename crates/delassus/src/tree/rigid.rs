@@ -1,0 +1,202 @@
+//! What every link does for itself alone: its inertia in world axes, and Newton and Euler.
+//!
+//! No link waits for another here, so eight of them share the processor's lanes. Each lane computes what a single
+//! link would, so that bits do not depend on the width.
+
+use glam::{DMat3, DVec3};
+use pulp::Simd;
+
+use super::data::{Body, Pass};
+use super::lanes::{Sym, mul, sym_mul, transposed};
+use super::spatial::{Force, Inertia, Motion, Sym3};
+use crate::math::simd::{LANES, Lane, Vec3, X, cross, dot, scaled, sum, three};
+
+const ZERO: Lane = [0.0; LANES];
+
+/// Rigid inertias of eight nodes, in their own axes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Own {
+    mass: Lane,
+    first: [Lane; 3],
+    second: [Lane; 6],
+}
+
+/// Eight nodes in world axes: how they lie and move, and what comes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Eight {
+    rotation: [Lane; 9],
+    spin: [Lane; 3],
+    turn: [Lane; 3],
+    push: [Lane; 3],
+    first: [Lane; 3],
+    second: [Lane; 6],
+    torque: [Lane; 3],
+    force: [Lane; 3],
+}
+
+impl Own {
+    pub(super) const ZERO: Own = Own {
+        mass: ZERO,
+        first: [ZERO; 3],
+        second: [ZERO; 6],
+    };
+
+    pub(super) fn set(&mut self, lane: usize, inertia: &Inertia) {
+        self.mass[lane] = inertia.mass;
+        let Sym3 {
+            xx,
+            xy,
+            xz,
+            yy,
+            yz,
+            zz,
+        } = inertia.second;
+        let (first, second) = (inertia.first.to_array(), [xx, xy, xz, yy, yz, zz]);
+        (0..3).for_each(|k| self.first[k][lane] = first[k]);
+        (0..6).for_each(|k| self.second[k][lane] = second[k]);
+    }
+}
+
+impl Eight {
+    pub(super) const ZERO: Eight = Eight {
+        rotation: [ZERO; 9],
+        spin: [ZERO; 3],
+        turn: [ZERO; 3],
+        push: [ZERO; 3],
+        first: [ZERO; 3],
+        second: [ZERO; 6],
+        torque: [ZERO; 3],
+        force: [ZERO; 3],
+    };
+
+    #[inline]
+    pub(super) fn place(&mut self, lane: usize, rotation: &DMat3) {
+        let columns = rotation.to_cols_array();
+        for k in 0..9 {
+            self.rotation[k][lane] = columns[k];
+        }
+    }
+
+    #[inline]
+    pub(super) fn moves(&mut self, lane: usize, spin: DVec3, acceleration: Motion) {
+        let Motion { angular, linear } = acceleration;
+        for k in 0..3 {
+            self.spin[k][lane] = spin[k];
+            self.turn[k][lane] = angular[k];
+            self.push[k][lane] = linear[k];
+        }
+    }
+
+    #[inline]
+    fn give_inertia(&self, lane: usize, to: &mut Inertia) {
+        let (f, s) = (&self.first, &self.second);
+        to.first = DVec3::new(f[0][lane], f[1][lane], f[2][lane]);
+        to.second = Sym3 {
+            xx: s[0][lane],
+            xy: s[1][lane],
+            xz: s[2][lane],
+            yy: s[3][lane],
+            yz: s[4][lane],
+            zz: s[5][lane],
+        };
+    }
+
+    #[inline]
+    fn need(&self, lane: usize) -> Force {
+        let (t, f) = (&self.torque, &self.force);
+        Force {
+            torque: DVec3::new(t[0][lane], t[1][lane], t[2][lane]),
+            force: DVec3::new(f[0][lane], f[1][lane], f[2][lane]),
+        }
+    }
+}
+
+/// Turns all inertias into world axes and, with `passes`, asks what force each body needs for its acceleration.
+pub(super) struct Rigid<'a> {
+    pub(super) own: &'a [Own],
+    pub(super) eights: &'a mut [Eight],
+    pub(super) needs: bool,
+}
+
+/// Hands inertias and forces to the nodes.
+pub(super) fn give(eights: &[Eight], bodies: &mut [Body], passes: Option<&mut [Pass]>) {
+    for (eight, bodies) in eights.iter().zip(bodies.chunks_mut(LANES)) {
+        for (lane, body) in bodies.iter_mut().enumerate() {
+            eight.give_inertia(lane, &mut body.inertia);
+        }
+    }
+    if let Some(passes) = passes {
+        for (eight, passes) in eights.iter().zip(passes.chunks_mut(LANES)) {
+            for (lane, pass) in passes.iter_mut().enumerate() {
+                pass.force = eight.need(lane);
+            }
+        }
+    }
+}
+
+impl pulp::WithSimd for Rigid<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for (own, eight) in self.own.iter().zip(self.eights) {
+            for part in 0..LANES / S::F64_LANES {
+                let (first, second) = turn(simd, own, eight, part);
+                for k in 0..3 {
+                    first[k].store(&mut eight.first[k], part);
+                }
+                for k in 0..6 {
+                    second[k].store(&mut eight.second[k], part);
+                }
+                if self.needs {
+                    let mass = X::load(simd, &own.mass, part);
+                    newton_euler((mass, first, second), eight, part);
+                }
+            }
+        }
+    }
+}
+
+/// First and second moments in world axes.
+#[inline(always)]
+fn turn<S: Simd>(simd: S, own: &Own, eight: &Eight, part: usize) -> (Vec3<S>, Sym<S>) {
+    let r = three!(j => three!(i => X::load(simd, &eight.rotation[3 * j + i], part)));
+    let first = mul(r, X::load_all(simd, &own.first, part));
+    let [xx, xy, xz, yy, yz, zz] = X::load_all(simd, &own.second, part);
+    // (R A)ᵀ and Rᵀ, by columns: entries of R A Rᵀ are inner products.
+    let a = transposed([
+        mul(r, [xx, xy, xz]),
+        mul(r, [xy, yy, yz]),
+        mul(r, [xz, yz, zz]),
+    ]);
+    let r = transposed(r);
+    let second = [
+        dot(a[0], r[0]),
+        dot(a[0], r[1]),
+        dot(a[0], r[2]),
+        dot(a[1], r[1]),
+        dot(a[1], r[2]),
+        dot(a[2], r[2]),
+    ];
+    (first, second)
+}
+
+#[inline(always)]
+fn newton_euler<S: Simd>(
+    (mass, first, second): (X<S>, Vec3<S>, Sym<S>),
+    eight: &mut Eight,
+    part: usize,
+) {
+    let simd = mass.0;
+    let spin = X::load_all(simd, &eight.spin, part);
+    let turn = X::load_all(simd, &eight.turn, part);
+    let push = X::load_all(simd, &eight.push, part);
+    let torque = sum(sym_mul(second, turn), cross(first, push));
+    let torque = sum(torque, cross(spin, sym_mul(second, spin)));
+    let force = sum(scaled(push, mass), cross(turn, first));
+    let force = sum(force, cross(spin, cross(spin, first)));
+    for k in 0..3 {
+        torque[k].store(&mut eight.torque[k], part);
+        force[k].store(&mut eight.force[k], part);
+    }
+}
