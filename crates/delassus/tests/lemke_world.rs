@@ -71,3 +71,43 @@ fn a_chain_of_joints_works_with_contacts() {
     });
     assert!(0 < contacts && 0 < pivots);
 }
+
+/// More bodies in one island than a path from nothing is followed for: sweeps, solutions over the bodies, and a path
+/// from there.
+#[test]
+fn a_pile_is_solved_from_the_basis_its_sweeps_show() {
+    let mut scene = build("pile:90").unwrap();
+    let (mut contacts, mut pivots) = (0, 0);
+    run(&mut scene, 60, |i, step, _| {
+        assert_eq!((step.unsolved, step.fallbacks), (0, 0), "step {i}");
+        contacts = contacts.max(step.contacts);
+        pivots += step.report.iterations;
+    });
+    assert!(100 < contacts && 0 < pivots);
+}
+
+#[test]
+fn scenes_of_all_kinds_take_a_second_with_every_step_solved() {
+    for name in [
+        "necklace",
+        "stack",
+        "pile:60",
+        "incline",
+        "card-house",
+        "dominoes:8",
+        "newton-cradle",
+        "slider-crank",
+        "rolling-ball",
+        "spinning-top",
+        "double-pendulum",
+        "four-bar",
+        "delta-robot",
+        "gripper",
+    ] {
+        let mut scene = build(name).unwrap();
+        let steps = (1.0 / scene.run.dt).ceil() as usize;
+        run(&mut scene, steps, |i, step, _| {
+            assert_eq!(step.unsolved, 0, "{name}, step {i}");
+        });
+    }
+}

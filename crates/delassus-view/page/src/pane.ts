@@ -2,13 +2,13 @@
 
 import {
   BufferGeometry, Color, DirectionalLight, DoubleSide, DynamicDrawUsage, Float32BufferAttribute, Fog, FrontSide, Group,
-  HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshStandardMaterial, PlaneGeometry,
+  HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshLambertMaterial, MeshStandardMaterial, PlaneGeometry,
   Quaternion, Raycaster, Scene, ShaderMaterial, Vector2, Vector3, type Intersection, type Object3D,
 } from "three";
 import { Arrows } from "./arrows";
 import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
 import { slice, type Colour, type BodyLine, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
-import { form } from "./shapes";
+import { CROWD, form } from "./shapes";
 
 /** One instance: whose it is and where it sits on its body. */
 interface Part { body: number; pose: number | null; local: Matrix4 }
@@ -180,7 +180,8 @@ export class PaneView {
       group.parts.push({ body: collider.body, pose: body.pose, local });
     }
     for (const { make, parts, flat } of groups.values()) {
-      const material = new MeshStandardMaterial({ roughness: 0.62, metalness: 0.02, flatShading: flat, side: flat ? DoubleSide : FrontSide });
+      const side = flat ? DoubleSide : FrontSide;
+      const material = count < CROWD ? new MeshStandardMaterial({ roughness: 0.62, metalness: 0.02, flatShading: flat, side }) : new MeshLambertMaterial({ flatShading: flat, side });
       const mesh = new InstancedMesh(make(), material, parts.length);
       mesh.instanceMatrix.setUsage(DynamicDrawUsage);
       mesh.frustumCulled = false;

@@ -3,6 +3,7 @@
 import {
   BoxGeometry, BufferGeometry, CapsuleGeometry, CylinderGeometry, Float32BufferAttribute, IcosahedronGeometry, SphereGeometry, Vector3,
 } from "three";
+import { mergeVertices } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
 import type { Shape } from "./protocol";
 
@@ -10,7 +11,7 @@ export interface Form { key: string; scale: Vector3; make: () => BufferGeometry 
 
 /** Shapes beyond which round ones are drawn coarser, and beyond which a ball is eighty triangles: each of ten thousand is a few pixels. */
 const MANY = 1500;
-const CROWD = 4000;
+export const CROWD = 4000;
 
 /** How to draw a shape; none for ground without end. `count` bodies decide how fine round ones are. */
 export function form(shape: Shape, index: number, count: number): Form | null {
@@ -19,7 +20,7 @@ export function form(shape: Shape, index: number, count: number): Form | null {
   const own = (make: () => BufferGeometry): Form => ({ key: `shape ${index}`, scale: new Vector3(1, 1, 1), make });
   if ("sphere" in shape) {
     const r = shape.sphere.radius;
-    return { key: "sphere", scale: new Vector3(r, r, r), make: () => (count < CROWD ? new SphereGeometry(1, 28 * round, 18 * round) : new IcosahedronGeometry(1, 1)) };
+    return { key: "sphere", scale: new Vector3(r, r, r), make: () => (count < CROWD ? new SphereGeometry(1, 28 * round, 18 * round) : smallBall()) };
   }
   if ("box" in shape) {
     return { key: "box", scale: new Vector3(...shape.box.half), make: () => new BoxGeometry(2, 2, 2) };
@@ -40,6 +41,13 @@ export function form(shape: Shape, index: number, count: number): Form | null {
     return own(() => surface(shape.mesh.vertices.flat(), shape.mesh.triangles.flat()));
   }
   return own(() => ground(shape["height-field"]));
+}
+
+/** Eighty triangles on 42 points, which they share. */
+function smallBall(): BufferGeometry {
+  const geometry = new IcosahedronGeometry(1, 1);
+  geometry.deleteAttribute("uv");
+  return mergeVertices(geometry);
 }
 
 function surface(vertices: number[], triangles: number[]): BufferGeometry {

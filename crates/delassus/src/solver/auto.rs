@@ -185,13 +185,12 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         }
         Form::Primal(_) if 0 < equalities => MECHANISM,
         _ if others <= FEW_CONTACTS => FEW,
-        Form::Primal(primal) if others <= CROWD * primal.mass().len() => match others {
-            ..=SOME_CONTACTS if tolerance < TIGHT => SOME_TIGHT,
-            ..=SOME_CONTACTS => SOME_LOOSE,
-            ..=MORE_CONTACTS => MORE,
-            _ => MANY,
-        },
-        _ => CROWDED,
+        Form::Primal(primal) if CROWD * primal.mass().len() < others => CROWDED,
+        Form::Dual(_) => CROWDED,
+        Form::Primal(_) if MORE_CONTACTS < others => MANY,
+        Form::Primal(_) if SOME_CONTACTS < others => MORE,
+        Form::Primal(_) if tolerance < TIGHT => SOME_TIGHT,
+        Form::Primal(_) => SOME_LOOSE,
     }
 }
 

@@ -21,13 +21,13 @@ use super::structural::{Options, Outcome, Run, Work};
 use crate::solver::Status;
 
 /// Most turns, and the turns in which solutions follow each other, this many at most.
-const TURNS: usize = 6;
-const DARING: usize = 3;
-const SOLUTIONS: usize = 6;
+const TURNS: usize = 4;
+const DARING: usize = 2;
+const SOLUTIONS: usize = 5;
 /// Sweeps of the first turn; each later one has twice as many.
-const SWEEPS: usize = 60;
+const SWEEPS: usize = 150;
 /// Most pivots of one path.
-const PIVOTS: usize = 60;
+const PIVOTS: usize = 40;
 /// A point is right up to this much of max|q|.
 const RIGHT: f64 = 1e-10;
 

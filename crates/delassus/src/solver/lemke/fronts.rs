@@ -407,3 +407,66 @@ impl Graph {
         order
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Random;
+
+    /// 1 + Σ r lᵀ over elements between bodies of several widths, some of them beside each other and some far apart.
+    #[test]
+    fn solutions_meet_the_equations_of_a_sparse_unsymmetric_matrix() {
+        let mut random = Random::new(5);
+        for n in [1, 2, 7, 30, 90] {
+            let mut bodies: Vec<(usize, usize)> = Vec::new();
+            let mut dofs = 0;
+            for x in 0..n {
+                let width = [6, 1, 6, 3][x % 4];
+                bodies.push((dofs, width));
+                dofs += width;
+            }
+            let elements: Vec<Vec<usize>> = (0..3 * n)
+                .map(|e| {
+                    let (x, y) = (e % n, (e % n + 1 + random.below(9)) % n);
+                    if x == y { vec![x] } else { vec![x, y] }
+                })
+                .collect();
+            let mut fronts = Fronts::default();
+            fronts.plan(&bodies, &elements);
+            let mut dense = vec![0.0; dofs * dofs];
+            (0..dofs).for_each(|i| dense[i * dofs + i] = 1.0);
+            let regular = fronts.factor(|e, block| {
+                for &x in &elements[e] {
+                    for &y in &elements[e] {
+                        let ((at, height), (to, width)) = (bodies[x], bodies[y]);
+                        let mut list =
+                            |n| -> Vec<f64> { (0..n).map(|_| random.range(-1.0, 1.0)).collect() };
+                        let (column, row) = (list(height), list(width));
+                        block.add((at, &column), (to, &row), 0.7);
+                        for (i, a) in column.iter().enumerate() {
+                            for (j, b) in row.iter().enumerate() {
+                                dense[(at + i) * dofs + to + j] += 0.7 * a * b;
+                            }
+                        }
+                    }
+                }
+            });
+            assert!(regular);
+            let b: Vec<f64> = (0..dofs).map(|_| random.range(-1.0, 1.0)).collect();
+            let mut x = b.clone();
+            fronts.solve(&mut x);
+            let scale = 1.0 + crate::math::max_abs(&x);
+            for (row, b) in dense.chunks_exact(dofs).zip(&b) {
+                let left = crate::math::dot(row, &x) - b;
+                assert!(left.abs() < 1e-9 * scale, "{n} bodies: {left:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn singular_matrices_are_refused() {
+        let mut fronts = Fronts::default();
+        fronts.plan(&[(0, 1)], &[vec![0]]);
+        assert!(!fronts.factor(|_, block| block.add((0, &[1.0]), (0, &[1.0]), -1.0)));
+    }
+}
