@@ -165,11 +165,6 @@ impl ContactLcp {
         self.columns.dofs
     }
 
-    /// About how many bodies there are.
-    pub(super) fn n_bodies(&self) -> usize {
-        self.columns.dofs / 6
-    }
-
     fn add_block(
         &mut self,
         problem: &Problem,

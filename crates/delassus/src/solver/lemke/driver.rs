@@ -29,10 +29,10 @@ const ACCEPTED: f64 = 1e-9;
 const LARGEST: usize = 6000;
 /// Sweeps of the solver that goes on where pivoting failed.
 const FALLBACK_SWEEPS: usize = 2000;
-/// Bodies of an island from which on bases are guessed before paths are followed.
-const MANY: usize = 30;
-/// Most contacts of such an island for which a path from nothing ends in reasonable time.
-const FAR: usize = 150;
+/// More contacts than this on several bodies are guessed at before paths are followed.
+const MANY: usize = 120;
+/// More than this, and a path from nothing would not end in reasonable time.
+const FAR: usize = 300;
 /// Covering vectors by chance that are tried before the dense matrix.
 const CHANCES: u64 = 3;
 
@@ -167,7 +167,8 @@ impl Lemke {
         lambda: &mut [f64],
         budget: &mut Budget,
     ) -> Option<Status> {
-        if self.method == Method::Driver && MANY <= contact.n_bodies() {
+        let many = !contact.columns.single && MANY < contact.normals.len();
+        if self.method == Method::Driver && many {
             let options = self.options_of(contact, &[], self.pivot, budget);
             let outcome = crash::solve(contact, guess, &options, &mut self.work);
             budget.pivots += outcome.pivots;
