@@ -31,6 +31,8 @@ const LARGEST: usize = 6000;
 const FALLBACK_SWEEPS: usize = 2000;
 /// More contacts than this on several bodies are guessed at before paths are followed.
 const MANY: usize = 120;
+/// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
+const DENSE: usize = 500;
 /// More than this, and a path from nothing would not end in reasonable time.
 const FAR: usize = 300;
 /// Covering vectors by chance that are tried before the dense matrix.
@@ -167,6 +169,16 @@ impl Lemke {
         lambda: &mut [f64],
         budget: &mut Budget,
     ) -> Option<Status> {
+        let near = guess.filter(|_| contact.normals.len() <= DENSE);
+        if let Some(guess) = near.filter(|guess| contact.is_loaded(guess)) {
+            let options = self.options_of(contact, &[], self.pivot, budget);
+            let outcome = warm::solve(contact, guess, &options, &mut self.work);
+            budget.pivots += outcome.pivots;
+            if outcome.status == Status::Solved {
+                self.work.impulses(contact, lambda);
+                return Some(Status::Solved);
+            }
+        }
         let many = !contact.columns.single && MANY < contact.normals.len();
         if self.method == Method::Driver && many {
             let options = self.options_of(contact, &[], self.pivot, budget);
@@ -177,15 +189,6 @@ impl Lemke {
             }
             if outcome.status == Status::Solved || FAR < contact.normals.len() {
                 return Some(outcome.status);
-            }
-        }
-        if let Some(guess) = guess.filter(|guess| contact.is_loaded(guess)) {
-            let options = self.options_of(contact, &[], self.pivot, budget);
-            let outcome = warm::solve(contact, guess, &options, &mut self.work);
-            budget.pivots += outcome.pivots;
-            if outcome.status == Status::Solved {
-                self.work.impulses(contact, lambda);
-                return Some(Status::Solved);
             }
         }
         let mut last = Status::Breakdown;
