@@ -34,7 +34,7 @@ const MANY: usize = 120;
 /// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
 const DENSE: usize = 500;
 /// More than this, and a path from nothing would not end in reasonable time.
-const FAR: usize = 300;
+const FAR: usize = 500;
 /// Covering vectors by chance that are tried before the dense matrix.
 const CHANCES: u64 = 3;
 
