@@ -343,6 +343,28 @@ fn where_the_first_rule_stalls_another_one_answers() {
     assert_eq!(ran.json()["options"]["rule"], "iso");
 }
 
+/// M is singular and q points out of what it reaches. Its least eigenvalue comes out as rounding, so that pivoting may
+/// end at z of 1e16, whose residual rounds to zero and means nothing.
+#[test]
+fn what_rounding_hides_is_no_answer() {
+    let lcp = r#"{"schema": "delassus-oracle-1", "kind": "lcp", "n": 2,
+        "M": [[0.129547505015226, -0.4416614151401357], [-0.4416614151401357, 1.5057395787025067]],
+        "q": [-0.01826082961479547, -0.6704686340761139], "expect": {}}"#;
+    let ran = delassus_reading(&["solve", "-", "--json"], lcp.as_bytes());
+    assert_eq!((ran.code, &ran.json()["status"]), (1, &"ray".into()));
+    let lex = [
+        "solve",
+        "-",
+        "--json",
+        "--solver",
+        "lemke-standard,pivot=lex",
+    ];
+    let ran = delassus_reading(&lex, lcp.as_bytes());
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    let z = ran.json()["z"].clone();
+    assert!(z[0].as_f64().unwrap().abs() < 1e3, "{z}");
+}
+
 /// Its largest residual rests for thousands of sweeps while the rows as a whole still settle.
 #[test]
 fn where_no_sweep_helps_whatever_else_there_is_comes_last() {
