@@ -194,20 +194,7 @@ fn growth() {
 /// The KKT solve of a snake of 100 links, of which some touch the ground: the four steps and propagation.
 fn crossover() {
     let mut random = Random::new(5);
-    let link = |i: u32| {
-        let axis = if i.is_multiple_of(2) {
-            DVec3::Y
-        } else {
-            DVec3::Z
-        };
-        let joint = match i {
-            0 => Joint::Floating,
-            _ => Joint::Revolute { axis },
-        };
-        let (parent, place) = (i.checked_sub(1).map(LinkId), Pose::at(DVec3::X * 0.1));
-        Link::new(parent, joint, place, random_body(&mut random))
-    };
-    let tree = Tree::new((0..100).map(link).collect()).unwrap();
+    let tree = trees::snake(&mut random, 100);
     let q = random_configuration(&mut random, &tree);
     let n = tree.n_dofs();
     let (y1, mut data) = (random_vector(&mut random, n), tree.data());

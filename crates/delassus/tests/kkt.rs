@@ -14,8 +14,7 @@ mod trees;
 
 use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::{Kkt, TreeKkt};
-use delassus::tree::spatial::Pose;
-use delassus::tree::{Data, Elimination, Joint, Link, Propagation, Rows, Tree};
+use delassus::tree::{Data, Elimination, Propagation, Rows, Tree};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{random_configuration, random_tree, random_vector};
 
@@ -256,20 +255,7 @@ fn a_hundred_links_on_the_ground_are_propagated_as_the_four_steps_have_them() {
 
 /// A snake all of whose links touch the ground: three rows each.
 fn grounded(random: &mut Random, count: u32) -> (Tree, Data, Rows) {
-    let link = |i: u32| {
-        let axis = if i.is_multiple_of(2) {
-            DVec3::Y
-        } else {
-            DVec3::Z
-        };
-        let joint = match i {
-            0 => Joint::Floating,
-            _ => Joint::Revolute { axis },
-        };
-        let (parent, place) = (i.checked_sub(1).map(LinkId), Pose::at(DVec3::X * 0.1));
-        Link::new(parent, joint, place, trees::random_body(random))
-    };
-    let tree = Tree::new((0..count).map(link).collect()).unwrap();
+    let tree = trees::snake(random, count);
     let q = random_configuration(random, &tree);
     let (mut data, mut rows) = (tree.data(), Rows::default());
     tree.kinematics(&q, &mut data).unwrap();

@@ -10,7 +10,7 @@ use pulp::Simd;
 
 use super::joint::Kind;
 use super::lanes::{
-    Mat3, Sym, mul, mul_transposed, orientation, product, sym_mul, transposed, turned,
+    Mat3, Sym, congruent, mul, mul_transposed, orientation, product, sym_mul, turned,
 };
 use super::spatial::Inertia;
 use super::{Node, Tree, TreeError};
@@ -394,17 +394,7 @@ impl<S: Simd> Pass<'_, S> {
         let first = mul(r, self.constant(inertia.first));
         let s = &inertia.second;
         let columns = [s.x(), s.y(), s.z()];
-        // (R A)ᵀ and Rᵀ, by columns: entries of R A Rᵀ are inner products.
-        let a = transposed(three!(j => mul(r, self.constant(columns[j]))));
-        let r = transposed(r);
-        let second = [
-            dot(a[0], r[0]),
-            dot(a[0], r[1]),
-            dot(a[0], r[2]),
-            dot(a[1], r[1]),
-            dot(a[1], r[2]),
-            dot(a[2], r[2]),
-        ];
+        let second = congruent(r, three!(j => self.constant(columns[j])));
         (X::splat(self.simd, inertia.mass), first, second)
     }
 

@@ -41,6 +41,22 @@ pub(super) fn transposed<S: Simd>(m: Mat3<S>) -> Mat3<S> {
     three!(i => [m[0][i], m[1][i], m[2][i]])
 }
 
+/// R A Rᵀ of a symmetric matrix A, given by its columns.
+#[inline(always)]
+pub(super) fn congruent<S: Simd>(r: Mat3<S>, columns: Mat3<S>) -> Sym<S> {
+    // (R A)ᵀ and Rᵀ, by columns: entries of R A Rᵀ are inner products.
+    let a = transposed(product(r, columns));
+    let r = transposed(r);
+    [
+        dot(a[0], r[0]),
+        dot(a[0], r[1]),
+        dot(a[0], r[2]),
+        dot(a[1], r[1]),
+        dot(a[1], r[2]),
+        dot(a[2], r[2]),
+    ]
+}
+
 /// Column j of a symmetric matrix.
 #[inline(always)]
 pub(super) fn sym_column<S: Simd>(s: Sym<S>, j: usize) -> Vec3<S> {

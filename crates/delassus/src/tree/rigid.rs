@@ -7,9 +7,9 @@ use glam::{DMat3, DVec3};
 use pulp::Simd;
 
 use super::data::{Body, Pass};
-use super::lanes::{Sym, mul, sym_mul, transposed};
+use super::lanes::{Sym, congruent, mul, sym_column, sym_mul};
 use super::spatial::{Force, Inertia, Motion, Sym3};
-use crate::math::simd::{LANES, Lane, Vec3, X, cross, dot, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, Vec3, X, cross, scaled, sum, three};
 
 const ZERO: Lane = [0.0; LANES];
 
@@ -162,22 +162,8 @@ impl pulp::WithSimd for Rigid<'_> {
 fn turn<S: Simd>(simd: S, own: &Own, eight: &Eight, part: usize) -> (Vec3<S>, Sym<S>) {
     let r = three!(j => three!(i => X::load(simd, &eight.rotation[3 * j + i], part)));
     let first = mul(r, X::load_all(simd, &own.first, part));
-    let [xx, xy, xz, yy, yz, zz] = X::load_all(simd, &own.second, part);
-    // (R A)ᵀ and Rᵀ, by columns: entries of R A Rᵀ are inner products.
-    let a = transposed([
-        mul(r, [xx, xy, xz]),
-        mul(r, [xy, yy, yz]),
-        mul(r, [xz, yz, zz]),
-    ]);
-    let r = transposed(r);
-    let second = [
-        dot(a[0], r[0]),
-        dot(a[0], r[1]),
-        dot(a[0], r[2]),
-        dot(a[1], r[1]),
-        dot(a[1], r[2]),
-        dot(a[2], r[2]),
-    ];
+    let second: Sym<S> = X::load_all(simd, &own.second, part);
+    let second = congruent(r, three!(j => sym_column(second, j)));
     (first, second)
 }
 

@@ -68,6 +68,24 @@ pub(crate) fn random_tree(random: &mut Random, count: usize) -> Tree {
     Tree::new(reordered(&links, &order)).expect("random trees are physical")
 }
 
+/// A floating chain of links on hinges that bend sideways and up in turn.
+pub(crate) fn snake(random: &mut Random, count: u32) -> Tree {
+    let link = |i: u32| {
+        let axis = if i.is_multiple_of(2) {
+            DVec3::Y
+        } else {
+            DVec3::Z
+        };
+        let joint = match i {
+            0 => Joint::Floating,
+            _ => Joint::Revolute { axis },
+        };
+        let (parent, place) = (i.checked_sub(1).map(LinkId), Pose::at(DVec3::X * 0.1));
+        Link::new(parent, joint, place, random_body(random))
+    };
+    Tree::new((0..count).map(link).collect()).unwrap()
+}
+
 /// Link `order[i]` becomes link i.
 pub(crate) fn reordered(links: &[Link], order: &[usize]) -> Vec<Link> {
     let place = |old: LinkId| {
