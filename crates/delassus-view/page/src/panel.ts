@@ -168,6 +168,7 @@ export class Panel {
     const cells = rows.map(([name, unit, value]) => ({ name, unit, values: all.map((n) => (n ? value(n) : undefined)) }));
     const heads = all.length < 2 ? null : NAMES.slice(0, all.length);
     table(this.numbers, cells, heads);
+    this.numbers.dataset.step = String(head.step);
     const apart = head.apart;
     all.forEach((n, i) => {
       if (n?.worst) note(this.numbers, `Worst${all.length < 2 ? "" : ` in ${NAMES[i]}`}: ${n.worst}`);
