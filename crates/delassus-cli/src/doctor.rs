@@ -119,6 +119,10 @@ impl Sheet {
             "solver    {}: {} ({})\n",
             choice.solver, choice.why, choice.class
         ));
+        if !choice.then.is_empty() {
+            let then = choice.then.join(", then ");
+            text.push_str(&format!("          where that does not solve: {then}\n"));
+        }
         if let Some(own) = self.own_solver.as_ref().filter(|own| *own != choice.solver) {
             text.push_str(&format!("          the scene is run with {own}\n"));
         }

@@ -37,10 +37,19 @@ fn replayed(file: &Path) -> Value {
 fn captured_problems_replay_to_the_same_residual_bits() {
     // Warm starts, substeps, chance and threads must all come back.
     let runs: [&[&str]; 9] = [
-        &["run", "heavy-stack:4", "--iterations", "15"],
         &[
             "run",
             "heavy-stack:4",
+            "--solver",
+            "gauss-seidel",
+            "--iterations",
+            "15",
+        ],
+        &[
+            "run",
+            "heavy-stack:4",
+            "--solver",
+            "gauss-seidel,order=symmetric",
             "--iterations",
             "15",
             "--substeps",
@@ -162,6 +171,8 @@ fn only_what_went_badly_is_kept_and_no_more_than_the_limit() {
     let run = [
         "run",
         "heavy-stack:3",
+        "--solver",
+        "gauss-seidel",
         "--iterations",
         "5",
         "--steps",
