@@ -389,3 +389,11 @@ fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults
         ..RunDefaults::default()
     }
 }
+
+/// The same by a named solver.
+fn run_by(solver: &str, times: (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults {
+    RunDefaults {
+        solver: solver.to_owned(),
+        ..run(times, tolerance, iterations)
+    }
+}

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Made, Stage, at, run};
+use super::{Made, Stage, at, run, run_by};
 use crate::collide::Shape;
 use crate::math::Random;
 use crate::world::WorldError;
@@ -12,18 +12,16 @@ const DENSITY: f64 = 1000.0;
 
 /// Boxes of 1 m on each other. With few sweeps the boxes drift apart slowly; with these they stand still.
 pub(super) fn stack(n: usize) -> Result<Made, WorldError> {
-    tower(n, 1.0)
+    tower(n, 1.0, "gauss-seidel")
 }
 
 /// The same with a top 100 times as heavy: the hard case for sweeps, which do not solve a step to the tolerance, so
 /// that pivoting has to go on.
 pub(super) fn heavy_stack(n: usize) -> Result<Made, WorldError> {
-    let (stage, mut run) = tower(n, 100.0)?;
-    run.solver = "auto".to_owned();
-    Ok((stage, run))
+    tower(n, 100.0, "auto")
 }
 
-fn tower(n: usize, top: f64) -> Result<Made, WorldError> {
+fn tower(n: usize, top: f64, solver: &str) -> Result<Made, WorldError> {
     let mut stage = Stage::new(0.5, 0.0)?;
     stage.ground()?;
     for i in 0..n {
@@ -32,7 +30,7 @@ fn tower(n: usize, top: f64) -> Result<Made, WorldError> {
         let shape = Shape::Box { half: [0.5; 3] };
         stage.solid(shape, density, at(format!("box-{i:06}"), centre))?;
     }
-    Ok((stage, run((0.01, 10.0), 1e-7, 20_000)))
+    Ok((stage, run_by(solver, (0.01, 10.0), 1e-7, 20_000)))
 }
 
 /// Radius of a ball of the pile \[m\].
