@@ -26,8 +26,9 @@ let welcome: Welcome | null = null;
 let layout: Layout | null = null;
 let settings: Settings | null = null;
 let latest: Frame | null = null;
-/** The scene on the screen. */
+/** The scene and the frame on the screen. */
 let shown = "";
+let onScreen: Frame | null = null;
 
 const local = { joints: false, shadows: true, follow: false, quality: kept("quality", QUALITIES) };
 const plots = new Plots(find("plots"));
@@ -84,6 +85,7 @@ function answer(frame: Frame): void {
 function drawn(frame: Frame): void {
   const { head } = frame;
   answer(frame);
+  onScreen = frame;
   if (!layout || head.epoch !== layout.epoch) return;
   plots.add(head);
   panel.frame(frame, layout, settings?.selected ?? null);
@@ -321,13 +323,14 @@ DARK.addEventListener("change", () => setTheme(theme.value));
 
 declare global {
   interface Window {
-    /** What is on the screen, for tests. */
-    delassus: { frame(): Frame | null; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; level(): string; place(pane: number, body: number): { x: number; y: number } };
+    /** What has come and, once settled, is on the screen; for tests. */
+    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; level(): string; place(pane: number, body: number): { x: number; y: number } };
   }
 }
 
 window.delassus = {
   frame: () => latest,
+  settled: () => onScreen !== null && onScreen.head.epoch === layout?.epoch && (onScreen.head.playing || onScreen === latest),
   layout: () => layout,
   settings: () => settings,
   drawn: () => viewer.drawn,

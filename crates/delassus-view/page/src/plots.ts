@@ -11,8 +11,8 @@ const KEPT = 1500;
 /** Milliseconds between two drawings. */
 const PERIOD = 200;
 
-const LAST_STEP = ["Law residual of the last step", "m/s", "sweeps", true] as const;
-const EVERY_STEP = ["Law residual of every step", "m/s", "time [s]", true] as const;
+const LAST_STEP = ["Law residual, last step", "m/s", "sweeps", true] as const;
+const EVERY_STEP = ["Law residual, every step", "m/s", "time [s]", true] as const;
 
 interface Series { label: string; colour: string; dash?: number[] }
 
@@ -22,11 +22,13 @@ class Plot {
   private plot: uPlot | null = null;
   private key = "";
   private readonly holder = document.createElement("div");
+  private readonly legend = document.createElement("span");
 
   constructor(parent: HTMLElement, readonly title: string, private readonly unit: string, private readonly xUnit: string, private readonly log = false) {
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
-    caption.textContent = `${title} [${unit}]`;
+    caption.append(`${title} [${unit}]`, this.legend);
+    this.legend.className = "legend";
     figure.append(caption, this.holder);
     this.holder.className = "plot";
     this.holder.setAttribute("role", "img");
@@ -55,12 +57,25 @@ class Plot {
     if (!this.plot || key !== this.key) {
       this.reset();
       this.key = key;
+      this.name(series);
       this.plot = new uPlot(this.options(series), data as uPlot.AlignedData, this.holder);
     } else {
       this.plot.setData(data as uPlot.AlignedData);
     }
     const words = series.map((s, i) => `${s.label} ${number(data[i + 1]?.findLast((x) => x !== null) ?? 0, 3)} ${this.unit}`);
     this.holder.setAttribute("aria-label", `Plot of ${this.title}: ${words.join(", ")}`);
+  }
+
+  /** Which line is which, beside the title: inside the plot it would hide lines. */
+  private name(series: Series[]): void {
+    const names = series.length < 2 ? [] : series.map(({ label, colour, dash }) => {
+      const name = document.createElement("span");
+      name.textContent = label;
+      name.style.setProperty("--line-colour", colour);
+      name.style.setProperty("--line-style", !dash ? "solid" : dash[0]! < 4 ? "dotted" : "dashed");
+      return name;
+    });
+    this.legend.replaceChildren(...names);
   }
 
   private drawMark(plot: uPlot, ink: string): void {
@@ -100,13 +115,14 @@ class Plot {
     };
     return {
       ...this.size(),
-      legend: { show: 1 < series.length, live: false },
+      legend: { show: false },
       cursor: { show: false },
       padding: [6, 10, 0, 0],
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low === 0 && high === 0 ? [0, 1] : uPlot.rangeNum(low, high, 0.1, true)) } },
+      // Before there is anything to draw, the limits are null.
+      scales: { x: { time: false, range: (_, low, high) => (low < high ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low || high ? uPlot.rangeNum(low, high, 0.1, true) : [0, 1]) } },
       hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
-        { ...axis, size: 24, gap: 2, label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
+        { ...axis, size: 24, gap: 2, values: (_, splits) => splits.map((x) => number(x, 3)), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
         { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits), space: 22 },
       ],
       series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: true }))],

@@ -17,7 +17,7 @@ const COARSEST = LEVELS.length - 1;
 
 /** A picture that takes longer than this is too slow, and one that is quicker leaves room for more [ms]. */
 const SLOW = 60;
-const QUICK = 25;
+const QUICK = 33;
 /** Pictures after a change that say little: they compile shaders and fill buffers. */
 const WARM = 2;
 /** Pictures whose median decides to draw coarser, and finer. */

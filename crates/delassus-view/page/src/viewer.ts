@@ -9,6 +9,8 @@ import { Governor, LEVELS, drawnBySoftware, type Level, type Quality } from "./q
 /** Pixels the mouse must move before a pick becomes a drag. */
 const STIR = 4;
 const FIELD = 34;
+/** Height of what stands above the scene [px]. */
+const LABELS = 40;
 /** A picture that takes longer than this is waited for: more of them under way would only come later [ms]. */
 const PATIENCE = 40;
 
@@ -142,7 +144,11 @@ export class Viewer {
       const depth = corner.z + radius;
       distance = Math.max(distance, Math.abs(corner.x) / wide + depth, Math.abs(corner.y) / tall + depth);
     }
-    this.camera.position.copy(centre).addScaledVector(direction, 1.18 * distance);
+    // Lower than the middle by half of what the labels take.
+    const room = Math.min(LABELS / Math.max(this.canvas.clientHeight, 1), 0.25);
+    distance *= 1.1 / (1 - room);
+    centre.addScaledVector(new Vector3().setFromMatrixColumn(this.camera.matrixWorld, 1), room * tall * distance);
+    this.camera.position.copy(centre).addScaledVector(direction, distance);
     this.controls.target.copy(centre);
     // The bounds are those of the beginning, and so is what they are around.
     const first = this.panes[0];
