@@ -47,7 +47,7 @@ export abstract class Crowd {
   }
 }
 
-/** Balls as squares that face the camera; the shader makes them round and lights them as balls. */
+/** Balls as triangles around them that face the camera; the shader makes them round and lights them as balls. */
 class Balls extends Crowd {
   constructor(source: InstancedMesh) {
     const material = new MeshLambertMaterial({ vertexColors: true });
@@ -57,7 +57,8 @@ class Balls extends Crowd {
           attribute float radius;
           varying vec2 vCorner;
           void main() {
-            vCorner = vec2(gl_VertexID & 1, (gl_VertexID >> 1) & 1) * 2.0 - 1.0;`)
+            int corner = gl_VertexID % 3;
+            vCorner = vec2(1.7320508 * float(corner - 1), corner == 1 ? 2.0 : -1.0);`)
         .replace("#include <project_vertex>", `
           vec4 mvPosition = modelViewMatrix * vec4(transformed, 1.0);
           mvPosition.xy += radius * vCorner;
@@ -72,18 +73,18 @@ class Balls extends Crowd {
           vec3 normal = vec3(vCorner, sqrt(inside));
           vec3 nonPerturbedNormal = normal;`);
     };
-    super(source, 4, [0, 1, 2, 2, 1, 3], material);
-    const radii = new Float32Array(4 * source.count);
+    super(source, 3, [0, 2, 1], material);
+    const radii = new Float32Array(3 * source.count);
     for (let i = 0; i < source.count; i++) {
       source.getMatrixAt(i, matrix);
-      radii.fill(matrix.getMaxScaleOnAxis(), 4 * i, 4 * (i + 1));
+      radii.fill(matrix.getMaxScaleOnAxis(), 3 * i, 3 * (i + 1));
     }
     this.mesh.geometry.setAttribute("radius", new BufferAttribute(radii, 1));
   }
 
   protected place(i: number, matrix: Matrix4): void {
     point.setFromMatrixPosition(matrix);
-    for (let k = 0; k < 4; k++) point.toArray(this.positions.array, 3 * (4 * i + k));
+    for (let k = 0; k < 3; k++) point.toArray(this.positions.array, 3 * (3 * i + k));
   }
 }
 

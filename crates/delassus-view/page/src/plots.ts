@@ -101,15 +101,16 @@ class Plot {
     const line = style.getPropertyValue("--line").trim();
     const font = `10px ${style.getPropertyValue("--font").trim()}`;
     const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 3 } };
-    // As many digits as tell one line of the grid from the next.
-    const labels = (splits: (number | null)[]) => {
+    // As many digits as the distance from one line of the grid to the next has.
+    const labels = (splits: (number | null)[], log: boolean) => {
       const known = splits.filter((x) => x !== null);
-      const apart = known.length < 2 || this.log ? 0 : Math.abs(known[1]! - known[0]!);
+      const apart = known.length < 2 || log ? 0 : Math.abs(known[1]! - known[0]!);
+      const digits = [0, 1, 2, 3, 4].find((n) => Math.abs(apart * 10 ** n - Math.round(apart * 10 ** n)) < 1e-6) ?? 5;
       const largest = Math.max(...known.map(Math.abs));
       const plain = 1e-4 <= apart && largest < 1e6;
       return splits.map((x) => {
         if (x === null) return "";
-        if (plain) return x.toFixed(Math.max(0, Math.ceil(-Math.log10(apart) - 1e-9))).replace("-", "−");
+        if (plain) return x.toFixed(digits).replace("-", "−");
         return number(x, 3).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
       });
     };
@@ -117,13 +118,13 @@ class Plot {
       ...this.size(),
       legend: { show: false },
       cursor: { show: false },
-      padding: [6, 10, 0, 0],
+      padding: [6, 16, 0, 0],
       // Before there is anything to draw, the limits are null.
       scales: { x: { time: false, range: (_, low, high) => (low < high ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low || high ? uPlot.rangeNum(low, high, 0.1, true) : [0, 1]) } },
       hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
-        { ...axis, size: 24, gap: 2, values: (_, splits) => splits.map((x) => number(x, 3)), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
-        { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits), space: 22 },
+        { ...axis, size: 24, gap: 2, values: (_, splits) => labels(splits, false), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
+        { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits, this.log), space: 22 },
       ],
       series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: true }))],
     };
