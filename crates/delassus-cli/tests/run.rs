@@ -216,22 +216,31 @@ fn damaged_checkpoints_are_refused_with_their_name() {
     moved["state"]["position"][1][0] = 123.0.into();
     let mut elsewhere: Value = serde_json::from_str(&whole).unwrap();
     elsewhere["scene"]["name"] = "stack:4".into();
+    let changed = "its checksum is another";
     let damaged = [
-        whole[..whole.len() / 2].to_owned(),
-        whole.replace("checkpoint-1\"", "checkpoint-9\""),
-        whole.replace("\"step\"", "\"stop\""),
-        whole.replace("\"dt\":0.01", "\"dt\":-1"),
-        moved.to_string(),
-        elsewhere.to_string(),
-        String::new(),
+        (whole[..whole.len() / 2].to_owned(), "not a whole"),
+        (whole.replace("checkpoint-2\"", "checkpoint-1\""), "reads"),
+        (whole.replace("\"step\"", "\"stop\""), "stop"),
+        (whole.replace("\"step\":10", "\"step\":7"), changed),
+        (whole.replace("\"dt\":0.01", "\"dt\":0.02"), changed),
+        (whole.replace("\"seed\":0", "\"seed\":1"), changed),
+        (moved.to_string(), changed),
+        (elsewhere.to_string(), changed),
+        (String::new(), "not a whole"),
     ];
-    for (i, damaged) in damaged.iter().enumerate() {
+    for (i, (damaged, why)) in damaged.iter().enumerate() {
+        assert_ne!(damaged, &whole, "{i}");
         let file = write(&out, "damaged.json", damaged);
         let ran = delassus(&["run", "--resume", &file, "--steps", "20"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{i}");
         assert!(ran.stderr.contains("damaged.json"), "{i}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{i}: {}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{i}: {}", ran.stderr);
     }
+    // Another layout of the same content is none of these.
+    let whole: Value = serde_json::from_str(&whole).unwrap();
+    let file = write(&out, "pretty.json", &format!("{whole:#}"));
+    hash(&["run", "--resume", &file, "--steps", "20"]);
 }
 
 #[test]

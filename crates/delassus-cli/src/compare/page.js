@@ -5,6 +5,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const COLOURS = 10;
   const BEST = 8;
+  const FEW_DECADES = 50;
   const works = [
     ...report.works.map((work) => ({ ...work, name: work.work, scene: false, tolerance: report.tolerance })),
     ...report.scenes.map((scene) => ({ ...scene, name: scene.scene, scene: true })),
@@ -83,21 +84,26 @@
     const positive = values.filter((x) => x > 0 && Number.isFinite(x));
     const least = low ?? (positive.length ? Math.min(...positive) : 1e-6);
     const most = high ?? (positive.length ? Math.max(...positive) : 1);
-    const first = Math.floor(Math.log10(least) + 1e-9);
-    const last = Math.max(Math.ceil(Math.log10(most) - 1e-9), first + 1);
-    const clamp = (x) => Math.min(Math.max(x, 10 ** first), 10 ** last);
-    const scale = (x) => from + ((Math.log10(clamp(x)) - first) / (last - first)) * (to - from);
-    const every = Math.ceil((last - first) / 8);
-    const ticks = [];
+    // Whole decades, or 1, 2, 5, 10 where there are few.
+    const digits = least * FEW_DECADES < most ? [1] : [1, 2, 5];
+    const stops = [];
+    for (let e = Math.floor(Math.log10(least) + 1e-9); e <= Math.log10(most) + 2; e++) stops.push(...digits.map((digit) => ({ digit, e, x: digit * 10 ** e })));
+    const begin = stops.findLastIndex(({ x }) => x <= least * (1 + 1e-9));
+    const end = Math.max(stops.findIndex(({ x }) => most * (1 - 1e-9) <= x), begin + 1);
+    const [first, last] = [stops[begin].x, stops[end].x];
+    const clamp = (x) => Math.min(Math.max(x, first), last);
+    const scale = (x) => from + (Math.log(clamp(x) / first) / Math.log(last / first)) * (to - from);
+    const every = Math.ceil((end - begin) / 8);
+    const text = ({ digit, e, x }) => (digits.length === 1 ? power(e) : 1e-3 <= x && x < 1e4 ? plain(+x.toPrecision(1)) : digit === 1 ? power(e) : `${digit}·${power(e)}`);
     // Numbers beyond an end stand on it, and its label says so.
-    const beyond = (e) => (e === first && positive.some((x) => x < 0.999 * 10 ** first) ? "≤ " : e === last && positive.some((x) => x > 1.001 * 10 ** last) ? "≥ " : "");
-    for (let e = first; e <= last; e++) ticks.push({ at: scale(10 ** e), text: (e - first) % every ? "" : beyond(e) + power(e) });
+    const beyond = (i) => (i === begin && positive.some((x) => x < 0.999 * first) ? "≤ " : i === end && positive.some((x) => x > 1.001 * last) ? "≥ " : "");
+    const ticks = stops.slice(begin, end + 1).map((stop, k) => ({ at: scale(stop.x), text: k % every ? "" : beyond(begin + k) + text(stop) }));
     return { scale, ticks, clamp };
   }
 
   // A plot: title, axes with units, a curve and marks for each solver.
   function plot(figure, { title, x, y, series, target, say }) {
-    const [width, height, left, right, top, bottom] = [560, 380, 62, 14, 10, 46];
+    const [width, height, left, right, top, bottom] = [480, 330, 60, 14, 10, 46];
     figure.replaceChildren(element("figcaption", {}, title));
     const visible = series.filter((s) => shown.has(s.solver) && s.points.length);
     if (!visible.length) {
@@ -121,14 +127,7 @@
     svg.append(draw("rect", { class: "frame", x: left, y: top, width: width - left - right, height: height - top - bottom }));
     svg.append(draw("text", { class: "title", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, x.label));
     svg.append(draw("text", { class: "title", x: 15, y: (top + height - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 15 ${(top + height - bottom) / 2})` }, y.label));
-    let note = null;
-    if (target) {
-      const at = up.scale(target);
-      svg.append(draw("line", { class: "target", x1: left, x2: width - right, y1: at, y2: at }));
-      // Above the line, unless there is no room.
-      const beside = at - top < 16 ? at + 13 : at - 5;
-      note = draw("text", { class: "halo", x: width - right - 4, y: beside, "text-anchor": "end" }, "tolerance");
-    }
+    if (target) svg.append(draw("line", { class: "target", x1: left, x2: width - right, y1: up.scale(target), y2: up.scale(target) }));
     const groups = visible.map((s) => {
       const at = s.points.map((p) => [across.scale(p[0]), up.scale(p[1])]);
       const path = at.map(([u, v], i) => (i && s.steps ? `H${u.toFixed(1)}V${v.toFixed(1)}` : `${i ? "L" : "M"}${u.toFixed(1)} ${v.toFixed(1)}`)).join("");
@@ -141,7 +140,14 @@
       svg.append(group);
       return { group, at, s };
     });
-    if (note) svg.append(note);
+    if (target) {
+      // At an end of the line, above or below it, where it hides least.
+      const at = up.scale(target);
+      const hidden = ({ x, y, room }) => (top < y - 12 && y < height - bottom ? 0 : 1e3) + groups.flatMap((g) => g.at).filter(([u, v]) => Math.abs(u - x - room / 2) < 40 && Math.abs(v - y + 4) < 12).length;
+      const spots = [-5, 13].flatMap((aside) => [{ x: width - right - 4, y: at + aside, room: -60, anchor: "end" }, { x: left + 4, y: at + aside, room: 60, anchor: "start" }]);
+      const { x, y, anchor } = spots.reduce((best, spot) => (hidden(spot) < hidden(best) ? spot : best));
+      svg.append(draw("text", { class: "halo", x, y, "text-anchor": anchor }, "tolerance"));
+    }
     watch(svg, groups, { width, say });
     figure.append(svg);
   }
@@ -248,17 +254,18 @@
   const PROBLEM = [
     ["work", (run, work) => short(work.name)],
     ["solver", (run) => named(run)],
+    ["time", (run) => run.elapsed_s, time],
     ["status", (run) => run.status],
     ["fit", (run) => run.fit],
     ["iterations", (run) => run.iterations, String],
     ["law [m/s]", (run) => run.residual.law, small],
     ["relative", (run) => run.residual.relative, small],
     ["worst block", (run) => run.residual.worst_block, (x) => (x === null ? "–" : String(x))],
-    ["time", (run) => run.elapsed_s, time],
   ];
   const SCENE = [
     ["scene", (run, work) => short(work.name)],
     ["solver", (run) => run.label],
+    ["ms/step", (run) => run.ms_per_step, (x) => x.toFixed(4)],
     ["fit", (run) => run.fit],
     ["steps", (run) => run.steps, String],
     ["not solved", (run) => run.unsolved_steps, String],
@@ -266,7 +273,6 @@
     ["penetration [m]", (run) => run.penetration, small],
     ["energy change [J]", (run) => run.energy_change, small],
     ["iterations/step", (run) => run.iterations_per_step, (x) => x.toFixed(1)],
-    ["ms/step", (run) => run.ms_per_step, (x) => x.toFixed(4)],
     ["worst block", (run) => (run.worst_block ? `step ${run.worst_block.step}, ${run.worst_block.name}` : "–")],
   ];
   function table(caption, all, list) {

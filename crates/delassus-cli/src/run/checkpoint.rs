@@ -12,7 +12,7 @@ use crate::console::Refusal;
 use crate::folder;
 use crate::scene::Source;
 
-const SCHEMA: &str = "delassus-checkpoint-1";
+const SCHEMA: &str = "delassus-checkpoint-2";
 
 /// Everything needed to go on as if the run had never stopped.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,11 +28,19 @@ pub(super) struct Checkpoint {
     /// Hash of the poses and velocities in `state`.
     state_hash: String,
     state: State,
+    /// Of everything above; another one means that something was changed since.
+    checksum: String,
+}
+
+/// What every version of the file has.
+#[derive(Deserialize)]
+struct Header {
+    schema: String,
 }
 
 impl Checkpoint {
     pub(super) fn new(plan: &Plan, step: u64, world: &World) -> Checkpoint {
-        Checkpoint {
+        let mut checkpoint = Checkpoint {
             schema: SCHEMA.to_owned(),
             scene: plan.source.clone(),
             options: plan.options.clone(),
@@ -40,7 +48,21 @@ impl Checkpoint {
             steps: plan.steps,
             state_hash: hash(world),
             state: world.state(),
-        }
+            checksum: String::new(),
+        };
+        checkpoint.checksum = checkpoint.sum();
+        checkpoint
+    }
+
+    /// FNV-1a of the text without the checksum; numbers come back from text bit for bit, so the layout of the file does not matter.
+    fn sum(&mut self) -> String {
+        let kept = std::mem::take(&mut self.checksum);
+        let text = serde_json::to_string(self).unwrap_or_default();
+        self.checksum = kept;
+        let sum = text.bytes().fold(0xCBF2_9CE4_8422_2325, |sum: u64, byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+        format!("{sum:016x}")
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), Refusal> {
@@ -51,18 +73,24 @@ impl Checkpoint {
 
     pub(super) fn read(path: &Path) -> Result<Checkpoint, Refusal> {
         let text = fs::read_to_string(path).map_err(|error| Refusal::io(path, "read", &error))?;
-        let checkpoint: Checkpoint = serde_json::from_str(&text).map_err(|error| {
-            let path = path.display();
-            Refusal(format!(
-                "{path}: is not a whole checkpoint: {error}; resume from another one"
+        let refuse = |what: String| Refusal(format!("{}: {what}", path.display()));
+        let cut = |error| {
+            refuse(format!(
+                "is not a whole checkpoint: {error}; resume from another one"
             ))
-        })?;
-        let schema = &checkpoint.schema;
+        };
+        let Header { schema } = serde_json::from_str(&text).map_err(cut)?;
         if schema != SCHEMA {
-            return Err(Refusal(format!(
-                "{}: its schema is \"{schema}\"; this version reads \"{SCHEMA}\"",
-                path.display()
+            return Err(refuse(format!(
+                "its schema is \"{schema}\"; this version reads \"{SCHEMA}\""
             )));
+        }
+        let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(cut)?;
+        if checkpoint.sum() != checkpoint.checksum {
+            return Err(refuse(
+                "was changed since it was written: its checksum is another; resume from another one"
+                    .to_owned(),
+            ));
         }
         Ok(checkpoint)
     }

@@ -2,11 +2,13 @@
 
 import { PANES, gradient } from "./colour";
 import { number } from "./format";
+import { keep, kept } from "./keep";
 import { Link } from "./link";
 import type { Look } from "./pane";
 import { Panel, statusClass } from "./panel";
 import { Plots } from "./plots";
 import type { Command, Frame, Layout, Settings, Welcome } from "./protocol";
+import { QUALITIES, type Quality } from "./quality";
 import "./style.css";
 import { Viewer } from "./viewer";
 
@@ -24,22 +26,26 @@ let welcome: Welcome | null = null;
 let layout: Layout | null = null;
 let settings: Settings | null = null;
 let latest: Frame | null = null;
-/** The scene on the screen. */
+/** The scene and the frame on the screen. */
 let shown = "";
+let onScreen: Frame | null = null;
 
-const local = { joints: false, shadows: true, follow: false };
+const local = { joints: false, shadows: true, follow: false, quality: kept("quality", QUALITIES) };
 const plots = new Plots(find("plots"));
 const send = (command: Command) => link.send(command);
 
-const viewer = new Viewer(find<HTMLCanvasElement>("view"), look(), {
+const viewer = new Viewer(find<HTMLCanvasElement>("view"), look(), local.quality, {
   pick: (body) => send({ type: "select", body }),
   grab: (pane, body, point) => send({ type: "grab", pane, body, point }),
   drag: (target) => drag(target),
   release: () => send({ type: "release" }),
-}, drawn);
+}, drawn, (level) => panel.setLevel(level));
 
+let quality: Quality = local.quality;
 const panel = new Panel(find("panel"), send, local, () => {
   viewer.setShow(local);
+  if (quality !== local.quality) viewer.setQuality((quality = local.quality));
+  keep("quality", quality);
   if (settings && welcome) panel.settings(settings, welcome.solvers);
 });
 
@@ -64,15 +70,22 @@ const link = new Link((event) => {
 }, (frame) => {
   latest = frame;
   viewer.setFrame(frame);
+  // One of another scene is not drawn, and the server waits for its answer all the same.
+  if (frame.head.epoch !== layout?.epoch) answer(frame);
 }, (connected) => {
   find("lost").hidden = connected;
   document.body.classList.toggle("offline", !connected);
 });
 
+function answer(frame: Frame): void {
+  send({ type: "ack", frame: frame.head.frame });
+}
+
 /** A frame is on the screen: the numbers follow, and the server may send another. */
 function drawn(frame: Frame): void {
   const { head } = frame;
-  send({ type: "ack", frame: head.frame });
+  answer(frame);
+  onScreen = frame;
   if (!layout || head.epoch !== layout.epoch) return;
   plots.add(head);
   panel.frame(frame, layout, settings?.selected ?? null);
@@ -129,6 +142,7 @@ function showScene(event: Layout): void {
   if (event.name !== shown) panel.setLocal({ follow: event.bodies.some((body) => body.motion === "link") });
   shown = event.name;
   viewer.setLayout(event, Math.max(settings?.panes.length ?? 1, 1));
+  if (latest && latest.head.epoch !== event.epoch) answer(latest);
   plots.begin(event);
 }
 
@@ -225,11 +239,7 @@ function look(): Look {
 function setTheme(theme: string): void {
   const dark = theme === "dark" || (theme === "auto" && DARK.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  try {
-    localStorage.setItem("delassus-theme", theme);
-  } catch {
-    // Not kept where storage is forbidden.
-  }
+  keep("theme", theme);
   viewer.setLook(look());
   plots.restyle();
 }
@@ -261,6 +271,7 @@ const KEYS: Record<string, () => void> = {
   c: () => toggle("contacts"),
   j: () => panel.setLocal({ joints: !local.joints }),
   o: () => panel.setLocal({ follow: !local.follow }),
+  q: () => panel.setLocal({ quality: QUALITIES[(QUALITIES.indexOf(local.quality) + 1) % QUALITIES.length]! }),
   "[": () => pickNext(-1),
   "]": () => pickNext(1),
   "?": () => find<HTMLDialogElement>("help").showModal(),
@@ -305,30 +316,27 @@ const seek = find<HTMLInputElement>("seek");
 seek.oninput = () => send({ type: "seek", frame: Number(seek.value) });
 
 const theme = find<HTMLSelectElement>("theme");
-let kept = "auto";
-try {
-  kept = localStorage.getItem("delassus-theme") ?? "auto";
-} catch {
-  // As above.
-}
-theme.value = ["auto", "light", "dark"].includes(kept) ? kept : "auto";
+theme.value = kept("theme", ["auto", "light", "dark"]);
 theme.onchange = () => setTheme(theme.value);
 setTheme(theme.value);
 DARK.addEventListener("change", () => setTheme(theme.value));
 
 declare global {
   interface Window {
-    /** What is on the screen, for tests. */
-    delassus: { frame(): Frame | null; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; place(pane: number, body: number): { x: number; y: number } };
+    /** What has come and, once settled, is on the screen; for tests. */
+    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; level(): string; place(pane: number, body: number): { x: number; y: number } };
   }
 }
 
 window.delassus = {
   frame: () => latest,
+  settled: () => onScreen !== null && onScreen.head.epoch === layout?.epoch && (onScreen.head.playing || onScreen === latest),
   layout: () => layout,
   settings: () => settings,
   drawn: () => viewer.drawn,
   cost: () => viewer.cost,
+  took: () => viewer.took,
+  level: () => viewer.level.about,
   place: (pane, body) => {
     const at = layout?.bodies[body]?.pose;
     const span = latest?.head.panes[pane]?.poses;

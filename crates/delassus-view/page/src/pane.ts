@@ -6,14 +6,17 @@ import {
   Quaternion, Raycaster, Scene, ShaderMaterial, Vector2, Vector3, type Intersection, type Object3D,
 } from "three";
 import { Arrows } from "./arrows";
+import { crowd, type Crowd } from "./crowd";
 import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
 import { slice, type Colour, type BodyLine, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
+import type { Level } from "./quality";
 import { CROWD, form } from "./shapes";
 
 /** One instance: whose it is and where it sits on its body. */
 interface Part { body: number; pose: number | null; local: Matrix4 }
 
-interface Batch { mesh: InstancedMesh; parts: Part[] }
+/** Equal shapes, and what is drawn in their place where drawing must be quick. */
+interface Batch { mesh: InstancedMesh; parts: Part[]; balls: boolean; crowd: Crowd | null }
 
 export interface Look { background: string; ground: string; grid: string; gridBold: string; sky: string; below: string }
 
@@ -53,12 +56,15 @@ export class PaneView {
   private poses: Float32Array = new Float32Array(0);
 
   /** Links of robots, or else everything that moves. */
-  private readonly crowd: BodyLine[];
+  private readonly moving: BodyLine[];
+  private simple = false;
+  /** The point that the hand holds. */
+  private held: Vec3 | null = null;
 
   constructor(readonly layout: Layout, look: Look) {
     const moving = layout.bodies.filter((line) => line.pose !== null);
     const links = moving.filter((line) => line.motion === "link");
-    this.crowd = links.length ? links : moving;
+    this.moving = links.length ? links : moving;
     const low = new Vector3(...layout.bounds.low);
     const high = new Vector3(...layout.bounds.high);
     this.centre = low.clone().add(high).multiplyScalar(0.5);
@@ -76,6 +82,8 @@ export class PaneView {
     const reach = 1.25 * this.radius;
     this.shine(this.centre);
     this.sun.castShadow = true;
+    // Where only the camera moves, shadows stay.
+    this.sun.shadow.autoUpdate = false;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.normalBias = 0.004 * this.radius;
     this.sun.shadow.bias = -0.0004;
@@ -101,14 +109,28 @@ export class PaneView {
 
   private mean(body: number | null, place: (line: BodyLine) => Vector3): Vector3 {
     const picked = body === null ? undefined : this.layout.bodies[body];
-    const chosen = picked && picked.pose !== null ? [picked] : this.crowd;
+    const chosen = picked && picked.pose !== null ? [picked] : this.moving;
     const sum = new Vector3();
     for (const line of chosen) sum.add(place(line));
     return chosen.length ? sum.divideScalar(chosen.length) : this.centre.clone();
   }
 
-  shadows(on: boolean): void {
-    this.sun.castShadow = on;
+  /** How finely to draw; shadows only where they are wanted too. */
+  setLevel(level: Level, shadows: boolean): void {
+    this.sun.castShadow = shadows && level.shadows;
+    if (this.simple === level.simple) return;
+    this.simple = level.simple;
+    for (const batch of this.batches) {
+      if (this.simple && !batch.crowd) {
+        batch.crowd = crowd(batch.mesh, batch.balls);
+        if (batch.crowd) this.scene.add(batch.crowd.mesh);
+      }
+      batch.mesh.visible = !(this.simple && batch.crowd);
+      if (batch.crowd) batch.crowd.mesh.visible = this.simple;
+      // It has not followed while it was not seen.
+      if (this.simple) batch.crowd?.move();
+      if (this.simple) batch.crowd?.paint();
+    }
   }
 
   restyle(look: Look): void {
@@ -166,7 +188,7 @@ export class PaneView {
   }
 
   private buildBodies(): void {
-    const groups = new Map<string, { make: () => BufferGeometry; parts: Part[]; flat: boolean }>();
+    const groups = new Map<string, { make: () => BufferGeometry; parts: Part[]; flat: boolean; balls: boolean }>();
     const count = this.layout.colliders.length;
     for (const collider of this.layout.colliders) {
       const shape = this.layout.shapes[collider.shape];
@@ -176,10 +198,10 @@ export class PaneView {
       const local = new Matrix4().compose(new Vector3(...collider.position), new Quaternion(...collider.rotation), found.scale);
       const flat = typeof shape === "object" && ("hull" in shape || "mesh" in shape || "height-field" in shape);
       let group = groups.get(found.key);
-      if (!group) groups.set(found.key, (group = { make: found.make, parts: [], flat }));
+      if (!group) groups.set(found.key, (group = { make: found.make, parts: [], flat, balls: found.key === "sphere" }));
       group.parts.push({ body: collider.body, pose: body.pose, local });
     }
-    for (const { make, parts, flat } of groups.values()) {
+    for (const { make, parts, flat, balls } of groups.values()) {
       const side = flat ? DoubleSide : FrontSide;
       const material = count < CROWD ? new MeshStandardMaterial({ roughness: 0.62, metalness: 0.02, flatShading: flat, side }) : new MeshLambertMaterial({ flatShading: flat, side });
       const mesh = new InstancedMesh(make(), material, parts.length);
@@ -187,8 +209,7 @@ export class PaneView {
       mesh.frustumCulled = false;
       mesh.castShadow = true;
       mesh.receiveShadow = true;
-      const batch = { mesh, parts };
-      this.batches.push(batch);
+      this.batches.push({ mesh, parts, balls, crowd: null });
       this.scene.add(mesh);
       parts.forEach((part, i) => {
         const body = this.layout.bodies[part.body]!;
@@ -210,22 +231,28 @@ export class PaneView {
     const span = pane?.poses ?? frame.head.poses;
     if (!span) return;
     this.poses = slice(frame, span);
+    this.sun.shadow.needsUpdate = true;
     this.move();
     this.paint(pane ? slice(frame, pane.colours) : new Float32Array(0), show.colour, show.selected);
     const arrows = pane && show.contacts ? slice(frame, pane.arrows) : new Float32Array(0);
     this.arrows.update(arrows);
     this.joints.visible = show.joints;
     if (show.joints) this.drawJoints();
-    this.hand.visible = pane?.hand != null;
-    if (pane?.hand) {
-      const strip = new Strip(this.hand);
-      strip.add(at.set(...pane.hand[0]), tip.set(...pane.hand[1]), PICKED);
-      strip.close();
-    }
+    this.held = pane?.hand?.[0] ?? null;
+    this.reach(pane?.hand?.[1] ?? null);
+  }
+
+  /** Draws the hand from what it holds to where the mouse is, which the server hears of only later. */
+  reach(target: Vec3 | null): void {
+    this.hand.visible = this.held !== null && target !== null;
+    if (!this.held || !target) return;
+    const strip = new Strip(this.hand);
+    strip.add(at.set(...this.held), tip.set(...target), PICKED);
+    strip.close();
   }
 
   private move(): void {
-    for (const { mesh, parts } of this.batches) {
+    for (const { mesh, parts, crowd } of this.batches) {
       let moved = false;
       for (let i = 0; i < parts.length; i++) {
         const part = parts[i]!;
@@ -236,7 +263,9 @@ export class PaneView {
         matrix.toArray(mesh.instanceMatrix.array, 16 * i);
         moved = true;
       }
-      if (moved) mesh.instanceMatrix.needsUpdate = true;
+      if (!moved) continue;
+      mesh.instanceMatrix.needsUpdate = true;
+      if (this.simple) crowd?.move();
     }
   }
 
@@ -247,7 +276,7 @@ export class PaneView {
     this.painted = key;
     this.range = coloured ? rangeOf(values, colour, this.range) : null;
     const out = new Color();
-    for (const { mesh, parts } of this.batches) {
+    for (const { mesh, parts, crowd } of this.batches) {
       for (let i = 0; i < parts.length; i++) {
         const part = parts[i]!;
         let chosen = this.plain(part.body);
@@ -256,6 +285,7 @@ export class PaneView {
         chosen.toArray(mesh.instanceColor!.array, 3 * i);
       }
       mesh.instanceColor!.needsUpdate = true;
+      if (this.simple) crowd?.paint();
     }
   }
 

@@ -2,9 +2,10 @@
 
 import { amount, choice, section, tick } from "./controls";
 import { norm, number, vector } from "./format";
+import { QUALITIES, type Level, type Quality } from "./quality";
 import type { BodyLine, Choice, Command, Display, FrictionLaw, Frame, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
 
-export interface LocalShow { joints: boolean; shadows: boolean; follow: boolean }
+export interface LocalShow { joints: boolean; shadows: boolean; follow: boolean; quality: Quality }
 
 const NAMES = ["A", "B"] as const;
 const STATUS: Record<string, string> = { solved: "good", "partly-solved": "fair", "iteration-limit": "fair", "time-limit": "fair", stalled: "fair" };
@@ -20,6 +21,7 @@ export class Panel {
   private readonly numbers: HTMLElement;
   private readonly body: HTMLElement;
   private readonly bodyTitle: HTMLElement;
+  private readonly level = document.createElement("p");
   private shown = "";
 
   constructor(private readonly parent: HTMLElement, private readonly send: (command: Command) => void, private readonly local: LocalShow, private readonly onLocal: () => void) {
@@ -31,6 +33,7 @@ export class Panel {
     this.numbers.className = "table";
     this.stepBody = section(parent, "Step");
     this.displayBody = section(parent, "Display");
+    this.level.id = "level";
     this.bodyTitle = this.body.parentElement!.querySelector("summary")!;
     this.showBody(null, null);
   }
@@ -114,6 +117,13 @@ export class Panel {
     tick(body, "Joint frames", this.local.joints, (joints) => this.setLocal({ joints }), "j");
     tick(body, "Follow what moves", this.local.follow, (follow) => this.setLocal({ follow }), "o; a body that is picked, or robots, or all");
     tick(body, "Shadows", this.local.shadows, (shadows) => this.setLocal({ shadows }));
+    choice(body, "Quality", [...QUALITIES], this.local.quality, (quality) => this.setLocal({ quality: quality as Quality }), "q; automatic leaves out what this machine cannot draw in time");
+    body.append(this.level);
+  }
+
+  /** Says how finely the scene is drawn. */
+  setLevel(level: Level): void {
+    this.level.textContent = `Drawn ${level.about}`;
   }
 
   setLocal(next: Partial<LocalShow>): void {

@@ -11,8 +11,8 @@ const KEPT = 1500;
 /** Milliseconds between two drawings. */
 const PERIOD = 200;
 
-const LAST_STEP = ["Law residual of the last step", "m/s", "sweeps", true] as const;
-const EVERY_STEP = ["Law residual of every step", "m/s", "time [s]", true] as const;
+const LAST_STEP = ["Law residual, last step", "m/s", "sweeps", true] as const;
+const EVERY_STEP = ["Law residual, every step", "m/s", "time [s]", true] as const;
 
 interface Series { label: string; colour: string; dash?: number[] }
 
@@ -22,11 +22,13 @@ class Plot {
   private plot: uPlot | null = null;
   private key = "";
   private readonly holder = document.createElement("div");
+  private readonly legend = document.createElement("span");
 
   constructor(parent: HTMLElement, readonly title: string, private readonly unit: string, private readonly xUnit: string, private readonly log = false) {
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
-    caption.textContent = `${title} [${unit}]`;
+    caption.append(`${title} [${unit}]`, this.legend);
+    this.legend.className = "legend";
     figure.append(caption, this.holder);
     this.holder.className = "plot";
     this.holder.setAttribute("role", "img");
@@ -55,12 +57,25 @@ class Plot {
     if (!this.plot || key !== this.key) {
       this.reset();
       this.key = key;
+      this.name(series);
       this.plot = new uPlot(this.options(series), data as uPlot.AlignedData, this.holder);
     } else {
       this.plot.setData(data as uPlot.AlignedData);
     }
     const words = series.map((s, i) => `${s.label} ${number(data[i + 1]?.findLast((x) => x !== null) ?? 0, 3)} ${this.unit}`);
     this.holder.setAttribute("aria-label", `Plot of ${this.title}: ${words.join(", ")}`);
+  }
+
+  /** Which line is which, beside the title: inside the plot it would hide lines. */
+  private name(series: Series[]): void {
+    const names = series.length < 2 ? [] : series.map(({ label, colour, dash }) => {
+      const name = document.createElement("span");
+      name.textContent = label;
+      name.style.setProperty("--line-colour", colour);
+      name.style.setProperty("--line-style", !dash ? "solid" : dash[0]! < 4 ? "dotted" : "dashed");
+      return name;
+    });
+    this.legend.replaceChildren(...names);
   }
 
   private drawMark(plot: uPlot, ink: string): void {
@@ -86,28 +101,30 @@ class Plot {
     const line = style.getPropertyValue("--line").trim();
     const font = `10px ${style.getPropertyValue("--font").trim()}`;
     const axis = { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 3 } };
-    // As many digits as tell one line of the grid from the next.
-    const labels = (splits: (number | null)[]) => {
+    // As many digits as the distance from one line of the grid to the next has.
+    const labels = (splits: (number | null)[], log: boolean) => {
       const known = splits.filter((x) => x !== null);
-      const apart = known.length < 2 || this.log ? 0 : Math.abs(known[1]! - known[0]!);
+      const apart = known.length < 2 || log ? 0 : Math.abs(known[1]! - known[0]!);
+      const digits = [0, 1, 2, 3, 4].find((n) => Math.abs(apart * 10 ** n - Math.round(apart * 10 ** n)) < 1e-6) ?? 5;
       const largest = Math.max(...known.map(Math.abs));
       const plain = 1e-4 <= apart && largest < 1e6;
       return splits.map((x) => {
         if (x === null) return "";
-        if (plain) return x.toFixed(Math.max(0, Math.ceil(-Math.log10(apart) - 1e-9))).replace("-", "−");
+        if (plain) return x.toFixed(digits).replace("-", "−");
         return number(x, 3).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
       });
     };
     return {
       ...this.size(),
-      legend: { show: 1 < series.length, live: false },
+      legend: { show: false },
       cursor: { show: false },
-      padding: [6, 10, 0, 0],
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low === 0 && high === 0 ? [0, 1] : uPlot.rangeNum(low, high, 0.1, true)) } },
+      padding: [6, 16, 0, 0],
+      // Before there is anything to draw, the limits are null.
+      scales: { x: { time: false, range: (_, low, high) => (low < high ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low || high ? uPlot.rangeNum(low, high, 0.1, true) : [0, 1]) } },
       hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
-        { ...axis, size: 24, gap: 2, label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
-        { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits), space: 22 },
+        { ...axis, size: 24, gap: 2, values: (_, splits) => labels(splits, false), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
+        { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits, this.log), space: 22 },
       ],
       series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: true }))],
     };

@@ -4,10 +4,15 @@ import { PCFShadowMap, PerspectiveCamera, Plane, Raycaster, Vector2, Vector3, We
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { PaneView, type Look } from "./pane";
 import type { Colour, Frame, Layout, Vec3 } from "./protocol";
+import { Governor, LEVELS, drawnBySoftware, type Level, type Quality } from "./quality";
 
 /** Pixels the mouse must move before a pick becomes a drag. */
 const STIR = 4;
 const FIELD = 34;
+/** Height of what stands above the scene [px]. */
+const LABELS = 40;
+/** A picture that takes longer than this is waited for: more of them under way would only come later [ms]. */
+const PATIENCE = 40;
 
 export interface Show { contacts: boolean; joints: boolean; shadows: boolean; follow: boolean; colour: Colour; selected: number | null }
 
@@ -25,7 +30,13 @@ export class Viewer {
   drawn = 0;
   /** Milliseconds the last frame took to put into place, drawing left out. */
   cost = 0;
+  /** Milliseconds the last picture took to draw, as far as it is known. */
+  took = 0;
   private readonly renderer: WebGLRenderer;
+  private readonly software = drawnBySoftware();
+  private readonly governor: Governor;
+  /** The picture that is being drawn, and since when. */
+  private underWay: { fence: WebGLSync; since: number } | null = null;
   private readonly camera = new PerspectiveCamera(FIELD, 1, 0.01, 1000);
   private readonly controls: OrbitControls;
   private layout: Layout | null = null;
@@ -34,10 +45,16 @@ export class Viewer {
   private fresh = false;
   /** What the camera follows: whom, and where it was when the camera last moved with it. */
   private followed: { body: number | null; at: Vector3 } | null = null;
-  private press: { x: number; y: number; pane: number; body: number; point: Vector3; plane: Plane; held: boolean } | null = null;
+  private press: { x: number; y: number; pane: number; body: number; point: Vector3; plane: Plane; held: boolean; target: Vec3 | null } | null = null;
 
-  constructor(private readonly canvas: HTMLCanvasElement, private look: Look, private readonly hands: Hands, private readonly onDrawn: (frame: Frame) => void) {
-    this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
+  constructor(
+    private readonly canvas: HTMLCanvasElement, private look: Look, quality: Quality, private readonly hands: Hands,
+    private readonly onDrawn: (frame: Frame) => void, private readonly onLevel: (level: Level) => void,
+  ) {
+    this.governor = new Governor(this.software, quality);
+    // Smooth edges cannot be switched on or off later.
+    const antialias = quality === "full" || (quality === "automatic" && !this.software);
+    this.renderer = new WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.autoClear = false;
@@ -62,7 +79,8 @@ export class Viewer {
     this.layout = layout;
     this.panes = Array.from({ length: panes }, () => new PaneView(layout, this.look));
     this.press = null;
-    this.resize();
+    if (!again) this.governor.restart();
+    this.relevel();
     if (!again) this.fit();
     this.fresh = true;
     this.stale = true;
@@ -72,7 +90,8 @@ export class Viewer {
     if (!this.layout || this.panes.length === count) return;
     while (count < this.panes.length) this.panes.pop()!.dispose();
     while (this.panes.length < count) this.panes.push(new PaneView(this.layout, this.look));
-    this.resize();
+    this.governor.restart();
+    this.relevel();
     this.fit(true);
   }
 
@@ -85,6 +104,15 @@ export class Viewer {
   setShow(show: Partial<Show>): void {
     Object.assign(this.show, show);
     this.fresh = true;
+  }
+
+  setQuality(quality: Quality): void {
+    this.governor.ask(quality);
+    this.relevel();
+  }
+
+  get level(): Level {
+    return LEVELS[this.governor.level]!;
   }
 
   setFrame(frame: Frame): void {
@@ -116,7 +144,11 @@ export class Viewer {
       const depth = corner.z + radius;
       distance = Math.max(distance, Math.abs(corner.x) / wide + depth, Math.abs(corner.y) / tall + depth);
     }
-    this.camera.position.copy(centre).addScaledVector(direction, 1.18 * distance);
+    // Lower than the middle by half of what the labels take.
+    const room = Math.min(LABELS / Math.max(this.canvas.clientHeight, 1), 0.25);
+    distance *= 1.1 / (1 - room);
+    centre.addScaledVector(new Vector3().setFromMatrixColumn(this.camera.matrixWorld, 1), room * tall * distance);
+    this.camera.position.copy(centre).addScaledVector(direction, distance);
     this.controls.target.copy(centre);
     // The bounds are those of the beginning, and so is what they are around.
     const first = this.panes[0];
@@ -152,7 +184,7 @@ export class Viewer {
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas.parentElement!;
     if (clientWidth === 0 || clientHeight === 0) return;
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setPixelRatio(this.level.pixels * Math.min(devicePixelRatio, 2));
     this.renderer.setSize(clientWidth, clientHeight, false);
     this.camera.aspect = clientWidth / Math.max(this.panes.length, 1) / clientHeight;
     this.camera.updateProjectionMatrix();
@@ -160,13 +192,16 @@ export class Viewer {
   }
 
   private tick(): void {
+    if (this.busy()) return;
     const frame = this.frame;
-    if (this.fresh && frame && frame.head.epoch === this.layout?.epoch) {
+    const fresh = this.fresh && frame !== null && frame.head.epoch === this.layout?.epoch;
+    if (fresh) {
       this.fresh = false;
       const begin = performance.now();
       this.panes.forEach((pane, i) => {
-        pane.shadows(this.show.shadows);
+        pane.setLevel(this.level, this.show.shadows);
         pane.update(frame, frame.head.panes[i] ?? null, this.show);
+        if (this.press?.target) pane.reach(this.press.target);
       });
       this.follow();
       this.cost = performance.now() - begin;
@@ -176,7 +211,30 @@ export class Viewer {
     this.stale = false;
     this.draw();
     this.drawn += 1;
-    if (frame) this.onDrawn(frame);
+    if (fresh) this.onDrawn(frame);
+  }
+
+  /** Whether a picture is still being drawn for which the next one had better wait; how long each takes decides how finely they are drawn. */
+  private busy(): boolean {
+    if (!this.underWay) return false;
+    const { fence, since } = this.underWay;
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    const now = performance.now();
+    const lost = gl.isContextLost();
+    if (!lost && gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return this.software || PATIENCE < now - since;
+    gl.deleteSync(fence);
+    this.underWay = null;
+    if (lost || document.hidden) return false;
+    this.took = now - since;
+    if (this.governor.took(this.took, now)) this.relevel();
+    return false;
+  }
+
+  /** Draws as finely as is now chosen. */
+  private relevel(): void {
+    this.resize();
+    this.fresh = true;
+    this.onLevel(this.level);
   }
 
   /** Moves the camera along with what it follows, so that it keeps its place on the screen. */
@@ -203,6 +261,11 @@ export class Viewer {
     const width = size.x / count;
     this.renderer.setScissorTest(true);
     this.panes.forEach((pane, i) => this.drawPane(pane.scene, i * width, width - (i + 1 < count ? 1 : 0), size.y));
+    if (this.underWay) return;
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
+    if (fence) this.underWay = { fence, since: performance.now() };
   }
 
   private drawPane(scene: Scene, left: number, width: number, height: number): void {
@@ -241,7 +304,7 @@ export class Viewer {
     if (!hit) return;
     const point = new Vector3(...hit.point);
     const plane = new Plane().setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new Vector3()), point);
-    this.press = { x: event.clientX, y: event.clientY, pane, body: hit.body, point, plane, held: false };
+    this.press = { x: event.clientX, y: event.clientY, pane, body: hit.body, point, plane, held: false, target: null };
     this.controls.enabled = false;
     this.canvas.setPointerCapture(event.pointerId);
     this.hands.pick(hit.body);
@@ -258,7 +321,11 @@ export class Viewer {
       this.hands.grab(press.pane, press.body, press.point.toArray());
     }
     const target = this.ray(event).ray.ray.intersectPlane(press.plane, new Vector3());
-    if (target) this.hands.drag(target.toArray());
+    if (!target) return;
+    press.target = target.toArray();
+    this.hands.drag(press.target);
+    this.panes.forEach((pane) => pane.reach(press.target));
+    this.stale = true;
   }
 
   private lifted(event: PointerEvent): void {
