@@ -9,9 +9,12 @@ use pulp::Simd;
 use super::data::{Body, Multi};
 use super::efpa::free_mobility;
 use super::joint::Kind;
-use super::lanes::{Mat3, Sym, constant, mul, mul_transposed, sym_constant, sym_mul};
+use super::lanes::{
+    Mat3, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, mul_transposed,
+    subtract_scaled, sym_constant, sym_mul,
+};
 use super::{Data, Node, Tree};
-use crate::math::simd::{LANES, Lane, Vec3, X, cross, difference, dot, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, Vec3, X, difference, scaled, three};
 
 /// A force of eight ends: torque, then force.
 pub(super) type Eight = [Lane; 6];
@@ -77,7 +80,7 @@ impl pulp::WithSimd for JointSums<'_> {
                     let left = X::splat(simd, self.along[e / LANES][0][k][e % LANES]);
                     for p in e / width..last {
                         let right = X::load(simd, &self.along[p / parts][1][k], p % parts);
-                        row[p] = (X(simd, row[p]) + left * right).1;
+                        row[p] = left.mul_add(right, X(simd, row[p])).1;
                     }
                 }
             }
@@ -116,8 +119,8 @@ fn at_joint<S: Simd>(
             let along = along * inside;
             let step = along * inside.like(body.inverse_d);
             let passed = [
-                difference(torque, scaled(constant(simd, body.u.torque), step)),
-                difference(force, scaled(constant(simd, body.u.force), step)),
+                subtract_scaled(torque, constant(simd, body.u.torque), step),
+                subtract_scaled(force, constant(simd, body.u.force), step),
             ];
             let mut left = [none, none];
             let mut right = [none, none];
@@ -132,7 +135,7 @@ fn at_joint<S: Simd>(
             let weighed = sym_mul(inverse, along);
             let kept = difference(torque, along);
             let passed = [
-                sum(kept, scaled(weighed, inside.like(node.armature))),
+                add_scaled(kept, weighed, inside.like(node.armature)),
                 difference(force, mul_transposed(coupling, along)),
             ];
             ([along, none], [weighed, none], passed)
@@ -141,18 +144,16 @@ fn at_joint<S: Simd>(
             let mobility = free_mobility(&multi[node.multi]);
             let (t, f) = (scaled(torque, inside), scaled(force, inside));
             let b: Mat3<S> = three!(j => constant(simd, mobility.b.col(j)));
-            let linear = sum(sym_mul(sym_constant(simd, &mobility.a), f), mul(b, t));
-            let angular = sum(
-                mul_transposed(b, f),
-                sym_mul(sym_constant(simd, &mobility.c), t),
-            );
+            let linear = add_mul(sym_mul(sym_constant(simd, &mobility.a), f), b, t);
+            let c = sym_constant(simd, &mobility.c);
+            let angular = add_sym_mul(mul_transposed(b, f), c, t);
             let passed = [difference(torque, t), difference(force, f)];
             ([t, f], [angular, linear], passed)
         }
     };
     if !node.concentric {
         let arm = scaled(constant(simd, body.arm), inside);
-        passed[0] = sum(passed[0], cross(arm, passed[1]));
+        passed[0] = add_cross(passed[0], arm, passed[1]);
     }
     (along, weighed, passed)
 }

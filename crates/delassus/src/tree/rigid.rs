@@ -7,9 +7,9 @@ use glam::{DMat3, DVec3};
 use pulp::Simd;
 
 use super::data::{Body, Pass};
-use super::lanes::{Sym, congruent, mul, sym_column, sym_mul};
+use super::lanes::{Sym, add_cross, congruent, cross, mul, sym_column, sym_mul};
 use super::spatial::{Force, Inertia, Motion, Sym3};
-use crate::math::simd::{LANES, Lane, Vec3, X, cross, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, Vec3, X, scaled, three};
 
 const ZERO: Lane = [0.0; LANES];
 
@@ -177,10 +177,10 @@ fn newton_euler<S: Simd>(
     let spin = X::load_all(simd, &eight.spin, part);
     let turn = X::load_all(simd, &eight.turn, part);
     let push = X::load_all(simd, &eight.push, part);
-    let torque = sum(sym_mul(second, turn), cross(first, push));
-    let torque = sum(torque, cross(spin, sym_mul(second, spin)));
-    let force = sum(scaled(push, mass), cross(turn, first));
-    let force = sum(force, cross(spin, cross(spin, first)));
+    let torque = add_cross(sym_mul(second, turn), first, push);
+    let torque = add_cross(torque, spin, sym_mul(second, spin));
+    let force = add_cross(scaled(push, mass), turn, first);
+    let force = add_cross(force, spin, cross(spin, first));
     for k in 0..3 {
         torque[k].store(&mut eight.torque[k], part);
         force[k].store(&mut eight.force[k], part);
