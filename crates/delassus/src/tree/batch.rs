@@ -68,6 +68,9 @@ impl Tree {
     }
 }
 
+/// Numbers in a cache line.
+const LINE: usize = 8;
+
 /// Where numbers begin. What the last pass needs is kept for every node; what only children or parents need is
 /// kept for every depth, because a depth-first walk is done with it before it comes back to that depth: so little
 /// of it leaves the nearest cache.
@@ -131,18 +134,21 @@ impl pulp::WithSimd for Run<'_> {
         let numbers = n_q + 2 * n_v + of_all;
         self.filled.clear();
         self.filled.resize(levels, false);
-        self.work.resize(numbers * lanes, 0.0);
+        self.work.resize(numbers * lanes + LINE, 0.0);
+        // Vectors that straddle cache lines cost twice.
+        let skew = self.work.as_ptr().align_offset(64).min(LINE);
+        let work = &mut self.work[skew..];
         let count = self.acceleration.len() / n_v;
         for first in (0..count).step_by(lanes) {
             let last = count.min(first + lanes);
-            let inputs = &mut self.work[..(n_q + 2 * n_v) * lanes];
+            let inputs = &mut work[..(n_q + 2 * n_v) * lanes];
             let (q, rest) = inputs.split_at_mut(n_q * lanes);
             let (v, tau) = rest.split_at_mut(n_v * lanes);
             side_by_side::<S>(q, &self.states.0[first * n_q..last * n_q], n_q);
             side_by_side::<S>(v, &self.states.1[first * n_v..last * n_v], n_v);
             side_by_side::<S>(tau, &self.states.2[first * n_v..last * n_v], n_v);
-            let (work, _) = S::as_mut_simd_f64s(self.work);
-            let (inputs, numbers) = work.split_at_mut(n_q + 2 * n_v);
+            let (vectors, _) = S::as_mut_simd_f64s(work);
+            let (inputs, numbers) = vectors.split_at_mut(n_q + 2 * n_v);
             let (q, rest) = inputs.split_at_mut(n_q);
             let (v, tau) = rest.split_at_mut(n_v);
             let mut pass = Pass {
@@ -158,7 +164,7 @@ impl pulp::WithSimd for Run<'_> {
                 return failed;
             }
             pass.respond(tau);
-            let answers = &self.work[(n_q + n_v) * lanes..(n_q + 2 * n_v) * lanes];
+            let answers = &work[(n_q + n_v) * lanes..(n_q + 2 * n_v) * lanes];
             let out = &mut self.acceleration[first * n_v..last * n_v];
             for (l, out) in out.chunks_exact_mut(n_v).enumerate() {
                 for k in 0..n_v {

@@ -15,14 +15,16 @@ const ZERO: Lane = [0.0; LANES];
 
 /// Rigid inertias of eight nodes, in their own axes.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(64))]
 pub(super) struct Own {
     mass: Lane,
     first: [Lane; 3],
     second: [Lane; 6],
 }
 
-/// Eight nodes in world axes: how they lie and move, and what comes of it.
+/// Eight nodes in world axes: how they lie and move, and what comes of it. Vectors do not straddle cache lines.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(64))]
 pub(super) struct Eight {
     rotation: [Lane; 9],
     spin: [Lane; 3],
