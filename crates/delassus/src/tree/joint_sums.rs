@@ -10,7 +10,7 @@ use super::data::{Body, Multi};
 use super::efpa::free_mobility;
 use super::joint::Kind;
 use super::lanes::{
-    Mat3, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, mul_transposed,
+    Mat3, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, inside, mul_transposed,
     subtract_scaled, sym_constant, sym_mul,
 };
 use super::{Data, Node, Tree};
@@ -32,9 +32,6 @@ pub(super) struct JointSums<'a> {
     /// Entries, the earlier end first; rows of whole vectors.
     pub(super) pairs: &'a mut [f64],
 }
-
-/// Places in a vector.
-const COUNT: Lane = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
 /// A torque and a force in each lane.
 type Force<S> = [Vec3<S>; 2];
@@ -86,15 +83,6 @@ impl pulp::WithSimd for JointSums<'_> {
             }
         }
     }
-}
-
-/// One for the ends of a range, zero for the others of a vector that starts at `start`.
-#[inline(always)]
-fn inside<S: Simd>(simd: S, start: usize, (from, to): (usize, usize)) -> X<S> {
-    let place = X::load(simd, &COUNT, 0) + X::splat(simd, start as f64);
-    let (zero, one) = (place.like(0.0), place.like(1.0));
-    let before_end = place.if_below(place.like(to as f64), one, zero);
-    place.if_below(place.like(from as f64), zero, before_end)
 }
 
 /// SᵀF, D⁻¹SᵀF, and what is left of the force at the parent; outside nothing, nothing and the force as it is.

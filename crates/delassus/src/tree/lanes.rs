@@ -3,7 +3,7 @@
 use glam::DVec3;
 use pulp::Simd;
 
-use crate::math::simd::{Vec3, X, scaled, three};
+use crate::math::simd::{LANES, Vec3, X, scaled, three};
 use crate::tree::spatial::Sym3;
 use crate::tree::turns::sin_cos;
 
@@ -76,7 +76,11 @@ pub(super) fn mul<S: Simd>(m: Mat3<S>, x: Vec3<S>) -> Vec3<S> {
 /// c + M x.
 #[inline(always)]
 pub(super) fn add_mul<S: Simd>(c: Vec3<S>, m: Mat3<S>, x: Vec3<S>) -> Vec3<S> {
-    add_scaled(add_scaled(add_scaled(c, m[0], x[0]), m[1], x[1]), m[2], x[2])
+    add_scaled(
+        add_scaled(add_scaled(c, m[0], x[0]), m[1], x[1]),
+        m[2],
+        x[2],
+    )
 }
 
 /// Mᵀx.
@@ -230,6 +234,21 @@ pub(super) fn orientation<S: Simd>(q: [X<S>; 4]) -> Mat3<S> {
         [x * y2 - w * z2, one - x * x2 - z * z2, y * z2 + w * x2],
         [x * z2 + w * y2, y * z2 - w * x2, one - x * x2 - y * y2],
     ]
+}
+
+/// Nothing, then ones: a vector from the middle begins with as many zeros as one likes.
+const STEP: [f64; 2 * LANES] = [
+    0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+];
+
+/// One for the places of a range, zero for the others of a vector that starts at `start`.
+#[inline(always)]
+pub(super) fn inside<S: Simd>(simd: S, start: usize, (from, to): (usize, usize)) -> X<S> {
+    let after = |place: usize| {
+        let zeros = place.saturating_sub(start).min(LANES);
+        X(simd, S::as_simd_f64s(&STEP[LANES - zeros..]).0[0])
+    };
+    after(from) - after(to)
 }
 
 /// The same vector everywhere.

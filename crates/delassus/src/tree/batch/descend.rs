@@ -41,14 +41,15 @@ impl<S: Simd> Pass<'_, S> {
     /// Axes of a node and the arm from its parent.
     #[inline(always)]
     fn place(&self, node: &Node, q: &[S::f64s]) -> (Mat3<S>, Vec3<S>) {
+        let r = &node.place.rotation;
         let base = match &node.swap {
-            Some(swap) => three!(i => scaled(
-                self.get(node.parent, at::ROTATION + 3 * swap.columns[i]),
-                X::splat(self.simd, swap.signs[i])
-            )),
+            Some(swap) => three!(i => {
+                let (at, sign) = swap.entry(r, i);
+                let axis = self.get(node.parent, at::ROTATION + 3 * at);
+                scaled(axis, X::splat(self.simd, sign))
+            }),
             None => {
                 let parent = self.matrix(node.parent, at::ROTATION);
-                let r = node.place.rotation;
                 three!(i => mul(parent, self.constant(r.col(i))))
             }
         };
@@ -79,13 +80,7 @@ impl<S: Simd> Pass<'_, S> {
 
     /// Spin of a node and its acceleration at q̈ = 0.
     #[inline(always)]
-    fn moves(
-        &mut self,
-        i: usize,
-        node: &Node,
-        v: &[S::f64s],
-        (rotation, arm): (Mat3<S>, Vec3<S>),
-    ) {
+    fn moves(&mut self, i: usize, node: &Node, v: &[S::f64s], (rotation, arm): (Mat3<S>, Vec3<S>)) {
         let spin: Vec3<S> = self.get(node.parent, at::SPIN);
         let mut turn: Vec3<S> = self.get(node.parent, at::TURN);
         let mut push: Vec3<S> = self.get(node.parent, at::PUSH);

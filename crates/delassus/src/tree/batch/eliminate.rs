@@ -7,9 +7,9 @@ use crate::math::simd::{Vec3, X, difference, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
 use crate::tree::lanes::{
-    Mat3, Sym, add_cross, add_cross_at, add_mul, add_scaled, add_sym_mul, congruent, cross, dot, mul,
-    mul_transposed, positive, subtract_outer, subtract_scaled, sym_column, sym_inverse, sym_mul,
-    sym_of, transposed, transposed_product,
+    Mat3, Sym, add_cross, add_cross_at, add_mul, add_scaled, add_sym_mul, congruent, cross, dot,
+    mul, mul_transposed, positive, subtract_outer, subtract_scaled, sym_column, sym_inverse,
+    sym_mul, sym_of, transposed, transposed_product,
 };
 
 /// A pivot below this share of the inertia it is taken from is rounding.
@@ -63,7 +63,7 @@ impl<S: Simd> Pass<'_, S> {
     /// A link's own inertia and need, with what its children left.
     #[inline(always)]
     fn gather(&mut self, i: usize, node: &Node) -> (Inertia<S>, Force<S>) {
-        let (mass, first, mut a) = self.turned(i, node);
+        let (mass, first, mut a) = self.turned(i);
         let mut force = self.need(i, (mass, first, a));
         let ([x, y, z], zero) = (first, mass.like(0.0));
         let mut b = [[zero, z, -y], [-z, zero, x], [y, -x, zero]];
@@ -81,13 +81,14 @@ impl<S: Simd> Pass<'_, S> {
 
     /// A node's rigid inertia in world axes.
     #[inline(always)]
-    fn turned(&self, i: usize, node: &Node) -> (X<S>, Vec3<S>, Sym<S>) {
+    fn turned(&self, i: usize) -> (X<S>, Vec3<S>, Sym<S>) {
         let r = self.matrix(i, at::ROTATION);
-        let first = mul(r, self.constant(node.inertia.first));
-        let s = &node.inertia.second;
+        let inertia = &self.tree.inertias[i];
+        let first = mul(r, self.constant(inertia.first));
+        let s = &inertia.second;
         let columns = [s.x(), s.y(), s.z()];
         let second = congruent(r, three!(j => self.constant(columns[j])));
-        (X::splat(self.simd, node.inertia.mass), first, second)
+        (X::splat(self.simd, inertia.mass), first, second)
     }
 
     /// Newton and Euler at q̈ = 0.

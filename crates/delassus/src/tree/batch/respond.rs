@@ -6,9 +6,7 @@ use super::{Pass, at};
 use crate::math::simd::{Vec3, X, difference, sum};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
-use crate::tree::lanes::{
-    add_cross, add_scaled, dot, mul, mul_transposed, sym_mul,
-};
+use crate::tree::lanes::{add_cross, add_scaled, dot, mul, mul_transposed, sym_mul};
 
 impl<S: Simd> Pass<'_, S> {
     /// q̈ = D⁻¹(τ − Sᵀp − Uᵀa_parent), a = a_parent + S q̈. Accelerations go where τ was.
