@@ -90,6 +90,13 @@ impl<S: Simd> X<S> {
         X(self.0, self.0.select_f64s(mask, yes.1, no.1))
     }
 
+    /// Whether self < bound in every lane.
+    #[inline(always)]
+    pub(crate) fn all_below(self, bound: X<S>) -> bool {
+        let not = self.if_below(bound, self.like(0.0), self.like(1.0));
+        self.0.reduce_max_f64s(not.1) < 0.5
+    }
+
     /// self · b + c, rounded once.
     #[inline(always)]
     pub(crate) fn mul_add(self, b: X<S>, c: X<S>) -> X<S> {
@@ -99,7 +106,7 @@ impl<S: Simd> X<S> {
     /// c − self · b, rounded once.
     #[inline(always)]
     pub(crate) fn neg_mul_add(self, b: X<S>, c: X<S>) -> X<S> {
-        (-self).mul_add(b, c)
+        X(self.0, self.0.negate_mul_add_f64s(self.1, b.1, c.1))
     }
 
     #[inline(always)]
@@ -143,13 +150,14 @@ impl<S: Simd> X<S> {
         let high = f64::from_bits(FRAC_PI_2.to_bits() & !((1 << 20) - 1));
         let (middle, low) = (FRAC_PI_2 - high, 6.123_233_995_736_766e-17);
         let k = (self * self.like(FRAC_2_PI)).round();
-        let r = self - k * self.like(high);
-        let r = (r - k * self.like(middle)) - k * self.like(low);
+        let r = k.neg_mul_add(self.like(high), self);
+        let r = k.neg_mul_add(self.like(low), k.neg_mul_add(self.like(middle), r));
         let square = r * r;
-        let sin = r + r * square * square.polynomial(&SINE);
-        let cos = self.like(1.0) + square * square.polynomial(&COSINE);
+        let sin = (r * square).mul_add(square.polynomial(&SINE), r);
+        let cos = square.mul_add(square.polynomial(&COSINE), self.like(1.0));
         // k mod 4 as one of −2, −1, 0, 1, 2.
-        let quarter = k - self.like(4.0) * (k * self.like(0.25)).round();
+        let quarter = (k * self.like(0.25)).round();
+        let quarter = quarter.neg_mul_add(self.like(4.0), k);
         let odd = (quarter.abs() - self.like(1.0)).abs();
         let half = self.like(0.5);
         let (s, c) = (odd.if_below(half, cos, sin), odd.if_below(half, sin, cos));
@@ -163,9 +171,9 @@ impl<S: Simd> X<S> {
     /// A polynomial, highest power first.
     #[inline(always)]
     fn polynomial<const N: usize>(self, coefficients: &[f64; N]) -> X<S> {
-        let mut sum = self.like(0.0);
-        for i in 0..N {
-            sum = sum * self + self.like(coefficients[i]);
+        let mut sum = self.like(coefficients[0]);
+        for i in 1..N {
+            sum = sum.mul_add(self, self.like(coefficients[i]));
         }
         sum
     }

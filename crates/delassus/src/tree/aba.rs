@@ -14,7 +14,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::data::{Body, Multi, Pass, Passes, pair};
+use super::data::{Body, Multi, Pass, Passes};
 use super::joint::Kind;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
@@ -36,17 +36,14 @@ impl Tree {
         self.check("force", tau, self.n_dofs)?;
         self.check_length("acceleration", acceleration, self.n_dofs)?;
         self.walk(data, (q, v), (gravity, true), |_, _| {});
-        for body in &mut data.bodies[1..] {
-            body.articulated = Articulated::rigid(&body.inertia);
-        }
+        data.waiting.clear();
+        let mut carried = None;
         for i in (1..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
+            let (node, body) = (&self.nodes[i], &mut data.bodies[i]);
             let multi = &mut data.multi;
-            self.eliminate(node, body, multi)?;
-            if node.parent != 0 {
-                add_to_parent(node, body, parent);
-            }
+            let mut inertia = data.waiting.enter(i, &body.inertia, carried);
+            self.eliminate(node, (body, &mut inertia), multi)?;
+            carried = data.waiting.leave((i, node, body), inertia);
             let damped = |k: usize| tau[k] - node.damping * v[k];
             let force = pass_force(node, body, multi, &mut data.passes[i], damped);
             data.passes[node.parent].force += node.handed(body, force);
@@ -64,16 +61,13 @@ impl Tree {
 
     /// As [`Tree::factor`], for the present poses.
     pub(crate) fn factor_placed(&self, data: &mut Data) -> Result<(), TreeError> {
-        for body in &mut data.bodies[1..] {
-            body.articulated = Articulated::rigid(&body.inertia);
-        }
+        data.waiting.clear();
+        let mut carried = None;
         for i in (1..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            self.eliminate(node, body, &mut data.multi)?;
-            if node.parent != 0 {
-                add_to_parent(node, body, parent);
-            }
+            let (node, body) = (&self.nodes[i], &mut data.bodies[i]);
+            let mut inertia = data.waiting.enter(i, &body.inertia, carried);
+            self.eliminate(node, (body, &mut inertia), &mut data.multi)?;
+            carried = data.waiting.leave((i, node, body), inertia);
         }
         data.factored = true;
         Ok(())
@@ -172,15 +166,13 @@ impl Tree {
     pub(super) fn eliminate(
         &self,
         node: &Node,
-        body: &mut Body,
+        (body, inertia): (&mut Body, &mut Articulated),
         multi: &mut [Multi],
     ) -> Result<(), TreeError> {
         let fault = match node.kind {
-            Kind::Turn | Kind::Slide | Kind::Screw(_) => eliminate_axis(node, body),
-            Kind::Ball => {
-                eliminate_ball(node.armature, &mut body.articulated, &mut multi[node.multi])
-            }
-            Kind::Free => eliminate_free(&mut body.articulated, &mut multi[node.multi]),
+            Kind::Turn | Kind::Slide | Kind::Screw(_) => eliminate_axis(node, body, inertia),
+            Kind::Ball => eliminate_ball(node.armature, inertia, &mut multi[node.multi]),
+            Kind::Free => eliminate_free(inertia, &mut multi[node.multi]),
         };
         fault.map_err(|pivot| TreeError::Singular {
             link: self.name_of(node.link),
@@ -189,20 +181,9 @@ impl Tree {
     }
 }
 
-/// Adds what is left of an articulated inertia to that of the parent.
 #[inline(always)]
-pub(super) fn add_to_parent(node: &Node, body: &Body, parent: &mut Body) {
-    if node.concentric {
-        parent.articulated.add(&body.articulated);
-    } else {
-        parent.articulated.add_shifted(&body.articulated, body.arm);
-    }
-}
-
-#[inline(always)]
-fn eliminate_axis(node: &Node, body: &mut Body) -> Result<(), f64> {
+fn eliminate_axis(node: &Node, body: &mut Body, i: &mut Articulated) -> Result<(), f64> {
     let axis = body.rotation.z_axis;
-    let i = &body.articulated;
     let (u, d, scale) = match node.kind {
         Kind::Slide => {
             let force = i.c.mul(axis);
@@ -238,7 +219,7 @@ fn eliminate_axis(node: &Node, body: &mut Body) -> Result<(), f64> {
     }
     body.u = u;
     body.inverse_d = 1.0 / d;
-    body.articulated.subtract_outer(body.inverse_d, u);
+    i.subtract_outer(body.inverse_d, u);
     Ok(())
 }
 

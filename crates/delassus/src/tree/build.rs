@@ -29,12 +29,14 @@ impl Tree {
             seats: vec![(0, Pose::IDENTITY); links.len()],
             offsets: Vec::with_capacity(links.len()),
             nodes: vec![Node::new(0, Kind::Free, Pose::IDENTITY)],
+            inertias: vec![Inertia::default()],
             own: Vec::new(),
             n_coordinates: 0,
             n_dofs: 0,
             n_multi: 0,
             turning: Vec::new(),
             dof_of: Vec::new(),
+            ordered: false,
             links,
         };
         for link in &tree.links {
@@ -46,9 +48,10 @@ impl Tree {
             tree.add_nodes(i)?;
         }
         tree.close_columns();
+        tree.ordered = tree.dof_of.is_sorted();
         tree.own = vec![Own::ZERO; tree.nodes.len().div_ceil(LANES)];
-        for (i, node) in tree.nodes.iter().enumerate().skip(1) {
-            tree.own[i / LANES].set(i % LANES, &node.inertia);
+        for (i, inertia) in tree.inertias.iter().enumerate().skip(1) {
+            tree.own[i / LANES].set(i % LANES, inertia);
         }
         Ok(tree)
     }
@@ -92,13 +95,14 @@ impl Tree {
             node.columns = (first, self.dof_of.len());
             parent = self.nodes.len();
             self.nodes.push(node);
+            self.inertias.push(Inertia::default());
             gap = turn.inverse();
         }
         let body = &link.body;
         let inertia = Inertia::new(body.mass, body.com, &body.inertia);
         let moved = inertia.turned(&gap.rotation).shifted(gap.position);
-        self.nodes[parent].inertia.add(&moved);
-        let sum = &self.nodes[parent].inertia;
+        self.inertias[parent].add(&moved);
+        let sum = &self.inertias[parent];
         if !(sum.mass.is_finite() && sum.first.is_finite() && sum.second.matrix().is_finite()) {
             return Err(TreeError::BadInertia {
                 link: self.name_of(i),
@@ -130,7 +134,6 @@ impl Node {
             swap: Swap::of(&place.rotation),
             concentric: fixed && place.position == DVec3::ZERO,
             place,
-            inertia: Inertia::default(),
             armature: 0.0,
             damping: 0.0,
             link: 0,
@@ -145,23 +148,32 @@ impl Node {
 impl Swap {
     /// A rotation that only swaps axes and turns them round, exactly.
     fn of(rotation: &DMat3) -> Option<Swap> {
-        let (mut columns, mut signs) = ([0; 3], [0.0; 3]);
+        let mut entries = [0; 3];
         for k in 0..3 {
             let column = rotation.col(k).to_array();
-            columns[k] = column.iter().position(|x| x.abs() == 1.0)?;
-            signs[k] = column[columns[k]];
+            entries[k] = column.iter().position(|x| x.abs() == 1.0)? as u8;
             if column.iter().filter(|x| **x == 0.0).count() != 2 {
                 return None;
             }
         }
-        Some(Swap { columns, signs })
+        Some(Swap(entries))
     }
 
-    /// The axes, given those of the other frame.
+    /// Which column of the other frame column k is, and its sign.
     #[inline]
-    pub(super) fn axes(&self, other: &DMat3) -> DMat3 {
+    pub(super) fn entry(&self, rotation: &DMat3, k: usize) -> (usize, f64) {
+        let at = usize::from(self.0[k]);
+        (at, rotation.col(k)[at])
+    }
+
+    /// The axes, given the rotation and those of the other frame.
+    #[inline]
+    pub(super) fn axes(&self, rotation: &DMat3, other: &DMat3) -> DMat3 {
         let columns = [other.x_axis, other.y_axis, other.z_axis];
-        let axis = |k: usize| columns[self.columns[k]] * self.signs[k];
+        let axis = |k: usize| {
+            let (at, sign) = self.entry(rotation, k);
+            columns[at] * sign
+        };
         DMat3::from_cols(axis(0), axis(1), axis(2))
     }
 }

@@ -6,10 +6,28 @@
 
 use glam::DVec3;
 
-use super::data::{Body, pair};
+use super::data::Body;
 use super::joint::Kind;
 use super::spatial::{Force, Inertia, Motion};
 use super::{Data, Node, Tree, TreeError};
+
+/// Room for the columns of M on their way to the ground.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Columns {
+    /// What children have left to each node, except the one that comes next to it.
+    composites: Vec<Inertia>,
+    /// The force of each column; dofs counted depth-first.
+    forces: Vec<Force>,
+}
+
+impl Columns {
+    pub(super) fn new(tree: &Tree) -> Columns {
+        Columns {
+            composites: vec![Inertia::default(); tree.nodes.len()],
+            forces: vec![Force::ZERO; tree.n_dofs],
+        }
+    }
+}
 
 impl Tree {
     /// M(q), row-major.
@@ -24,28 +42,31 @@ impl Tree {
     /// M for the present poses; `m` has room for it.
     pub(crate) fn fill_mass_matrix(&self, data: &mut Data, m: &mut [f64]) {
         m.fill(0.0);
-        for body in &mut data.bodies {
-            body.composite = body.inertia;
-        }
-        for i in (1..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
-            let body = &data.bodies[i];
-            let columns = &mut data.columns[node.columns.0..node.columns.1];
+        let Columns { composites, forces } = &mut data.columns;
+        composites.fill(Inertia::default());
+        // What the last node leaves goes straight to the next where that is its parent, not through memory.
+        let mut carried = Inertia::default();
+        for (i, node) in self.nodes.iter().enumerate().skip(1).rev() {
+            let (body, mut composite) = (&data.bodies[i], composites[i]);
+            composite.add(&body.inertia);
+            composite.add(&carried);
+            let columns = &mut forces[node.columns.0..node.columns.1];
             // Forces that accelerate the whole subtree along each column of S.
-            own_columns(node, body, columns);
+            own_columns(node, body, &composite, columns);
             // All columns of the subtree are about this origin now: their components along S are entries of M.
             self.fill_rows(node, body, columns, m);
+            carried = Inertia::default();
             if node.parent != 0 {
                 if !node.concentric {
+                    composite = composite.shifted(body.arm);
                     for column in columns {
                         column.torque += body.arm.cross(column.force);
                     }
                 }
-                let (body, parent) = pair(&mut data.bodies, i, node.parent);
-                if node.concentric {
-                    parent.composite.add(&body.composite);
+                if node.parent + 1 == i {
+                    carried = composite;
                 } else {
-                    parent.composite.add(&body.composite.shifted(body.arm));
+                    composites[node.parent].add(&composite);
                 }
             }
         }
@@ -54,64 +75,96 @@ impl Tree {
     /// Entries of M between the dofs of a node and the columns of its subtree.
     #[inline]
     fn fill_rows(&self, node: &Node, body: &Body, columns: &[Force], m: &mut [f64]) {
-        let (n, row) = (self.n_dofs, node.v_at);
-        let entries = columns.iter().zip(&self.dof_of[node.columns.0..]);
-        let mut write = |row: usize, dof: usize, value: f64| {
-            m[row * n + dof] = value;
-            m[dof * n + row] = value;
-        };
         let axis = body.rotation.z_axis;
         match node.kind {
-            Kind::Turn => {
-                entries.for_each(|(column, &dof)| write(row, dof, axis.dot(column.torque)));
-            }
-            Kind::Slide => {
-                entries.for_each(|(column, &dof)| write(row, dof, axis.dot(column.force)));
-            }
-            Kind::Screw(pitch) => entries.for_each(|(column, &dof)| {
-                let along = column.torque + column.force * pitch;
-                write(row, dof, axis.dot(along));
+            Kind::Turn => self.fill_row(node, columns, m, |f| axis.dot(f.torque)),
+            Kind::Slide => self.fill_row(node, columns, m, |f| axis.dot(f.force)),
+            Kind::Screw(pitch) => self.fill_row(node, columns, m, |f| {
+                axis.dot(f.torque) + pitch * axis.dot(f.force)
             }),
-            Kind::Ball | Kind::Free => {
+            Kind::Ball => self.fill_block(node, columns, m, |f| {
+                (body.rotation.transpose() * f.torque).to_array()
+            }),
+            Kind::Free => self.fill_block(node, columns, m, |f| {
                 let back = body.rotation.transpose();
-                for (column, &dof) in entries {
-                    let torque = back * column.torque;
-                    (0..3).for_each(|k| write(row + k, dof, torque[k]));
-                    if node.kind == Kind::Free {
-                        let force = back * column.force;
-                        (0..3).for_each(|k| write(row + 3 + k, dof, force[k]));
-                    }
-                }
+                let (torque, force) = (back * f.torque, back * f.force);
+                [torque.x, torque.y, torque.z, force.x, force.y, force.z]
+            }),
+        }
+    }
+
+    /// The row of a node with one dof, and the column that mirrors it.
+    #[inline(always)]
+    fn fill_row(
+        &self,
+        node: &Node,
+        columns: &[Force],
+        m: &mut [f64],
+        entry: impl Fn(&Force) -> f64,
+    ) {
+        let (n, row) = (self.n_dofs, node.v_at);
+        if self.ordered {
+            let (until, below) = m.split_at_mut((row + 1) * n);
+            // Rows and columns follow each other as those of the subtree do.
+            let mut entries = columns.iter().zip(&mut until[row * (n + 1)..]);
+            if let Some((own, to)) = entries.next() {
+                *to = entry(own) + node.armature;
+            }
+            for ((column, to), line) in entries.zip(below.chunks_exact_mut(n)) {
+                let value = entry(column);
+                *to = value;
+                line[row] = value;
+            }
+            return;
+        }
+        for (column, &dof) in columns.iter().zip(&self.dof_of[node.columns.0..]) {
+            let value = entry(column);
+            m[row * n + dof] = value;
+            m[dof * n + row] = value;
+        }
+        m[row * (n + 1)] += node.armature;
+    }
+
+    /// The rows of a node with several dofs, and the columns that mirror them.
+    #[inline(always)]
+    fn fill_block<const N: usize>(
+        &self,
+        node: &Node,
+        columns: &[Force],
+        m: &mut [f64],
+        entries: impl Fn(&Force) -> [f64; N],
+    ) {
+        let (n, row) = (self.n_dofs, node.v_at);
+        for (column, &dof) in columns.iter().zip(&self.dof_of[node.columns.0..]) {
+            let values = entries(column);
+            m[dof * n + row..dof * n + row + N].copy_from_slice(&values);
+            for (line, value) in m[row * n..].chunks_exact_mut(n).zip(values) {
+                line[dof] = value;
             }
         }
-        for k in row..row + node.kind.dofs() {
-            m[k * n + k] += node.armature;
+        for k in row..row + N {
+            m[k * (n + 1)] += node.armature;
         }
     }
 }
 
 /// Composite inertia times each column of S.
-#[inline]
-fn own_columns(node: &Node, body: &Body, columns: &mut [Force]) {
-    let Inertia {
-        mass,
-        first,
-        second,
-    } = body.composite;
+#[inline(always)]
+fn own_columns(node: &Node, body: &Body, composite: &Inertia, columns: &mut [Force]) {
     let turn = |axis: DVec3| Force {
-        torque: second.mul(axis),
-        force: axis.cross(first),
+        torque: composite.second.mul(axis),
+        force: axis.cross(composite.first),
     };
     let slide = |axis: DVec3| Force {
-        torque: first.cross(axis),
-        force: axis * mass,
+        torque: composite.first.cross(axis),
+        force: axis * composite.mass,
     };
     let r = &body.rotation;
     match node.kind {
         Kind::Turn => columns[0] = turn(r.z_axis),
         Kind::Slide => columns[0] = slide(r.z_axis),
         Kind::Screw(pitch) => {
-            columns[0] = body.composite.mul(Motion {
+            columns[0] = composite.mul(Motion {
                 angular: r.z_axis,
                 linear: r.z_axis * pitch,
             });

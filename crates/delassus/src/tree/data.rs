@@ -2,10 +2,11 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Tree;
+use super::crba::Columns;
 use super::rigid::Eight;
 use super::spatial::{Articulated, Force, Inertia, Motion, Sym3};
 use super::turns::Turns;
+use super::{Node, Tree};
 
 /// What the recursions know about a tree in its present state. Made by [`Tree::data`].
 #[derive(Clone, Debug, PartialEq)]
@@ -14,13 +15,15 @@ pub struct Data {
     pub(super) bodies: Vec<Body>,
     /// Factors of the nodes of several dofs.
     pub(super) multi: Vec<Multi>,
-    /// The force of every column of M on its way to the ground; dofs counted depth-first.
-    pub(super) columns: Vec<Force>,
+    /// What links have to carry while inertias are gathered.
+    pub(super) waiting: Waiting,
+    /// Room for the mass matrix.
+    pub(super) columns: Columns,
     pub(super) turns: Turns,
     /// What passes through each node, down and up.
     pub(super) passes: Vec<Pass>,
-    /// The nodes eight by eight, for what each does for itself.
-    pub(super) eights: Vec<Eight>,
+    /// Eight nodes, for what each does for itself.
+    pub(super) eight: Eight,
     /// Nodes that rows act through.
     pub(super) marked: Vec<bool>,
     /// What rows add to the forces of the nodes.
@@ -37,12 +40,9 @@ pub(super) struct Body {
     pub(super) arm: DVec3,
     pub(super) origin: DVec3,
     pub(super) inertia: Inertia,
-    /// Of the whole subtree.
-    pub(super) composite: Inertia,
     pub(super) velocity: Motion,
     /// Acceleration of the origin and angular acceleration; of the ground −g.
     pub(super) acceleration: Motion,
-    pub(super) articulated: Articulated,
     /// U = I^A S of a node with one dof.
     pub(super) u: Force,
     /// 1/D, D = SᵀU + armature.
@@ -59,6 +59,61 @@ pub(super) struct Pass {
     pub(super) response: Motion,
     /// τ − Sᵀp of a node with one dof.
     pub(super) tau: f64,
+}
+
+/// Articulated inertias on their way to the ground. What the last node leaves goes straight to the next where that is
+/// its parent; where it is not, it waits on a stack, because subtrees are contiguous. There is one for every fork on the
+/// way to the ground, so that a chain of any length does not run through memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Waiting(Vec<(usize, Articulated)>);
+
+impl Waiting {
+    /// All that a node carries: its own inertia and what its children left, the last of them `carried`.
+    #[inline(always)]
+    pub(super) fn enter(
+        &mut self,
+        i: usize,
+        own: &Inertia,
+        carried: Option<Articulated>,
+    ) -> Articulated {
+        let mut inertia = match carried {
+            Some(carried) => carried,
+            None => Articulated::default(),
+        };
+        inertia.add_rigid(own);
+        if let Some((_, others)) = self.0.pop_if(|(waiting, _)| *waiting == i) {
+            inertia.add(&others);
+        }
+        inertia
+    }
+
+    /// What is left of a node's inertia, on to its parent.
+    #[inline(always)]
+    pub(super) fn leave(
+        &mut self,
+        (i, node, body): (usize, &Node, &Body),
+        mut inertia: Articulated,
+    ) -> Option<Articulated> {
+        if node.parent == 0 {
+            return None;
+        }
+        if !node.concentric {
+            inertia.shift(body.arm);
+        }
+        if node.parent + 1 == i {
+            return Some(inertia);
+        }
+        match self.0.last_mut() {
+            Some((waiting, sum)) if *waiting == node.parent => sum.add(&inertia),
+            _ => self.0.push((node.parent, inertia)),
+        }
+        None
+    }
+
+    /// Forgets what an elimination that failed has left behind.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 /// Room for the passes of one tree after the other.
@@ -83,10 +138,8 @@ impl Default for Body {
             arm: DVec3::ZERO,
             origin: DVec3::ZERO,
             inertia: Inertia::default(),
-            composite: Inertia::default(),
             velocity: Motion::ZERO,
             acceleration: Motion::ZERO,
-            articulated: Articulated::default(),
             u: Force::ZERO,
             inverse_d: 0.0,
         }
@@ -98,16 +151,17 @@ impl Data {
         let mut data = Data {
             bodies: vec![Body::default(); tree.nodes.len()],
             multi: vec![Multi::default(); tree.n_multi],
-            columns: vec![Force::ZERO; tree.n_dofs],
+            waiting: Waiting::default(),
+            columns: Columns::new(tree),
             turns: Turns::default(),
             passes: vec![Pass::default(); tree.nodes.len()],
             marked: vec![false; tree.nodes.len()],
             extra: vec![Force::ZERO; tree.nodes.len()],
-            eights: vec![Eight::ZERO; tree.own.len()],
+            eight: Eight::ZERO,
             factored: false,
         };
-        for (body, node) in data.bodies.iter_mut().zip(&tree.nodes).skip(1) {
-            body.inertia.mass = node.inertia.mass;
+        for (body, inertia) in data.bodies.iter_mut().zip(&tree.inertias).skip(1) {
+            body.inertia.mass = inertia.mass;
         }
         // The neutral configuration is finite and its quaternions are unit.
         tree.place_nodes(&tree.neutral(), &mut data);

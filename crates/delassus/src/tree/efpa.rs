@@ -105,7 +105,8 @@ impl Tree {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let mut omega = Articulated::default();
             if node.parent != 0 && !matches!(node.kind, Kind::Free) {
-                omega.add_shifted(&work.mobility[node.parent], -body.arm);
+                omega = work.mobility[node.parent];
+                omega.shift(-body.arm);
             }
             match node.kind {
                 Kind::Turn | Kind::Slide | Kind::Screw(_) => through_axis(node, body, &mut omega),

@@ -9,9 +9,12 @@ use pulp::Simd;
 use super::data::{Body, Multi};
 use super::efpa::free_mobility;
 use super::joint::Kind;
-use super::lanes::{Mat3, Sym, constant, mul, mul_transposed, sym_constant, sym_mul};
+use super::lanes::{
+    Mat3, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, inside, mul_transposed,
+    subtract_scaled, sym_constant, sym_mul,
+};
 use super::{Data, Node, Tree};
-use crate::math::simd::{LANES, Lane, Vec3, X, cross, difference, dot, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, Vec3, X, difference, scaled, three};
 
 /// A force of eight ends: torque, then force.
 pub(super) type Eight = [Lane; 6];
@@ -29,9 +32,6 @@ pub(super) struct JointSums<'a> {
     /// Entries, the earlier end first; rows of whole vectors.
     pub(super) pairs: &'a mut [f64],
 }
-
-/// Places in a vector.
-const COUNT: Lane = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
 /// A torque and a force in each lane.
 type Force<S> = [Vec3<S>; 2];
@@ -77,21 +77,12 @@ impl pulp::WithSimd for JointSums<'_> {
                     let left = X::splat(simd, self.along[e / LANES][0][k][e % LANES]);
                     for p in e / width..last {
                         let right = X::load(simd, &self.along[p / parts][1][k], p % parts);
-                        row[p] = (X(simd, row[p]) + left * right).1;
+                        row[p] = left.mul_add(right, X(simd, row[p])).1;
                     }
                 }
             }
         }
     }
-}
-
-/// One for the ends of a range, zero for the others of a vector that starts at `start`.
-#[inline(always)]
-fn inside<S: Simd>(simd: S, start: usize, (from, to): (usize, usize)) -> X<S> {
-    let place = X::load(simd, &COUNT, 0) + X::splat(simd, start as f64);
-    let (zero, one) = (place.like(0.0), place.like(1.0));
-    let before_end = place.if_below(place.like(to as f64), one, zero);
-    place.if_below(place.like(from as f64), zero, before_end)
 }
 
 /// SᵀF, D⁻¹SᵀF, and what is left of the force at the parent; outside nothing, nothing and the force as it is.
@@ -116,8 +107,8 @@ fn at_joint<S: Simd>(
             let along = along * inside;
             let step = along * inside.like(body.inverse_d);
             let passed = [
-                difference(torque, scaled(constant(simd, body.u.torque), step)),
-                difference(force, scaled(constant(simd, body.u.force), step)),
+                subtract_scaled(torque, constant(simd, body.u.torque), step),
+                subtract_scaled(force, constant(simd, body.u.force), step),
             ];
             let mut left = [none, none];
             let mut right = [none, none];
@@ -132,7 +123,7 @@ fn at_joint<S: Simd>(
             let weighed = sym_mul(inverse, along);
             let kept = difference(torque, along);
             let passed = [
-                sum(kept, scaled(weighed, inside.like(node.armature))),
+                add_scaled(kept, weighed, inside.like(node.armature)),
                 difference(force, mul_transposed(coupling, along)),
             ];
             ([along, none], [weighed, none], passed)
@@ -141,18 +132,16 @@ fn at_joint<S: Simd>(
             let mobility = free_mobility(&multi[node.multi]);
             let (t, f) = (scaled(torque, inside), scaled(force, inside));
             let b: Mat3<S> = three!(j => constant(simd, mobility.b.col(j)));
-            let linear = sum(sym_mul(sym_constant(simd, &mobility.a), f), mul(b, t));
-            let angular = sum(
-                mul_transposed(b, f),
-                sym_mul(sym_constant(simd, &mobility.c), t),
-            );
+            let linear = add_mul(sym_mul(sym_constant(simd, &mobility.a), f), b, t);
+            let c = sym_constant(simd, &mobility.c);
+            let angular = add_sym_mul(mul_transposed(b, f), c, t);
             let passed = [difference(torque, t), difference(force, f)];
             ([t, f], [angular, linear], passed)
         }
     };
     if !node.concentric {
         let arm = scaled(constant(simd, body.arm), inside);
-        passed[0] = sum(passed[0], cross(arm, passed[1]));
+        passed[0] = add_cross(passed[0], arm, passed[1]);
     }
     (along, weighed, passed)
 }

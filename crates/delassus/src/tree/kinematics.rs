@@ -5,7 +5,7 @@ use glam::{DMat3, DVec3};
 
 use super::data::{Body, pair};
 use super::joint::{Kind, quaternion};
-use super::rigid::{self, Rigid};
+use super::rigid::{Own, Rigid};
 use super::spatial::{Force, Motion, Pose};
 use super::turns::Turns;
 use super::{Data, Node, Tree, TreeError};
@@ -44,31 +44,22 @@ impl Tree {
         };
         data.factored = false;
         data.turns.prepare(&self.turning, q);
-        for i in 1..self.nodes.len() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            place(node, (q, &data.turns), parent, body);
-            moves(node, v, parent, body);
-            visit(node, body);
-            let (eight, lane) = (&mut data.eights[i / LANES], i % LANES);
-            eight.place(lane, &body.rotation);
-            if needs {
-                eight.moves(lane, body.velocity.angular, body.acceleration);
+        for (group, own) in self.own.iter().enumerate() {
+            let first = group * LANES;
+            for i in first.max(1)..self.nodes.len().min(first + LANES) {
+                let node = &self.nodes[i];
+                let (body, parent) = pair(&mut data.bodies, i, node.parent);
+                place(node, (q, &data.turns), parent, body);
+                moves(node, v, parent, body);
+                visit(node, body);
+                data.eight.place(i - first, &body.rotation);
+                if needs {
+                    let spin = body.velocity.angular;
+                    data.eight.moves(i - first, spin, body.acceleration);
+                }
             }
+            data.turn_inertias(own, first, needs);
         }
-        self.turn_inertias(data, needs);
-    }
-
-    /// Inertias in world axes, and with `needs` the force that each body asks for.
-    #[inline]
-    fn turn_inertias(&self, data: &mut Data, needs: bool) {
-        let (own, eights) = (&self.own, &mut data.eights);
-        data.turns.arch.dispatch(Rigid { own, eights, needs });
-        rigid::give(
-            &data.eights,
-            &mut data.bodies,
-            needs.then_some(&mut data.passes),
-        );
     }
 
     pub(super) fn check_configuration(&self, q: &[f64]) -> Result<(), TreeError> {
@@ -100,13 +91,16 @@ impl Tree {
     pub(super) fn place_nodes(&self, q: &[f64], data: &mut Data) {
         data.factored = false;
         data.turns.prepare(&self.turning, q);
-        for i in 1..self.nodes.len() {
-            let node = &self.nodes[i];
-            let (body, parent) = pair(&mut data.bodies, i, node.parent);
-            place(node, (q, &data.turns), parent, body);
-            data.eights[i / LANES].place(i % LANES, &body.rotation);
+        for (group, own) in self.own.iter().enumerate() {
+            let first = group * LANES;
+            for i in first.max(1)..self.nodes.len().min(first + LANES) {
+                let node = &self.nodes[i];
+                let (body, parent) = pair(&mut data.bodies, i, node.parent);
+                place(node, (q, &data.turns), parent, body);
+                data.eight.place(i - first, &body.rotation);
+            }
+            data.turn_inertias(own, first, false);
         }
-        self.turn_inertias(data, false);
     }
 
     /// The frame of a link in the world.
@@ -236,6 +230,23 @@ impl Tree {
     }
 }
 
+impl Data {
+    /// Inertias of eight nodes in world axes, and with `needs` the force that each asks for.
+    #[inline]
+    fn turn_inertias(&mut self, own: &Own, first: usize, needs: bool) {
+        let eight = &mut self.eight;
+        self.turns.arch.dispatch(Rigid { own, eight, needs });
+        for (lane, body) in self.bodies[first..].iter_mut().take(LANES).enumerate() {
+            eight.give_inertia(lane, &mut body.inertia);
+        }
+        if needs {
+            for (lane, pass) in self.passes[first..].iter_mut().take(LANES).enumerate() {
+                pass.force = eight.need(lane);
+            }
+        }
+    }
+}
+
 impl Node {
     /// A motion of the parent, as it is at this node's origin.
     #[inline]
@@ -286,7 +297,7 @@ pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
 #[inline(always)]
 fn place(node: &Node, (q, turns): (&[f64], &Turns), parent: &Body, body: &mut Body) {
     let base = match &node.swap {
-        Some(swap) => swap.axes(&parent.rotation),
+        Some(swap) => swap.axes(&node.place.rotation, &parent.rotation),
         None => parent.rotation * node.place.rotation,
     };
     let mut arm = DVec3::ZERO;

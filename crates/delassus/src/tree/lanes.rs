@@ -1,9 +1,9 @@
-//! Matrices of three in lanes.
+//! Vectors and matrices of three in lanes, products fused with sums.
 
 use glam::DVec3;
 use pulp::Simd;
 
-use crate::math::simd::{Vec3, X, difference, dot, scaled, sum, three};
+use crate::math::simd::{LANES, Vec3, X, scaled, three};
 use crate::tree::spatial::Sym3;
 use crate::tree::turns::sin_cos;
 
@@ -12,10 +12,75 @@ pub(super) type Mat3<S> = [Vec3<S>; 3];
 /// xx, xy, xz, yy, yz, zz.
 pub(super) type Sym<S> = [X<S>; 6];
 
+#[inline(always)]
+pub(super) fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
+    a[2].mul_add(b[2], a[1].mul_add(b[1], a[0] * b[0]))
+}
+
+#[inline(always)]
+pub(super) fn cross<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
+    [
+        a[2].neg_mul_add(b[1], a[1] * b[2]),
+        a[0].neg_mul_add(b[2], a[2] * b[0]),
+        a[1].neg_mul_add(b[0], a[0] * b[1]),
+    ]
+}
+
+/// c + (a × b)_k.
+#[inline(always)]
+pub(super) fn add_cross_at<S: Simd>(c: X<S>, a: Vec3<S>, b: Vec3<S>, k: usize) -> X<S> {
+    let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+    a[j].neg_mul_add(b[i], a[i].mul_add(b[j], c))
+}
+
+/// c + a × b.
+#[inline(always)]
+pub(super) fn add_cross<S: Simd>(c: Vec3<S>, a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
+    three!(k => add_cross_at(c[k], a, b, k))
+}
+
+/// c + s a.
+#[inline(always)]
+pub(super) fn add_scaled<S: Simd, const N: usize>(
+    c: [X<S>; N],
+    a: [X<S>; N],
+    s: X<S>,
+) -> [X<S>; N] {
+    let mut out = c;
+    for i in 0..N {
+        out[i] = a[i].mul_add(s, c[i]);
+    }
+    out
+}
+
+/// c − s a.
+#[inline(always)]
+pub(super) fn subtract_scaled<S: Simd, const N: usize>(
+    c: [X<S>; N],
+    a: [X<S>; N],
+    s: X<S>,
+) -> [X<S>; N] {
+    let mut out = c;
+    for i in 0..N {
+        out[i] = a[i].neg_mul_add(s, c[i]);
+    }
+    out
+}
+
 /// M x.
 #[inline(always)]
 pub(super) fn mul<S: Simd>(m: Mat3<S>, x: Vec3<S>) -> Vec3<S> {
-    three!(i => m[0][i] * x[0] + m[1][i] * x[1] + m[2][i] * x[2])
+    add_scaled(add_scaled(scaled(m[0], x[0]), m[1], x[1]), m[2], x[2])
+}
+
+/// c + M x.
+#[inline(always)]
+pub(super) fn add_mul<S: Simd>(c: Vec3<S>, m: Mat3<S>, x: Vec3<S>) -> Vec3<S> {
+    add_scaled(
+        add_scaled(add_scaled(c, m[0], x[0]), m[1], x[1]),
+        m[2],
+        x[2],
+    )
 }
 
 /// Mᵀx.
@@ -72,6 +137,12 @@ pub(super) fn sym_mul<S: Simd>(s: Sym<S>, x: Vec3<S>) -> Vec3<S> {
     three!(i => dot(sym_column(s, i), x))
 }
 
+/// c + A x.
+#[inline(always)]
+pub(super) fn add_sym_mul<S: Simd>(c: Vec3<S>, s: Sym<S>, x: Vec3<S>) -> Vec3<S> {
+    add_mul(c, three!(j => sym_column(s, j)), x)
+}
+
 /// The symmetric part of a matrix.
 #[inline(always)]
 pub(super) fn sym_of<S: Simd>(m: Mat3<S>) -> Sym<S> {
@@ -86,16 +157,16 @@ pub(super) fn sym_of<S: Simd>(m: Mat3<S>) -> Sym<S> {
     ]
 }
 
-/// u wᵀ where it is symmetric.
+/// A − u wᵀ where u wᵀ is symmetric.
 #[inline(always)]
-pub(super) fn outer<S: Simd>(u: Vec3<S>, w: Vec3<S>) -> Sym<S> {
+pub(super) fn subtract_outer<S: Simd>(a: Sym<S>, u: Vec3<S>, w: Vec3<S>) -> Sym<S> {
     [
-        u[0] * w[0],
-        u[0] * w[1],
-        u[0] * w[2],
-        u[1] * w[1],
-        u[1] * w[2],
-        u[2] * w[2],
+        u[0].neg_mul_add(w[0], a[0]),
+        u[0].neg_mul_add(w[1], a[1]),
+        u[0].neg_mul_add(w[2], a[2]),
+        u[1].neg_mul_add(w[1], a[3]),
+        u[1].neg_mul_add(w[2], a[4]),
+        u[2].neg_mul_add(w[2], a[5]),
     ]
 }
 
@@ -131,8 +202,7 @@ pub(super) fn sym_inverse<S: Simd>([xx, xy, xz, yy, yz, zz]: Sym<S>) -> Result<S
 /// Refuses pivots that are not above their cut in every lane.
 #[inline(always)]
 pub(super) fn positive<S: Simd>(pivot: X<S>, cut: X<S>) -> Result<(), f64> {
-    let good = cut.if_below(pivot, pivot.like(0.0), pivot.like(1.0));
-    if pivot.0.reduce_max_f64s(good.1) < 0.5 {
+    if cut.all_below(pivot) {
         return Ok(());
     }
     let mut lanes = [0.0; 16];
@@ -147,8 +217,8 @@ pub(super) fn positive<S: Simd>(pivot: X<S>, cut: X<S>) -> Result<(), f64> {
 #[inline(always)]
 pub(super) fn turned<S: Simd>(base: Mat3<S>, [angle]: [X<S>; 1]) -> Mat3<S> {
     let (sin, cos) = sin_cos(angle);
-    let x = sum(scaled(base[0], cos), scaled(base[1], sin));
-    let y = difference(scaled(base[1], cos), scaled(base[0], sin));
+    let x = add_scaled(scaled(base[0], cos), base[1], sin);
+    let y = subtract_scaled(scaled(base[1], cos), base[0], sin);
     [x, y, base[2]]
 }
 
@@ -164,6 +234,21 @@ pub(super) fn orientation<S: Simd>(q: [X<S>; 4]) -> Mat3<S> {
         [x * y2 - w * z2, one - x * x2 - z * z2, y * z2 + w * x2],
         [x * z2 + w * y2, y * z2 - w * x2, one - x * x2 - y * y2],
     ]
+}
+
+/// Nothing, then ones: a vector from the middle begins with as many zeros as one likes.
+const STEP: [f64; 2 * LANES] = [
+    0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+];
+
+/// One for the places of a range, zero for the others of a vector that starts at `start`.
+#[inline(always)]
+pub(super) fn inside<S: Simd>(simd: S, start: usize, (from, to): (usize, usize)) -> X<S> {
+    let after = |place: usize| {
+        let zeros = place.saturating_sub(start).min(LANES);
+        X(simd, S::as_simd_f64s(&STEP[LANES - zeros..]).0[0])
+    };
+    after(from) - after(to)
 }
 
 /// The same vector everywhere.

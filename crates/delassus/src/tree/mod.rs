@@ -259,7 +259,8 @@ pub struct Tree {
     offsets: Vec<(usize, usize)>,
     /// Elementary joints, parents before children, every subtree contiguous. The first is the ground.
     nodes: Vec<Node>,
-    /// Their inertias, eight by eight.
+    /// The rigid bodies behind them, in their axes; and the same eight by eight.
+    inertias: Vec<Inertia>,
     own: Vec<rigid::Own>,
     n_coordinates: usize,
     n_dofs: usize,
@@ -269,9 +270,11 @@ pub struct Tree {
     turning: Vec<usize>,
     /// The velocity that each dof, counted depth-first, is.
     dof_of: Vec<usize>,
+    /// Whether links were given depth-first, so that the two counts are one.
+    ordered: bool,
 }
 
-/// An elementary joint and the rigid body behind it, in a frame whose z is the joint's axis.
+/// An elementary joint, in a frame whose z is the joint's axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     parent: usize,
@@ -280,11 +283,10 @@ pub(crate) struct Node {
     v_at: usize,
     /// The node's frame at zero displacement, in the parent node's frame.
     place: Pose,
-    /// Where its axes are those of the parent up to order and sign, which robots are full of: which, and the signs.
+    /// Where its axes are those of the parent up to order and sign, which robots are full of: which.
     swap: Option<Swap>,
     /// Whether its origin is always the parent's: nothing need be moved between the two.
     concentric: bool,
-    inertia: Inertia,
     armature: f64,
     damping: f64,
     /// The link it belongs to, for messages.
@@ -299,12 +301,9 @@ pub(crate) struct Node {
     columns: (usize, usize),
 }
 
-/// Axes that are axes of another frame: column k is `signs[k]` times column `columns[k]` of the other.
+/// A rotation with one entry ±1 in each column: where it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Swap {
-    columns: [usize; 3],
-    signs: [f64; 3],
-}
+pub(crate) struct Swap([u8; 3]);
 
 impl Tree {
     /// The links as given.

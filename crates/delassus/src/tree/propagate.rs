@@ -15,8 +15,7 @@
 //! [`Tree::delassus`] for them.
 //! Prefer [`Tree::delassus`] for few rows, or where Λ⁻¹ is needed.
 
-use super::aba::{add_to_parent, pass_force, respond};
-use super::data::pair;
+use super::aba::{pass_force, respond};
 use super::efpa::{free_mobility, moved, pass};
 use super::joint::Kind;
 use super::kinematics::subspace;
@@ -36,6 +35,8 @@ const RESIDUAL: f64 = 1e-11;
 /// Work arrays of [`Tree::propagate`]; kept between calls.
 #[derive(Clone, Debug, Default)]
 pub struct Elimination {
+    /// Articulated inertias of the nodes, to which rows that are gone have added.
+    inertias: Vec<Articulated>,
     /// One for each end of a row; where ends of a row meet, the first goes on for both.
     entries: Vec<Entry>,
     /// Ends by ascending node.
@@ -98,17 +99,17 @@ impl Tree {
         }
         work.prepare(self.nodes.len(), rows);
         data.factored = false;
-        for (body, pass) in data.bodies.iter_mut().zip(&mut data.passes) {
-            body.articulated = Articulated::rigid(&body.inertia);
+        work.inertias.clear();
+        for (body, pass) in data.bodies.iter().zip(&mut data.passes) {
+            work.inertias.push(Articulated::rigid(&body.inertia));
             pass.force = Force::ZERO;
         }
         for i in (1..self.nodes.len()).rev() {
             work.enter(i, rows);
             self.pass_rows(data, work, i, y1)?;
             let parent = self.nodes[i].parent;
-            let inertia = &mut data.bodies[parent].articulated;
             let force = &mut data.passes[parent].force;
-            work.eliminate(i, (inertia, force), (y2, sigma));
+            work.eliminate((i, parent), force, (y2, sigma));
             work.merge(i, parent);
         }
         if !work.close(y2, sigma) {
@@ -129,11 +130,13 @@ impl Tree {
         i: usize,
         y1: &[f64],
     ) -> Result<(), TreeError> {
-        let node = &self.nodes[i];
-        let (body, parent) = pair(&mut data.bodies, i, node.parent);
-        self.eliminate(node, body, &mut data.multi)?;
+        let (node, body) = (&self.nodes[i], &mut data.bodies[i]);
+        let inertia = &mut work.inertias[i];
+        self.eliminate(node, (body, inertia), &mut data.multi)?;
         if node.parent != 0 {
-            add_to_parent(node, body, parent);
+            let mut moved = *inertia;
+            moved.shift(body.arm);
+            work.inertias[node.parent].add(&moved);
         }
         let passing = &mut data.passes[i];
         let force = pass_force(node, body, &data.multi, passing, |k| y1[k]);
@@ -302,12 +305,13 @@ impl Elimination {
     /// Eliminates the rows at a node, past its joint, that are ripe: the best first.
     fn eliminate(
         &mut self,
-        i: usize,
-        (inertia, force): (&mut Articulated, &mut Force),
+        (i, parent): (usize, usize),
+        force: &mut Force,
         (y2, sigma): (&[f64], &[f64]),
     ) {
         let third = |s: &Sym3| ((s.xx + s.yy + s.zz) / 3.0).max(f64::MIN_POSITIVE);
         loop {
+            let inertia = &self.inertias[parent];
             let (turn, push) = (third(&inertia.a), third(&inertia.c));
             let ripeness = |entry: &Entry, pivot: f64| {
                 let k = &entry.force;
@@ -322,7 +326,7 @@ impl Elimination {
                 return;
             }
             let gone = self.remove(i, place, (y2, sigma));
-            inertia.subtract_outer(-gone.inverse, gone.force);
+            self.inertias[parent].subtract_outer(-gone.inverse, gone.force);
             *force += gone.force * (-gone.rest * gone.inverse);
         }
     }

@@ -6,23 +6,24 @@
 use glam::{DMat3, DVec3};
 use pulp::Simd;
 
-use super::data::{Body, Pass};
-use super::lanes::{Sym, congruent, mul, sym_column, sym_mul};
+use super::lanes::{Sym, add_cross, congruent, cross, mul, sym_column, sym_mul};
 use super::spatial::{Force, Inertia, Motion, Sym3};
-use crate::math::simd::{LANES, Lane, Vec3, X, cross, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, Vec3, X, scaled, three};
 
 const ZERO: Lane = [0.0; LANES];
 
 /// Rigid inertias of eight nodes, in their own axes.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(64))]
 pub(super) struct Own {
     mass: Lane,
     first: [Lane; 3],
     second: [Lane; 6],
 }
 
-/// Eight nodes in world axes: how they lie and move, and what comes of it.
+/// Eight nodes in world axes: how they lie and move, and what comes of it. Vectors do not straddle cache lines.
 #[derive(Clone, Debug, PartialEq)]
+#[repr(align(64))]
 pub(super) struct Eight {
     rotation: [Lane; 9],
     spin: [Lane; 3],
@@ -88,7 +89,7 @@ impl Eight {
     }
 
     #[inline]
-    fn give_inertia(&self, lane: usize, to: &mut Inertia) {
+    pub(super) fn give_inertia(&self, lane: usize, to: &mut Inertia) {
         let (f, s) = (&self.first, &self.second);
         to.first = DVec3::new(f[0][lane], f[1][lane], f[2][lane]);
         to.second = Sym3 {
@@ -102,7 +103,7 @@ impl Eight {
     }
 
     #[inline]
-    fn need(&self, lane: usize) -> Force {
+    pub(super) fn need(&self, lane: usize) -> Force {
         let (t, f) = (&self.torque, &self.force);
         Force {
             torque: DVec3::new(t[0][lane], t[1][lane], t[2][lane]),
@@ -111,27 +112,12 @@ impl Eight {
     }
 }
 
-/// Turns all inertias into world axes and, with `passes`, asks what force each body needs for its acceleration.
+/// Turns the inertias of eight nodes into world axes and, with `needs`, asks what force each needs for its
+/// acceleration.
 pub(super) struct Rigid<'a> {
-    pub(super) own: &'a [Own],
-    pub(super) eights: &'a mut [Eight],
+    pub(super) own: &'a Own,
+    pub(super) eight: &'a mut Eight,
     pub(super) needs: bool,
-}
-
-/// Hands inertias and forces to the nodes.
-pub(super) fn give(eights: &[Eight], bodies: &mut [Body], passes: Option<&mut [Pass]>) {
-    for (eight, bodies) in eights.iter().zip(bodies.chunks_mut(LANES)) {
-        for (lane, body) in bodies.iter_mut().enumerate() {
-            eight.give_inertia(lane, &mut body.inertia);
-        }
-    }
-    if let Some(passes) = passes {
-        for (eight, passes) in eights.iter().zip(passes.chunks_mut(LANES)) {
-            for (lane, pass) in passes.iter_mut().enumerate() {
-                pass.force = eight.need(lane);
-            }
-        }
-    }
 }
 
 impl pulp::WithSimd for Rigid<'_> {
@@ -139,19 +125,18 @@ impl pulp::WithSimd for Rigid<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for (own, eight) in self.own.iter().zip(self.eights) {
-            for part in 0..LANES / S::F64_LANES {
-                let (first, second) = turn(simd, own, eight, part);
-                for k in 0..3 {
-                    first[k].store(&mut eight.first[k], part);
-                }
-                for k in 0..6 {
-                    second[k].store(&mut eight.second[k], part);
-                }
-                if self.needs {
-                    let mass = X::load(simd, &own.mass, part);
-                    newton_euler((mass, first, second), eight, part);
-                }
+        let (own, eight) = (self.own, self.eight);
+        for part in 0..LANES / S::F64_LANES {
+            let (first, second) = turn(simd, own, eight, part);
+            for k in 0..3 {
+                first[k].store(&mut eight.first[k], part);
+            }
+            for k in 0..6 {
+                second[k].store(&mut eight.second[k], part);
+            }
+            if self.needs {
+                let mass = X::load(simd, &own.mass, part);
+                newton_euler((mass, first, second), eight, part);
             }
         }
     }
@@ -177,10 +162,10 @@ fn newton_euler<S: Simd>(
     let spin = X::load_all(simd, &eight.spin, part);
     let turn = X::load_all(simd, &eight.turn, part);
     let push = X::load_all(simd, &eight.push, part);
-    let torque = sum(sym_mul(second, turn), cross(first, push));
-    let torque = sum(torque, cross(spin, sym_mul(second, spin)));
-    let force = sum(scaled(push, mass), cross(turn, first));
-    let force = sum(force, cross(spin, cross(spin, first)));
+    let torque = add_cross(sym_mul(second, turn), first, push);
+    let torque = add_cross(torque, spin, sym_mul(second, spin));
+    let force = add_cross(scaled(push, mass), turn, first);
+    let force = add_cross(force, spin, cross(spin, first));
     for k in 0..3 {
         torque[k].store(&mut eight.torque[k], part);
         force[k].store(&mut eight.force[k], part);

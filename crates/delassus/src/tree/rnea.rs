@@ -12,7 +12,7 @@ use glam::DVec3;
 
 use super::data::{Body, Pass, Passes};
 use super::kinematics::{add_subspace, project};
-use super::spatial::Motion;
+use super::spatial::{Force, Motion};
 use super::{Data, Tree, TreeError};
 
 impl Tree {
@@ -97,11 +97,18 @@ impl Tree {
 
     /// Sums forces towards the ground and projects them on the joints.
     fn collect(&self, bodies: &[Body], passes: &mut [Pass], tau: &mut [f64]) {
+        // What the last node hands on goes straight to the next where that is its parent, not through memory.
+        let mut carried = Force::ZERO;
         for i in (1..self.nodes.len()).rev() {
             let (node, body) = (&self.nodes[i], &bodies[i]);
-            let force = passes[i].force;
+            let mut force = passes[i].force;
+            force += carried;
             project(node, body, force, tau);
-            passes[node.parent].force += node.handed(body, force);
+            carried = node.handed(body, force);
+            if node.parent + 1 != i {
+                passes[node.parent].force += carried;
+                carried = Force::ZERO;
+            }
         }
     }
 

@@ -411,28 +411,42 @@ impl Articulated {
         self.c.add(&other.c);
     }
 
-    /// Adds `other`, moved to a point from which its origin lies at `arm`:
-    /// b' = b + [r]c and a' = a + [r]bᵀ + ([r]b'ᵀ)ᵀ.
+    /// Adds that of a rigid body about the same origin.
     #[inline(always)]
-    pub(super) fn add_shifted(&mut self, other: &Articulated, r: DVec3) {
-        let b = &other.b;
+    pub(super) fn add_rigid(&mut self, body: &Inertia) {
+        let (h, b) = (body.first, &mut self.b);
+        self.a.add(&body.second);
+        b.x_axis.y += h.z;
+        b.x_axis.z -= h.y;
+        b.y_axis.x -= h.z;
+        b.y_axis.z += h.x;
+        b.z_axis.x += h.y;
+        b.z_axis.y -= h.x;
+        self.c.xx += body.mass;
+        self.c.yy += body.mass;
+        self.c.zz += body.mass;
+    }
+
+    /// Moves it to a point from which its origin lies at r: b' = b + [r]c and a' = a + [r]bᵀ + ([r]b'ᵀ)ᵀ.
+    #[inline(always)]
+    pub(super) fn shift(&mut self, r: DVec3) {
+        let (a, b, c) = (&mut self.a, &self.b, &self.c);
         let moved = DMat3::from_cols(
-            b.x_axis + r.cross(other.c.x()),
-            b.y_axis + r.cross(other.c.y()),
-            b.z_axis + r.cross(other.c.z()),
+            b.x_axis + r.cross(c.x()),
+            b.y_axis + r.cross(c.y()),
+            b.z_axis + r.cross(c.z()),
         );
         // Row i of b is (b.x_axis[i], b.y_axis[i], b.z_axis[i]).
         let (p, q) = (b.transpose(), moved.transpose());
         let (p0, p1, p2) = (r.cross(p.x_axis), r.cross(p.y_axis), r.cross(p.z_axis));
         let (q0, q1, q2) = (r.cross(q.x_axis), r.cross(q.y_axis), r.cross(q.z_axis));
-        self.a.xx += other.a.xx + p0.x + q0.x;
-        self.a.xy += other.a.xy + p1.x + q0.y;
-        self.a.xz += other.a.xz + p2.x + q0.z;
-        self.a.yy += other.a.yy + p1.y + q1.y;
-        self.a.yz += other.a.yz + p2.y + q1.z;
-        self.a.zz += other.a.zz + p2.z + q2.z;
-        self.b += moved;
-        self.c.add(&other.c);
+        a.xx += p0.x + q0.x;
+        a.xy += p1.x + q0.y;
+        a.xz += p2.x + q0.z;
+        a.yy += p1.y + q1.y;
+        a.yz += p2.y + q1.z;
+        a.zz += p2.z + q2.z;
+        self.b = moved;
     }
 }
 
@@ -471,8 +485,8 @@ mod tests {
             };
             let moved = body.shifted(arm);
             let expected = body.mul(motion.at(arm)).from(arm);
-            let mut articulated = Articulated::default();
-            articulated.add_shifted(&Articulated::rigid(&body), arm);
+            let mut articulated = Articulated::rigid(&body);
+            articulated.shift(arm);
             for found in [moved.mul(motion), articulated.mul(motion)] {
                 assert!((found.torque - expected.torque).length() < 1e-13);
                 assert!((found.force - expected.force).length() < 1e-13);

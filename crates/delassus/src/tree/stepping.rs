@@ -72,7 +72,7 @@ impl Tree {
         let carrier = |mut i: usize| {
             while i != 0 {
                 i = self.nodes[i].parent;
-                if i == 0 || self.nodes[i].inertia.mass != 0.0 {
+                if i == 0 || self.inertias[i].mass != 0.0 {
                     break;
                 }
             }

@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use crate::math::simd::X;
 
-/// Beyond this angle \[rad\] sines are left to the system's library.
+/// From this angle on \[rad\] sines are left to the system's library.
 const FAR: f64 = 1e5;
 /// Lanes come in multiples of this, on every processor.
 const WIDEST: usize = 8;
@@ -85,7 +85,7 @@ impl pulp::WithSimd for Sines<'_> {
 pub(super) fn sin_cos<S: Simd>(angle: X<S>) -> (X<S>, X<S>) {
     let (sin, cos) = angle.sin_cos();
     let limit = angle.like(FAR);
-    if angle.0.reduce_max_f64s(angle.abs().1) <= FAR {
+    if angle.abs().all_below(limit) {
         return (sin, cos);
     }
     let (mut far_sin, mut far_cos) = ([0.0; 2 * WIDEST], [0.0; 2 * WIDEST]);
@@ -94,6 +94,6 @@ pub(super) fn sin_cos<S: Simd>(angle: X<S>) -> (X<S>, X<S>) {
         (far_sin[l], far_cos[l]) = far_sin[l].sin_cos();
     }
     let load = |lanes: &[f64]| X(angle.0, S::as_simd_f64s(lanes).0[0]);
-    let choose = |near: X<S>, far: X<S>| limit.if_below(angle.abs(), far, near);
+    let choose = |near: X<S>, far: X<S>| angle.abs().if_below(limit, near, far);
     (choose(sin, load(&far_sin)), choose(cos, load(&far_cos)))
 }

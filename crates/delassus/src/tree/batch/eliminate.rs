@@ -1,14 +1,15 @@
-//! Leaves to root: articulated inertias, in lanes.
+//! Leaves to root: articulated inertias and the forces behind them, in lanes.
 
 use pulp::Simd;
 
 use super::{Pass, at};
-use crate::math::simd::{Vec3, X, cross, difference, dot, scaled, sum, three};
+use crate::math::simd::{Vec3, X, difference, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
 use crate::tree::lanes::{
-    Mat3, Sym, mul, mul_transposed, outer, positive, sym_column, sym_inverse, sym_mul, sym_of,
-    transposed, transposed_product,
+    Mat3, Sym, add_cross, add_cross_at, add_mul, add_scaled, add_sym_mul, congruent, cross, dot,
+    mul, mul_transposed, positive, subtract_outer, subtract_scaled, sym_column, sym_inverse,
+    sym_mul, sym_of, transposed, transposed_product,
 };
 
 /// A pivot below this share of the inertia it is taken from is rounding.
@@ -20,55 +21,53 @@ type Inertia<S> = (Sym<S>, Mat3<S>, Sym<S>);
 type Force<S> = [Vec3<S>; 2];
 
 impl<S: Simd> Pass<'_, S> {
-    /// Leaves to root: joints are taken out one after the other and forces passed on.
+    /// Takes a joint out and passes on what is left of inertia and force; or its pivot, where there is no inertia.
     #[inline(always)]
-    pub(super) fn eliminate(&mut self, v: &[S::f64s], tau: &[S::f64s]) -> Option<(usize, f64)> {
-        let tree = self.tree;
-        for (i, node) in tree.nodes.iter().enumerate().skip(1).rev() {
-            let (inertia, force) = self.gather(i, node);
-            let passed = match node.kind {
-                Kind::Turn | Kind::Slide | Kind::Screw(_) => {
-                    let [x] = self.load(tau, node.v_at);
-                    let [rate] = self.load(v, node.v_at);
-                    let tau = x - x.like(node.damping) * rate;
-                    self.eliminate_axis(i, node, (inertia, force), tau)
-                }
-                Kind::Ball => {
-                    let tau: Vec3<S> = self.load(tau, node.v_at);
-                    let rate: Vec3<S> = self.load(v, node.v_at);
-                    let tau = difference(tau, scaled(rate, tau[0].like(node.damping)));
-                    self.eliminate_ball(i, node, (inertia, force), tau)
-                }
-                Kind::Free => {
-                    let damping = X::splat(self.simd, node.damping);
-                    let (t, f): (Vec3<S>, Vec3<S>) =
-                        (self.load(tau, node.v_at), self.load(tau, node.v_at + 3));
-                    let (spin, rate): (Vec3<S>, Vec3<S>) =
-                        (self.load(v, node.v_at), self.load(v, node.v_at + 3));
-                    let applied = (
-                        difference(t, scaled(spin, damping)),
-                        difference(f, scaled(rate, damping)),
-                    );
-                    self.eliminate_free(i, (inertia, force), applied)
-                }
-            };
-            match passed {
-                Ok((inertia, force)) => self.pass(i, node, inertia, force),
-                Err(pivot) => return Some((node.link, pivot)),
+    pub(super) fn eliminate(
+        &mut self,
+        i: usize,
+        node: &Node,
+        v: &[S::f64s],
+        tau: &[S::f64s],
+    ) -> Result<(), f64> {
+        let gathered = self.gather(i, node);
+        let (inertia, force) = match node.kind {
+            Kind::Turn | Kind::Slide | Kind::Screw(_) => {
+                let [x] = self.load(tau, node.v_at);
+                let [rate] = self.load(v, node.v_at);
+                let tau = x.like(node.damping).neg_mul_add(rate, x);
+                self.eliminate_axis(i, node, gathered, tau)?
             }
+            Kind::Ball => {
+                let tau: Vec3<S> = self.load(tau, node.v_at);
+                let damping = tau[0].like(node.damping);
+                let tau = subtract_scaled(tau, self.load(v, node.v_at), damping);
+                self.eliminate_ball(i, node, gathered, tau)?
+            }
+            Kind::Free => {
+                let damping = X::splat(self.simd, node.damping);
+                let (t, f) = (self.load(tau, node.v_at), self.load(tau, node.v_at + 3));
+                let applied = (
+                    subtract_scaled(t, self.load(v, node.v_at), damping),
+                    subtract_scaled(f, self.load(v, node.v_at + 3), damping),
+                );
+                self.eliminate_free(i, gathered, applied)?
+            }
+        };
+        if node.parent != 0 {
+            self.pass(i, node, inertia, force);
         }
-        None
+        Ok(())
     }
 
     /// A link's own inertia and need, with what its children left.
     #[inline(always)]
     fn gather(&mut self, i: usize, node: &Node) -> (Inertia<S>, Force<S>) {
-        let [x, y, z] = self.get(i, at::FIRST);
-        let (mass, zero) = (x.like(node.inertia.mass), x.like(0.0));
-        let mut a: Sym<S> = self.get(i, at::SECOND);
+        let (mass, first, mut a) = self.turned(i);
+        let mut force = self.need(i, (mass, first, a));
+        let ([x, y, z], zero) = (first, mass.like(0.0));
         let mut b = [[zero, z, -y], [-z, zero, x], [y, -x, zero]];
         let mut c = [mass, zero, zero, mass, zero, mass];
-        let mut force = [self.get(i, at::NEED), self.get(i, at::NEED + 3)];
         if std::mem::take(&mut self.filled[node.depth]) {
             let children = self.matrix(i, at::B);
             a = sum(a, self.get(i, at::A));
@@ -80,29 +79,40 @@ impl<S: Simd> Pass<'_, S> {
         ((a, b, c), force)
     }
 
+    /// A node's rigid inertia in world axes.
+    #[inline(always)]
+    fn turned(&self, i: usize) -> (X<S>, Vec3<S>, Sym<S>) {
+        let r = self.matrix(i, at::ROTATION);
+        let inertia = &self.tree.inertias[i];
+        let first = mul(r, self.constant(inertia.first));
+        let s = &inertia.second;
+        let columns = [s.x(), s.y(), s.z()];
+        let second = congruent(r, three!(j => self.constant(columns[j])));
+        (X::splat(self.simd, inertia.mass), first, second)
+    }
+
+    /// Newton and Euler at q̈ = 0.
+    #[inline(always)]
+    fn need(&self, i: usize, (mass, first, second): (X<S>, Vec3<S>, Sym<S>)) -> Force<S> {
+        let spin: Vec3<S> = self.get(i, at::SPIN);
+        let turn: Vec3<S> = self.get(i, at::TURN);
+        let push: Vec3<S> = self.get(i, at::PUSH);
+        let torque = add_cross(sym_mul(second, turn), first, push);
+        let torque = add_cross(torque, spin, sym_mul(second, spin));
+        let force = add_cross(scaled(push, mass), turn, first);
+        let force = add_cross(force, spin, cross(spin, first));
+        [torque, force]
+    }
+
     /// Leaves inertia and force to the parent, moved by the arm r: b' = b + [r]c, a' = a + [r]bᵀ + ([r]b'ᵀ)ᵀ.
     #[inline(always)]
-    fn pass(&mut self, i: usize, node: &Node, (a, b, c): Inertia<S>, force: Force<S>) {
-        if node.parent == 0 {
-            return;
-        }
-        let (mut a, mut moved, mut c, mut force) = (a, b, c, force);
+    fn pass(&mut self, i: usize, node: &Node, (mut a, b, mut c): Inertia<S>, force: Force<S>) {
+        let (mut moved, mut force) = (b, force);
         if !node.concentric {
             let r: Vec3<S> = self.get(i, at::ARM);
-            moved = three!(j => sum(b[j], cross(r, sym_column(c, j))));
-            let (b_rows, moved_rows) = (transposed(b), transposed(moved));
-            let p = three!(j => cross(r, b_rows[j]));
-            let q = three!(j => cross(r, moved_rows[j]));
-            let shift = [
-                p[0][0] + q[0][0],
-                p[1][0] + q[0][1],
-                p[2][0] + q[0][2],
-                p[1][1] + q[1][1],
-                p[2][1] + q[1][2],
-                p[2][2] + q[2][2],
-            ];
-            a = sum(a, shift);
-            force[0] = sum(force[0], cross(r, force[1]));
+            moved = three!(j => add_cross(b[j], r, sym_column(c, j)));
+            a = shifted(a, r, transposed(b), transposed(moved));
+            force[0] = add_cross(force[0], r, force[1]);
         }
         let parent = node.parent;
         if std::mem::replace(&mut self.filled[node.depth - 1], true) {
@@ -129,7 +139,7 @@ impl<S: Simd> Pass<'_, S> {
         ((a, b, c), [torque, force]): (Inertia<S>, Force<S>),
         tau: X<S>,
     ) -> Result<(Inertia<S>, Force<S>), f64> {
-        let axis: Vec3<S> = self.get(i, at::AXIS);
+        let axis: Vec3<S> = self.get(i, at::ROTATION + 6);
         let (u, d, along, scale) = match node.kind {
             Kind::Slide => {
                 let u = [mul(b, axis), sym_mul(c, axis)];
@@ -139,8 +149,8 @@ impl<S: Simd> Pass<'_, S> {
                 let pitch = tau.like(pitch);
                 let along = scaled(axis, pitch);
                 let u = [
-                    sum(sym_mul(a, axis), mul(b, along)),
-                    sum(mul_transposed(b, axis), sym_mul(c, along)),
+                    add_mul(sym_mul(a, axis), b, along),
+                    add_sym_mul(mul_transposed(b, axis), c, along),
                 ];
                 let d = dot(axis, u[0]) + dot(along, u[1]);
                 (u, d, dot(axis, torque) + dot(along, force), a)
@@ -153,17 +163,16 @@ impl<S: Simd> Pass<'_, S> {
         let d = d + tau.like(node.armature);
         positive(d, (scale[0] + scale[3] + scale[5]) * tau.like(PIVOT))?;
         let inverse = tau.like(1.0) / d;
-        let rest = tau - along;
-        self.set(i, at::U, u[0]);
-        self.set(i, at::U + 3, u[1]);
-        self.set(i, at::INVERSE_D, [inverse]);
-        self.set(i, at::TAU, [rest]);
+        let rate = (tau - along) * inverse;
         let (t, f) = (scaled(u[0], inverse), scaled(u[1], inverse));
-        let a = difference(a, outer(t, u[0]));
-        let c = difference(c, outer(f, u[1]));
-        let b = three!(j => difference(b[j], scaled(t, u[1][j])));
-        let torque = sum(torque, scaled(t, rest));
-        Ok(((a, b, c), [torque, sum(force, scaled(f, rest))]))
+        self.set(i, at::GAIN, t);
+        self.set(i, at::GAIN + 3, f);
+        self.set(i, at::RATE, [rate]);
+        let a = subtract_outer(a, t, u[0]);
+        let c = subtract_outer(c, f, u[1]);
+        let b = three!(j => subtract_scaled(b[j], t, u[1][j]));
+        let torque = add_scaled(torque, u[0], rate);
+        Ok(((a, b, c), [torque, add_scaled(force, u[1], rate)]))
     }
 
     /// S = (1, 0): I^a = [[κD⁻¹a, κD⁻¹b], [·, c − bᵀD⁻¹b]], D = a + κ1, in closed form as for a single state.
@@ -198,7 +207,7 @@ impl<S: Simd> Pass<'_, S> {
         self.set(i, at::REST, rest);
         let mut passed = applied;
         if node.armature != 0.0 {
-            passed = difference(passed, scaled(sym_mul(inverse, rest), armature));
+            passed = subtract_scaled(passed, sym_mul(inverse, rest), armature);
         }
         let force = sum(force, mul_transposed(coupling, rest));
         Ok(((above, beside, left), [passed, force]))
@@ -226,4 +235,18 @@ impl<S: Simd> Pass<'_, S> {
         let zero = turn[0].like(0.0);
         Ok((([zero; 6], [[zero; 3]; 3], [zero; 6]), [turn, push]))
     }
+}
+
+/// a + [r]bᵀ + ([r]b'ᵀ)ᵀ, with b and b' given by rows.
+#[inline(always)]
+fn shifted<S: Simd>(a: Sym<S>, r: Vec3<S>, b: Mat3<S>, moved: Mat3<S>) -> Sym<S> {
+    let [xx, xy, xz] = add_cross([a[0], a[1], a[2]], r, moved[0]);
+    [
+        add_cross_at(xx, r, b[0], 0),
+        add_cross_at(xy, r, b[1], 0),
+        add_cross_at(xz, r, b[2], 0),
+        add_cross_at(add_cross_at(a[3], r, b[1], 1), r, moved[1], 1),
+        add_cross_at(add_cross_at(a[4], r, b[2], 1), r, moved[1], 2),
+        add_cross_at(add_cross_at(a[5], r, b[2], 2), r, moved[2], 2),
+    ]
 }
