@@ -8,7 +8,7 @@ use crate::problem::Primal;
 use crate::problem::mass::MassBlock;
 
 /// Share of the largest number of a row block by which a rebuilt one may differ: a few roundings.
-const ROUNDING: f64 = 8.0 * f64::EPSILON;
+pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// Where a contact acts and on what.
 #[derive(Clone, Copy, Debug, PartialEq)]

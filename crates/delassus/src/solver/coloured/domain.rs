@@ -1,13 +1,14 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
-use super::super::point::Point;
 use super::colour::Window;
 use super::kernel::{Push, Visit};
-use super::lanes::{Contact, EMPTY, Group, LANES, Row};
+use super::lanes::{EMPTY, Group, LANES, Row};
+use super::layout::LayOut;
 use super::partition::Partition;
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::{dot, mul_transposed_add};
+use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Primal, Problem};
 use crate::solver::gauss_seidel::{Carrier, visit};
 use crate::solver::local::{Locals, Rule};
@@ -56,8 +57,8 @@ pub(super) struct Domain {
     /// First row of the state below this node, and where its right half begins, counted from there.
     first: usize,
     split: usize,
-    /// The blocks of each group.
-    lanes: Vec<[u32; LANES]>,
+    /// The blocks of each group with their first rows in the problem, or `EMPTY`.
+    lanes: Vec<[(u32, u32); LANES]>,
     groups: Vec<Group>,
     alone: Alone,
     /// For each row of the state the open groups that hold it.
@@ -82,30 +83,22 @@ struct Alone {
 
 impl Domain {
     /// Colours the blocks and lays them out.
-    pub(super) fn prepare(&mut self, node: usize, shared: Shared<'_>) {
+    pub(super) fn prepare(&mut self, node: usize, shared: Shared<'_>, arch: pulp::Arch) {
         let (rows, split) = shared.partition.rows(node);
         self.first = rows.start;
         self.split = split - rows.start;
         self.alone.clear();
         self.colour(shared, rows.len());
-        // Group by group: only the contacts of one are then written at a time.
         self.groups.resize(self.lanes.len(), Group::NONE);
-        for (group, blocks) in self.groups.iter_mut().zip(&self.lanes) {
-            for (lane, &k) in blocks.iter().enumerate() {
-                let contact = if k == EMPTY { None } else { contact(shared, k) };
-                match contact {
-                    Some(contact) => {
-                        let masses = contact.point.masses;
-                        group.set(lane, &contact, state_rows(shared, self.first, masses));
-                    }
-                    None => {
-                        group.clear(lane);
-                        if k != EMPTY {
-                            self.alone.push(k, shared);
-                        }
-                    }
-                }
-            }
+        let others = arch.dispatch(LayOut {
+            shared,
+            first: self.first,
+            blocks: &self.lanes,
+            groups: &mut self.groups,
+        });
+        for (group, lane) in others {
+            let (k, _) = std::mem::replace(&mut self.lanes[group][lane], (EMPTY, 0));
+            self.alone.push(k, shared);
         }
     }
 
@@ -117,22 +110,25 @@ impl Domain {
         self.lanes.reserve(self.blocks.len() / LANES + 16);
         let mut window = Window::new();
         for &k in &self.blocks {
-            let Some(masses) = touched(shared, k) else {
+            let Some((_, masses)) = touched(shared, k as usize) else {
                 self.alone.push(k, shared);
                 continue;
             };
             let bodies = state_rows(shared, self.first, masses);
             let (group, lane) = window.place(bodies, &mut self.used);
             if group == self.lanes.len() {
-                self.lanes.push([EMPTY; LANES]);
+                self.lanes.push([(EMPTY, 0); LANES]);
             }
-            self.lanes[group][lane] = k;
+            let start = shared.problem.blocks()[k as usize].start;
+            self.lanes[group][lane] = (k, start as u32);
         }
     }
 
     /// Takes the impulses from the problem's rows.
     pub(super) fn load(&mut self, blocks: &[Block], lambda: &[f64]) {
-        self.groups.iter_mut().for_each(|group| group.load(lambda));
+        for (group, blocks) in self.groups.iter_mut().zip(&self.lanes) {
+            group.load(blocks, lambda);
+        }
         for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
             let rows = blocks[k as usize].rows();
             self.alone.lambda[start..start + rows.len()].copy_from_slice(&lambda[rows]);
@@ -141,7 +137,9 @@ impl Domain {
 
     /// Writes the impulses to the problem's rows.
     pub(super) fn store(&self, blocks: &[Block], lambda: &mut [f64]) {
-        self.groups.iter().for_each(|group| group.store(lambda));
+        for (group, blocks) in self.groups.iter().zip(&self.lanes) {
+            group.store(blocks, lambda);
+        }
         for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
             let rows = blocks[k as usize].rows();
             lambda[rows.clone()].copy_from_slice(&self.alone.lambda[start..start + rows.len()]);
@@ -151,8 +149,8 @@ impl Domain {
     /// Sets of blocks that share no mass, in the order of a forward sweep.
     pub(super) fn sets(&self) -> impl Iterator<Item = Vec<BlockId>> {
         let alone = self.alone.blocks.iter().map(|&k| vec![BlockId(k)]);
-        let groups = self.groups.iter().map(|group| {
-            let blocks = group.blocks.iter().filter(|(k, _)| *k != EMPTY);
+        let groups = self.lanes.iter().map(|blocks| {
+            let blocks = blocks.iter().filter(|(k, _)| *k != EMPTY);
             blocks.map(|(k, _)| BlockId(*k)).collect()
         });
         alone.chain(groups)
@@ -252,45 +250,31 @@ fn walk(
 }
 
 /// The rows of the state of a contact's bodies; ground is the first.
-fn state_rows(shared: Shared<'_>, first: usize, masses: [Option<usize>; 2]) -> [u32; 2] {
+pub(super) fn state_rows(shared: Shared<'_>, first: usize, masses: [Option<usize>; 2]) -> [u32; 2] {
     masses.map(|b| b.map_or(0, |b| (shared.partition.row(b) - first) as u32))
 }
 
-/// The masses that block k touches, if it has a contact's law and shape.
-fn touched(shared: Shared<'_>, k: u32) -> Option<[Option<usize>; 2]> {
-    let block = &shared.problem.blocks()[k as usize];
+/// Coefficient of friction of block k and the bodies it touches, if it has a contact's law and shape.
+pub(super) fn touched(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usize>; 2])> {
+    let block = shared.problem.blocks().get(k)?;
     // A normal that moves nothing only lets go, which is the business of the general visit.
-    let moves = 0.0 < shared.problem.diagonal_blocks().block(k as usize)[0];
-    let cone = matches!(block.law, Law::FrictionCone { .. });
-    if shared.rule != Rule::Iso || !cone || block.n_rows != 3 || !moves {
+    let moves = 0.0 < shared.problem.diagonal_blocks().block(k)[0];
+    let Law::FrictionCone { mu } = block.law else {
+        return None;
+    };
+    if shared.rule != Rule::Iso || block.n_rows != 3 || !moves {
         return None;
     }
     let jacobian = shared.primal.jacobian();
     let mut masses = [None; 2];
-    for (side, e) in jacobian.entry_range(k as usize).enumerate() {
-        *masses.get_mut(side)? = Some(jacobian.entry_mass(e));
+    for (side, e) in jacobian.entry_range(k).enumerate() {
+        let mass = jacobian.entry_mass(e);
+        if !matches!(shared.primal.mass()[mass], MassBlock::Rigid(_)) {
+            return None;
+        }
+        *masses.get_mut(side)? = Some(mass);
     }
-    Some(masses)
-}
-
-/// Block k as a contact at a point, if it is one.
-fn contact(shared: Shared<'_>, k: u32) -> Option<Contact<'_>> {
-    let block = &shared.problem.blocks()[k as usize];
-    let Law::FrictionCone { mu } = block.law else {
-        return None;
-    };
-    Some(Contact {
-        point: Point::of(shared.primal, k as usize)?,
-        mu,
-        d: shared
-            .problem
-            .diagonal_blocks()
-            .block(k as usize)
-            .as_array()?,
-        q: &shared.primal.q()[block.rows()],
-        sigma: &shared.primal.sigma()[block.rows()],
-        block: (k, block.start as u32),
-    })
+    Some((mu, masses))
 }
 
 impl Alone {

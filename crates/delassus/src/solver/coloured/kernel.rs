@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
-use crate::math::simd::{Vec3, X, cross, dot};
+use crate::math::simd::{Vec3, X, cross, dot, sum};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
 const TINY: f64 = 1e-280;
@@ -64,7 +64,7 @@ impl pulp::WithSimd for Push<'_> {
                 let second = &group.bodies[1][range];
                 let a = Bodies::gather(simd, self.rows, first);
                 let b = Bodies::gather(simd, self.rows, second);
-                let [n, t1, t2] = [0, 1, 2].map(|i| X::load_all(simd, &group.frame[i], part));
+                let [n, t1, t2] = frame(simd, group, part);
                 let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
                 let lambda = X::load_all(simd, &group.lambda, part);
                 let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], lambda));
@@ -101,18 +101,24 @@ impl<S: Simd> Bodies<S> {
         [self.0[3], self.0[4], self.0[5]]
     }
 
-    /// v ← v + M⁻¹(f, r × f), back to the rows.
+    /// v ← v + M⁻¹(f, r × f), back to the rows; gives by how much the body now moves faster at the arm r.
     #[inline(always)]
-    fn push(&self, f: Vec3<S>, arm: Vec3<S>, rows: &mut [Row], bodies: &[u32]) {
+    fn push(&self, f: Vec3<S>, arm: Vec3<S>, rows: &mut [Row], bodies: &[u32]) -> Vec3<S> {
         let [vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz] = self.0;
         let t = cross(arm, f);
+        let dv = [m * f[0], m * f[1], m * f[2]];
+        let dw = [
+            dot([xx, xy, xz], t),
+            dot([xy, yy, yz], t),
+            dot([xz, yz, zz], t),
+        ];
         let new = [
-            vx + m * f[0],
-            vy + m * f[1],
-            vz + m * f[2],
-            wx + dot([xx, xy, xz], t),
-            wy + dot([xy, yy, yz], t),
-            wz + dot([xz, yz, zz], t),
+            vx + dv[0],
+            vy + dv[1],
+            vz + dv[2],
+            wx + dw[0],
+            wy + dw[1],
+            wz + dw[2],
         ];
         let mut lanes = [[0.0; LANES]; 6];
         for i in 0..6 {
@@ -124,7 +130,16 @@ impl<S: Simd> Bodies<S> {
                 row[i] = lanes[i][l];
             }
         }
+        sum(dv, cross(dw, arm))
     }
+}
+
+/// n, t₁ and t₂ = n × t₁.
+#[inline(always)]
+fn frame<S: Simd>(simd: S, group: &Group, part: usize) -> [Vec3<S>; 3] {
+    let n = X::load_all(simd, &group.normal, part);
+    let t1 = X::load_all(simd, &group.tangent, part);
+    [n, t1, cross(n, t1)]
 }
 
 /// Visits as many contacts of a group as there are lanes.
@@ -142,7 +157,7 @@ fn visit<S: Simd>(
     let (first, second) = (&bodies[0][range.clone()], &bodies[1][range]);
     let a = Bodies::gather(simd, rows, first);
     let b = Bodies::gather(simd, rows, second);
-    let [n, t1, t2] = [0, 1, 2].map(|i| X::load_all(simd, &group.frame[i], part));
+    let [n, t1, t2] = frame(simd, group, part);
     let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
     let lambda = X::load_all(simd, &group.lambda, part);
     let sigma = X::load_all(simd, &group.sigma, part);
@@ -154,21 +169,19 @@ fn visit<S: Simd>(
     // w = G v + Σλ − q
     let gv = [dot(n, u), dot(t1, u), dot(t2, u)];
     let w: Vec3<S> = [0, 1, 2].map(|i| gv[i] + (sigma[i] * lambda[i] - q[i]));
-    let d = X::load_all(simd, &group.d, part);
-    let z = iso(simd, group, part, w.map(|w| w * before), (lambda, d));
+    let z = iso(simd, group, part, w.map(|w| w * before), lambda);
     let delta: Vec3<S> = [0, 1, 2].map(|i| after * (z[i] - lambda[i]));
     for i in 0..3 {
         (lambda[i] + delta[i]).store(&mut group.lambda[i], part);
     }
     // f = nΔ_n + t₁Δ₁ + t₂Δ₂ pushes the first body and pulls the second.
     let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], delta));
-    a.push(f, arm_a, rows, first);
-    b.push(f.map(|f| -f), arm_b, rows, second);
-    let moved = [
-        dot([d[0], d[1], d[2]], delta),
-        dot([d[1], d[3], d[4]], delta),
-        dot([d[2], d[4], d[5]], delta),
-    ];
+    let gained = a.push(f, arm_a, rows, first);
+    let lost = b.push(f.map(|f| -f), arm_b, rows, second);
+    // DΔ = G M⁻¹GᵀΔ + ΣΔ
+    let u = [0, 1, 2].map(|i| gained[i] - lost[i]);
+    let gv = [dot(n, u), dot(t1, u), dot(t2, u)];
+    let moved: Vec3<S> = [0, 1, 2].map(|i| gv[i] + sigma[i] * delta[i]);
     let half = X::splat(simd, 0.5);
     let change = dot([0, 1, 2].map(|i| w[i] + half * moved[i]), delta);
     let squared = dot(moved, moved);
@@ -187,7 +200,7 @@ fn iso<S: Simd>(
     group: &Group,
     part: usize,
     w: Vec3<S>,
-    (lambda, d): (Vec3<S>, [X<S>; 6]),
+    lambda: Vec3<S>,
 ) -> Vec3<S> {
     let load = |lane: &Lane| X::load(simd, lane, part);
     let (normal_step, step, mu) = (load(&group.normal_step), load(&group.step), load(&group.mu));
@@ -195,8 +208,9 @@ fn iso<S: Simd>(
     let n = lambda[0] - w[0] * normal_step;
     let n = zero.if_below(n, n, zero);
     let delta = n - lambda[0];
-    let t1 = lambda[1] - step * (w[1] + d[1] * delta);
-    let t2 = lambda[2] - step * (w[2] + d[2] * delta);
+    let [nt1, nt2] = X::load_all(simd, &group.coupling, part);
+    let t1 = lambda[1] - step * (w[1] + nt1 * delta);
+    let t2 = lambda[2] - step * (w[2] + nt2 * delta);
     let radius = mu * n;
     let squared = t1 * t1 + t2 * t2;
     let outside = radius.over_root(squared);

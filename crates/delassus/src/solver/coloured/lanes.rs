@@ -1,7 +1,5 @@
 //! Contacts at a point laid out in lanes: eight that share no mass, number by number.
 
-use super::super::point::Point;
-use crate::math::largest_eigenvalue_2;
 pub(super) use crate::math::simd::{LANES, Lane};
 
 /// Marks a lane without a contact.
@@ -20,18 +18,19 @@ impl Row {
     pub(super) const USED: usize = 13;
 }
 
-/// Contacts that share no mass, in lanes.
+/// Contacts that share no mass, in lanes: 216 bytes each, all of which a sweep waits for.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Group {
-    /// Directions (n, t₁, t₂), three numbers each.
-    pub(super) frame: [[Lane; 3]; 3],
+    /// Directions n and t₁; t₂ = n × t₁.
+    pub(super) normal: [Lane; 3],
+    pub(super) tangent: [Lane; 3],
     /// From the centres of mass of both bodies to the contact.
     pub(super) arms: [[Lane; 3]; 2],
     pub(super) q: [Lane; 3],
     pub(super) sigma: [Lane; 3],
-    /// D as (nn, nt₁, nt₂, t₁t₁, t₁t₂, t₂t₂).
-    pub(super) d: [Lane; 6],
+    /// D_nt₁ and D_nt₂.
+    pub(super) coupling: [Lane; 2],
     /// 1/d_nn.
     pub(super) normal_step: Lane,
     /// 1/λ_max(D_tt).
@@ -40,74 +39,46 @@ pub(super) struct Group {
     pub(super) lambda: [Lane; 3],
     /// Rows of the bodies in the state; the first row stands for ground.
     pub(super) bodies: [[u32; LANES]; 2],
-    /// Block and first row of the problem, or `EMPTY`.
-    pub(super) blocks: [(u32, u32); LANES],
 }
 
 impl Group {
     /// Lanes without contacts: what they compute is zero and lands on ground.
     pub(super) const NONE: Group = Group {
-        frame: [[[0.0; LANES]; 3]; 3],
+        normal: [[0.0; LANES]; 3],
+        tangent: [[0.0; LANES]; 3],
         arms: [[[0.0; LANES]; 3]; 2],
         q: [[0.0; LANES]; 3],
         sigma: [[0.0; LANES]; 3],
-        d: [[0.0; LANES]; 6],
+        coupling: [[0.0; LANES]; 2],
         normal_step: [0.0; LANES],
         step: [0.0; LANES],
         mu: [0.0; LANES],
         lambda: [[0.0; LANES]; 3],
         bodies: [[0; LANES]; 2],
-        blocks: [(EMPTY, 0); LANES],
     };
-
-    /// Puts a contact into a lane; its bodies are rows of the domain's state.
-    pub(super) fn set(&mut self, l: usize, contact: &Contact<'_>, bodies: [u32; 2]) {
-        let Contact { point, d, .. } = contact;
-        for i in 0..3 {
-            for j in 0..3 {
-                self.frame[i][j][l] = point.frame[i][j];
-            }
-            for (arm, value) in self.arms.iter_mut().zip(&point.arms) {
-                arm[i][l] = value[i];
-            }
-            self.q[i][l] = contact.q[i];
-            self.sigma[i][l] = contact.sigma[i];
-        }
-        for (to, from) in self.d.iter_mut().zip([0, 3, 6, 4, 5, 8]) {
-            to[l] = d[from];
-        }
-        let top = largest_eigenvalue_2(d[4], d[5], d[7], d[8]);
-        self.step[l] = if 0.0 < top { 1.0 / top } else { 0.0 };
-        self.normal_step[l] = 1.0 / d[0];
-        self.mu[l] = contact.mu;
-        self.bodies[0][l] = bodies[0];
-        self.bodies[1][l] = bodies[1];
-        self.blocks[l] = contact.block;
-    }
 
     /// Leaves a lane without a contact.
     pub(super) fn clear(&mut self, l: usize) {
         let Group {
-            frame,
-            arms,
+            normal,
+            tangent,
+            arms: [first, second],
             q,
             sigma,
-            d,
+            coupling,
             lambda,
             ..
         } = self;
-        let vectors = frame.iter_mut().chain(arms).chain([q, sigma, lambda]);
-        let numbers = vectors.flatten().chain(d);
+        let vectors = [normal, tangent, first, second, q, sigma, lambda];
+        let numbers = vectors.into_iter().flatten().chain(coupling);
         let steps = [&mut self.normal_step, &mut self.step, &mut self.mu];
         numbers.chain(steps).for_each(|lane| lane[l] = 0.0);
         self.bodies.iter_mut().for_each(|bodies| bodies[l] = 0);
-        self.blocks[l] = (EMPTY, 0);
     }
 
-    /// Takes the impulses from the problem's rows.
-    pub(super) fn load(&mut self, lambda: &[f64]) {
-        for l in 0..LANES {
-            let (block, start) = self.blocks[l];
+    /// Takes the impulses of these blocks, each given with its first row, from the problem's rows.
+    pub(super) fn load(&mut self, blocks: &[(u32, u32); LANES], lambda: &[f64]) {
+        for (l, &(block, start)) in blocks.iter().enumerate() {
             if block != EMPTY {
                 for i in 0..3 {
                     self.lambda[i][l] = lambda[start as usize + i];
@@ -117,9 +88,8 @@ impl Group {
     }
 
     /// Writes the impulses to the problem's rows.
-    pub(super) fn store(&self, lambda: &mut [f64]) {
-        for l in 0..LANES {
-            let (block, start) = self.blocks[l];
+    pub(super) fn store(&self, blocks: &[(u32, u32); LANES], lambda: &mut [f64]) {
+        for (l, &(block, start)) in blocks.iter().enumerate() {
             if block != EMPTY {
                 for i in 0..3 {
                     lambda[start as usize + i] = self.lambda[i][l];
@@ -127,15 +97,4 @@ impl Group {
             }
         }
     }
-}
-
-/// What a lane is filled from.
-pub(super) struct Contact<'a> {
-    pub(super) point: Point,
-    pub(super) mu: f64,
-    pub(super) d: &'a [f64; 9],
-    pub(super) q: &'a [f64],
-    pub(super) sigma: &'a [f64],
-    /// Block and first row of the problem.
-    pub(super) block: (u32, u32),
 }

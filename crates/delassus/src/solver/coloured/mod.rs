@@ -7,6 +7,7 @@ mod colour;
 mod domain;
 mod kernel;
 mod lanes;
+mod layout;
 mod partition;
 
 use domain::{Course, Domain, Shared};
@@ -155,7 +156,10 @@ impl Coloured {
         parallel: bool,
     ) {
         let Work {
-            partition, domains, ..
+            partition,
+            domains,
+            arch,
+            ..
         } = &mut self.work;
         domains.resize_with(2 * partition.leaves() - 1, Domain::default);
         domains.iter_mut().for_each(|domain| domain.blocks.clear());
@@ -171,7 +175,7 @@ impl Coloured {
             rule: self.rule,
         };
         let prepare = |(node, domain): (usize, &mut Domain)| {
-            domain.prepare(node, shared);
+            domain.prepare(node, shared, *arch);
             if let Some(lambda) = lambda {
                 domain.load(problem.blocks(), lambda);
             }
