@@ -54,6 +54,11 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], (mu, d): (f64, 
         feasibility: (-lambda[0] / rho).max(-w[0]).max(0.0),
         complementarity: (lambda[0] * w[0]).abs(),
     };
+    if lambda == [0.0; 3] {
+        // Without load s takes up every slip: the normal alone can be at fault.
+        fault.natural = sum.sqrt();
+        return fault;
+    }
     let (sector, first, second) = decompose([lambda[1], lambda[2]], d);
     let along = |[a, b]: [f64; 2]| a * w[1] + b * w[2];
     let deepest = |s: f64, x: f64| s.max(-x);

@@ -188,27 +188,26 @@ impl Problem {
     /// The largest number that is known to cancel in a row velocity under these impulses \[m/s\]: what is smaller than
     /// its last digit says nothing about the answer.
     pub(crate) fn cancelling(&self, lambda: &[f64]) -> f64 {
+        let larger = |a: f64, b: f64| if a < b { b } else { a };
         let mut largest = 0.0_f64;
+        let Form::Dual(matrix) = &self.form else {
+            for (k, block) in self.blocks.iter().enumerate() {
+                let d = self.diagonal.block(k).iter().step_by(block.n_rows + 1);
+                for (d, lambda) in d.zip(&lambda[block.rows()]) {
+                    largest = larger(largest, (d * lambda).abs());
+                }
+            }
+            return largest;
+        };
         for (k, block) in self.blocks.iter().enumerate() {
-            let n = block.n_rows;
-            match &self.form {
-                Form::Primal(_) => {
-                    let d = self.diagonal_blocks().block(k);
-                    for (i, lambda) in lambda[block.rows()].iter().enumerate() {
-                        largest = largest.max((d[i * n + i] * lambda).abs());
-                    }
-                }
-                Form::Dual(matrix) => {
-                    for i in 0..n {
-                        let row = matrix.block_row(k).map(|(j, values)| {
-                            let lambda = &lambda[matrix.rows(j)];
-                            let row = &values[i * lambda.len()..(i + 1) * lambda.len()];
-                            let terms = row.iter().zip(lambda).map(|(s, x)| (s * x).abs());
-                            terms.sum::<f64>()
-                        });
-                        largest = largest.max(row.sum());
-                    }
-                }
+            for i in 0..block.n_rows {
+                let row = matrix.block_row(k).map(|(j, values)| {
+                    let lambda = &lambda[matrix.rows(j)];
+                    let row = &values[i * lambda.len()..(i + 1) * lambda.len()];
+                    let terms = row.iter().zip(lambda).map(|(s, x)| (s * x).abs());
+                    terms.sum::<f64>()
+                });
+                largest = larger(largest, row.sum());
             }
         }
         largest
@@ -223,6 +222,10 @@ impl Problem {
         v.fill(0.0);
         for (k, block) in self.blocks.iter().enumerate() {
             let lambda = &lambda[block.rows()];
+            // Most contacts of a tight place carry nothing.
+            if lambda.iter().all(|x| *x == 0.0) {
+                continue;
+            }
             for e in primal.jacobian.entry_range(k) {
                 let columns = primal.columns(primal.jacobian.entry_mass(e));
                 mul_transposed_add(primal.jacobian.entry_values(e), lambda, &mut v[columns]);

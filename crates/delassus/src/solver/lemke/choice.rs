@@ -1,9 +1,10 @@
 //! The ratio test of the common case, for tables that are searched at every pivot.
 
 use super::ratio::{self, Pivot};
+use pulp::Simd;
 
-/// Pairs looked at together: those that block are few, and a branch for each would be guessed wrong.
-const WIDE: usize = 16;
+/// Registers that are worked on together, so that none waits for the one before.
+const WIDE: usize = 4;
 
 /// The outcome of the ratio test where it needs nothing but values and rates: the same choice as
 /// [`ratio::RatioTest::leaving`]. `leaving` is none where the test must look closer: at a weak rate of z₀, at ties
@@ -19,50 +20,40 @@ pub(super) struct Search<'a> {
     pub(super) rates: &'a [f64],
     pub(super) scale: f64,
     pub(super) pivot: Pivot,
-    /// Work array: pairs that may block.
-    pub(super) near: &'a mut Vec<usize>,
 }
 
 impl pulp::WithSimd for Search<'_> {
     type Output = Choice;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) -> Choice {
+    fn with_simd<S: Simd>(self, simd: S) -> Choice {
         let (values, rates) = (self.values, self.rates);
-        let largest = largest_rate(rates);
+        let largest = largest_rate(simd, rates);
         let (least, slack) = (-ratio::PIVOT * largest, ratio::SLACK * self.scale);
-        let none = Choice {
+        let mut choice = Choice {
             leaving: None,
             largest,
         };
         if values.is_empty() || least <= rates[0] && rates[0] < 0.0 || !largest.is_finite() {
-            return none;
+            return choice;
         }
-        self.near.clear();
-        let limit = first_pass(values, rates, (least, slack), self.near);
-        if limit == f64::MAX {
-            return none;
+        let limit = largest_step(simd, (values, rates), (least, slack));
+        if limit == f64::INFINITY {
+            return choice;
         }
-        let (mut best, mut steepest, mut ties) = (0, 0.0, 0);
-        for &i in self.near.iter() {
-            if positive(values[i]) + rates[i] * limit <= 0.0 {
-                if i == 0 {
-                    return Choice {
-                        leaving: Some(0),
-                        largest,
-                    };
-                }
-                ties += 1;
-                if rates[i] < steepest {
-                    (best, steepest) = (i, rates[i]);
-                }
-            }
+        if rates[0] < least && left(values[0], rates[0], limit) <= 0.0 {
+            choice.leaving = Some(0);
+            return choice;
         }
-        let clear = ties == 1 || ties != 0 && self.pivot == Pivot::Big;
-        Choice {
-            leaving: clear.then_some(best),
-            largest,
-        }
+        let mut block = Blocking {
+            ties: 0,
+            best: 0,
+            steepest: 0.0,
+        };
+        block.search(simd, (values, rates), (least, limit));
+        let clear = block.ties == 1 || block.ties != 0 && self.pivot == Pivot::Big;
+        choice.leaving = clear.then_some(block.best);
+        choice
     }
 }
 
@@ -77,50 +68,154 @@ impl pulp::WithSimd for Advance<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) {
-        for (value, rate) in self.values.iter_mut().zip(self.rates) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (values, rest_values) = S::as_mut_simd_f64s(self.values);
+        let (rates, rest_rates) = S::as_simd_f64s(self.rates);
+        let step = simd.splat_f64s(self.step);
+        for (value, rate) in values.iter_mut().zip(rates) {
+            *value = simd.add_f64s(*value, simd.mul_f64s(step, *rate));
+        }
+        for (value, rate) in rest_values.iter_mut().zip(rest_rates) {
             *value += self.step * rate;
         }
     }
 }
 
-/// The largest step that keeps every value above the slack. `near` gets all pairs that reach zero at or before it,
-/// among others.
+/// max(1, |m′|).
 #[inline(always)]
-fn first_pass(
-    values: &[f64],
-    rates: &[f64],
-    (least, slack): (f64, f64),
-    near: &mut Vec<usize>,
-) -> f64 {
-    let mut limit = f64::MAX;
-    let mut look = |i: usize, value: f64, rate: f64, limit: &mut f64| {
-        let value = positive(value);
-        if rate < least && value + rate * *limit <= 0.0 {
-            near.push(i);
-            if value + slack + rate * *limit <= 0.0 {
-                *limit = (value + slack) / -rate;
-            }
-        }
-    };
-    let (wide_values, rest_values) = values.as_chunks::<WIDE>();
-    let (wide_rates, rest_rates) = rates.as_chunks::<WIDE>();
-    for (k, (values, rates)) in wide_values.iter().zip(wide_rates).enumerate() {
-        let mut left = [0.0; WIDE];
-        for i in 0..WIDE {
-            left[i] = positive(values[i]) + rates[i] * limit;
-        }
-        if smallest(&left) <= 0.0 {
-            for i in 0..WIDE {
-                look(WIDE * k + i, values[i], rates[i], &mut limit);
-            }
+fn largest_rate<S: Simd>(simd: S, rates: &[f64]) -> f64 {
+    let (rates, rest) = S::as_simd_f64s(rates);
+    let (wide, narrow) = rates.as_chunks::<WIDE>();
+    let mut top = [simd.splat_f64s(1.0); WIDE];
+    for rates in wide {
+        for k in 0..WIDE {
+            top[k] = simd.max_f64s(simd.abs_f64s(rates[k]), top[k]);
         }
     }
-    let first = WIDE * wide_values.len();
-    for (i, (&value, &rate)) in rest_values.iter().zip(rest_rates).enumerate() {
-        look(first + i, value, rate, &mut limit);
+    for rate in narrow {
+        top[0] = simd.max_f64s(simd.abs_f64s(*rate), top[0]);
+    }
+    let (a, b) = (simd.max_f64s(top[0], top[1]), simd.max_f64s(top[2], top[3]));
+    let mut largest = simd.reduce_max_f64s(simd.max_f64s(a, b));
+    for rate in rest {
+        largest = if largest < rate.abs() {
+            rate.abs()
+        } else {
+            largest
+        };
+    }
+    largest
+}
+
+/// The largest step that keeps every value above the slack: the smallest (q′ + δ)/(−m′), found without a division
+/// for every pair.
+#[inline(always)]
+fn largest_step<S: Simd>(
+    simd: S,
+    (values, rates): (&[f64], &[f64]),
+    (least, slack): (f64, f64),
+) -> f64 {
+    let zero = simd.splat_f64s(0.0);
+    let (leasts, slacks) = (simd.splat_f64s(least), simd.splat_f64s(slack));
+    let (values, rest_values) = S::as_simd_f64s(values);
+    let (rates, rest_rates) = S::as_simd_f64s(rates);
+    let (wide_values, narrow_values) = values.as_chunks::<WIDE>();
+    let (wide_rates, narrow_rates) = rates.as_chunks::<WIDE>();
+    // −(q′ + δ)/m′ of the pair that binds most in each lane; 1/0 is no limit.
+    let mut up = [simd.splat_f64s(1.0); WIDE];
+    let mut down = [simd.splat_f64s(-0.0); WIDE];
+    macro_rules! look {
+        ($k:expr, $value:expr, $rate:expr) => {
+            let value = simd.add_f64s(simd.max_f64s($value, zero), slacks);
+            let (mine, best) = (simd.mul_f64s(value, down[$k]), simd.mul_f64s(up[$k], $rate));
+            let binds = simd.and_m64s(
+                simd.less_than_f64s($rate, leasts),
+                simd.less_than_f64s(best, mine),
+            );
+            up[$k] = simd.select_f64s(binds, value, up[$k]);
+            down[$k] = simd.select_f64s(binds, $rate, down[$k]);
+        };
+    }
+    for (values, rates) in wide_values.iter().zip(wide_rates) {
+        for k in 0..WIDE {
+            look!(k, values[k], rates[k]);
+        }
+    }
+    for (value, rate) in narrow_values.iter().zip(narrow_rates) {
+        look!(0, *value, *rate);
+    }
+    let mut limit = f64::INFINITY;
+    for k in 0..WIDE {
+        let steps = simd.neg_f64s(simd.div_f64s(up[k], down[k]));
+        limit = smaller(limit, simd.reduce_min_f64s(steps));
+    }
+    for (value, rate) in rest_values.iter().zip(rest_rates) {
+        if *rate < least {
+            limit = smaller(limit, (positive(*value) + slack) / -rate);
+        }
     }
     limit
+}
+
+/// Pairs that reach zero at or before the limit, and the one with the largest rate among them.
+struct Blocking {
+    ties: usize,
+    best: usize,
+    steepest: f64,
+}
+
+impl Blocking {
+    #[inline(always)]
+    fn search<S: Simd>(
+        &mut self,
+        simd: S,
+        (values, rates): (&[f64], &[f64]),
+        (least, limit): (f64, f64),
+    ) {
+        let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
+        let (leasts, limits) = (simd.splat_f64s(least), simd.splat_f64s(limit));
+        let two = 2 * S::F64_LANES;
+        let (wide_values, _) = S::as_simd_f64s(values).0.as_chunks::<2>();
+        let (wide_rates, _) = S::as_simd_f64s(rates).0.as_chunks::<2>();
+        for (block, (v, r)) in wide_values.iter().zip(wide_rates).enumerate() {
+            // Those that block are few: two registers are asked together.
+            let mut rest = [one; 2];
+            for k in 0..2 {
+                let left = simd.add_f64s(simd.max_f64s(v[k], zero), simd.mul_f64s(r[k], limits));
+                rest[k] = simd.select_f64s(simd.less_than_f64s(r[k], leasts), left, one);
+            }
+            if simd.reduce_min_f64s(simd.min_f64s(rest[0], rest[1])) <= 0.0 {
+                let first = block * two;
+                self.look(
+                    first,
+                    &values[first..first + two],
+                    &rates[first..],
+                    least,
+                    limit,
+                );
+            }
+        }
+        let first = wide_values.len() * two;
+        self.look(first, &values[first..], &rates[first..], least, limit);
+    }
+
+    #[inline(always)]
+    fn look(&mut self, first: usize, values: &[f64], rates: &[f64], least: f64, limit: f64) {
+        for (i, (&value, &rate)) in values.iter().zip(rates).enumerate() {
+            if rate < least && left(value, rate, limit) <= 0.0 {
+                self.ties += 1;
+                if rate < self.steepest {
+                    (self.best, self.steepest) = (first + i, rate);
+                }
+            }
+        }
+    }
+}
+
+/// What is left of a value after a step.
+#[inline(always)]
+fn left(value: f64, rate: f64, step: f64) -> f64 {
+    positive(value) + rate * step
 }
 
 #[inline(always)]
@@ -131,36 +226,4 @@ fn positive(x: f64) -> f64 {
 #[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
     if b < a { b } else { a }
-}
-
-#[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if a < b { b } else { a }
-}
-
-#[inline(always)]
-fn smallest(x: &[f64; WIDE]) -> f64 {
-    let mut eight = [0.0; 8];
-    for i in 0..8 {
-        eight[i] = smaller(x[i], x[i + 8]);
-    }
-    let mut four = [0.0; 4];
-    for i in 0..4 {
-        four[i] = smaller(eight[i], eight[i + 4]);
-    }
-    smaller(smaller(four[0], four[2]), smaller(four[1], four[3]))
-}
-
-/// max(1, |m′|).
-#[inline(always)]
-fn largest_rate(rates: &[f64]) -> f64 {
-    let mut lanes = [1.0_f64; 8];
-    let (chunks, rest) = rates.as_chunks::<8>();
-    for chunk in chunks {
-        for i in 0..8 {
-            lanes[i] = larger(lanes[i], chunk[i].abs());
-        }
-    }
-    let rest = rest.iter().fold(1.0, |m, rate| larger(m, rate.abs()));
-    lanes.into_iter().fold(rest, larger)
 }

@@ -17,7 +17,7 @@
 use super::bodies::Bodies;
 use super::contact::{ContactLcp, NONE};
 use super::kernel::{Kernel, SMALL, Small};
-use super::single::{Eight, Fill, Six};
+use super::single::{Fill, Pairs, Six};
 use super::sparse::Touch;
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
@@ -75,13 +75,25 @@ pub(super) struct Member {
     pub(super) bound: f64,
 }
 
-/// Which constants of directions are not zero.
+/// Which groups have constants that are not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Constants {
     Everywhere,
-    /// Those of this group at most.
-    In(usize),
+    /// From this group on, so many at most.
+    In(usize, usize),
     Nowhere,
+}
+
+impl Constants {
+    /// Whether this group may have some.
+    #[inline(always)]
+    pub(super) fn has(self, g: usize) -> bool {
+        match self {
+            Constants::Everywhere => true,
+            Constants::In(first, number) => first <= g && g < first + number,
+            Constants::Nowhere => false,
+        }
+    }
 }
 
 /// A basis with everything needed to solve in it.
@@ -128,10 +140,8 @@ pub(super) struct Partition {
     pub(super) free_start: Vec<f64>,
     pub(super) small: Small,
     pub(super) six: Six,
-    /// Solution of the small system.
-    pub(super) solved: [f64; SMALL],
-    /// Columns of all pairs of a single body, and their covering vector, eight pairs together.
-    pub(super) pairs: Vec<Eight>,
+    /// Rows of all pairs of a single body.
+    pub(super) pairs: Pairs,
     /// Groups that take part, in the order in which they joined.
     pub(super) members: Vec<Member>,
     /// Whether the system of this basis is in `small`.
@@ -255,11 +265,6 @@ impl Partition {
             return 0.0;
         }
         self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
-        if lcp.columns.single {
-            self.star_single(lcp);
-        } else {
-            self.star_sparse(lcp);
-        }
         self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
         self.by_bodies = self.many && self.last == Some(Last::Absent);
         if self.by_bodies {
@@ -272,6 +277,7 @@ impl Partition {
             let arch = self.arch;
             arch.dispatch(Fill { basis: self, lcp })
         } else {
+            self.star_sparse(lcp);
             self.fill_sparse(lcp);
             self.fill_last(lcp);
             self.kernel.factor()

@@ -6,16 +6,31 @@ use super::partition::{Constants, Last, Partition, What};
 use crate::math::dot_6;
 use pulp::Simd;
 
-/// Columns of L and R, those of the last row and of z₀ at the end. R has its components apart, so that products
-/// with all its columns run side by side.
+/// Columns of L and R, those of the last row and of z₀ at the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Six {
     left: [[f64; 6]; SMALL],
-    right: [[f64; SMALL]; 6],
+    right: [[f64; 6]; SMALL],
+    /// R with its components apart, so that products with all its columns run side by side.
+    across: [[f64; SMALL]; 6],
 }
 
-/// Columns of eight pairs with their components apart, and their covering vector: products with v run over pairs.
-pub(super) type Eight = [[f64; 8]; 7];
+/// Rows of all pairs with their components apart, eight together: products with v run over pairs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pairs {
+    /// z₀ and the normals, their covering vector at the end.
+    normals: Vec<[[f64; 8]; 7]>,
+    /// t₁ and t₂ of the groups in the order in which they joined; every direction is a combination of them.
+    tangents: Vec<[[[f64; 8]; 6]; 2]>,
+}
+
+impl Pairs {
+    /// z₀, normals and groups taken out.
+    pub(super) fn clear(&mut self) {
+        self.normals.clear();
+        self.tangents.clear();
+    }
+}
 
 /// Builds and factors the kernel. Like [`Solve`], it is compiled once for every kind of processor and chosen at run
 /// time.
@@ -30,6 +45,7 @@ impl pulp::WithSimd for Fill<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        self.basis.star_single(self.lcp);
         self.basis.fill_single(simd, self.lcp);
         self.basis.fill_last(self.lcp);
         self.basis.small.factor()
@@ -59,64 +75,53 @@ impl pulp::WithSimd for Solve<'_> {
             v,
             free,
         } = self;
-        let z0 = basis.solve_kernel(lcp, v, free);
-        let by: [f64; 7] = std::array::from_fn(|k| v.get(k).copied().unwrap_or(z0));
-        let (whole, rest) = out.as_chunks_mut::<8>();
-        for (out, eight) in whole.iter_mut().zip(&basis.pairs) {
-            combine_rows(simd, eight, by, out);
-        }
-        if let (Some(eight), false) = (basis.pairs.get(whole.len()), rest.is_empty()) {
-            let mut rows = [0.0; 8];
-            combine_rows(simd, eight, by, &mut rows);
-            rest.copy_from_slice(&rows[..rest.len()]);
-        }
-        basis.close(lcp, constants, z0, out);
+        let (y, by, z0) = basis.solve_kernel(lcp, constants);
+        v.copy_from_slice(&by);
+        let (normals, groups) = out.split_at_mut(1 + lcp.normals.len());
+        basis.normal_rows(simd, constants, (by, z0), normals);
+        basis.group_rows(simd, lcp, constants, (by, z0), groups);
+        basis.close(lcp, &y, out, free);
     }
 }
 
 impl Partition {
-    fn pair(&mut self, at: usize, column: [f64; 6], cover: f64) {
-        if self.pairs.len() <= at / 8 {
-            self.pairs.resize(at / 8 + 1, [[0.0; 8]; 7]);
-        }
-        let eight = &mut self.pairs[at / 8];
-        for (row, x) in eight.iter_mut().zip(column) {
-            row[at % 8] = x;
-        }
-        eight[6][at % 8] = cover;
-    }
-
-    /// Columns of the normals.
+    /// Rows of the normals, behind an empty one for z₀.
     pub(super) fn pair_normals(&mut self, lcp: &ContactLcp) {
-        self.pair(0, [0.0; 6], 0.0);
+        let size = (1 + lcp.normals.len()).div_ceil(8);
+        self.pairs.normals.resize(size, [[0.0; 8]; 7]);
         for (i, normal) in lcp.normals.iter().enumerate() {
+            let (eight, lane) = (&mut self.pairs.normals[(1 + i) / 8], (1 + i) % 8);
             if let Some(row) = lcp.columns.six(normal.unit).first() {
-                self.pair(1 + i, *row, self.cover[1 + i]);
+                for (lanes, x) in eight.iter_mut().zip(row) {
+                    lanes[lane] = *x;
+                }
             }
+            eight[6][lane] = self.cover[1 + i];
         }
     }
 
-    /// Columns of the directions of a group that has joined; its bound has none.
+    /// Tangents of the group that has joined last.
     pub(super) fn pair_group(&mut self, lcp: &ContactLcp, g: usize) {
-        let group = &lcp.groups[g];
-        let at = self.at[g];
-        if let [_, t1, t2] = lcp.columns.six(group.unit) {
-            for (j, [a, b]) in lcp.directions[group.range()].iter().enumerate() {
-                let column = std::array::from_fn(|k| a * t1[k] + b * t2[k]);
-                self.pair(at + j, column, self.cover[at + j]);
+        let place = self.members.len() - 1;
+        if place.is_multiple_of(8) {
+            self.pairs.tangents.push([[[0.0; 8]; 6]; 2]);
+        }
+        let rows = lcp.columns.six(lcp.groups[g].unit);
+        if let ([_, t1, t2], Some([first, second])) = (rows, self.pairs.tangents.last_mut()) {
+            for i in 0..6 {
+                first[i][place % 8] = t1[i];
+                second[i][place % 8] = t2[i];
             }
         }
-        self.pair(at + group.count, [0.0; 6], 0.0);
     }
 
-    /// Lists the unknowns; on one body everything couples and no order is better than another. φ is sorted by
-    /// group, so that the first of a group that slips is φ_x.
+    /// Lists the unknowns; on one body everything couples and no order is better than another. φ and slips are
+    /// sorted by group, and the first φ of a group that slips is φ_x.
     pub(super) fn list_single(&mut self, lcp: &ContactLcp) -> bool {
         let mut found = 0;
         for k in 0..self.phis.len() {
             let (g, j) = self.phis[k];
-            let slips = self.basic[self.at[g] + lcp.groups[g].count];
-            if slips && self.x[g] == NONE {
+            if self.slips.get(found) == Some(&g) {
                 self.x[g] = j;
                 found += 1;
             } else {
@@ -130,49 +135,60 @@ impl Partition {
             self.push_theta(lcp, self.thetas[k]);
         }
         for k in 0..self.frees.len() {
-            let free = &lcp.frees[self.frees[k]];
-            let share = [1.0, 0.0, 0.0];
-            self.push(
-                What::Free(self.frees[k]),
-                free.unit,
-                share,
-                share,
-                free.sigma,
-            );
+            let (f, share) = (self.frees[k], [1.0, 0.0, 0.0]);
+            let free = &lcp.frees[f];
+            self.push(What::Free(f), free.unit, share, share, free.sigma);
         }
         true
+    }
+
+    /// c* = D_x c_γ.
+    #[inline(always)]
+    fn star_single(&mut self, lcp: &ContactLcp) {
+        let mut star = [0.0; 6];
+        for &g in &self.slips {
+            let group = &lcp.groups[g];
+            let [a, b] = lcp.directions[group.start + self.x[g]];
+            let c = self.cover[self.at[g] + group.count];
+            add_tangents(lcp, group.unit, [c * a, c * b], &mut star);
+        }
+        self.star.copy_from_slice(&star);
     }
 
     /// LᵀR + Σ: six numbers for each row and column.
     #[inline(always)]
     fn fill_single<S: Simd>(&mut self, simd: S, lcp: &ContactLcp) {
         let (count, n) = (self.unknowns.len(), self.n.min(SMALL));
-        let Six { left, right } = &mut self.six;
+        let Six {
+            left,
+            right,
+            across,
+        } = &mut self.six;
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
             left[k] = combine(lcp, unknown.unit, unknown.left);
-            let column = if unknown.left == unknown.right {
+            right[k] = if unknown.left == unknown.right {
                 left[k]
             } else {
                 combine(lcp, unknown.unit, unknown.right)
             };
-            for (right, x) in right.iter_mut().zip(column) {
-                right[k] = x;
-            }
         }
         if count < n {
             left[count] = match self.last {
                 Some(Last::Row(unit, share, ..)) => combine(lcp, unit, share),
                 _ => [0.0; 6],
             };
-            for (right, x) in right.iter_mut().zip(&self.star) {
-                right[count] = *x;
+            right[count].copy_from_slice(&self.star);
+        }
+        // Columns beyond n hold what an earlier basis left there; no one reads their products.
+        for (k, right) in right[..n].iter().enumerate() {
+            for i in 0..6 {
+                across[i][k] = right[i];
             }
         }
         self.small.resize(n);
         for (k, left) in left[..n].iter().enumerate() {
-            // Columns beyond n hold what an earlier basis left there; no one reads their products.
             let row = self.small.row_mut(k);
-            combine_rows(simd, right, *left, row);
+            combine_rows(simd, across, *left, row);
             row[n..].fill(0.0);
         }
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
@@ -180,39 +196,34 @@ impl Partition {
         }
     }
 
-    /// c* = D_x c_γ.
-    pub(super) fn star_single(&mut self, lcp: &ContactLcp) {
-        let mut star = [0.0; 6];
-        for &g in &self.slips {
-            let (x, bound) = (self.at[g] + self.x[g], self.at[g] + lcp.groups[g].count);
-            let (eight, c) = (&self.pairs[x / 8], self.cover[bound]);
-            for (star, row) in star.iter_mut().zip(eight) {
-                *star += c * row[x % 8];
-            }
-        }
-        self.star.copy_from_slice(&star);
-    }
-
-    /// The kernel's unknowns, the velocity and the free multipliers they make. Returns z₀.
+    /// The kernel's unknowns, the velocity they make, and z₀.
     #[inline(always)]
-    fn solve_kernel(&mut self, lcp: &ContactLcp, v_out: &mut [f64], free: &mut [f64]) -> f64 {
+    fn solve_kernel(
+        &mut self,
+        lcp: &ContactLcp,
+        constants: Constants,
+    ) -> ([f64; SMALL], [f64; 6], f64) {
         let mut v: [f64; 6] = self.base.as_array::<6>().copied().unwrap_or_default();
-        for &g in &self.slips {
-            let group = &lcp.groups[g];
-            let constant = self.constant[self.at[g] + group.count];
-            if constant != 0.0 {
-                let [a, b] = lcp.directions[group.start + self.x[g]];
-                lcp.columns
-                    .add(group.unit, [0.0, constant * a, constant * b], &mut v);
+        match constants {
+            Constants::Everywhere => {
+                for &g in &self.slips {
+                    self.add_given(lcp, g, &mut v);
+                }
             }
+            Constants::In(first, number) => {
+                for g in first..first + number {
+                    if self.at[g] != NONE && self.basic[self.at[g] + lcp.groups[g].count] {
+                        self.add_given(lcp, g, &mut v);
+                    }
+                }
+            }
+            Constants::Nowhere => {}
         }
-        let count = self.unknowns.len().min(SMALL);
+        let (count, n) = (self.unknowns.len().min(SMALL), self.n.min(SMALL));
         let mut y = [0.0; SMALL];
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
             y[k] = -self.constant_of(lcp, unknown.what) - dot_6(&self.six.left[k], &v);
         }
-        let mut z0 = 0.0;
-        let n = self.n.min(SMALL);
         if count < n {
             y[count] = match self.last {
                 Some(Last::Row(_, _, r, x)) => {
@@ -224,44 +235,160 @@ impl Partition {
             };
         }
         self.small.solve(&mut y);
-        if count < n {
-            z0 = y[count];
-        }
-        for (v, right) in v.iter_mut().zip(&self.six.right) {
-            for (right, y) in right[..n].iter().zip(&y) {
-                *v += right * y;
+        for (right, y) in self.six.right[..n].iter().zip(&y) {
+            for i in 0..6 {
+                v[i] += right[i] * y;
             }
         }
-        v_out.copy_from_slice(&v);
-        for (unknown, &y) in self.unknowns.iter().zip(&y) {
-            match unknown.what {
-                What::Theta(_) => {}
-                What::Phi(g, _) => self.sums[g] += y,
-                What::Free(f) => free[f] = y,
-            }
-        }
-        self.solved = y;
-        z0
+        let z0 = if count < n { y[count] } else { 0.0 };
+        (y, v, z0)
     }
 
-    /// The rest of a table that holds columnᵀv + c z₀ so far.
+    /// v += d_x γ⁰ of a group that slips.
     #[inline(always)]
-    fn close(&mut self, lcp: &ContactLcp, constants: Constants, z0: f64, out: &mut [f64]) {
-        out[0] = z0;
+    fn add_given(&self, lcp: &ContactLcp, g: usize, v: &mut [f64; 6]) {
+        let group = &lcp.groups[g];
+        let constant = self.constant[self.at[g] + group.count];
+        if constant != 0.0 {
+            let [a, b] = lcp.directions[group.start + self.x[g]];
+            add_tangents(lcp, group.unit, [constant * a, constant * b], v);
+        }
+    }
+
+    /// z₀, and ν = nᵀv + c z₀ + ν⁰ of every normal.
+    #[inline(always)]
+    fn normal_rows<S: Simd>(
+        &self,
+        simd: S,
+        constants: Constants,
+        (v, z0): ([f64; 6], f64),
+        out: &mut [f64],
+    ) {
+        let [a, b, c, d, e, f] = v;
+        let by = [a, b, c, d, e, f, z0];
+        let (whole, rest) = out.as_chunks_mut::<8>();
+        for (out, eight) in whole.iter_mut().zip(&self.pairs.normals) {
+            combine_rows(simd, eight, by, out);
+        }
+        if let (Some(eight), false) = (self.pairs.normals.get(whole.len()), rest.is_empty()) {
+            let mut rows = [0.0; 8];
+            combine_rows(simd, eight, by, &mut rows);
+            rest.copy_from_slice(&rows[..rest.len()]);
+        }
         if constants == Constants::Everywhere {
-            let n = lcp.normals.len();
-            for (out, constant) in out[1..=n].iter_mut().zip(&self.constant[1..=n]) {
+            for (out, constant) in out.iter_mut().zip(&self.constant) {
                 *out += constant;
             }
         }
-        let y = self.solved;
-        for (unknown, &y) in self.unknowns.iter().zip(&y) {
-            if let What::Theta(i) = unknown.what {
-                out[1 + i] = y;
+        out[0] = z0;
+    }
+
+    /// σ = dᵀv + c z₀ + σ⁰ + s of every group, with the s that φ_x asks for, and what z₀ leaves of the bound; the
+    /// kernel's unknowns are still to be counted.
+    #[inline(always)]
+    fn group_rows<S: Simd>(
+        &self,
+        simd: S,
+        lcp: &ContactLcp,
+        constants: Constants,
+        (v, z0): ([f64; 6], f64),
+        mut out: &mut [f64],
+    ) {
+        for (members, [first, second]) in self.members.chunks(8).zip(&self.pairs.tangents) {
+            let (mut v1, mut v2) = ([0.0; 8], [0.0; 8]);
+            combine_rows(simd, first, v, &mut v1);
+            combine_rows(simd, second, v, &mut v2);
+            for (k, member) in members.iter().enumerate() {
+                let (rows, after) = out.split_at_mut(member.count + 1);
+                out = after;
+                let (v1, v2, bound) = (v1[k], v2[k], member.at + member.count);
+                let x = if self.basic[bound] {
+                    self.x[member.group]
+                } else {
+                    NONE
+                };
+                let mut covered = member.slip * z0;
+                let mut left = member.bound * z0;
+                let (mut s, range) = (0.0, member.start..member.start + member.count);
+                let (a, b) = (&lcp.first[range.clone()], &lcp.second[range]);
+                if constants.has(member.group) {
+                    left += self.constant[bound];
+                    if x != NONE {
+                        s = -(a[x] * v1 + b[x] * v2 + covered + self.constant[member.at + x]);
+                    }
+                    directions(simd, (a, b), (v1, v2, covered + s), rows);
+                    let constants = &self.constant[member.at..bound];
+                    for (row, constant) in rows.iter_mut().zip(constants) {
+                        *row += constant;
+                    }
+                } else {
+                    if x != NONE {
+                        s = -(a[x] * v1 + b[x] * v2 + covered);
+                        covered += s;
+                    }
+                    directions(simd, (a, b), (v1, v2, covered), rows);
+                }
+                if x == NONE {
+                    rows[member.count] = left;
+                } else {
+                    rows[member.count] = s;
+                    rows[x] = left;
+                }
             }
         }
-        self.close_groups(constants, z0, out);
-        self.overwrite(lcp, &y, out);
+    }
+
+    /// The kernel's unknowns: their own rows, the free multipliers, and what they leave of the bounds.
+    #[inline(always)]
+    fn close(&self, lcp: &ContactLcp, y: &[f64; SMALL], out: &mut [f64], free: &mut [f64]) {
+        // What is left of a bound is γ, or φ_x where that is zero.
+        let left = |g: usize| {
+            let bound = self.at[g] + lcp.groups[g].count;
+            let slips = self.basic[bound];
+            if slips { self.at[g] + self.x[g] } else { bound }
+        };
+        for (unknown, &y) in self.unknowns.iter().zip(y) {
+            match unknown.what {
+                What::Theta(i) => {
+                    out[1 + i] = y;
+                    for g in lcp.normals[i].groups() {
+                        if self.at[g] != NONE {
+                            out[left(g)] += lcp.groups[g].mu * y;
+                        }
+                    }
+                }
+                What::Phi(g, _) => out[left(g)] -= y,
+                What::Free(f) => free[f] = y,
+            }
+        }
+        self.overwrite(lcp, y, out);
+    }
+}
+
+/// a v₁ + b v₂ + c of the directions of a group.
+#[inline(always)]
+fn directions<S: Simd>(
+    simd: S,
+    (a, b): (&[f64], &[f64]),
+    (v1, v2, c): (f64, f64, f64),
+    out: &mut [f64],
+) {
+    if let (Some(a), Some(b), Some(out)) = (
+        a.as_array::<8>(),
+        b.as_array::<8>(),
+        out.first_chunk_mut::<8>(),
+    ) {
+        let (first, second) = (simd.splat_f64s(v1), simd.splat_f64s(v2));
+        let c = simd.splat_f64s(c);
+        let shares = S::as_simd_f64s(a).0.iter().zip(S::as_simd_f64s(b).0);
+        for (out, (a, b)) in S::as_mut_simd_f64s(out).0.iter_mut().zip(shares) {
+            let sum = simd.add_f64s(simd.mul_f64s(*a, first), simd.mul_f64s(*b, second));
+            *out = simd.add_f64s(sum, c);
+        }
+        return;
+    }
+    for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+        *out = a * v1 + b * v2 + c;
     }
 }
 
@@ -283,14 +410,24 @@ fn combine_rows<S: Simd, const N: usize>(
     }
 }
 
+/// v += t₁ a + t₂ b.
+#[inline(always)]
+fn add_tangents(lcp: &ContactLcp, unit: usize, [a, b]: [f64; 2], v: &mut [f64; 6]) {
+    if let [_, t1, t2] = lcp.columns.six(unit) {
+        for i in 0..6 {
+            v[i] += t1[i] * a + t2[i] * b;
+        }
+    }
+}
+
 /// Rows of a unit, combined.
 #[inline(always)]
 fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3]) -> [f64; 6] {
-    match lcp.columns.six(unit) {
-        [n, t1, t2] => {
-            std::array::from_fn(|i| n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2])
+    let mut sum = [0.0; 6];
+    for (row, share) in lcp.columns.six(unit).iter().zip(share) {
+        for i in 0..6 {
+            sum[i] += row[i] * share;
         }
-        [n] => n.map(|x| x * share[0]),
-        _ => [0.0; 6],
     }
+    sum
 }

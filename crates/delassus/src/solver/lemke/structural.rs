@@ -47,8 +47,6 @@ pub struct Outcome {
 pub struct Work {
     pub(super) basis: Partition,
     test: RatioTest,
-    /// Pairs that may leave.
-    near: Vec<usize>,
     pub(super) values: Vec<f64>,
     rates: Vec<f64>,
     /// Velocity of the values and of the rates.
@@ -295,7 +293,6 @@ impl<'a> Run<'a> {
             rates: &work.rates,
             scale: self.scale,
             pivot: self.options.pivot,
-            near: &mut work.near,
         });
         if let Some(out) = choice.leaving {
             return Some((out, choice.largest));
@@ -454,8 +451,9 @@ impl Work {
             }
         }
         let constants = match basis.slots[pair] {
-            Slot::Bound(g) => Constants::In(g),
-            _ => Constants::Nowhere,
+            Slot::Cover => Constants::Nowhere,
+            Slot::Normal(i) => Constants::In(lcp.normals[i].groups.0, lcp.normals[i].groups.1),
+            Slot::Direction(g, _) | Slot::Bound(g) => Constants::In(g, 1),
         };
         let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
         basis.solve(lcp, constants, rates, dv, dfree);
@@ -480,7 +478,7 @@ impl Work {
         let basis = &mut self.basis;
         basis.constant[pair] = x;
         let constants = match basis.slots[pair] {
-            Slot::Direction(g, _) => Constants::In(g),
+            Slot::Direction(g, _) | Slot::Bound(g) => Constants::In(g, 1),
             _ => Constants::Nowhere,
         };
         let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);

@@ -181,7 +181,7 @@ impl Partition {
                 ..
             } = *member;
             let bound = at + count;
-            if constants == Constants::Everywhere || constants == Constants::In(g) {
+            if constants.has(g) {
                 for (row, constant) in out[at..bound].iter_mut().zip(&constant[at..bound]) {
                     *row += constant;
                 }
