@@ -225,9 +225,14 @@ export class Viewer {
     gl.deleteSync(fence);
     this.underWay = null;
     if (lost || document.hidden) return false;
-    this.took = now - since;
-    if (this.governor.took(this.took, now)) this.relevel();
+    this.measured(now - since);
     return false;
+  }
+
+  /** A picture took so long. */
+  measured(milliseconds: number): void {
+    this.took = milliseconds;
+    if (this.governor.took(milliseconds, performance.now())) this.relevel();
   }
 
   /** Draws as finely as is now chosen. */
