@@ -1,4 +1,4 @@
-//! How fast frames come: serves a scene, reads it as a page does that draws at once, and says what it saw.
+//! How fast frames come: serves a scene, reads it as a page does that draws at once, then as one that hangs, and says what it saw.
 //!
 //! `cargo run --release -p delassus-view --example stream -- pile:10000 10` (scene, seconds)
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use delassus_view::{Options, Server, Show, Start};
 use serde_json::Value;
-use tungstenite::{Message, client::IntoClientRequest};
+use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
@@ -34,41 +34,75 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map_err(|error| error.to_string())?;
     let display = r#"{"type":"display","contacts":false,"colour":"body","history":false}"#;
     page.send(Message::text(display))?;
-    let (mut frames, mut bytes) = (0u32, 0);
-    let mut ends: Option<(Value, Value)> = None;
+    let mut seen = Seen::default();
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(seconds) {
-        let Message::Binary(frame) = page.read()? else {
-            continue;
-        };
-        let length = u32::from_le_bytes(frame[..4].try_into()?) as usize;
-        let head: Value = serde_json::from_slice(&frame[4..4 + length])?;
-        page.send(Message::text(format!(
-            r#"{{"type":"ack","frame":{}}}"#,
-            head["frame"]
-        )))?;
-        (frames, bytes) = (frames + 1, frame.len());
-        ends = Some(match ends {
-            None => (head.clone(), head),
-            Some((first, _)) => (first, head),
-        });
+        next(&mut page, &mut seen)?;
     }
     let elapsed = begin.elapsed().as_secs_f64();
-    let (first, last) = ends.ok_or("no frame came")?;
-    let count = |head: &Value| head["step"].as_f64().unwrap_or(0.0);
     println!("scene            {name}");
+    println!("contacts         {}", seen.contacts);
     println!(
         "frames           {:.1} per second",
-        f64::from(frames) / elapsed
+        f64::from(seen.frames) / elapsed
     );
-    println!("frame            {:.1} kB", bytes as f64 / 1e3);
+    println!("frame            {:.1} kB", seen.bytes as f64 / 1e3);
+    let steps = (seen.last - seen.first) as f64;
+    let step = 1e3 * seen.clocks / f64::from(seen.frames.max(1));
+    println!("steps            {:.1} per second", steps / elapsed);
+    println!("step             {step:.1} ms");
     println!(
-        "steps            {:.1} per second",
-        (count(&last) - count(&first)) / elapsed
+        "all the rest     {:.1} ms a step: numbers, encoding, waiting for the time",
+        1e3 * elapsed / steps.max(1.0) - step
     );
+    // A page that hangs: it reads nothing and answers nothing.
+    let before = seen.last;
+    let begin = Instant::now();
+    std::thread::sleep(Duration::from_secs(seconds));
+    // Two frames were under way; the one after them is new.
+    for _ in 0..3 {
+        next(&mut page, &mut seen)?;
+    }
+    let steps = (seen.last - before) as f64;
     println!(
-        "contacts         {}",
-        last["panes"][0]["numbers"]["contacts"]
+        "nobody reading   {:.1} steps per second",
+        steps / begin.elapsed().as_secs_f64()
     );
+    Ok(())
+}
+
+/// What a page has seen.
+#[derive(Default)]
+struct Seen {
+    frames: u32,
+    bytes: usize,
+    first: u64,
+    last: u64,
+    contacts: u64,
+    /// Sum of the times of the steps shown \[s\].
+    clocks: f64,
+}
+
+/// Reads and answers the next frame.
+fn next(page: &mut WebSocket<TcpStream>, seen: &mut Seen) -> Result<(), Box<dyn Error>> {
+    let frame = loop {
+        if let Message::Binary(frame) = page.read()? {
+            break frame;
+        }
+    };
+    let length = u32::from_le_bytes(frame[..4].try_into()?) as usize;
+    let head: Value = serde_json::from_slice(&frame[4..4 + length])?;
+    let ack = format!(r#"{{"type":"ack","frame":{}}}"#, head["frame"]);
+    page.send(Message::text(ack))?;
+    let numbers = &head["panes"][0]["numbers"];
+    seen.last = head["step"].as_u64().unwrap_or(0);
+    if seen.frames == 0 {
+        seen.first = seen.last;
+    }
+    seen.frames += 1;
+    seen.bytes = frame.len();
+    seen.contacts = numbers["contacts"].as_u64().unwrap_or(0);
+    let clock = numbers["clock"].as_object().into_iter().flatten();
+    seen.clocks += clock.filter_map(|(_, x)| x.as_f64()).sum::<f64>();
     Ok(())
 }

@@ -324,7 +324,7 @@ DARK.addEventListener("change", () => setTheme(theme.value));
 declare global {
   interface Window {
     /** What has come and, once settled, is on the screen; for tests. */
-    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; level(): string; place(pane: number, body: number): { x: number; y: number } };
+    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; measured(milliseconds: number): void; level(): string; place(pane: number, body: number): { x: number; y: number } };
   }
 }
 
@@ -336,6 +336,7 @@ window.delassus = {
   drawn: () => viewer.drawn,
   cost: () => viewer.cost,
   took: () => viewer.took,
+  measured: (milliseconds) => viewer.measured(milliseconds),
   level: () => viewer.level.about,
   place: (pane, body) => {
     const at = layout?.bodies[body]?.pose;

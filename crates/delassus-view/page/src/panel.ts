@@ -123,7 +123,7 @@ export class Panel {
 
   /** Says how finely the scene is drawn. */
   setLevel(level: Level): void {
-    this.level.textContent = `Drawn ${level.about}`;
+    this.level.textContent = `Drawn now: ${level.about}`;
   }
 
   setLocal(next: Partial<LocalShow>): void {

@@ -50,7 +50,7 @@ export class Governor {
     this.restart();
   }
 
-  /** Another scene or another size: what was measured is void. */
+  /** Another scene, or another number of views: what was measured is void. */
   restart(): void {
     this.finest = FINEST;
     this.go(this.first());

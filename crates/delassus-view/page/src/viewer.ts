@@ -13,6 +13,8 @@ const FIELD = 34;
 const LABELS = 40;
 /** A picture that takes longer than this is waited for: more of them under way would only come later [ms]. */
 const PATIENCE = 40;
+/** One that takes longer than this is lost [ms]. */
+const LOST = 30_000;
 
 export interface Show { contacts: boolean; joints: boolean; shadows: boolean; follow: boolean; colour: Colour; selected: number | null }
 
@@ -53,7 +55,7 @@ export class Viewer {
   ) {
     this.governor = new Governor(this.software, quality);
     // Smooth edges cannot be switched on or off later.
-    const antialias = quality === "full" || (quality === "automatic" && !this.software);
+    const antialias = quality === "full" || !this.software;
     this.renderer = new WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
@@ -220,14 +222,19 @@ export class Viewer {
     const { fence, since } = this.underWay;
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     const now = performance.now();
-    const lost = gl.isContextLost();
+    const lost = gl.isContextLost() || LOST < now - since;
     if (!lost && gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return this.software || PATIENCE < now - since;
     gl.deleteSync(fence);
     this.underWay = null;
     if (lost || document.hidden) return false;
-    this.took = now - since;
-    if (this.governor.took(this.took, now)) this.relevel();
+    this.measured(now - since);
     return false;
+  }
+
+  /** A picture took so long. */
+  measured(milliseconds: number): void {
+    this.took = milliseconds;
+    if (this.governor.took(milliseconds, performance.now())) this.relevel();
   }
 
   /** Draws as finely as is now chosen. */

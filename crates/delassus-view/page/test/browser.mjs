@@ -119,6 +119,36 @@ await claim("draws as finely as it is asked to", async () => {
   await until(() => localStorage.getItem("delassus-quality") === "automatic");
 });
 
+await claim("draws as finely as the machine keeps up with", async () => {
+  await focusView();
+  await pause();
+  await settled();
+  const level = () => page.evaluate(() => window.delassus.level());
+  // As if so many pictures had taken so long, or fewer where that makes a difference.
+  const pictures = (count, milliseconds) => page.evaluate(([count, milliseconds]) => {
+    const before = window.delassus.level();
+    for (let i = 0; i < count && window.delassus.level() === before; i++) window.delassus.measured(milliseconds);
+  }, [count, milliseconds]);
+  await page.getByLabel("Quality").selectOption("full");
+  await page.getByLabel("Quality").selectOption("automatic");
+  assert.equal(await level(), "simple shapes, coarse pixels", "without a graphics processor it begins there");
+  for (const finer of ["simple shapes, no shadows", "without shadows", "in full"]) {
+    await pictures(30, 5);
+    assert.equal(await level(), finer);
+  }
+  await pictures(6, 500);
+  assert.equal(await level(), "without shadows");
+  await pictures(100, 5);
+  assert.equal(await level(), "without shadows", "what was too slow is not tried at once again");
+  for (const coarser of ["simple shapes, no shadows", "simple shapes, coarse pixels"]) {
+    await pictures(6, 500);
+    assert.equal(await level(), coarser);
+  }
+  await focusView();
+  await page.keyboard.press(" ");
+  await until(() => window.delassus.settings().playing);
+});
+
 await claim("moves, pauses and makes single steps", async () => {
   const before = (await head()).step;
   await until((before) => before + 3 < window.delassus.frame().head.step, before);
