@@ -34,6 +34,9 @@ pub(crate) struct Broad {
     /// Leaves whose skins overlap, sorted. First leaf in the high half, second in the low: one comparison sorts.
     near: Vec<u64>,
     pairs: Vec<u64>,
+    /// The same out of order, and where the pairs of each first leaf begin.
+    found: Vec<u64>,
+    starts: Vec<usize>,
 }
 
 impl std::fmt::Debug for Broad {
@@ -89,13 +92,32 @@ impl Broad {
     /// Finds all near pairs.
     fn find_all(&mut self) {
         let Broad {
-            tree, work, near, ..
+            tree,
+            work,
+            near,
+            found,
+            starts,
+            ..
         } = self;
-        near.clear();
+        found.clear();
+        starts.clear();
+        starts.resize(self.boxes.len() + 1, 0);
         tree.traverse_bvtt_single_tree::<false>(work, &mut |i, j| {
-            near.push(pack((i.min(j), i.max(j))));
+            found.push(pack((i.min(j), i.max(j))));
+            starts[i.min(j) as usize + 1] += 1;
         });
-        near.sort_unstable();
+        // By their first leaf in one pass, then the few of each.
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        near.resize(found.len(), 0);
+        for &pair in &*found {
+            let next = &mut starts[unpack(pair).0 as usize];
+            near[*next] = pair;
+            *next += 1;
+        }
+        near.chunk_by_mut(|a, b| unpack(*a).0 == unpack(*b).0)
+            .for_each(<[u64]>::sort_unstable);
     }
 
     /// Replaces the near pairs of the leaves that left their skins.
@@ -132,10 +154,9 @@ impl Broad {
         self.pairs.extend(self.near.iter().filter_map(|&pair| {
             let (i, j) = unpack(pair);
             let (i, j) = (i as usize, j as usize);
-            if !self.boxes[i].intersects(&self.boxes[j]) {
-                return None;
-            }
-            admit(self.keys[i], self.keys[j]).map(pack)
+            let pair = admit(self.keys[i], self.keys[j])?;
+            let meet = self.boxes[i].intersects(&self.boxes[j]);
+            meet.then(|| pack(pair))
         }));
         // A few sorted stretches, which this sort makes use of.
         self.pairs.sort();

@@ -174,16 +174,27 @@ struct Motion<'a> {
     reach: &'a [f64],
 }
 
-/// What the choice of pairs needs of a collider, in one cache line.
+/// What the choice of pairs needs of a collider, and all that contacts of balls need, in one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Tag {
     centre: DVec3,
-    /// How far from the centre the collider may touch something in this step; infinite for ground \[m\].
-    radius: f64,
-    body: usize,
+    /// Largest distance of a point of the collider from the centre, the radius of a ball; infinite for ground \[m\].
+    size: f64,
+    /// How far it may move in this step \[m\].
+    reach: f64,
+    body: u32,
     group: Groups,
+    ball: bool,
     ground: bool,
     movable: bool,
+}
+
+impl Tag {
+    /// How far from the centre the collider may touch something in this step \[m\].
+    fn radius(&self) -> f64 {
+        self.size * (1.0 + MARGIN) + self.reach
+    }
 }
 
 /// Colliders and their contacts, kept between steps.
@@ -265,7 +276,7 @@ impl Collisions {
                 };
             Some((centre, half + DVec3::splat(slack)))
         }));
-        self.over_planes(motion, excluded);
+        self.over_planes(excluded);
         let Collisions {
             tags,
             colliders,
@@ -282,7 +293,7 @@ impl Collisions {
         lanes.resize_with(pairs.len().div_ceil(length), Lane::default);
         let parts: Vec<_> = pairs.chunks(length).zip(&mut *lanes).collect();
         parallel::map(parts, |(pairs, lane)| {
-            lane.narrow(pairs, colliders, frames, reach);
+            lane.narrow(pairs, colliders, frames, tags);
         });
         for lane in lanes {
             if contacts.is_empty() {
@@ -346,9 +357,11 @@ impl Collisions {
             };
             self.tags.push(Tag {
                 centre: frame.at(),
-                radius: c.size * (1.0 + MARGIN) + reach,
-                body,
+                size: c.size,
+                reach,
+                body: body as u32,
                 group: c.group,
+                ball: c.solid.is_ball(),
                 ground: c.ground,
                 movable,
             });
@@ -358,24 +371,23 @@ impl Collisions {
     }
 
     /// Pairs with half-spaces, by the distance of bounding spheres.
-    fn over_planes(&mut self, motion: Motion, excluded: &dyn Fn(usize, usize) -> bool) {
+    fn over_planes(&mut self, excluded: &dyn Fn(usize, usize) -> bool) {
         let Collisions {
             tags,
-            colliders,
             frames,
             planes,
             extra,
             ..
         } = self;
         extra.clear();
-        for &p in planes.iter() {
-            let plane = &frames[p as usize];
-            for (i, c) in colliders.iter().enumerate() {
-                let height = plane.axes.z_axis.dot(frames[i].at() - plane.at()) - c.size;
-                if c.ground || prediction(c, &colliders[p as usize], motion.reach) < height {
-                    continue;
+        for (i, tag) in tags.iter().enumerate() {
+            for &p in planes.iter() {
+                let up = frames[p as usize].axes.z_axis;
+                let plane = &tags[p as usize];
+                let height = up.dot(tag.centre - plane.centre);
+                if !tag.ground && height <= tag.radius() + plane.reach {
+                    extra.extend(admit(tags, excluded, (i as u32, p)));
                 }
-                extra.extend(admit(tags, excluded, (i as u32, p)));
             }
         }
     }
@@ -383,7 +395,7 @@ impl Collisions {
 
 impl Lane {
     /// Contacts of consecutive pairs, in their order.
-    fn narrow(&mut self, pairs: &[u64], colliders: &[Ready], frames: &[Frame], reach: &[f64]) {
+    fn narrow(&mut self, pairs: &[u64], colliders: &[Ready], frames: &[Frame], tags: &[Tag]) {
         let Lane {
             scratch,
             raw,
@@ -394,15 +406,22 @@ impl Lane {
         for &pair in pairs {
             let (a, b) = unpack(pair);
             let (i, j) = (a.min(b), a.max(b));
-            let (first, second) = (&colliders[i as usize], &colliders[j as usize]);
-            narrow::contacts(
-                (&first.solid, &frames[i as usize]),
-                (&second.solid, &frames[j as usize]),
-                prediction(first, second, reach),
-                scratch,
-                raw,
-            );
-            let bodies = (colliders[a as usize].body, colliders[b as usize].body);
+            let (first, second) = (&tags[i as usize], &tags[j as usize]);
+            let prediction = prediction(first, second);
+            if first.ball && second.ball {
+                let (x, y) = ((first.centre, first.size), (second.centre, second.size));
+                raw.clear();
+                raw.extend(narrow::balls(x, y, prediction));
+            } else {
+                narrow::contacts(
+                    (&colliders[i as usize].solid, &frames[i as usize]),
+                    (&colliders[j as usize].solid, &frames[j as usize]),
+                    prediction,
+                    scratch,
+                    raw,
+                );
+            }
+            let bodies = [a, b].map(|c| tags[c as usize].body as usize).into();
             finish(raw, (a, b), bodies, contacts);
         }
     }
@@ -437,8 +456,8 @@ fn finish(
 }
 
 /// Largest gap of a pair that is worth a contact.
-fn prediction(a: &Ready, b: &Ready, reach: &[f64]) -> f64 {
-    reach[a.body] + reach[b.body] + MARGIN * a.size.min(b.size)
+fn prediction(a: &Tag, b: &Tag) -> f64 {
+    a.reach + b.reach + MARGIN * a.size.min(b.size)
 }
 
 /// Whether two colliders may meet, and which of them is a.
@@ -449,13 +468,13 @@ fn admit(
 ) -> Option<(u32, u32)> {
     let (i, j) = (i.min(j), i.max(j));
     let (first, second) = (&tags[i as usize], &tags[j as usize]);
-    let reach = first.radius + second.radius;
+    let reach = first.radius() + second.radius();
     let far = reach * reach < first.centre.distance_squared(second.centre);
     let idle = !first.movable && !second.movable || first.ground && second.ground;
     if far || idle || first.body == second.body || !first.group.meet(second.group) {
         return None;
     }
-    if excluded(first.body, second.body) {
+    if excluded(first.body as usize, second.body as usize) {
         return None;
     }
     // The one that cannot move is b; of two that move, ground is.

@@ -22,7 +22,14 @@ pub(crate) enum Solid {
     Ground(Ground),
 }
 
-/// All contacts of two solids whose gap is at most `prediction`; normals point from the second to the first.
+impl Solid {
+    pub(crate) fn is_ball(&self) -> bool {
+        let core = |solid: &Convex| matches!(solid.core, Core::Point);
+        matches!(self, Solid::Convex(solid) if core(solid))
+    }
+}
+
+/// All contacts of two solids, but two balls, whose gap is at most `prediction`; normals point from the second to the first.
 pub(crate) fn contacts(
     (first, at_first): (&Solid, &Frame),
     (second, at_second): (&Solid, &Frame),
@@ -33,10 +40,6 @@ pub(crate) fn contacts(
     out.clear();
     let size = match (first, second) {
         (Solid::Convex(a), Solid::Convex(b)) => {
-            if let (Core::Point, Core::Point) = (&a.core, &b.core) {
-                spheres((a, at_first), (b, at_second), prediction, out);
-                return;
-            }
             let a = Placed {
                 solid: a,
                 frame: at_first,
@@ -100,33 +103,28 @@ fn one_sided(
     }
 }
 
-/// Two spheres, without any of the machinery.
-fn spheres(
-    (a, at_a): (&Convex, &Frame),
-    (b, at_b): (&Convex, &Frame),
-    prediction: f64,
-    out: &mut Vec<Raw>,
-) {
-    let arm = at_a.at() - at_b.at();
-    let reach = prediction + a.radius + b.radius;
+/// Two balls, given by centre and radius, without any of the machinery.
+pub(crate) fn balls(a: (DVec3, f64), b: (DVec3, f64), prediction: f64) -> Option<Raw> {
+    let arm = a.0 - b.0;
+    let reach = prediction + a.1 + b.1;
     let square = arm.length_squared();
     if reach * reach < square {
-        return;
+        return None;
     }
     let distance = square.sqrt();
-    // Concentric spheres leave no way out that is better than up.
+    // Concentric balls leave no way out that is better than up.
     let normal = if f64::MIN_POSITIVE < distance {
         arm / distance
     } else {
         DVec3::Z
     };
-    out.push(Raw {
-        a: at_a.at() - normal * a.radius,
-        b: at_b.at() + normal * b.radius,
+    Some(Raw {
+        a: a.0 - normal * a.1,
+        b: b.0 + normal * b.1,
         normal,
-        gap: distance - a.radius - b.radius,
+        gap: distance - a.1 - b.1,
         id: corner_id(0),
-    });
+    })
 }
 
 fn convex(a: Placed, b: Placed, prediction: f64, scratch: &mut Scratch, out: &mut Vec<Raw>) {

@@ -77,7 +77,8 @@ impl World {
         near.reach.extend((0..bodies.len()).map(reach));
         let (joined, seats, robots) = (&self.joined, &self.seats, &self.robots);
         let excluded = |a: usize, b: usize| {
-            if let (Some((first, _)), Some((second, _))) = (seats[a], seats[b])
+            if !robots.is_empty()
+                && let (Some((first, _)), Some((second, _))) = (seats[a], seats[b])
                 && first == second
                 && !robots[first as usize].self_collides()
             {

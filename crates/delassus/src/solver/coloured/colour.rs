@@ -10,6 +10,7 @@ use super::lanes::LANES;
 const OPEN: usize = u64::BITS as usize;
 
 /// The open groups; group g has bit and place g mod 64.
+#[derive(Clone, Debug)]
 pub(super) struct Window {
     /// Groups opened so far.
     groups: usize,
@@ -20,8 +21,8 @@ pub(super) struct Window {
     filled: [usize; OPEN],
 }
 
-impl Window {
-    pub(super) fn new() -> Window {
+impl Default for Window {
+    fn default() -> Window {
         Window {
             groups: 0,
             free: 0,
@@ -29,7 +30,9 @@ impl Window {
             filled: [0; OPEN],
         }
     }
+}
 
+impl Window {
     /// Group and lane of the next contact. `used` keeps for every row the groups that hold it, zero at first.
     pub(super) fn place(&mut self, rows: [u32; 2], used: &mut [u64]) -> (usize, usize) {
         // Everything touches ground, which does not move.
@@ -76,7 +79,7 @@ mod tests {
         let mut random = Random::new(3);
         let (bodies, contacts) = (500, 2000);
         let mut used = vec![0; bodies + 1];
-        let mut window = Window::new();
+        let mut window = Window::default();
         let mut groups: Vec<Vec<u32>> = Vec::new();
         for _ in 0..contacts {
             let a = 1 + random.below(bodies) as u32;

@@ -57,17 +57,24 @@ pub(super) struct Domain {
     /// First row of the state below this node, and where its right half begins, counted from there.
     first: usize,
     split: usize,
-    /// The blocks of each group with their first rows in the problem, or `EMPTY`.
-    lanes: Vec<[(u32, u32); LANES]>,
-    groups: Vec<Group>,
+    groups: Groups,
     alone: Alone,
+}
+
+/// Blocks visited in lanes, coloured.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    /// The blocks of each group with their first rows in the problem, or `EMPTY`.
+    blocks: Vec<[(u32, u32); LANES]>,
+    lanes: Vec<Group>,
+    window: Window,
     /// For each row of the state the open groups that hold it.
     used: Vec<u64>,
 }
 
 /// Blocks visited one by one, with their local problems, impulses and the columns (M_b⁻¹G_kbᵀ)ᵀ.
 #[derive(Clone, Debug, Default)]
-struct Alone {
+pub(super) struct Alone {
     blocks: Vec<u32>,
     locals: Locals,
     /// First impulse of each block.
@@ -88,45 +95,21 @@ impl Domain {
         self.first = rows.start;
         self.split = split - rows.start;
         self.alone.clear();
-        self.colour(shared, rows.len());
-        self.groups.resize(self.lanes.len(), Group::NONE);
-        let others = arch.dispatch(LayOut {
+        self.groups.clear(rows.len(), self.blocks.len());
+        arch.dispatch(LayOut {
             shared,
             first: self.first,
-            blocks: &self.lanes,
+            blocks: &self.blocks,
             groups: &mut self.groups,
+            alone: &mut self.alone,
         });
-        for (group, lane) in others {
-            let (k, _) = std::mem::replace(&mut self.lanes[group][lane], (EMPTY, 0));
-            self.alone.push(k, shared);
-        }
-    }
-
-    /// Gives every block that looks like a contact a group and a lane.
-    fn colour(&mut self, shared: Shared<'_>, rows: usize) {
-        self.used.clear();
-        self.used.resize(rows, 0);
-        self.lanes.clear();
-        self.lanes.reserve(self.blocks.len() / LANES + 16);
-        let mut window = Window::new();
-        for &k in &self.blocks {
-            let Some((_, masses)) = touched(shared, k as usize) else {
-                self.alone.push(k, shared);
-                continue;
-            };
-            let bodies = state_rows(shared, self.first, masses);
-            let (group, lane) = window.place(bodies, &mut self.used);
-            if group == self.lanes.len() {
-                self.lanes.push([(EMPTY, 0); LANES]);
-            }
-            let start = shared.problem.blocks()[k as usize].start;
-            self.lanes[group][lane] = (k, start as u32);
-        }
+        // What an earlier problem left behind.
+        self.groups.lanes.truncate(self.groups.blocks.len());
     }
 
     /// Takes the impulses from the problem's rows.
     pub(super) fn load(&mut self, blocks: &[Block], lambda: &[f64]) {
-        for (group, blocks) in self.groups.iter_mut().zip(&self.lanes) {
+        for (group, blocks) in self.groups.lanes.iter_mut().zip(&self.groups.blocks) {
             group.load(blocks, lambda);
         }
         for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
@@ -137,7 +120,7 @@ impl Domain {
 
     /// Writes the impulses to the problem's rows.
     pub(super) fn store(&self, blocks: &[Block], lambda: &mut [f64]) {
-        for (group, blocks) in self.groups.iter().zip(&self.lanes) {
+        for (group, blocks) in self.groups.lanes.iter().zip(&self.groups.blocks) {
             group.store(blocks, lambda);
         }
         for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
@@ -149,7 +132,7 @@ impl Domain {
     /// Sets of blocks that share no mass, in the order of a forward sweep.
     pub(super) fn sets(&self) -> impl Iterator<Item = Vec<BlockId>> {
         let alone = self.alone.blocks.iter().map(|&k| vec![BlockId(k)]);
-        let groups = self.lanes.iter().map(|blocks| {
+        let groups = self.groups.blocks.iter().map(|blocks| {
             let blocks = blocks.iter().filter(|(k, _)| *k != EMPTY);
             blocks.map(|(k, _)| BlockId(*k)).collect()
         });
@@ -158,7 +141,7 @@ impl Domain {
 
     /// Adds what the own impulses do to the velocities.
     fn push(&mut self, shared: Shared<'_>, rows: &mut [Row], course: Course) {
-        let groups = &self.groups;
+        let groups = &self.groups.lanes;
         course.arch.dispatch(Push {
             groups,
             rows: &mut *rows,
@@ -172,9 +155,9 @@ impl Domain {
         if !course.backward {
             stats.add(self.alone.sweep(shared, (rows, self.first), course));
         }
-        if !self.groups.is_empty() {
+        if !self.groups.lanes.is_empty() {
             let lanes = course.arch.dispatch(Visit {
-                groups: &mut self.groups,
+                groups: &mut self.groups.lanes,
                 rows,
                 relax: course.relax,
                 backward: course.backward,
@@ -191,6 +174,35 @@ impl Domain {
             stats.add(self.alone.sweep(shared, (rows, self.first), course));
         }
         stats
+    }
+}
+
+impl Groups {
+    /// No groups, for a state of so many rows, with memory for so many blocks.
+    fn clear(&mut self, rows: usize, blocks: usize) {
+        self.used.clear();
+        self.used.resize(rows, 0);
+        self.window = Window::default();
+        self.blocks.clear();
+        self.blocks.reserve(blocks / LANES + 16);
+        self.lanes
+            .reserve(self.blocks.capacity().saturating_sub(self.lanes.len()));
+    }
+
+    /// Gives a block, the contact in lane l of `from`, a group and a lane.
+    pub(super) fn place(&mut self, block: (u32, u32), from: &Group, l: usize) {
+        let rows = from.bodies.map(|bodies| bodies[l]);
+        let (group, lane) = self.window.place(rows, &mut self.used);
+        if group == self.blocks.len() {
+            self.blocks.push([(EMPTY, 0); LANES]);
+            // All of it at once, as memory likes to be written.
+            match self.lanes.get_mut(group) {
+                Some(old) => *old = Group::NONE,
+                None => self.lanes.push(Group::NONE),
+            }
+        }
+        self.blocks[group][lane] = block;
+        self.lanes[group].copy(lane, from, l);
     }
 }
 
@@ -287,7 +299,7 @@ impl Alone {
         self.columns.clear();
     }
 
-    fn push(&mut self, k: u32, shared: Shared<'_>) {
+    pub(super) fn push(&mut self, k: u32, shared: Shared<'_>) {
         let block = &shared.problem.blocks()[k as usize];
         let d = shared.problem.diagonal_blocks().block(k as usize);
         self.blocks.push(k);

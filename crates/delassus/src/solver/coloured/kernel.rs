@@ -195,13 +195,7 @@ fn visit<S: Simd>(
 
 /// z_n = max(0, λ_n − w_n/d_nn); z_t = P_disk(λ_t − w_t/δ), w_t refreshed, δ = λ_max(D_tt).
 #[inline(always)]
-fn iso<S: Simd>(
-    simd: S,
-    group: &Group,
-    part: usize,
-    w: Vec3<S>,
-    lambda: Vec3<S>,
-) -> Vec3<S> {
+fn iso<S: Simd>(simd: S, group: &Group, part: usize, w: Vec3<S>, lambda: Vec3<S>) -> Vec3<S> {
     let load = |lane: &Lane| X::load(simd, lane, part);
     let (normal_step, step, mu) = (load(&group.normal_step), load(&group.step), load(&group.mu));
     let zero = X::splat(simd, 0.0);

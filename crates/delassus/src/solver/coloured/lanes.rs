@@ -57,23 +57,23 @@ impl Group {
         bodies: [[0; LANES]; 2],
     };
 
-    /// Leaves a lane without a contact.
-    pub(super) fn clear(&mut self, l: usize) {
-        let Group {
-            normal,
-            tangent,
-            arms: [first, second],
-            q,
-            sigma,
-            coupling,
-            lambda,
-            ..
-        } = self;
-        let vectors = [normal, tangent, first, second, q, sigma, lambda];
-        let numbers = vectors.into_iter().flatten().chain(coupling);
-        let steps = [&mut self.normal_step, &mut self.step, &mut self.mu];
-        numbers.chain(steps).for_each(|lane| lane[l] = 0.0);
-        self.bodies.iter_mut().for_each(|bodies| bodies[l] = 0);
+    /// The contact in lane m of another group, but its impulses, into lane l.
+    pub(super) fn copy(&mut self, l: usize, from: &Group, m: usize) {
+        for i in 0..3 {
+            self.normal[i][l] = from.normal[i][m];
+            self.tangent[i][l] = from.tangent[i][m];
+            self.arms[0][i][l] = from.arms[0][i][m];
+            self.arms[1][i][l] = from.arms[1][i][m];
+            self.q[i][l] = from.q[i][m];
+            self.sigma[i][l] = from.sigma[i][m];
+        }
+        for i in 0..2 {
+            self.coupling[i][l] = from.coupling[i][m];
+            self.bodies[i][l] = from.bodies[i][m];
+        }
+        self.normal_step[l] = from.normal_step[m];
+        self.step[l] = from.step[m];
+        self.mu[l] = from.mu[m];
     }
 
     /// Takes the impulses of these blocks, each given with its first row, from the problem's rows.

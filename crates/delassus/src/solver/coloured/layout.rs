@@ -1,43 +1,49 @@
-//! From the rows of a problem to contacts in lanes, eight at a time: arms, steps and what else a visit needs.
+//! From the rows of a problem to contacts in lanes: arms, steps and what else a visit needs.
 //!
-//! The same recognition as [`Point`](super::super::point::Point), for the contacts of one group at once.
+//! Blocks are read in their order, eight at a time, and written where the colours put them: memory is read as it
+//! stands, and of the groups only the open ones are written to. The recognition is that of
+//! [`Point`](super::super::point::Point), for eight contacts at once.
 
 use pulp::Simd;
 
 use super::super::point::ROUNDING;
-use super::domain::{Shared, state_rows, touched};
-use super::lanes::{EMPTY, Group, LANES, Lane};
+use super::domain::{Alone, Groups, Shared, state_rows, touched};
+use super::lanes::{Group, LANES, Lane};
 use crate::math::simd::{Vec3, X, cross, difference, sum};
 
-/// Fills groups from their blocks; gives group and lane of every block that is no contact at a point.
+/// Puts blocks into groups, and those that are no contacts at a point behind the blocks visited alone.
 pub(super) struct LayOut<'a> {
     pub(super) shared: Shared<'a>,
     /// First row of the domain's state.
     pub(super) first: usize,
-    pub(super) blocks: &'a [[(u32, u32); LANES]],
-    pub(super) groups: &'a mut [Group],
+    pub(super) blocks: &'a [u32],
+    pub(super) groups: &'a mut Groups,
+    pub(super) alone: &'a mut Alone,
 }
 
 impl pulp::WithSimd for LayOut<'_> {
-    type Output = Vec<(usize, usize)>;
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<(usize, usize)> {
-        let mut others = Vec::new();
-        for (g, (group, blocks)) in self.groups.iter_mut().zip(self.blocks).enumerate() {
-            let source = gather(self.shared, self.first, blocks, group);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let mut contacts = Group::NONE;
+        let mut source = Source::NONE;
+        for blocks in self.blocks.chunks(LANES) {
+            source.gather(self.shared, self.first, blocks, &mut contacts);
             let mut wrong = [0.0; LANES];
             for part in 0..LANES / S::F64_LANES {
-                recognise(simd, &source, group, part).store(&mut wrong, part);
+                let defects = recognise(simd, &source, &mut contacts, part);
+                defects.store(&mut wrong, part);
             }
-            for l in 0..LANES {
-                if wrong[l] != 0.0 && blocks[l].0 != EMPTY {
-                    group.clear(l);
-                    others.push((g, l));
+            for (l, &k) in blocks.iter().enumerate() {
+                if source.looks[l] && wrong[l] == 0.0 {
+                    let start = self.shared.problem.blocks()[k as usize].start as u32;
+                    self.groups.place((k, start), &contacts, l);
+                } else {
+                    self.alone.push(k, self.shared);
                 }
             }
         }
-        others
     }
 }
 
@@ -45,61 +51,55 @@ impl pulp::WithSimd for LayOut<'_> {
 struct Source {
     rows: [[Lane; 18]; 2],
     d: [Lane; 6],
+    /// Which lanes look like contacts; others hold anything.
+    looks: [bool; LANES],
 }
 
-/// Copies the numbers of eight blocks into lanes.
-#[inline(always)]
-fn gather(
-    shared: Shared<'_>,
-    first: usize,
-    blocks: &[(u32, u32); LANES],
-    group: &mut Group,
-) -> Source {
-    let (problem, primal) = (shared.problem, shared.primal);
-    let mut rows = [[0.0; 36]; LANES];
-    let mut d = [[0.0; LANES]; 6];
-    for (l, &(k, start)) in blocks.iter().enumerate() {
-        let (k, start) = (k as usize, start as usize);
-        let Some((mu, masses)) = touched(shared, k) else {
-            group.clear(l);
-            continue;
-        };
-        for (side, e) in primal.jacobian().entry_range(k).enumerate() {
-            if let Some(values) = primal.jacobian().entry_values(e).as_array::<18>() {
-                rows[l][18 * side..18 * side + 18].copy_from_slice(values);
-            }
-        }
-        if masses[1].is_none() {
-            // Ground is pushed the other way, and does not turn.
-            for i in [0, 1, 2, 6, 7, 8, 12, 13, 14] {
-                rows[l][18 + i] = -rows[l][i];
-            }
-        }
-        let block = problem.diagonal_blocks().block(k);
-        for (to, from) in d.iter_mut().zip([0, 3, 6, 4, 5, 8]) {
-            to[l] = block[from];
-        }
-        for i in 0..3 {
-            group.q[i][l] = primal.q()[start + i];
-            group.sigma[i][l] = primal.sigma()[start + i];
-        }
-        group.mu[l] = mu;
-        for (to, row) in group.bodies.iter_mut().zip(state_rows(shared, first, masses)) {
-            to[l] = row;
-        }
-    }
-    let mut source = Source {
+impl Source {
+    const NONE: Source = Source {
         rows: [[[0.0; LANES]; 18]; 2],
-        d,
+        d: [[0.0; LANES]; 6],
+        looks: [false; LANES],
     };
-    for (side, lanes) in source.rows.iter_mut().enumerate() {
-        for (i, lane) in lanes.iter_mut().enumerate() {
-            for l in 0..LANES {
-                lane[l] = rows[l][18 * side + i];
+
+    /// Copies the numbers of up to eight blocks into lanes; those that a visit needs as they are into `contacts`.
+    fn gather(&mut self, shared: Shared<'_>, first: usize, blocks: &[u32], contacts: &mut Group) {
+        let (problem, primal) = (shared.problem, shared.primal);
+        for (l, &k) in blocks.iter().enumerate() {
+            let k = k as usize;
+            let touched = touched(shared, k);
+            self.looks[l] = touched.is_some();
+            let Some((mu, masses)) = touched else {
+                continue;
+            };
+            let entries = primal.jacobian().entry_range(k);
+            for (side, e) in self.rows.iter_mut().zip(entries) {
+                for (lane, value) in side.iter_mut().zip(primal.jacobian().entry_values(e)) {
+                    lane[l] = *value;
+                }
             }
+            if masses[1].is_none() {
+                // Ground is pushed the other way, and does not turn.
+                for i in 0..18 {
+                    let pushed = -self.rows[0][i][l];
+                    self.rows[1][i][l] = if i % 6 < 3 { pushed } else { 0.0 };
+                }
+            }
+            let d = problem.diagonal_blocks().block(k);
+            for (lane, from) in self.d.iter_mut().zip([0, 3, 6, 4, 5, 8]) {
+                lane[l] = d[from];
+            }
+            let rows = problem.blocks()[k].rows();
+            let targets = primal.q()[rows.clone()].iter().zip(&primal.sigma()[rows]);
+            for (i, (q, sigma)) in targets.enumerate() {
+                contacts.q[i][l] = *q;
+                contacts.sigma[i][l] = *sigma;
+            }
+            contacts.mu[l] = mu;
+            let bodies = state_rows(shared, first, masses);
+            (contacts.bodies[0][l], contacts.bodies[1][l]) = (bodies[0], bodies[1]);
         }
     }
-    source
 }
 
 /// Writes frame, arms and steps; zero where frame and arms explain all rows.
