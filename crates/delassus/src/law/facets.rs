@@ -46,6 +46,15 @@ pub fn decompose(t: [f64; 2], d: u32) -> (u32, f64, f64) {
 
 /// Natural map of the polyhedral law with impulses divided by ρ = 3 / trace.
 pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], (mu, d): (f64, u32)) -> Fault {
+    if lambda == [0.0; 3] {
+        // Without load s takes up every slip: the normal alone can be at fault.
+        let normal = w[0].min(0.0);
+        return Fault {
+            natural: (normal * normal).sqrt(),
+            feasibility: -normal,
+            complementarity: 0.0,
+        };
+    }
     let rho = 3.0 / diagonal.iter().sum::<f64>();
     let normal = (lambda[0] / rho).min(w[0]);
     let mut sum = normal * normal;
@@ -54,11 +63,6 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], (mu, d): (f64, 
         feasibility: (-lambda[0] / rho).max(-w[0]).max(0.0),
         complementarity: (lambda[0] * w[0]).abs(),
     };
-    if lambda == [0.0; 3] {
-        // Without load s takes up every slip: the normal alone can be at fault.
-        fault.natural = sum.sqrt();
-        return fault;
-    }
     let (sector, first, second) = decompose([lambda[1], lambda[2]], d);
     let along = |[a, b]: [f64; 2]| a * w[1] + b * w[2];
     let deepest = |s: f64, x: f64| s.max(-x);

@@ -39,7 +39,9 @@ impl Problem {
             let root = sets.root(k);
             if place[root] == usize::MAX {
                 place[root] = islands.len();
-                islands.push(Vec::new());
+                // Often the first is the only one.
+                let room = if islands.is_empty() { n } else { 0 };
+                islands.push(Vec::with_capacity(room));
             }
             islands[place[root]].push(BlockId(k as u32));
         }

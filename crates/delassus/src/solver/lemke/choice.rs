@@ -92,8 +92,8 @@ fn largest_rate<S: Simd>(simd: S, rates: &[f64]) -> f64 {
             top[k] = simd.max_f64s(simd.abs_f64s(rates[k]), top[k]);
         }
     }
-    for rate in narrow {
-        top[0] = simd.max_f64s(simd.abs_f64s(*rate), top[0]);
+    for (k, rate) in narrow.iter().enumerate() {
+        top[k] = simd.max_f64s(simd.abs_f64s(*rate), top[k]);
     }
     let (a, b) = (simd.max_f64s(top[0], top[1]), simd.max_f64s(top[2], top[3]));
     let mut largest = simd.reduce_max_f64s(simd.max_f64s(a, b));
@@ -141,14 +141,16 @@ fn largest_step<S: Simd>(
             look!(k, values[k], rates[k]);
         }
     }
-    for (value, rate) in narrow_values.iter().zip(narrow_rates) {
-        look!(0, *value, *rate);
+    for (k, (value, rate)) in narrow_values.iter().zip(narrow_rates).enumerate() {
+        look!(k, *value, *rate);
     }
-    let mut limit = f64::INFINITY;
-    for k in 0..WIDE {
-        let steps = simd.neg_f64s(simd.div_f64s(up[k], down[k]));
-        limit = smaller(limit, simd.reduce_min_f64s(steps));
+    for (k, other) in [(0, 1), (2, 3), (0, 2)] {
+        let mine = simd.mul_f64s(up[k], down[other]);
+        let binds = simd.less_than_f64s(mine, simd.mul_f64s(up[other], down[k]));
+        up[k] = simd.select_f64s(binds, up[other], up[k]);
+        down[k] = simd.select_f64s(binds, down[other], down[k]);
     }
+    let mut limit = -simd.reduce_max_f64s(simd.div_f64s(up[0], down[0]));
     for (value, rate) in rest_values.iter().zip(rest_rates) {
         if *rate < least {
             limit = smaller(limit, (positive(*value) + slack) / -rate);

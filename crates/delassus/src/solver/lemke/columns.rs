@@ -55,6 +55,18 @@ impl Columns {
         start
     }
 
+    /// The first rows of a unit on one body, scaled; those after them are zero.
+    fn open_with(&mut self, offset: usize, width: usize, rows: usize, given: &[f64], scale: f64) {
+        let start = self.values.len();
+        self.values.extend(given.iter().map(|x| scale * x));
+        self.values.resize(start + rows * width, 0.0);
+        self.parts.push(Part {
+            offset,
+            width,
+            start,
+        });
+    }
+
     /// A unit of the parts from `first` on.
     fn close(&mut self, first: usize, rows: usize) -> usize {
         let count = self.parts.len() - first;
@@ -337,12 +349,8 @@ impl Gather {
             start,
         } in &self.bodies
         {
-            let at = self.columns.open(offset, width, 3);
-            let values = &mut self.columns.values[at..at + count * width];
             let rows = &self.rows[start..start + count * width];
-            for (value, x) in values.iter_mut().zip(rows) {
-                *value = scale * x;
-            }
+            self.columns.open_with(offset, width, 3, rows, scale);
         }
         if sigma[1..].iter().any(|&s| 0.0 < s) {
             let start = self.columns.open(self.columns.dofs, 2, 3);

@@ -20,7 +20,6 @@
 use std::ops::Range;
 
 use super::columns::{Columns, Gather};
-use super::point::Point;
 use crate::index::BlockId;
 use crate::law::{Law, facets};
 use crate::problem::{Form, Primal, Problem};
@@ -43,7 +42,7 @@ pub struct ContactLcp {
     pub(super) slip: Vec<f64>,
     pub(super) frees: Vec<Free>,
     /// How impulses are read off, unit by unit.
-    backs: Vec<Back>,
+    pub(super) backs: Vec<Back>,
     /// Constant parts of the three rows of every unit: its row velocities without impulses.
     pub(super) constants: Vec<[f64; 3]>,
 }
@@ -94,11 +93,11 @@ pub(super) struct Free {
 
 /// λ = shift + scale × (scaled impulse), at the rows that start at `row`.
 #[derive(Clone, Copy, Debug)]
-struct Back {
-    row: usize,
-    tangents: usize,
-    scale: f64,
-    shift: f64,
+pub(super) struct Back {
+    pub(super) row: usize,
+    pub(super) tangents: usize,
+    pub(super) scale: f64,
+    pub(super) shift: f64,
 }
 
 impl ContactLcp {
@@ -371,9 +370,10 @@ impl ContactLcp {
         self.second.extend(self.directions.iter().map(|d| d[1]));
         self.slip.clear();
         for group in &self.groups {
-            let [_, a, b] = self.constants[group.unit];
-            let shares = self.directions[group.range()].iter();
-            self.slip.extend(shares.map(|d| d[0] * a + d[1] * b));
+            let [_, v1, v2] = self.constants[group.unit];
+            let (a, b) = (&self.first[group.range()], &self.second[group.range()]);
+            let shares = a.iter().zip(b);
+            self.slip.extend(shares.map(|(a, b)| a * v1 + b * v2));
         }
     }
 
@@ -400,93 +400,6 @@ impl ContactLcp {
             }
         }
         kept
-    }
-
-    /// Writes the impulses of a point into the rows of its blocks; other rows stay as they are.
-    pub(super) fn impulses(&self, point: &Point, lambda: &mut [f64]) {
-        for back in &self.backs {
-            for row in &mut lambda[back.row..=back.row + back.tangents] {
-                *row = back.shift;
-            }
-        }
-        for (i, normal) in self.normals.iter().enumerate() {
-            let back = &self.backs[normal.unit];
-            lambda[back.row] += back.scale * point.theta[i];
-        }
-        for (f, free) in self.frees.iter().enumerate() {
-            let back = &self.backs[free.unit];
-            lambda[back.row] += back.scale * point.free[f];
-        }
-        for group in &self.groups {
-            let back = &self.backs[group.unit];
-            // A group without a normal is the row itself, else the rows after the normal.
-            let first = back.row + usize::from(group.normal != NONE);
-            for j in group.range().filter(|&j| point.phi[j] != 0.0) {
-                for t in 0..back.tangents.max(1) {
-                    lambda[first + t] += back.scale * point.phi[j] * self.directions[j][t];
-                }
-            }
-        }
-    }
-
-    /// Whether impulses of the whole problem touch a row of this one.
-    pub(super) fn is_loaded(&self, guess: &[f64]) -> bool {
-        let loaded = |back: &Back| {
-            let rows = back.row..=back.row + back.tangents;
-            guess[rows].iter().any(|x| *x != 0.0)
-        };
-        self.backs.iter().any(loaded)
-    }
-
-    /// θ of normal i, read off impulses of the whole problem.
-    pub(super) fn given_load(&self, i: usize, guess: &[f64]) -> f64 {
-        let back = &self.backs[self.normals[i].unit];
-        (guess[back.row] - back.shift) / back.scale
-    }
-
-    /// λ of free row f, read off impulses of the whole problem.
-    pub(super) fn given_free(&self, f: usize, guess: &[f64]) -> f64 {
-        let back = &self.backs[self.frees[f].unit];
-        (guess[back.row] - back.shift) / back.scale
-    }
-
-    /// Friction of group g along (t₁, t₂), read off impulses of the whole problem.
-    pub(super) fn given_friction(&self, g: usize, guess: &[f64]) -> [f64; 2] {
-        let group = &self.groups[g];
-        let back = &self.backs[group.unit];
-        let first = back.row + usize::from(group.normal != NONE);
-        let mut t = [0.0; 2];
-        for (t, row) in t.iter_mut().zip(first..first + back.tangents.max(1)) {
-            *t = (guess[row] - back.shift) / back.scale;
-        }
-        t
-    }
-
-    /// Friction t of group g on the two directions next to it, or on one of a pair.
-    pub(super) fn shares(&self, g: usize, t: [f64; 2]) -> [Option<(usize, f64)>; 2] {
-        let directions = &self.directions[self.groups[g].range()];
-        if directions.len() < 3 {
-            let along = |(j, [a, b]): (usize, &[f64; 2])| {
-                let share = (a * t[0] + b * t[1]) / (a * a + b * b);
-                (0.0 < share).then_some((j, share))
-            };
-            return [directions.iter().enumerate().find_map(along), None];
-        }
-        let mut best = (f64::NEG_INFINITY, [None; 2]);
-        for (j, a) in directions.iter().enumerate() {
-            let next = (j + 1) % directions.len();
-            let b = &directions[next];
-            let det = a[0] * b[1] - a[1] * b[0];
-            let shares = [
-                (t[0] * b[1] - t[1] * b[0]) / det,
-                (a[0] * t[1] - a[1] * t[0]) / det,
-            ];
-            let least = shares[0].min(shares[1]);
-            if best.0 < least {
-                best = (least, [Some((j, shares[0])), Some((next, shares[1]))]);
-            }
-        }
-        best.1
     }
 
     /// The same problem written out: M (row-major) and q of w = Mz + q, and the number of free rows, which come
@@ -533,25 +446,5 @@ impl ContactLcp {
             }
         }
         (m, q, self.frees.len())
-    }
-
-    /// Impulses from the z-part of the problem that [`ContactLcp::dense`] writes out, into the rows of the blocks.
-    pub fn impulses_of(&self, z: &[f64], lambda: &mut [f64]) {
-        let mut point = Point::default();
-        point.reset(self);
-        let mut z = z.iter().copied();
-        for theta in &mut point.theta {
-            *theta = z.next().unwrap_or(0.0);
-        }
-        for (g, group) in self.groups.iter().enumerate() {
-            for phi in &mut point.phi[group.range()] {
-                *phi = z.next().unwrap_or(0.0);
-            }
-            point.bound[g] = z.next().unwrap_or(0.0);
-        }
-        for free in &mut point.free {
-            *free = z.next().unwrap_or(0.0);
-        }
-        self.impulses(&point, lambda);
     }
 }

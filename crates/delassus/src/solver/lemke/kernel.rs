@@ -1,6 +1,6 @@
 //! LU factors of the small dense system of one basis, with partial pivoting.
 //!
-//! Systems of up to eight unknowns, a single body without compliance among them, are kept in rows of fixed length.
+//! Systems of up to eight unknowns, a single body without compliance among them, are kept in columns of fixed length.
 //! In larger ones rows know where their nonzeros begin and end, so that a tower,
 //! whose unknowns couple neighbours only, costs a band and not a square. The last column, that of z₀, is dense and counts for every row.
 
@@ -123,27 +123,30 @@ impl Kernel {
 /// Most unknowns of a [`Small`] system.
 pub(super) const SMALL: usize = 8;
 
-/// A system of at most eight unknowns: U with zeros below, L apart, so that every loop over a row has eight steps.
+/// A system of at most eight unknowns, stored by columns of eight. Rows stay where they are, and lanes of rows that
+/// are used up are passed over, so that every loop has eight steps and no branch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Small {
     n: usize,
-    rows: [[f64; SMALL]; SMALL],
+    /// The matrix; once factored, U in the lanes of rows used before the column's own.
+    columns: [[f64; SMALL]; SMALL],
+    /// Columns of L, zero in the lanes of rows used before.
     lower: [[f64; SMALL]; SMALL],
-    swaps: [usize; SMALL],
+    /// Row of every pivot.
+    rows: [usize; SMALL],
     inverse: [f64; SMALL],
 }
 
 impl Small {
-    /// A system of the given size; all its rows are to be written.
+    /// A system of the given size; all its columns are to be written.
     #[inline(always)]
     pub(super) fn resize(&mut self, n: usize) {
         self.n = n.min(SMALL);
-        self.lower = [[0.0; SMALL]; SMALL];
     }
 
     #[inline(always)]
-    pub(super) fn row_mut(&mut self, i: usize) -> &mut [f64; SMALL] {
-        &mut self.rows[i]
+    pub(super) fn column_mut(&mut self, j: usize) -> &mut [f64; SMALL] {
+        &mut self.columns[j]
     }
 
     /// Factors in place. Returns the smallest pivot; zero means singular.
@@ -151,33 +154,34 @@ impl Small {
     pub(super) fn factor(&mut self) -> f64 {
         let n = self.n;
         let mut weakest = f64::INFINITY;
+        let mut free = [0.0; SMALL];
+        free[..n].fill(1.0);
         for j in 0..n {
-            let (mut p, mut best) = (j, self.rows[j][j].abs());
-            for i in j + 1..n {
-                let x = self.rows[i][j].abs();
-                if best < x {
-                    (p, best) = (i, x);
-                }
+            let column = self.columns[j];
+            // All of them at once, so that no division waits for the choice.
+            let mut inverses = [0.0; SMALL];
+            for i in 0..SMALL {
+                inverses[i] = 1.0 / column[i];
             }
+            let (p, best) = largest(&column, &free);
             if !(0.0 < best && best.is_finite()) {
                 return 0.0;
             }
             weakest = if best < weakest { best } else { weakest };
-            self.swaps[j] = p;
-            if p != j {
-                self.rows.swap(j, p);
-                self.lower.swap(j, p);
-            }
-            let pivot = self.rows[j];
-            let inverse = 1.0 / pivot[j];
+            let inverse = inverses[p];
+            self.rows[j] = p;
             self.inverse[j] = inverse;
-            for i in j + 1..n {
-                let factor = self.rows[i][j] * inverse;
-                self.lower[i][j] = factor;
-                for (x, y) in self.rows[i].iter_mut().zip(&pivot) {
-                    *x -= factor * y;
+            let mut lower = [0.0; SMALL];
+            for i in 0..SMALL {
+                free[i] = if i == p { 0.0 } else { free[i] };
+                lower[i] = column[i] * inverse * free[i];
+            }
+            self.lower[j] = lower;
+            for column in &mut self.columns[j + 1..n] {
+                let x = column[p];
+                for i in 0..SMALL {
+                    column[i] -= lower[i] * x;
                 }
-                self.rows[i][j] = 0.0;
             }
         }
         weakest
@@ -185,32 +189,41 @@ impl Small {
 
     /// x ← A⁻¹x.
     #[inline(always)]
-    pub(super) fn solve(&self, x: &mut [f64]) {
-        let n = self.n.min(x.len());
-        let mut b = [0.0; SMALL];
-        b[..n].copy_from_slice(&x[..n]);
-        for j in 0..n {
-            b.swap(j, self.swaps[j] & (SMALL - 1));
+    pub(super) fn solve(&self, x: &mut [f64; SMALL]) {
+        let mut b = *x;
+        for j in 0..self.n {
+            let x = b[self.rows[j] % SMALL];
+            for i in 0..SMALL {
+                b[i] -= self.lower[j][i] * x;
+            }
         }
-        for i in 1..n {
-            // L has zeros where b is not yet known.
-            b[i] -= dot_8(&self.lower[i], &b);
+        for j in (0..self.n).rev() {
+            // Lanes of rows that are done take what no one reads.
+            x[j] = b[self.rows[j] % SMALL] * self.inverse[j];
+            for i in 0..SMALL {
+                b[i] -= self.columns[j][i] * x[j];
+            }
         }
-        let mut y = [0.0; SMALL];
-        for i in (0..n).rev() {
-            y[i] = (b[i] - dot_8(&self.rows[i], &y)) * self.inverse[i];
-        }
-        x[..n].copy_from_slice(&y[..n]);
     }
 }
 
+/// The largest |x| among free lanes, and where it is.
 #[inline(always)]
-fn dot_8(a: &[f64; SMALL], b: &[f64; SMALL]) -> f64 {
-    let mut sums = [0.0; 4];
-    for i in 0..4 {
-        sums[i] = a[i] * b[i] + a[i + 4] * b[i + 4];
+fn largest(x: &[f64; SMALL], free: &[f64; SMALL]) -> (usize, f64) {
+    let (mut top, mut at) = ([0.0; SMALL], [0, 1, 2, 3, 4, 5, 6, 7_usize]);
+    for i in 0..SMALL {
+        top[i] = x[i].abs() * free[i];
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
+    let mut width = SMALL / 2;
+    while 0 < width {
+        for i in 0..width {
+            if top[i] < top[i + width] {
+                (top[i], at[i]) = (top[i + width], at[i + width]);
+            }
+        }
+        width /= 2;
+    }
+    (at[0] % SMALL, top[0])
 }
 
 #[cfg(test)]
@@ -240,11 +253,12 @@ mod tests {
         if n <= SMALL {
             let mut small = Small::default();
             small.resize(n);
-            for i in 0..n {
-                small.row_mut(i)[..n].copy_from_slice(&dense[i * n..(i + 1) * n]);
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                small.column_mut(j)[i] = dense[i * n + j];
             }
             assert!(0.0 < small.factor());
-            let mut y = x.clone();
+            let mut y = [0.0; SMALL];
+            y[..n].copy_from_slice(&x);
             small.solve(&mut y);
             let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();
             assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");

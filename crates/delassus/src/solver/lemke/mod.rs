@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../../../../../docs/lemke.md")]
 
+mod back;
 mod basis;
 mod bodies;
 mod choice;
@@ -28,6 +29,7 @@ mod sparse;
 mod standard;
 pub mod structural;
 mod table;
+mod values;
 mod warm;
 
 pub use driver::{CoverChoice, Lemke, Method};

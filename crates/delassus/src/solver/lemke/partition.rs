@@ -120,7 +120,7 @@ pub(super) struct Partition {
     pub(super) thetas: Vec<usize>,
     pub(super) phis: Vec<(usize, usize)>,
     pub(super) slips: Vec<usize>,
-    /// φ_x of every group that slips.
+    /// φ_x of every group that slips, and [`NONE`] for others.
     pub(super) x: Vec<usize>,
     pub(super) unknowns: Vec<Unknown>,
     /// Entries of L and R, unknown after unknown, for bodies of any number and kind.
@@ -249,7 +249,10 @@ impl Partition {
             Slot::Cover => {}
             Slot::Normal(i) => toggle(&mut self.thetas, i, basic),
             Slot::Direction(g, j) => toggle(&mut self.phis, (g, j), basic),
-            Slot::Bound(g) => toggle(&mut self.slips, g, basic),
+            Slot::Bound(g) => {
+                self.x[g] = NONE;
+                toggle(&mut self.slips, g, basic);
+            }
         }
     }
 
@@ -403,61 +406,61 @@ impl Partition {
         }
     }
 
-    #[inline(always)]
-    fn row_mut(&mut self, k: usize) -> &mut [f64] {
-        if self.is_small {
-            self.small.row_mut(k)
-        } else {
-            self.kernel.row_mut(k)
-        }
-    }
-
     /// The column of z₀, which holds Lᵀc* already, and the last row.
-    pub(super) fn fill_last(&mut self, lcp: &ContactLcp) {
+    fn fill_last(&mut self, lcp: &ContactLcp) {
         let count = self.unknowns.len();
         let Some(last) = self.last.filter(|last| *last != Last::Absent) else {
             return;
         };
         for k in 0..count {
-            let c = match self.unknowns[k].what {
-                What::Theta(i) => self.cover[1 + i],
-                What::Phi(g, j) => {
-                    let at = self.at[g];
-                    let x = if self.basic[at + lcp.groups[g].count] {
-                        self.cover[at + self.x[g]]
-                    } else {
-                        0.0
-                    };
-                    self.cover[at + j] - x
-                }
-                What::Free(_) => 0.0,
-            };
-            self.row_mut(k)[count] += c;
+            let c = self.cover_of(lcp, self.unknowns[k].what);
+            self.kernel.row_mut(k)[count] += c;
         }
         match last {
             Last::Absent => {}
             Last::Row(_, _, r, x) => {
                 let other = if x == NONE { 0.0 } else { self.cover[x] };
-                let c = self.cover[r] - other;
-                self.row_mut(count)[count] += c;
+                self.kernel.row_mut(count)[count] += self.cover[r] - other;
             }
             Last::Bound(r) => {
                 for k in 0..count {
-                    let x = match self.unknowns[k].what {
-                        What::Theta(i) if i == lcp.groups[r].normal => lcp.groups[r].mu,
-                        What::Phi(g, _) if g == r => -1.0,
-                        _ => continue,
-                    };
-                    if self.is_small {
-                        self.small.row_mut(count)[k] = x;
-                    } else {
-                        self.kernel.add(count, k, x);
+                    let share = bound_share(lcp, r, self.unknowns[k].what);
+                    if share != 0.0 {
+                        self.kernel.add(count, k, share);
                     }
                 }
                 let c = self.cover[self.at[r] + lcp.groups[r].count];
-                self.row_mut(count)[count] = c;
+                self.kernel.row_mut(count)[count] = c;
             }
         }
+    }
+
+    /// Covering vector in the row of an unknown.
+    #[inline]
+    pub(super) fn cover_of(&self, lcp: &ContactLcp, what: What) -> f64 {
+        match what {
+            What::Theta(i) => self.cover[1 + i],
+            What::Phi(g, j) => {
+                let at = self.at[g];
+                let x = if self.basic[at + lcp.groups[g].count] {
+                    self.cover[at + self.x[g]]
+                } else {
+                    0.0
+                };
+                self.cover[at + j] - x
+            }
+            What::Free(_) => 0.0,
+        }
+    }
+}
+
+/// What an unknown adds to γ of group r: its load gives, its friction takes.
+#[inline]
+pub(super) fn bound_share(lcp: &ContactLcp, r: usize, what: What) -> f64 {
+    match what {
+        What::Theta(i) if i == lcp.groups[r].normal => lcp.groups[r].mu,
+        What::Phi(g, _) if g == r => -1.0,
+        _ => 0.0,
     }
 }
 

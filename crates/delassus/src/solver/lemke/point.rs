@@ -55,11 +55,11 @@ impl Point {
                 self.theta[group.normal]
             };
             let phi = &self.phi[group.range()];
-            let used: f64 = phi.iter().sum();
-            if used == 0.0 && theta == 0.0 && group.normal != NONE {
+            if theta == 0.0 && group.normal != NONE && are_zero(phi) {
                 // s = max(0, −min d_jᵀv) solves the rows of a contact without load.
                 continue;
             }
+            let used: f64 = phi.iter().sum();
             let [_, v1, v2] = lcp.columns.dots(group.unit, &self.v);
             let s = self.bound[g];
             for (j, &phi) in phi.iter().enumerate() {
@@ -122,11 +122,12 @@ impl Point {
             lcp.columns.add(free.unit, [lambda, 0.0, 0.0], &mut self.v);
         }
         for group in &lcp.groups {
+            let phi = &self.phi[group.range()];
+            if are_zero(phi) {
+                continue;
+            }
             let mut share = [0.0; 3];
-            for (&phi, [a, b]) in self.phi[group.range()]
-                .iter()
-                .zip(&lcp.directions[group.range()])
-            {
+            for (&phi, [a, b]) in phi.iter().zip(&lcp.directions[group.range()]) {
                 share[1] += a * phi;
                 share[2] += b * phi;
             }
@@ -135,4 +136,9 @@ impl Point {
             }
         }
     }
+}
+
+/// Whether all are zero, looked at together: in most groups they are.
+pub(super) fn are_zero(list: &[f64]) -> bool {
+    list.iter().fold(0, |bits, x| bits | x.to_bits()) == 0
 }

@@ -2,7 +2,7 @@
 
 use super::contact::{ContactLcp, NONE};
 use super::kernel::SMALL;
-use super::partition::{Constants, Last, Partition, What};
+use super::partition::{Constants, Last, Partition, What, bound_share};
 use crate::math::dot_6;
 use pulp::Simd;
 
@@ -11,7 +11,7 @@ use pulp::Simd;
 pub(super) struct Six {
     left: [[f64; 6]; SMALL],
     right: [[f64; 6]; SMALL],
-    /// R with its components apart, so that products with all its columns run side by side.
+    /// L with its components apart, so that products with all its columns run side by side.
     across: [[f64; SMALL]; 6],
 }
 
@@ -47,7 +47,6 @@ impl pulp::WithSimd for Fill<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         self.basis.star_single(self.lcp);
         self.basis.fill_single(simd, self.lcp);
-        self.basis.fill_last(self.lcp);
         self.basis.small.factor()
     }
 }
@@ -155,10 +154,10 @@ impl Partition {
         self.star.copy_from_slice(&star);
     }
 
-    /// LᵀR + Σ: six numbers for each row and column.
+    /// LᵀR + Σ, six numbers for each row and column; then the column of z₀, c + Lᵀc*, and the last row.
     #[inline(always)]
     fn fill_single<S: Simd>(&mut self, simd: S, lcp: &ContactLcp) {
-        let (count, n) = (self.unknowns.len(), self.n.min(SMALL));
+        let (count, n) = (self.unknowns.len().min(SMALL), self.n.min(SMALL));
         let Six {
             left,
             right,
@@ -179,20 +178,47 @@ impl Partition {
             };
             right[count].copy_from_slice(&self.star);
         }
-        // Columns beyond n hold what an earlier basis left there; no one reads their products.
-        for (k, right) in right[..n].iter().enumerate() {
+        // Lanes beyond n hold what an earlier basis left there; no one reads their products.
+        for (k, left) in left[..n].iter().enumerate() {
             for i in 0..6 {
-                across[i][k] = right[i];
+                across[i][k] = left[i];
             }
         }
         self.small.resize(n);
-        for (k, left) in left[..n].iter().enumerate() {
-            let row = self.small.row_mut(k);
-            combine_rows(simd, across, *left, row);
-            row[n..].fill(0.0);
+        for (k, right) in right[..n].iter().enumerate() {
+            combine_rows(simd, across, *right, self.small.column_mut(k));
         }
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
-            self.small.row_mut(k)[k] += unknown.sigma;
+            if unknown.sigma != 0.0 {
+                self.small.column_mut(k)[k] += unknown.sigma;
+            }
+        }
+        if count < n {
+            for k in 0..count {
+                let c = self.cover_of(lcp, self.unknowns[k].what);
+                self.small.column_mut(count)[k] += c;
+            }
+            self.fill_last_single(lcp, count);
+        }
+    }
+
+    /// What the row of the pair r has beside products of columns.
+    #[inline(always)]
+    fn fill_last_single(&mut self, lcp: &ContactLcp, count: usize) {
+        match self.last {
+            Some(Last::Row(_, _, r, x)) => {
+                let other = if x == NONE { 0.0 } else { self.cover[x] };
+                self.small.column_mut(count)[count] += self.cover[r] - other;
+            }
+            Some(Last::Bound(r)) => {
+                for k in 0..count {
+                    let share = bound_share(lcp, r, self.unknowns[k].what);
+                    self.small.column_mut(k)[count] = share;
+                }
+                let bound = self.at[r] + lcp.groups[r].count;
+                self.small.column_mut(count)[count] = self.cover[bound];
+            }
+            Some(Last::Absent) | None => {}
         }
     }
 
@@ -302,11 +328,7 @@ impl Partition {
                 let (rows, after) = out.split_at_mut(member.count + 1);
                 out = after;
                 let (v1, v2, bound) = (v1[k], v2[k], member.at + member.count);
-                let x = if self.basic[bound] {
-                    self.x[member.group]
-                } else {
-                    NONE
-                };
+                let x = self.x[member.group];
                 let mut covered = member.slip * z0;
                 let mut left = member.bound * z0;
                 let (mut s, range) = (0.0, member.start..member.start + member.count);
@@ -424,10 +446,14 @@ fn add_tangents(lcp: &ContactLcp, unit: usize, [a, b]: [f64; 2], v: &mut [f64; 6
 #[inline(always)]
 fn combine(lcp: &ContactLcp, unit: usize, share: [f64; 3]) -> [f64; 6] {
     let mut sum = [0.0; 6];
-    for (row, share) in lcp.columns.six(unit).iter().zip(share) {
-        for i in 0..6 {
-            sum[i] += row[i] * share;
+    match lcp.columns.six(unit) {
+        [n, ..] if share == [1.0, 0.0, 0.0] => return *n,
+        [n, t1, t2] => {
+            for i in 0..6 {
+                sum[i] = n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
+            }
         }
+        _ => {}
     }
     sum
 }

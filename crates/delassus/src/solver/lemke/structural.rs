@@ -5,10 +5,11 @@
 use super::choice::{Advance, Search};
 use super::contact::{ContactLcp, NONE};
 use super::guess::Guess;
-use super::partition::{Constants, Partition, Slot};
+use super::partition::Partition;
 use super::point::Point;
 use super::ratio::{self, Basis, Guard, Pivot, RatioTest};
 use super::reduced;
+use crate::math::max_abs;
 use crate::solver::Status;
 use std::time::Instant;
 
@@ -48,15 +49,15 @@ pub struct Work {
     pub(super) basis: Partition,
     test: RatioTest,
     pub(super) values: Vec<f64>,
-    rates: Vec<f64>,
+    pub(super) rates: Vec<f64>,
     /// Velocity of the values and of the rates.
     pub(super) v: Vec<f64>,
-    dv: Vec<f64>,
+    pub(super) dv: Vec<f64>,
     pub(super) free: Vec<f64>,
-    dfree: Vec<f64>,
+    pub(super) dfree: Vec<f64>,
     pub(super) point: Point,
     /// Table of the point at which z₀ leaves.
-    landing: Vec<f64>,
+    pub(super) landing: Vec<f64>,
     pub(super) guess: Guess,
 }
 
@@ -180,9 +181,7 @@ impl<'a> Run<'a> {
         work.values.clear();
         work.values.resize(work.basis.slots.len(), 0.0);
         work.refresh(lcp);
-        let largest = |list: &[f64]| list.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-        let slips = lcp.slip.iter().map(|x| x.abs()).fold(0.0, f64::max);
-        self.scale = largest(&work.values[..=lcp.normals.len()]).max(slips);
+        self.scale = max_abs(&work.values[..=lcp.normals.len()]).max(max_abs(&lcp.slip));
         let room = lcp.groups.iter().map(|g| g.room).fold(0.0, f64::max);
         if self.scale == 0.0 {
             self.scale = if 0.0 < room { room } else { 1.0 };
@@ -341,149 +340,6 @@ impl<'a> Run<'a> {
             residual = work.polish(lcp, residual);
         }
         self.outcome.residual = residual / self.scale;
-    }
-}
-
-impl Work {
-    /// The point at which z₀ leaves: values anew, one step along the rates. The driving variable is basic after.
-    fn land(&mut self, lcp: &ContactLcp, pair: usize, z_drives: bool) {
-        self.refresh(lcp);
-        let step = self.values[0].max(0.0) / -self.rates[0];
-        let mut values = std::mem::take(&mut self.landing);
-        values.clear();
-        let pairs = self.values.iter().zip(&self.rates);
-        values.extend(pairs.map(|(value, rate)| value + step * rate));
-        values[pair] = step;
-        if z_drives {
-            self.basis.set(pair, true);
-        }
-        self.basis.read(lcp, &values, &mut self.point);
-        self.landing = values;
-        let rates = self.free.iter().zip(&self.dfree);
-        for (free, (value, rate)) in self.point.free.iter_mut().zip(rates) {
-            *free = value + step * rate;
-        }
-    }
-
-    /// Solves anew in the complementary basis reached, twice corrected by what is left over, and keeps the best
-    /// point. Returns its residual.
-    pub(super) fn polish(&mut self, lcp: &ContactLcp, residual: f64) -> f64 {
-        let mut best = (residual, self.point.clone());
-        if self.basis.assemble(lcp, None) == 0.0 {
-            return residual;
-        }
-        self.refresh(lcp);
-        for round in 0..3 {
-            if 0 < round {
-                self.point.rows(
-                    lcp,
-                    &self.basis.at,
-                    &mut self.basis.constant,
-                    &mut self.basis.free_constant,
-                );
-                self.rates.resize(self.values.len(), 0.0);
-                let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
-                self.basis
-                    .solve(lcp, Constants::Everywhere, rates, dv, dfree);
-                self.basis.constant.fill(0.0);
-                self.basis.free_constant.fill(0.0);
-                for (value, rate) in self.values.iter_mut().zip(&self.rates) {
-                    *value += rate;
-                }
-                for (free, rate) in self.free.iter_mut().zip(&self.dfree) {
-                    *free += rate;
-                }
-            }
-            self.read_point(lcp);
-            let residual = self.point.residual(lcp);
-            if residual < best.0 {
-                best = (residual, self.point.clone());
-            }
-        }
-        self.point = best.1;
-        best.0
-    }
-
-    /// The point of the values.
-    pub(super) fn read_point(&mut self, lcp: &ContactLcp) {
-        self.basis.read(lcp, &self.values, &mut self.point);
-        self.point.free.copy_from_slice(&self.free);
-    }
-
-    /// Values of the basic variables, from q.
-    pub(super) fn refresh(&mut self, lcp: &ContactLcp) {
-        let basis = &mut self.basis;
-        std::mem::swap(&mut basis.constant, &mut basis.q);
-        std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
-        let (values, v, free) = (&mut self.values, &mut self.v, &mut self.free);
-        basis.solve(lcp, Constants::Everywhere, values, v, free);
-        std::mem::swap(&mut basis.constant, &mut basis.q);
-        std::mem::swap(&mut basis.free_constant, &mut basis.free_q);
-    }
-
-    /// Rates of the basic variables along the driving variable.
-    fn drive(&mut self, lcp: &ContactLcp, pair: usize, z: bool) {
-        self.rates.resize(self.basis.slots.len(), 0.0);
-        if !z {
-            return self.unit_column(lcp, pair, -1.0);
-        }
-        let basis = &mut self.basis;
-        match basis.slots[pair] {
-            Slot::Cover => {}
-            Slot::Normal(i) => {
-                let normal = &lcp.normals[i];
-                lcp.columns
-                    .add(normal.unit, [1.0, 0.0, 0.0], &mut basis.base);
-                basis.constant[pair] = normal.sigma;
-                for g in normal.groups() {
-                    basis.constant[basis.at[g] + lcp.groups[g].count] = lcp.groups[g].mu;
-                }
-            }
-            Slot::Direction(g, j) => {
-                let group = &lcp.groups[g];
-                let [a, b] = lcp.directions[group.start + j];
-                lcp.columns.add(group.unit, [0.0, a, b], &mut basis.base);
-                basis.constant[basis.at[g] + group.count] = -1.0;
-            }
-            Slot::Bound(g) => {
-                let at = basis.at[g];
-                basis.constant[at..at + lcp.groups[g].count].fill(1.0);
-            }
-        }
-        let constants = match basis.slots[pair] {
-            Slot::Cover => Constants::Nowhere,
-            Slot::Normal(i) => Constants::In(lcp.normals[i].groups.0, lcp.normals[i].groups.1),
-            Slot::Direction(g, _) | Slot::Bound(g) => Constants::In(g, 1),
-        };
-        let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
-        basis.solve(lcp, constants, rates, dv, dfree);
-        basis.base.fill(0.0);
-        match basis.slots[pair] {
-            Slot::Cover => {}
-            Slot::Normal(i) => {
-                basis.constant[pair] = 0.0;
-                for g in lcp.normals[i].groups() {
-                    basis.constant[basis.at[g] + lcp.groups[g].count] = 0.0;
-                }
-            }
-            Slot::Direction(g, _) | Slot::Bound(g) => {
-                let at = basis.at[g];
-                basis.constant[at..=at + lcp.groups[g].count].fill(0.0);
-            }
-        }
-    }
-
-    /// Rates for a single constant in the row of a pair.
-    fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
-        let basis = &mut self.basis;
-        basis.constant[pair] = x;
-        let constants = match basis.slots[pair] {
-            Slot::Direction(g, _) | Slot::Bound(g) => Constants::In(g, 1),
-            _ => Constants::Nowhere,
-        };
-        let (rates, dv, dfree) = (&mut self.rates, &mut self.dv, &mut self.dfree);
-        basis.solve(lcp, constants, rates, dv, dfree);
-        basis.constant[pair] = 0.0;
     }
 }
 
