@@ -51,6 +51,18 @@ impl Bodies {
         self.u.resize(columns.dofs, 0.0);
     }
 
+    /// Multiplications of a system of the problem it is planned for: to add three unknowns for each unit, to factor,
+    /// and to correct a few times.
+    pub(super) fn cost(&self, lcp: &ContactLcp) -> u64 {
+        let columns = &lcp.columns;
+        let added = (0..columns.units.len()).map(|unit| {
+            let widths = columns.parts(unit).iter().map(|part| part.width as u64);
+            3 * widths.sum::<u64>().pow(2)
+        });
+        let (factor, solve) = self.fronts.cost();
+        added.sum::<u64>() + factor + 6 * (solve + 2 * columns.values.len() as u64)
+    }
+
     /// Factors the kernel of these unknowns, listed unit by unit. False where a pivot vanishes.
     pub(super) fn factor(&mut self, lcp: &ContactLcp, unknowns: &[Unknown]) -> bool {
         let units = lcp.columns.units.len();

@@ -144,6 +144,15 @@ impl Fronts {
         true
     }
 
+    /// Multiplications of one factorisation and of one solution.
+    pub(super) fn cost(&self) -> (u64, u64) {
+        let sizes = self.fronts.iter().map(|front| {
+            let (own, width) = (front.own as u64, front.rows.len() as u64);
+            (own * width * width, 2 * own * width)
+        });
+        sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1))
+    }
+
     /// x ← A⁻¹x.
     pub(super) fn solve(&self, x: &mut [f64]) {
         let mut y: Vec<f64> = Vec::new();
