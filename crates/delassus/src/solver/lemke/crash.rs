@@ -44,7 +44,6 @@ pub(super) fn solve(
     if run.prepare().is_none() {
         run.work.basis.many = true;
         run.work.basis.bodies.plan(lcp);
-        run.cost = run.work.basis.bodies.cost(lcp);
         guess.read(lcp, lambda);
         turns(lcp, (most, options), &mut run, &mut guess);
     }
@@ -102,7 +101,7 @@ fn turns(
         }
         let mut end = guess.clone();
         let left = options.pivots.saturating_sub(run.outcome.pivots);
-        let limits = (run.scale, left.min(PIVOTS), run.cost);
+        let limits = (run.scale, left.min(PIVOTS));
         let (pivots, arrived) = path::follow(lcp, run.work, &mut end, limits);
         run.outcome.pivots += pivots;
         if arrived && run.try_point(lcp, &end) {
@@ -126,7 +125,7 @@ fn solutions(lcp: &ContactLcp, run: &mut Run<'_>, guess: &Guess) -> bool {
     let mut next = guess.clone();
     let mut least = f64::INFINITY;
     for _ in 0..SOLUTIONS {
-        if run.work.meter.spend(run.cost) || !run.work.solve_near(lcp, &next) {
+        if run.work.charge() || !run.work.solve_near(lcp, &next) {
             return false;
         }
         run.work.read_solution(lcp, &mut next);
@@ -194,6 +193,12 @@ impl Work {
         }
         let slips = matches!(state, State::Side(..) | State::Corner(_));
         changes + self.put(at + count, slips)
+    }
+
+    /// Counts what systems over the bodies have cost. True where the attempt has to end.
+    pub(super) fn charge(&mut self) -> bool {
+        let done = std::mem::take(&mut self.basis.bodies.done);
+        self.meter.spend(done)
     }
 
     /// Solves in the basis at hand, near the impulses given. False where there is no solution.

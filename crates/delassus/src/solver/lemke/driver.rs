@@ -279,7 +279,8 @@ impl Lemke {
         budget: &mut Budget,
     ) -> bool {
         let mut soft = ContactLcp::default();
-        let mut delta = SOFTEST;
+        let (mut delta, mut least) = (SOFTEST, HARDEST);
+        let mut kept = lambda.to_vec();
         for _ in 0..ROUNDS {
             if !soft.refill_soft(problem, island, self.directions, (delta, &*lambda)) {
                 return false;
@@ -290,15 +291,23 @@ impl Lemke {
             if outcome.residual.is_finite() {
                 self.work.impulses(&soft, lambda);
             }
-            if outcome.status != Status::Solved {
+            if outcome.status != Status::Solved && (SOFTEST <= delta || HARDEST < least) {
                 return false;
             }
+            if outcome.status != Status::Solved {
+                // Once it is as soft again as it was, and stays so: that fades too, but slowly.
+                lambda.copy_from_slice(&kept);
+                least = 10.0 * delta;
+                delta = least;
+                continue;
+            }
+            kept.copy_from_slice(lambda);
             let options = self.options_of(contact, &[], self.pivot, budget);
             if crash::check(contact, lambda, &options, &mut self.work).status == Status::Solved {
                 self.work.impulses(contact, lambda);
                 return true;
             }
-            delta = (0.1 * delta).max(HARDEST);
+            delta = (0.1 * delta).max(least);
         }
         false
     }

@@ -49,17 +49,17 @@ enum Entering {
 }
 
 /// Follows the path from a guess, which is left at its end. Returns the number of pivots and whether z₀ has come to
-/// zero. `scale` is max|q|, `most` the pivots allowed, and `cost` what each of them does.
+/// zero. `scale` is max|q|, `most` the pivots allowed.
 pub(super) fn follow(
     lcp: &ContactLcp,
     work: &mut Work,
     guess: &mut Guess,
-    (scale, most, cost): (f64, usize, u64),
+    (scale, most): (f64, usize),
 ) -> (usize, bool) {
     let mut path = Path::new(lcp, work, guess, MARGIN * scale);
     let mut entered = None;
     for pivots in 0..most {
-        if path.work.meter.spend(cost) || !path.solve(guess, entered, scale) {
+        if path.work.charge() || !path.solve(guess, entered, scale) {
             return (pivots, false);
         }
         let (step, event) = path.first_event();
@@ -519,7 +519,7 @@ mod tests {
         work.basis.many = true;
         work.basis.bodies.plan(lcp);
         let mut end = guess.clone();
-        let (pivots, arrived) = follow(lcp, &mut work, &mut end, (scale, 200, 0));
+        let (pivots, arrived) = follow(lcp, &mut work, &mut end, (scale, 200));
         end.settle(lcp);
         end.point(lcp, &mut work.point);
         let residual = work.point.residual(lcp) / scale;

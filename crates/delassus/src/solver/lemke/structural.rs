@@ -122,8 +122,6 @@ pub(super) struct Run<'a> {
     pair: usize,
     z_drives: bool,
     pub(super) outcome: Outcome,
-    /// Multiplications of a system over the bodies.
-    pub(super) cost: u64,
 }
 
 impl<'a> Run<'a> {
@@ -170,7 +168,6 @@ impl<'a> Run<'a> {
             pair: 0,
             z_drives: true,
             outcome,
-            cost: 0,
         }
     }
 
