@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::contact::ContactLcp;
 use super::crash;
-use super::dense::Dense;
-use super::game::solve_game;
 use super::meter::Meter;
 use super::ratio::Pivot;
 use super::reduced;
 use super::rescue::Rescue;
-use super::solve::{Cover, LcpOptions, solve};
 use super::structural::{self, Options, Outcome, Work};
 use super::warm;
 use crate::index::BlockId;
@@ -26,8 +23,6 @@ use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 
 /// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
 const ACCEPTED: f64 = 1e-9;
-/// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
-const LARGEST: usize = 6000;
 /// More contacts than this on several bodies are guessed at before paths are followed.
 const MANY: usize = 24;
 /// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
@@ -43,7 +38,7 @@ const TURNS: usize = 4;
 /// Multiplications that `lemke` may do for an island unless it is told otherwise, in millions.
 const BUDGET: u64 = 2000;
 /// Covering vectors by chance that are tried before the dense matrix.
-const CHANCES: u64 = 3;
+pub(super) const CHANCES: u64 = 3;
 
 /// Which form of the problem is pivoted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +119,7 @@ pub struct Lemke {
     /// the same problem ends the same way on any machine.
     pub budget: u64,
     lcp: ContactLcp,
-    work: Work,
+    pub(super) work: Work,
 }
 
 impl Default for Lemke {
@@ -149,7 +144,7 @@ impl Lemke {
         }
     }
 
-    fn chance(&self, round: u64) -> Random {
+    pub(super) fn chance(&self, round: u64) -> Random {
         Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
@@ -348,106 +343,6 @@ impl Lemke {
             deadline: budget.deadline,
         }
     }
-
-    /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
-    fn dense(
-        &mut self,
-        problem: &Problem,
-        island: &[BlockId],
-        lambda: &mut [f64],
-        budget: &mut Budget,
-    ) -> Status {
-        let n = rows_of(problem, island, self.directions);
-        if LARGEST < n {
-            return Status::Unsupported;
-        }
-        let pivot = (n as u64).pow(2).max(1);
-        if !self.work.meter.afford(pivot.saturating_mul(n as u64)) {
-            return Status::PivotLimit;
-        }
-        self.work.meter.begin(1);
-        let dense = Dense::new(problem, island, self.directions);
-        let mut status = Status::Breakdown;
-        let rounds = if self.method == Method::Driver {
-            CHANCES
-        } else {
-            0
-        };
-        for round in 0..=rounds {
-            let meter = &self.work.meter;
-            if meter.is_cancelled() {
-                return Status::Interrupted;
-            }
-            let affordable = usize::try_from(meter.left() / pivot).unwrap_or(usize::MAX);
-            if affordable == 0 || budget.is_spent(self.stop.iterations) {
-                return Status::PivotLimit;
-            }
-            let cover = match (round, self.cover) {
-                (0, CoverChoice::Ones) => Cover::Ones,
-                (0, CoverChoice::Scaled) => Cover::Scaled,
-                _ => Cover::Random(self.chance(round).bits()),
-            };
-            let options = LcpOptions {
-                pivot: self.pivot,
-                cover,
-                pivots: budget.left(self.stop.iterations).min(affordable),
-                time: budget.time_left(),
-            };
-            let answer = solve(&dense.lcp, &options);
-            budget.pivots += answer.pivots;
-            self.work.meter.spend(pivot * answer.pivots as u64);
-            if round == 0 || answer.status == Status::Solved {
-                status = answer.status;
-                dense.impulses(&answer.z, lambda);
-                let spread = |x: &[f64]| {
-                    let mut rows = vec![0.0; lambda.len()];
-                    dense.add(x, &mut rows);
-                    rows
-                };
-                budget.certificate = answer.ray.as_deref().map(|ray| Certificate {
-                    ray: spread(ray),
-                    farkas: answer
-                        .farkas
-                        .as_deref()
-                        .filter(|_| dense.is_plain())
-                        .map(spread),
-                });
-            }
-            let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
-            if answer.status == Status::Solved || hopeless {
-                return status;
-            }
-        }
-        let affordable = usize::try_from(self.work.meter.left() / pivot).unwrap_or(usize::MAX);
-        let options = LcpOptions {
-            pivot: self.pivot,
-            pivots: budget.left(self.stop.iterations).min(affordable),
-            time: budget.time_left(),
-            ..LcpOptions::default()
-        };
-        // The plain method ends where its path does; another path is the driver's business.
-        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
-        if let Some(answer) = game.flatten() {
-            budget.pivots += answer.pivots;
-            budget.certificate = None;
-            dense.impulses(&answer.z, lambda);
-            status = Status::Solved;
-        }
-        status
-    }
-}
-
-/// About how many unknowns the dense problem has.
-fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
-    let unknowns = |id: &BlockId| {
-        let block = &problem.blocks()[id.index()];
-        match block.law {
-            Law::FrictionFacets { directions, .. } => 2 + directions as usize,
-            Law::FrictionCone { .. } | Law::EllipticCone { .. } => 2 + directions as usize,
-            _ => 2 * block.n_rows,
-        }
-    };
-    island.iter().map(unknowns).sum()
 }
 
 /// One attempt without matrix.
@@ -490,24 +385,24 @@ fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
 }
 
 /// What a run has spent and found.
-struct Budget {
-    pivots: usize,
+pub(super) struct Budget {
+    pub(super) pivots: usize,
     deadline: Option<Instant>,
-    certificate: Option<Certificate>,
+    pub(super) certificate: Option<Certificate>,
 }
 
 impl Budget {
-    fn left(&self, most: usize) -> usize {
+    pub(super) fn left(&self, most: usize) -> usize {
         most.saturating_sub(self.pivots)
     }
 
-    fn time_left(&self) -> Option<Duration> {
+    pub(super) fn time_left(&self) -> Option<Duration> {
         self.deadline
             .map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.
-    fn is_spent(&self, most: usize) -> bool {
+    pub(super) fn is_spent(&self, most: usize) -> bool {
         self.pivots != 0 && self.left(most) == 0
     }
 }

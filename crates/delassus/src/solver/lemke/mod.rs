@@ -16,6 +16,7 @@ mod game;
 mod guess;
 mod kernel;
 mod lcp;
+mod matrix;
 mod meter;
 mod murty;
 mod partition;
