@@ -113,6 +113,7 @@ fn stop(common: &Common) -> Result<Stop, Refusal> {
         iterations: common.iterations.unwrap_or(ITERATIONS),
         time: Some(common.time_limit.unwrap_or(TIME_LIMIT)),
         record: Record::Sweeps,
+        ..Stop::default()
     })
 }
 

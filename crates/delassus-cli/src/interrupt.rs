@@ -1,7 +1,6 @@
 //! Ctrl-C and requests to end: what there is is kept.
 
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -14,11 +13,11 @@ use crate::console::note;
 const NOTICE: Duration = Duration::from_millis(50);
 
 /// A flag that Ctrl-C or a request to end sets; asked twice, the process ends at once.
-pub(crate) fn watch(quiet: bool) -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&flag);
+pub(crate) fn watch(quiet: bool) -> &'static AtomicBool {
+    // Solvers watch it too, and the handler lives as long as the process.
+    let flag: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
     let handler = move || {
-        if raised.swap(true, Ordering::Relaxed) {
+        if flag.swap(true, Ordering::Relaxed) {
             process::exit(130);
         }
     };
@@ -35,11 +34,11 @@ pub(crate) fn watch(quiet: bool) -> Arc<AtomicBool> {
 /// Does jobs one after the other on threads of its own, and can be called away from one.
 pub(crate) struct Worker {
     pool: ThreadPool,
-    interrupted: Arc<AtomicBool>,
+    interrupted: &'static AtomicBool,
 }
 
 impl Worker {
-    pub(crate) fn new(pool: ThreadPool, interrupted: Arc<AtomicBool>) -> Worker {
+    pub(crate) fn new(pool: ThreadPool, interrupted: &'static AtomicBool) -> Worker {
         Worker { pool, interrupted }
     }
 
@@ -77,14 +76,15 @@ mod tests {
 
     fn worker() -> Worker {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
-        Worker::new(pool.build().unwrap(), Arc::new(AtomicBool::new(false)))
+        let flag = Box::leak(Box::new(AtomicBool::new(false)));
+        Worker::new(pool.build().unwrap(), flag)
     }
 
     #[test]
     fn a_job_that_never_ends_is_left_when_somebody_asks_to_stop() {
         let worker = worker();
         assert_eq!(worker.run(|| 2 + 2), Some(4));
-        let flag = Arc::clone(&worker.interrupted);
+        let flag = worker.interrupted;
         let endless = move || {
             flag.store(true, Ordering::Relaxed);
             loop {

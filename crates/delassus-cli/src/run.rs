@@ -11,13 +11,12 @@ mod summary;
 mod tally;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use delassus::solver::{Observed, Seen};
+use delassus::solver::{Cancel, Observed, Seen};
 use delassus::world::StepError;
-use delassus::{Solver, World};
+use delassus::{Solver, Stop, World};
 use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
@@ -57,14 +56,19 @@ enum Ending {
 /// Runs what the command line names, on as many threads.
 pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     let (plan, mut world) = Plan::make(args)?;
-    let mut solver = solvers::make(&plan.options.solver, plan.stop(), plan.options.seed)?;
+    let interrupted = interrupt::watch(args.quiet);
+    let stop = Stop {
+        cancel: Some(Cancel::new(interrupted)),
+        ..plan.stop()
+    };
+    let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
         // What was run, complete, so that the recording can be shown without any other file.
         folder::write_whole(&out.join(SCENE), &plan.source.json())?;
     }
     let pool = pool(args.threads)?;
-    let mut run = Run::start(args, &plan, &world)?;
+    let mut run = Run::start(args, &plan, &world, interrupted)?;
     let begin = Instant::now();
     let ending = pool.install(|| run.steps(&mut world, solver.as_mut()))?;
     let elapsed = begin.elapsed();
@@ -97,7 +101,7 @@ struct Run<'a> {
     args: &'a RunArgs,
     plan: &'a Plan,
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    interrupted: &'static AtomicBool,
     tally: Tally,
     capture: Capture<'a>,
     recorder: Option<Recorder>,
@@ -107,7 +111,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn start(args: &'a RunArgs, plan: &'a Plan, world: &World) -> Result<Run<'a>, Refusal> {
+    fn start(
+        args: &'a RunArgs,
+        plan: &'a Plan,
+        world: &World,
+        interrupted: &'static AtomicBool,
+    ) -> Result<Run<'a>, Refusal> {
         let recorder = match &args.out {
             Some(out) => Some(Recorder::create(out, world, plan.options.dt)?),
             None => None,
@@ -116,7 +125,7 @@ impl<'a> Run<'a> {
             args,
             plan,
             bar: progress::steps(plan.first, plan.steps, args.quiet),
-            interrupted: interrupt::watch(args.quiet),
+            interrupted,
             tally: Tally::new(world),
             capture: Capture::prepare(args, plan)?,
             recorder,
@@ -140,6 +149,8 @@ impl<'a> Run<'a> {
             let mut watched = Observed::new(solver, |seen: Seen<'_>| capture.see(seen));
             let step = match world.step(self.plan.options.dt, &mut watched) {
                 Ok(step) => step,
+                // The state is that before the step, so that whoever resumes takes it as if nothing had been.
+                Err(StepError::Interrupted) => return self.interrupt(world),
                 Err(error) => return self.refuse(world, error),
             };
             self.capture.check()?;

@@ -275,6 +275,7 @@ impl Job<'_> {
             } else {
                 Record::Sweeps
             },
+            ..Stop::default()
         }
     }
 }

@@ -125,7 +125,8 @@ impl Solver for ColouredGpu {
         {
             Some(status) => status,
             None => {
-                monitor.hand_over("coloured", self.coloured.stop.iterations);
+                let why = "the device could not take the problem";
+                monitor.hand_over("coloured", self.coloured.stop.iterations, why);
                 self.coloured.run(problem, solution, monitor)
             }
         }

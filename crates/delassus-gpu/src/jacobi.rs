@@ -100,7 +100,8 @@ impl Solver for JacobiGpu {
         {
             Some(status) => status,
             None => {
-                monitor.hand_over("jacobi", self.jacobi.stop.iterations);
+                let why = "the device could not take the problem";
+                monitor.hand_over("jacobi", self.jacobi.stop.iterations, why);
                 self.jacobi.run(problem, solution, monitor)
             }
         }

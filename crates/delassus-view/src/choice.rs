@@ -70,6 +70,7 @@ impl Choice {
             } else {
                 Record::Sweeps
             },
+            ..Stop::default()
         };
         from_spec(&self.spec, stop, 0).map_err(|error| error.to_string())
     }

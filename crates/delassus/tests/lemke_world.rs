@@ -4,21 +4,28 @@
     reason = "a scene that cannot be built must stop the test there"
 )]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use delassus::math::DVec3;
 use delassus::scenes::build;
-use delassus::solver::from_spec;
-use delassus::world::Step;
+use delassus::solver::{Cancel, from_spec};
 use delassus::world::scene::Scene;
-use delassus::{Stop, World};
+use delassus::world::{Step, StepError};
+use delassus::{Solution, Status, Stop, World};
 
 /// Steps a scene with Lemke's method and hands every step to `see`.
-fn run(scene: &mut Scene, steps: usize, mut see: impl FnMut(usize, &Step, &World)) {
+fn run(scene: &mut Scene, steps: usize, see: impl FnMut(usize, &Step, &World)) {
+    run_by("lemke", scene, steps, see);
+}
+
+/// The same with keys.
+fn run_by(spec: &str, scene: &mut Scene, steps: usize, mut see: impl FnMut(usize, &Step, &World)) {
     let stop = Stop {
         tolerance: 1e-8,
         iterations: scene.run.iterations.max(100_000),
         ..Stop::default()
     };
-    let mut solver = from_spec("lemke", stop, 0).unwrap();
+    let mut solver = from_spec(spec, stop, 0).unwrap();
     for i in 0..steps {
         let step = scene.world.step(scene.run.dt, solver.as_mut()).unwrap();
         see(i, &step, &scene.world);
@@ -110,4 +117,65 @@ fn scenes_of_all_kinds_take_a_second_with_every_step_solved() {
             assert_eq!(step.unsolved, 0, "{name}, step {i}");
         });
     }
+}
+
+/// Links on the ground: 40 contacts on one tree of 25 velocities, most of which depend on each other.
+#[test]
+fn a_snake_whose_contacts_depend_on_each_other_is_solved_without_help() {
+    let mut scene = build("snake:20").unwrap();
+    let mut contacts = 0;
+    run(&mut scene, 40, |i, step, _| {
+        assert_eq!((step.unsolved, step.fallbacks), (0, 0), "step {i}");
+        contacts = contacts.max(step.contacts);
+    });
+    assert!(24 < contacts, "{contacts} contacts");
+}
+
+#[test]
+fn a_budget_that_is_too_small_hands_over_and_says_so_in_the_same_way_every_time() {
+    let hashes = [(), ()].map(|()| {
+        let mut scene = build("pile:120").unwrap();
+        let mut fallbacks = 0;
+        run_by("lemke,budget=1", &mut scene, 50, |i, step, _| {
+            assert_eq!(step.unsolved, 0, "step {i}");
+            fallbacks += step.fallbacks;
+            if let Some(name) = step.report.fallback {
+                let message = step.report.message.as_ref().unwrap();
+                assert!(message.contains("the work allowed"), "{message}");
+                assert!(message.contains(name), "{message}");
+            }
+        });
+        assert!(0 < fallbacks);
+        scene.world.state_hash()
+    });
+    assert_eq!(hashes[0], hashes[1]);
+}
+
+#[test]
+fn a_path_alone_that_may_not_cost_so_much_ends_at_its_limit() {
+    let problem = delassus::gallery::build("stack:20").unwrap();
+    let mut solution = Solution::zeros(&problem);
+    let mut solver = from_spec("lemke-structural,budget=1", Stop::default(), 0).unwrap();
+    let report = solver.solve(&problem, &mut solution);
+    assert_eq!((report.status, report.fallback), (Status::PivotLimit, None));
+    assert!(report.message.unwrap().contains("budget=1"));
+}
+
+#[test]
+fn a_request_to_end_comes_through_and_the_step_is_taken_back() {
+    static RAISED: AtomicBool = AtomicBool::new(false);
+    let mut scene = build("stack:8").unwrap();
+    let stop = Stop {
+        cancel: Some(Cancel::new(&RAISED)),
+        ..Stop::default()
+    };
+    let mut solver = from_spec("lemke", stop, 0).unwrap();
+    let before = scene.world.state_hash();
+    RAISED.store(true, Ordering::Relaxed);
+    let refused = scene.world.step(scene.run.dt, solver.as_mut());
+    assert!(matches!(refused, Err(StepError::Interrupted)));
+    assert_eq!(scene.world.state_hash(), before);
+    RAISED.store(false, Ordering::Relaxed);
+    let step = scene.world.step(scene.run.dt, solver.as_mut()).unwrap();
+    assert_eq!(step.unsolved, 0);
 }

@@ -123,6 +123,8 @@ impl<'a> Capture<'a> {
             return;
         };
         let wanted = match when {
+            // What nobody waited for says nothing about the problem.
+            _ if report.status == Status::Interrupted => false,
             When::NotSolved => report.status != Status::Solved,
             // Not-a-number is above everything.
             When::Above(bound) => !(report.residual.law <= *bound),

@@ -55,6 +55,9 @@ pub(super) struct Summary {
     energy: Energy,
     unsolved_steps: u64,
     fallback_steps: u64,
+    /// Steps by why another solver went on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    fallback_reasons: BTreeMap<String, u64>,
     /// Problems kept by `--capture`, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     captured: Option<u64>,
@@ -165,6 +168,7 @@ impl Summary {
             energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
             fallback_steps: tally.fallbacks,
+            fallback_reasons: tally.reasons.clone(),
             captured: run.capture.folder().map(|_| run.capture.kept),
             iterations_per_step: Spread::of(tally, (tally.iterations, tally.most_iterations)),
             contacts_per_step: Spread::of(tally, (tally.contacts, tally.most_contacts)),

@@ -66,6 +66,8 @@ pub(crate) struct Tally {
     pub(crate) unsolved: u64,
     /// Steps in which another solver went on where the chosen one failed.
     pub(crate) fallbacks: u64,
+    /// The same by what the report said about it.
+    pub(crate) reasons: BTreeMap<String, u64>,
     /// Steps by the solver that `auto` chose; empty for every other solver.
     pub(crate) chosen: BTreeMap<&'static str, u64>,
     /// Substeps taken at first order where second was asked for.
@@ -98,6 +100,7 @@ impl Tally {
             steps: 0,
             unsolved: 0,
             fallbacks: 0,
+            reasons: BTreeMap::new(),
             chosen: BTreeMap::new(),
             coarse: 0,
             law: Worst::default(),
@@ -124,6 +127,9 @@ impl Tally {
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
         self.fallbacks += u64::from(0 < step.fallbacks);
+        if let (Some(_), Some(reason)) = (step.report.fallback, &step.report.message) {
+            *self.reasons.entry(reason.clone()).or_default() += 1;
+        }
         for part in &step.report.chosen {
             *self.chosen.entry(part.choice.solver).or_default() += 1;
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Parser;
@@ -66,13 +67,18 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
+/// A flag that nobody has raised yet.
+fn flag() -> &'static AtomicBool {
+    Box::leak(Box::new(AtomicBool::new(false)))
+}
+
 #[test]
 fn a_refused_step_keeps_the_last_good_state_and_its_problem() {
     let out = folder("refused");
     let (args, plan, mut world) = (args(&out), plan(TOO_LONG), falling());
     let before = world.state_hash();
     let mut solver = solvers::make("gauss-seidel", plan.stop(), 0).unwrap();
-    let mut run = Run::start(&args, &plan, &world).unwrap();
+    let mut run = Run::start(&args, &plan, &world, flag()).unwrap();
     let ending = run.steps(&mut world, solver.as_mut()).unwrap();
     let Ending::Refused(text) = &ending else {
         panic!("{ending:?}");
@@ -96,7 +102,7 @@ fn an_interrupted_run_can_be_resumed_from_where_it_stopped() {
     let out = folder("interrupted");
     let (args, plan, mut world) = (args(&out), plan(0.01), falling());
     let mut solver = solvers::make("gauss-seidel", plan.stop(), 0).unwrap();
-    let mut run = Run::start(&args, &plan, &world).unwrap();
+    let mut run = Run::start(&args, &plan, &world, flag()).unwrap();
     run.interrupted.store(true, Ordering::Relaxed);
     let ending = run.steps(&mut world, solver.as_mut()).unwrap();
     let Ending::Interrupted(text) = ending else {
@@ -104,5 +110,34 @@ fn an_interrupted_run_can_be_resumed_from_where_it_stopped() {
     };
     assert!(text.contains("interrupted at step 0 of 4"), "{text}");
     assert!(Checkpoint::read(&out.join("checkpoint-0.json")).is_ok());
+    std::fs::remove_dir_all(&out).unwrap();
+}
+
+/// A request to end that comes within a solve ends the run with the state before that step.
+#[test]
+fn a_step_that_is_interrupted_leaves_the_world_as_it_was() {
+    let out = folder("within");
+    let (args, plan) = (args(&out), plan(0.01));
+    let mut world = delassus::scenes::build("stack:3").unwrap().world;
+    let raised = flag();
+    let stop = Stop {
+        tolerance: 1e-13,
+        iterations: usize::MAX,
+        cancel: Some(Cancel::new(raised)),
+        ..plan.stop()
+    };
+    for spec in ["lemke,budget=0", "gauss-seidel", "auto"] {
+        raised.store(false, Ordering::Relaxed);
+        let mut solver = solvers::make(spec, stop, 0).unwrap();
+        let before = world.state_hash();
+        raised.store(true, Ordering::Relaxed);
+        let mut run = Run::start(&args, &plan, &world, flag()).unwrap();
+        let ending = run.steps(&mut world, solver.as_mut()).unwrap();
+        assert!(
+            matches!(ending, Ending::Interrupted(_)),
+            "{spec}: {ending:?}"
+        );
+        assert_eq!(world.state_hash(), before, "{spec}");
+    }
     std::fs::remove_dir_all(&out).unwrap();
 }

@@ -358,7 +358,7 @@ impl Auto {
             };
             let mut next = solver.solve(problem, &mut other);
             let within = next.residual.law <= self.stop.tolerance;
-            if next.fit == Fit::Approximate {
+            if next.fit == Fit::Approximate && next.status != Status::Interrupted {
                 // The first choice obeys the laws themselves, so these decide, whoever went on.
                 (next.fit, next.status) = match within {
                     true => (report.fit, Status::Solved),
@@ -378,11 +378,15 @@ impl Auto {
     }
 }
 
-/// Whether nobody else need try: solved, out of time, or proven to have no answer.
+/// Whether nobody else need try: solved, out of time, interrupted, or proven to have no answer.
 fn is_final(report: &Report) -> bool {
     let certificate = report.certificate.as_ref();
     let proven = certificate.is_some_and(|certificate| certificate.farkas.is_some());
-    matches!(report.status, Status::Solved | Status::TimeLimit) || proven
+    let ended = matches!(
+        report.status,
+        Status::Solved | Status::TimeLimit | Status::Interrupted
+    );
+    ended || proven
 }
 
 /// Two attempts as one: the better answer, the work of both.
@@ -408,7 +412,11 @@ fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: b
         (_, Status::Ray) => Some(next.certificate.clone()),
         _ => None,
     };
+    let interrupted = next.status == Status::Interrupted;
     let mut kept = if better { next } else { first };
+    if interrupted {
+        kept.status = Status::Interrupted;
+    }
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
     }

@@ -59,11 +59,20 @@ pub struct Description {
     pub pivots: bool,
 }
 
-/// Keys that all forms of Lemke's algorithm share.
+/// Keys of Lemke's algorithm.
 const LEMKE_KEYS: &[(&str, &str)] = &[
     ("pivot", "big|lex"),
     ("cover", "ones|scaled|random"),
     ("directions", "8"),
+    ("budget", "2000"),
+];
+
+/// The same for those that follow one path alone.
+const LEMKE_PATH_KEYS: &[(&str, &str)] = &[
+    ("pivot", "big|lex"),
+    ("cover", "ones|scaled|random"),
+    ("directions", "8"),
+    ("budget", "0"),
 ];
 
 /// The list, in the order it is shown.
@@ -115,21 +124,21 @@ const ALL: &[Description] = &[
     },
     Description {
         name: "lemke-reduced",
-        keys: LEMKE_KEYS,
+        keys: LEMKE_PATH_KEYS,
         about: "Lemke on contacts without their matrix, friction added where load appears",
         variants: &["lemke-reduced"],
         pivots: true,
     },
     Description {
         name: "lemke-structural",
-        keys: LEMKE_KEYS,
+        keys: LEMKE_PATH_KEYS,
         about: "Lemke on contacts without their matrix",
         variants: &["lemke-structural"],
         pivots: true,
     },
     Description {
         name: "lemke-standard",
-        keys: LEMKE_KEYS,
+        keys: LEMKE_PATH_KEYS,
         about: "Lemke on the dense matrix, for any linear complementarity problem",
         variants: &["lemke-standard", "lemke-standard,pivot=lex"],
         pivots: true,
@@ -328,6 +337,13 @@ fn set_lemke(solver: &mut Lemke, key: &str, value: &str) -> Result<bool, SpecErr
                 key: key.to_owned(),
                 value: value.to_owned(),
                 known: "a whole number between 3 and 1024".to_owned(),
+            })?;
+        }
+        "budget" => {
+            solver.budget = value.parse().map_err(|_| SpecError::BadValue {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                known: "millions of multiplications as a whole number, 0 for no limit".to_owned(),
             })?;
         }
         _ => return Ok(false),

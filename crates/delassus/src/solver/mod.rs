@@ -4,6 +4,7 @@
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
 pub mod auto;
+mod cancel;
 mod catalogue;
 pub mod coloured;
 pub mod direct;
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub use cancel::Cancel;
 pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
@@ -51,12 +53,14 @@ pub enum Status {
     Diverged,
     /// Pivoting ended on a ray.
     Ray,
-    /// The allowed pivots are used up.
+    /// The allowed pivots, or the work allowed to them, are used up.
     PivotLimit,
     /// Arithmetic broke down.
     Breakdown,
     /// The solver has no answer for this problem's laws or form.
     Unsupported,
+    /// Somebody asked for an early end.
+    Interrupted,
 }
 
 impl Status {
@@ -72,6 +76,7 @@ impl Status {
             Status::PivotLimit => "pivot-limit",
             Status::Breakdown => "breakdown",
             Status::Unsupported => "unsupported",
+            Status::Interrupted => "interrupted",
         }
     }
 }
@@ -110,6 +115,15 @@ pub struct Stop {
     pub time: Option<Duration>,
     /// What to write down after each sweep.
     pub record: Record,
+    /// Whether somebody may ask for an early end.
+    pub cancel: Option<Cancel>,
+}
+
+impl Stop {
+    /// Whether somebody has asked for an early end.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(Cancel::is_raised)
+    }
 }
 
 /// What the history of a run holds.
@@ -129,6 +143,7 @@ impl Default for Stop {
             iterations: 10_000,
             time: None,
             record: Record::Sweeps,
+            cancel: None,
         }
     }
 }
@@ -268,7 +283,8 @@ pub trait Solver {
             status,
             iterations: monitor.sweeps(),
             residual,
-            message: message(self, problem, status).or_else(|| relief(monitor.fallback())),
+            message: message(self, problem, status)
+                .or_else(|| relief(monitor.fallback(), monitor.why())),
             fallback: monitor.fallback(),
             chosen: Vec::new(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
@@ -279,11 +295,9 @@ pub trait Solver {
 }
 
 /// A sentence for the user where somebody else's answer is handed back.
-fn relief(fallback: Option<&'static str>) -> Option<String> {
+fn relief(fallback: Option<&'static str>, why: &'static str) -> Option<String> {
     let name = fallback?;
-    Some(format!(
-        "pivoting found no answer that could be verified; {name} took over"
-    ))
+    Some(format!("{why}; {name} took over"))
 }
 
 /// A sentence for the user where the run did not solve.
@@ -322,6 +336,7 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
         Status::PivotLimit => {
             "the allowed pivots were used up; allow more, or try pivot=lex, which never cycles".to_owned()
         }
+        Status::Interrupted => "somebody asked for an early end".to_owned(),
         _ => "the run broke down; see the residual of the returned iterate".to_owned(),
     };
     Some(text)

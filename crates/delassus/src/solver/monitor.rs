@@ -74,7 +74,10 @@ pub struct Monitor<'a> {
     /// Pivots of a solver that does not sweep.
     pivots: usize,
     certificate: Option<Certificate>,
-    fallback: Option<&'static str>,
+    /// Who went on, and why.
+    fallback: Option<(&'static str, &'static str)>,
+    /// Sweeps that were allowed before anybody went on.
+    allowed: usize,
 }
 
 impl<'a> Monitor<'a> {
@@ -105,6 +108,7 @@ impl<'a> Monitor<'a> {
             pivots: 0,
             certificate: None,
             fallback: None,
+            allowed: stop.iterations,
         }
     }
 
@@ -157,6 +161,9 @@ impl<'a> Monitor<'a> {
             .stop
             .time
             .is_some_and(|limit| limit <= self.start.elapsed());
+        if self.stop.is_cancelled() {
+            return Some(Status::Interrupted);
+        }
         timed_out.then_some(Status::TimeLimit)
     }
 
@@ -212,14 +219,18 @@ impl<'a> Monitor<'a> {
         self.certificate = certificate;
     }
 
-    /// Another solver goes on where the run's own method failed, for at most so many sweeps.
-    pub fn hand_over(&mut self, name: &'static str, sweeps: usize) {
-        self.fallback = Some(name);
-        self.stop.iterations = self.stop.iterations.min(self.history.len() + sweeps);
+    /// Another solver goes on, for at most so many sweeps, where the run's own method failed for the reason given.
+    pub fn hand_over(&mut self, name: &'static str, sweeps: usize, why: &'static str) {
+        self.fallback = Some((name, why));
+        self.stop.iterations = self.allowed.min(self.history.len() + sweeps);
     }
 
     pub(super) fn fallback(&self) -> Option<&'static str> {
-        self.fallback
+        self.fallback.map(|(name, _)| name)
+    }
+
+    pub(super) fn why(&self) -> &'static str {
+        self.fallback.map_or("", |(_, why)| why)
     }
 
     pub(super) fn take_certificate(&mut self) -> Option<Certificate> {
@@ -243,6 +254,8 @@ impl<'a> Monitor<'a> {
         let fixed = self.stop.tolerance <= 0.0;
         let claimed = !fixed && (status == Status::Solved || within);
         match (status, self.fit) {
+            // Whoever asked for an early end must not be told that there was none.
+            (Status::Interrupted, _) => return (status, residual),
             (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
             _ if claimed && self.is_hidden(&solution.lambda) => {
                 *solution = Solution::zeros(self.problem);

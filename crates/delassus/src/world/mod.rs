@@ -165,6 +165,9 @@ pub enum StepError {
         /// What it said.
         what: String,
     },
+    /// Somebody asked the solver for an early end before it had an answer.
+    #[error("the step was interrupted")]
+    Interrupted,
     /// The problem could not be assembled.
     #[error("assembly: {0}")]
     Assemble(#[from] BuildError),
@@ -411,6 +414,9 @@ impl World {
         lap(&mut clock.assemble);
         let report = solver.solve(&assembly.problem, &mut solution);
         lap(&mut clock.solve);
+        if report.status != crate::Status::Solved && solver.stop().is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
         self.add_reactions(&assembly, &solution.lambda, h);
         let worst = assembly.key(report.residual.worst_block);
         let assembly = self.commit(h, assembly, &solution, worst)?;

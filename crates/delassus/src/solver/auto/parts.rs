@@ -199,6 +199,7 @@ fn joined(first: Report, next: Report) -> Report {
     chosen.extend(next.chosen);
     Report {
         status: match first.status {
+            _ if next.status == Status::Interrupted => next.status,
             Status::Solved => next.status,
             status => status,
         },

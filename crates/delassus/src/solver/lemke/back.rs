@@ -93,24 +93,4 @@ impl ContactLcp {
         }
         best.1
     }
-
-    /// Impulses from the z-part of the problem that [`ContactLcp::dense`] writes out, into the rows of the blocks.
-    pub fn impulses_of(&self, z: &[f64], lambda: &mut [f64]) {
-        let mut point = Point::default();
-        point.reset(self);
-        let mut z = z.iter().copied();
-        for theta in &mut point.theta {
-            *theta = z.next().unwrap_or(0.0);
-        }
-        for (g, group) in self.groups.iter().enumerate() {
-            for phi in &mut point.phi[group.range()] {
-                *phi = z.next().unwrap_or(0.0);
-            }
-            point.bound[g] = z.next().unwrap_or(0.0);
-        }
-        for free in &mut point.free {
-            *free = z.next().unwrap_or(0.0);
-        }
-        self.impulses(&point, lambda);
-    }
 }

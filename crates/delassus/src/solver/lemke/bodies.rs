@@ -23,8 +23,12 @@ const WORTH: f64 = 0.8;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bodies {
     fronts: Fronts,
-    /// First unknown of every unit, and one more.
+    /// First unknown of every unit, and one more; the unknowns that are factored, and theirs.
     first: Vec<usize>,
+    factored: Vec<Unknown>,
+    factored_first: Vec<usize>,
+    /// Multiplications so far.
+    pub(super) done: u64,
     u: Vec<f64>,
     pub(super) left: Vec<f64>,
     best: Vec<f64>,
@@ -47,6 +51,9 @@ impl Bodies {
             })
             .collect();
         self.fronts.plan(&bodies, &elements);
+        self.factored.clear();
+        self.factored_first.clear();
+        self.factored_first.resize(columns.units.len() + 1, 0);
         self.u.clear();
         self.u.resize(columns.dofs, 0.0);
     }
@@ -62,13 +69,26 @@ impl Bodies {
         for unit in 0..units {
             self.first[unit + 1] += self.first[unit];
         }
-        let first = &self.first;
+        let (first, before) = (&self.first, &self.factored_first);
         let (mut left, mut right) = (Vec::new(), Vec::new());
-        self.fronts.factor(|unit, block| {
+        let is_new = |unit: usize| {
+            let now = &unknowns[first[unit]..first[unit + 1]];
+            let then = &self.factored[before[unit]..before[unit + 1]];
+            let same = |(a, b): (&Unknown, &Unknown)| {
+                (a.left, a.right, a.sigma) == (b.left, b.right, b.sigma)
+            };
+            now.len() != then.len() || !now.iter().zip(then).all(same)
+        };
+        let cost = self.fronts.factor(is_new, |unit, block| {
             for unknown in &unknowns[first[unit]..first[unit + 1]] {
                 add(lcp, unknown, (&mut left, &mut right), block);
             }
-        })
+        });
+        self.done += cost.unwrap_or(0);
+        self.factored.clear();
+        self.factored.extend_from_slice(unknowns);
+        self.factored_first.clone_from(&self.first);
+        cost.is_some()
     }
 
     /// Improves `y` until (LᵀR + Σ) y = b is met as well as it can be.
@@ -123,6 +143,7 @@ impl Bodies {
 
     /// left ← (LᵀR + S)⁻¹ left.
     pub(super) fn step(&mut self, lcp: &ContactLcp, unknowns: &[Unknown]) {
+        self.done += self.fronts.cost() + 4 * lcp.columns.values.len() as u64;
         self.u.fill(0.0);
         for (unknown, b) in unknowns.iter().zip(&self.left) {
             let share = unknown

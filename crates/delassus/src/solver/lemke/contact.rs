@@ -100,6 +100,15 @@ pub(super) struct Back {
     pub(super) shift: f64,
 }
 
+/// What the rows of the whole problem are like.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    primal: &'a Primal,
+    /// Row velocities without impulses.
+    c: &'a [f64],
+    sigma: &'a [f64],
+}
+
 impl ContactLcp {
     /// The whole problem, round and elliptic cones replaced by `directions` facets. None for a problem given by
     /// its Delassus matrix, which has no columns.
@@ -125,6 +134,57 @@ impl ContactLcp {
         let Form::Primal(primal) = problem.form() else {
             return false;
         };
+        let rows = Rows {
+            primal,
+            c: problem.c(),
+            sigma: primal.sigma(),
+        };
+        self.refill_rows(problem, rows, blocks, directions)
+    }
+
+    /// The same with compliance added to every row, so that none depends on others, but for what it does to the
+    /// impulses given: where they are the answer they stay it.
+    ///
+    /// ```text
+    /// w = Gv + Σλ − q + δ d (λ − λ⁰)          d the diagonal of G M⁻¹Gᵀ
+    /// ```
+    pub(super) fn refill_soft(
+        &mut self,
+        problem: &Problem,
+        blocks: &[BlockId],
+        directions: u32,
+        (delta, around): (f64, &[f64]),
+    ) -> bool {
+        let Form::Primal(primal) = problem.form() else {
+            return false;
+        };
+        let (mut c, mut sigma) = (problem.c().to_vec(), primal.sigma().to_vec());
+        for id in blocks {
+            let block = &problem.blocks()[id.index()];
+            let d = problem.diagonal_blocks().block(id.index());
+            for i in 0..block.n_rows {
+                let row = block.start + i;
+                let soft = delta * d[i * block.n_rows + i].abs();
+                sigma[row] += soft;
+                c[row] -= soft * around[row];
+            }
+        }
+        let rows = Rows {
+            primal,
+            c: &c,
+            sigma: &sigma,
+        };
+        self.refill_rows(problem, rows, blocks, directions)
+    }
+
+    fn refill_rows(
+        &mut self,
+        problem: &Problem,
+        rows: Rows<'_>,
+        blocks: &[BlockId],
+        directions: u32,
+    ) -> bool {
+        let primal = rows.primal;
         let columns = std::mem::take(&mut self.columns);
         let Some(mut gather) = Gather::new(primal, blocks, columns) else {
             return false;
@@ -136,10 +196,10 @@ impl ContactLcp {
         self.backs.clear();
         self.constants.clear();
         for &id in blocks {
-            self.add_block(problem, primal, &mut gather, id, directions.max(3));
+            self.add_block(problem, rows, &mut gather, id, directions.max(3));
         }
         self.columns = gather.finish();
-        self.add_given_impulses(primal);
+        self.add_given_impulses(rows.sigma);
         self.spread_constants();
         true
     }
@@ -167,19 +227,19 @@ impl ContactLcp {
     fn add_block(
         &mut self,
         problem: &Problem,
-        primal: &Primal,
+        rows: Rows<'_>,
         gather: &mut Gather,
         id: BlockId,
         facets: u32,
     ) {
         let block = problem.blocks()[id.index()];
-        gather.read(primal, id, block.n_rows);
+        gather.read(rows.primal, id, block.n_rows);
         if block.law.is_contact() {
-            return self.add_contact((problem, primal), gather, &block, facets);
+            return self.add_contact(rows, gather, &block, facets);
         }
         for i in 0..block.n_rows {
             let row = block.start + i;
-            let (c, sigma) = (problem.c()[row], primal.sigma()[row]);
+            let (c, sigma) = (rows.c[row], rows.sigma[row]);
             let (lo, hi) = match block.law {
                 Law::Equality => (f64::NEG_INFINITY, f64::INFINITY),
                 Law::Interval { lo, hi } => (lo, hi),
@@ -234,14 +294,14 @@ impl ContactLcp {
 
     fn add_contact(
         &mut self,
-        (problem, primal): (&Problem, &Primal),
+        rows: Rows<'_>,
         gather: &mut Gather,
         block: &crate::problem::Block,
         facets: u32,
     ) {
         let (row, tangents) = (block.start, block.n_rows - 1);
         let frictionless = block.law.is_convex();
-        let sigma = &primal.sigma()[block.rows()];
+        let sigma = &rows.sigma[block.rows()];
         let (unit, scale) = if frictionless {
             gather.add_row(0, 1.0, sigma[0], false)
         } else {
@@ -255,7 +315,7 @@ impl ContactLcp {
         });
         let mut constants = [0.0; 3];
         let shown = if frictionless { 1 } else { block.n_rows };
-        for (constant, c) in constants.iter_mut().zip(&problem.c()[row..row + shown]) {
+        for (constant, c) in constants.iter_mut().zip(&rows.c[row..row + shown]) {
             *constant = scale * c;
         }
         self.constants.push(constants);
@@ -335,7 +395,7 @@ impl ContactLcp {
     }
 
     /// Bounds that are not zero shift the origin: every row feels the impulse at which its unit starts.
-    fn add_given_impulses(&mut self, primal: &Primal) {
+    fn add_given_impulses(&mut self, sigma: &[f64]) {
         if self.backs.iter().all(|back| back.shift == 0.0) {
             return;
         }
@@ -351,7 +411,7 @@ impl ContactLcp {
                 *c += dot;
             }
             if self.columns.units[unit].rows == 1 {
-                constant[0] += primal.sigma()[back.row] * back.scale * back.shift;
+                constant[0] += sigma[back.row] * back.scale * back.shift;
             }
         }
     }
@@ -400,51 +460,5 @@ impl ContactLcp {
             }
         }
         kept
-    }
-
-    /// The same problem written out: M (row-major) and q of w = Mz + q, and the number of free rows, which come
-    /// last. Pairs stand in the order normals, then directions and bound of every group. For methods that need
-    /// the matrix, and to check those that do not.
-    pub fn dense(&self) -> (Vec<f64>, Vec<f64>, usize) {
-        let pairs = self.n_pairs();
-        let n = pairs + self.frees.len();
-        let mut columns = vec![vec![0.0; self.columns.dofs]; n];
-        let (mut m, mut q) = (vec![0.0; n * n], vec![0.0; n]);
-        for (i, normal) in self.normals.iter().enumerate() {
-            self.columns
-                .add(normal.unit, [1.0, 0.0, 0.0], &mut columns[i]);
-            m[i * n + i] = normal.sigma;
-            q[i] = normal.q;
-        }
-        let mut at = self.normals.len();
-        for group in &self.groups {
-            let bound = at + group.count;
-            for j in group.range() {
-                let [a, b] = self.directions[j];
-                self.columns.add(group.unit, [0.0, a, b], &mut columns[at]);
-                m[at * n + bound] = 1.0;
-                m[bound * n + at] = -1.0;
-                q[at] = self.slip[j];
-                at += 1;
-            }
-            if group.normal != NONE {
-                m[bound * n + group.normal] = group.mu;
-            }
-            q[bound] = group.room;
-            at = bound + 1;
-        }
-        for (f, free) in self.frees.iter().enumerate() {
-            let f = pairs + f;
-            self.columns
-                .add(free.unit, [1.0, 0.0, 0.0], &mut columns[f]);
-            m[f * n + f] = free.sigma;
-            q[f] = free.q;
-        }
-        for (i, left) in columns.iter().enumerate() {
-            for (j, right) in columns.iter().enumerate() {
-                m[i * n + j] += crate::math::dot(left, right);
-            }
-        }
-        (m, q, self.frees.len())
     }
 }

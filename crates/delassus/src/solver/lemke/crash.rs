@@ -17,26 +17,25 @@ use super::contact::{ContactLcp, NONE};
 use super::guess::{Guess, State};
 use super::partition::Slot;
 use super::path;
-use super::structural::{Options, Outcome, Run, Work};
+use super::structural::{Options, Outcome, Run, SOLVED, Work};
 use crate::solver::Status;
 
-/// Most turns, and the turns in which solutions follow each other, this many at most.
-const TURNS: usize = 4;
+/// The turns in which solutions follow each other, this many at most.
 const DARING: usize = 2;
 const SOLUTIONS: usize = 5;
 /// Sweeps of the first turn; each later one has twice as many.
 const SWEEPS: usize = 150;
 /// Most pivots of one path.
-const PIVOTS: usize = 40;
+const PIVOTS: usize = 100;
 /// A point is right up to this much of max|q|.
 const RIGHT: f64 = 1e-10;
 
-/// Solves in bases that impulses of the whole problem lead to. The status is `breakdown` where that leads nowhere.
-/// Sweeps count as pivots, and so do pairs exchanged between two bases.
+/// Solves in bases that impulses of the whole problem lead to, in so many turns. The status is `breakdown` where that
+/// leads nowhere. Sweeps count as pivots, and so do pairs exchanged between two bases.
 pub(super) fn solve(
     lcp: &ContactLcp,
     lambda: Option<&[f64]>,
-    options: &Options<'_>,
+    (most, options): (usize, &Options<'_>),
     work: &mut Work,
 ) -> Outcome {
     let mut guess = std::mem::take(&mut work.guess);
@@ -46,23 +45,55 @@ pub(super) fn solve(
         run.work.basis.many = true;
         run.work.basis.bodies.plan(lcp);
         guess.read(lcp, lambda);
-        turns(lcp, options, &mut run, &mut guess);
+        turns(lcp, (most, options), &mut run, &mut guess);
     }
     run.work.guess = guess;
     run.outcome
 }
 
-fn turns(lcp: &ContactLcp, options: &Options<'_>, run: &mut Run<'_>, guess: &mut Guess) {
+/// Whether these impulses of the whole problem are an answer.
+pub(super) fn check(
+    lcp: &ContactLcp,
+    lambda: &[f64],
+    options: &Options<'_>,
+    work: &mut Work,
+) -> Outcome {
+    let mut guess = std::mem::take(&mut work.guess);
+    let mut run = Run::new(lcp, options, work, false);
+    run.outcome.status = Status::Breakdown;
+    if run.prepare().is_none() {
+        guess.read(lcp, Some(lambda));
+        let residual = run.work.judge(lcp, &guess);
+        run.outcome.residual = residual / run.scale;
+        if run.outcome.residual <= SOLVED {
+            run.outcome.status = Status::Solved;
+        }
+    }
+    run.work.guess = guess;
+    run.outcome
+}
+
+fn turns(
+    lcp: &ContactLcp,
+    (most, options): (usize, &Options<'_>),
+    run: &mut Run<'_>,
+    guess: &mut Guess,
+) {
+    // Forth and back, every number is read and written.
+    let sweep = 4 * lcp.columns.values.len() as u64;
     // The guess itself comes first: where nothing has changed, it is right.
     if solutions(lcp, run, guess) {
         return;
     }
-    for turn in 0..TURNS {
+    for turn in 0..most {
         let sweeps = SWEEPS << turn;
-        (0..sweeps).for_each(|_| guess.sweep(lcp));
-        run.outcome.pivots += sweeps;
+        let over = (0..sweeps).any(|_| {
+            guess.sweep(lcp);
+            run.outcome.pivots += 1;
+            run.work.meter.spend(sweep)
+        });
         let late = options.deadline.is_some_and(|end| end <= Instant::now());
-        if late || options.pivots < run.outcome.pivots {
+        if over || late || options.pivots < run.outcome.pivots {
             break;
         }
         if turn < DARING && solutions(lcp, run, guess) {
@@ -70,8 +101,8 @@ fn turns(lcp: &ContactLcp, options: &Options<'_>, run: &mut Run<'_>, guess: &mut
         }
         let mut end = guess.clone();
         let left = options.pivots.saturating_sub(run.outcome.pivots);
-        let (pivots, arrived) =
-            path::follow(lcp, run.work, &mut end, (run.scale, left.min(PIVOTS)));
+        let limits = (run.scale, left.min(PIVOTS));
+        let (pivots, arrived) = path::follow(lcp, run.work, &mut end, limits);
         run.outcome.pivots += pivots;
         if arrived && run.try_point(lcp, &end) {
             return;
@@ -92,14 +123,21 @@ fn turns(lcp: &ContactLcp, options: &Options<'_>, run: &mut Run<'_>, guess: &mut
 fn solutions(lcp: &ContactLcp, run: &mut Run<'_>, guess: &Guess) -> bool {
     run.outcome.pivots += run.work.show(lcp, guess);
     let mut next = guess.clone();
+    let mut least = f64::INFINITY;
     for _ in 0..SOLUTIONS {
-        if !run.work.solve_near(lcp, &next) {
+        if run.work.charge() || !run.work.solve_near(lcp, &next) {
             return false;
         }
         run.work.read_solution(lcp, &mut next);
         if run.try_point(lcp, &next) {
             return true;
         }
+        // Where it leads away it will not come back.
+        let residual = run.work.judge(lcp, &next);
+        if least <= residual {
+            return false;
+        }
+        least = residual;
         next.aim(lcp);
         let changes = run.work.show(lcp, &next);
         run.outcome.pivots += changes;
@@ -155,6 +193,12 @@ impl Work {
         }
         let slips = matches!(state, State::Side(..) | State::Corner(_));
         changes + self.put(at + count, slips)
+    }
+
+    /// Counts what systems over the bodies have cost. True where the attempt has to end.
+    pub(super) fn charge(&mut self) -> bool {
+        let done = std::mem::take(&mut self.basis.bodies.done);
+        self.meter.spend(done)
     }
 
     /// Solves in the basis at hand, near the impulses given. False where there is no solution.

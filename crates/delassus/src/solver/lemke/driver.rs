@@ -8,35 +8,37 @@ use std::time::{Duration, Instant};
 
 use super::contact::ContactLcp;
 use super::crash;
-use super::dense::Dense;
-use super::game::solve_game;
+use super::meter::Meter;
 use super::ratio::Pivot;
 use super::reduced;
-use super::solve::{Cover, LcpOptions, solve};
+use super::rescue::Rescue;
 use super::structural::{self, Options, Outcome, Work};
 use super::warm;
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::Random;
-use crate::problem::{Form, Problem, Solution};
+use crate::problem::{Problem, Solution};
 use crate::solver::catalogue::name_of;
-use crate::solver::gauss_seidel::GaussSeidel;
-use crate::solver::{Certificate, Fit, Monitor, Rule, Solver, Status, Stop};
+use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 
 /// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
 const ACCEPTED: f64 = 1e-9;
-/// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
-const LARGEST: usize = 6000;
-/// Sweeps of the solver that goes on where pivoting failed.
-const FALLBACK_SWEEPS: usize = 2000;
 /// More contacts than this on several bodies are guessed at before paths are followed.
-const MANY: usize = 120;
+const MANY: usize = 24;
 /// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
 const DENSE: usize = 500;
 /// More than this, and a path from nothing would not end in reasonable time.
 const FAR: usize = 500;
+/// Compliance that keeps rows from depending on each other, for rows of unit length: at first, and at least.
+const SOFTEST: f64 = 1e-3;
+const HARDEST: f64 = 1e-6;
+/// Most times that its answer is the centre of the next one, and turns of each time.
+const ROUNDS: usize = 12;
+const TURNS: usize = 4;
+/// Multiplications that `lemke` may do for an island unless it is told otherwise, in millions.
+const BUDGET: u64 = 2000;
 /// Covering vectors by chance that are tried before the dense matrix.
-const CHANCES: u64 = 3;
+pub(super) const CHANCES: u64 = 3;
 
 /// Which form of the problem is pivoted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,8 +115,11 @@ pub struct Lemke {
     pub stop: Stop,
     /// Seed of covering vectors by chance.
     pub seed: u64,
+    /// Most multiplications of an island in millions, about; zero for no limit. They are counted and not timed, so that
+    /// the same problem ends the same way on any machine.
+    pub budget: u64,
     lcp: ContactLcp,
-    work: Work,
+    pub(super) work: Work,
 }
 
 impl Default for Lemke {
@@ -133,12 +138,13 @@ impl Lemke {
             directions: 8,
             stop: Stop::default(),
             seed: 0,
+            budget: if method == Method::Driver { BUDGET } else { 0 },
             lcp: ContactLcp::default(),
             work: Work::default(),
         }
     }
 
-    fn chance(&self, round: u64) -> Random {
+    pub(super) fn chance(&self, round: u64) -> Random {
         Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
@@ -155,7 +161,7 @@ impl Lemke {
         let columns =
             self.method != Method::Standard && contact.refill(problem, island, self.directions);
         let found = columns
-            .then(|| self.contacts(&contact, guess, lambda, budget))
+            .then(|| self.contacts((problem, island), &contact, (guess, lambda), budget))
             .flatten();
         self.lcp = contact;
         found.unwrap_or_else(|| self.dense(problem, island, lambda, budget))
@@ -164,14 +170,23 @@ impl Lemke {
     /// One island without matrix; none where the driver has to go on.
     fn contacts(
         &mut self,
+        (problem, island): (&Problem, &[BlockId]),
         contact: &ContactLcp,
-        guess: Option<&[f64]>,
-        lambda: &mut [f64],
+        (guess, lambda): (Option<&[f64]>, &mut [f64]),
         budget: &mut Budget,
     ) -> Option<Status> {
+        // The joints alone are one system.
+        if !self
+            .work
+            .meter
+            .afford((contact.frees.len() as u64).pow(3) / 3)
+        {
+            return Some(Status::PivotLimit);
+        }
         let near = guess.filter(|_| contact.normals.len() <= DENSE);
         if let Some(guess) = near.filter(|guess| contact.is_loaded(guess)) {
             let options = self.options_of(contact, &[], self.pivot, budget);
+            self.work.meter.begin(4);
             let outcome = warm::solve(contact, guess, &options, &mut self.work);
             budget.pivots += outcome.pivots;
             if outcome.status == Status::Solved {
@@ -181,14 +196,16 @@ impl Lemke {
         }
         let many = !contact.columns.single && MANY < contact.normals.len();
         if self.method == Method::Driver && many {
-            let options = self.options_of(contact, &[], self.pivot, budget);
-            let outcome = crash::solve(contact, guess, &options, &mut self.work);
-            budget.pivots += outcome.pivots;
-            if outcome.residual.is_finite() {
-                self.work.impulses(contact, lambda);
+            if self.guessed(contact, (guess, lambda), budget) {
+                return Some(Status::Solved);
             }
-            if outcome.status == Status::Solved || FAR < contact.normals.len() {
-                return Some(outcome.status);
+            let far = FAR < contact.normals.len();
+            self.work.meter.begin(if far { 1 } else { 2 });
+            if self.softened((problem, island), contact, lambda, budget) {
+                return Some(Status::Solved);
+            }
+            if far {
+                return Some(Status::PivotLimit);
             }
         }
         let mut last = Status::Breakdown;
@@ -196,6 +213,12 @@ impl Lemke {
             if budget.is_spent(self.stop.iterations) {
                 return Some(Status::PivotLimit);
             }
+            if self.work.meter.is_cancelled() {
+                return Some(Status::Interrupted);
+            }
+            // A path that wanders leaves something to the next.
+            let part = if self.method == Method::Driver { 2 } else { 1 };
+            self.work.meter.begin(part);
             let outcome = self.contact(contact, plan, budget);
             last = match outcome.status {
                 Status::Solved => Status::Breakdown,
@@ -216,7 +239,72 @@ impl Lemke {
                 return Some(last);
             }
         }
+        let lost = self.method == Method::Driver && !many && !self.work.meter.is_cancelled();
+        self.work.meter.begin(2);
+        if lost && self.softened((problem, island), contact, lambda, budget) {
+            return Some(Status::Solved);
+        }
         (self.method != Method::Driver).then_some(last)
+    }
+
+    /// Many bodies, from a guess.
+    fn guessed(
+        &mut self,
+        contact: &ContactLcp,
+        (guess, lambda): (Option<&[f64]>, &mut [f64]),
+        budget: &mut Budget,
+    ) -> bool {
+        let options = self.options_of(contact, &[], self.pivot, budget);
+        self.work.meter.begin(4);
+        let outcome = crash::solve(contact, guess, (1, &options), &mut self.work);
+        budget.pivots += outcome.pivots;
+        if outcome.residual.is_finite() {
+            self.work.impulses(contact, lambda);
+        }
+        outcome.status == Status::Solved
+    }
+
+    /// From impulses that are nearly right, with compliance that keeps rows from depending on each other. Each answer
+    /// is the centre of the next problem, so that what compliance does to it fades.
+    fn softened(
+        &mut self,
+        (problem, island): (&Problem, &[BlockId]),
+        contact: &ContactLcp,
+        lambda: &mut [f64],
+        budget: &mut Budget,
+    ) -> bool {
+        let mut soft = ContactLcp::default();
+        let (mut delta, mut least) = (SOFTEST, HARDEST);
+        let mut kept = lambda.to_vec();
+        for _ in 0..ROUNDS {
+            if !soft.refill_soft(problem, island, self.directions, (delta, &*lambda)) {
+                return false;
+            }
+            let options = self.options_of(&soft, &[], self.pivot, budget);
+            let outcome = crash::solve(&soft, Some(lambda), (TURNS, &options), &mut self.work);
+            budget.pivots += outcome.pivots;
+            if outcome.residual.is_finite() {
+                self.work.impulses(&soft, lambda);
+            }
+            if outcome.status != Status::Solved && (SOFTEST <= delta || HARDEST < least) {
+                return false;
+            }
+            if outcome.status != Status::Solved {
+                // Once it is as soft again as it was, and stays so: that fades too, but slowly.
+                lambda.copy_from_slice(&kept);
+                least = 10.0 * delta;
+                delta = least;
+                continue;
+            }
+            kept.copy_from_slice(lambda);
+            let options = self.options_of(contact, &[], self.pivot, budget);
+            if crash::check(contact, lambda, &options, &mut self.work).status == Status::Solved {
+                self.work.impulses(contact, lambda);
+                return true;
+            }
+            delta = (0.1 * delta).max(least);
+        }
+        false
     }
 
     /// A run without matrix.
@@ -255,115 +343,6 @@ impl Lemke {
             deadline: budget.deadline,
         }
     }
-
-    /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
-    fn dense(
-        &self,
-        problem: &Problem,
-        island: &[BlockId],
-        lambda: &mut [f64],
-        budget: &mut Budget,
-    ) -> Status {
-        if LARGEST < rows_of(problem, island, self.directions) {
-            return Status::Unsupported;
-        }
-        let dense = Dense::new(problem, island, self.directions);
-        let mut status = Status::Breakdown;
-        let rounds = if self.method == Method::Driver {
-            CHANCES
-        } else {
-            0
-        };
-        for round in 0..=rounds {
-            if budget.is_spent(self.stop.iterations) {
-                return Status::PivotLimit;
-            }
-            let cover = match (round, self.cover) {
-                (0, CoverChoice::Ones) => Cover::Ones,
-                (0, CoverChoice::Scaled) => Cover::Scaled,
-                _ => Cover::Random(self.chance(round).bits()),
-            };
-            let options = LcpOptions {
-                pivot: self.pivot,
-                cover,
-                pivots: budget.left(self.stop.iterations),
-                time: budget.time_left(),
-            };
-            let answer = solve(&dense.lcp, &options);
-            budget.pivots += answer.pivots;
-            if round == 0 || answer.status == Status::Solved {
-                status = answer.status;
-                dense.impulses(&answer.z, lambda);
-                let spread = |x: &[f64]| {
-                    let mut rows = vec![0.0; lambda.len()];
-                    dense.add(x, &mut rows);
-                    rows
-                };
-                budget.certificate = answer.ray.as_deref().map(|ray| Certificate {
-                    ray: spread(ray),
-                    farkas: answer
-                        .farkas
-                        .as_deref()
-                        .filter(|_| dense.is_plain())
-                        .map(spread),
-                });
-            }
-            let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
-            if answer.status == Status::Solved || hopeless {
-                return status;
-            }
-        }
-        let options = LcpOptions {
-            pivot: self.pivot,
-            pivots: budget.left(self.stop.iterations),
-            time: budget.time_left(),
-            ..LcpOptions::default()
-        };
-        // The plain method ends where its path does; another path is the driver's business.
-        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
-        if let Some(answer) = game.flatten() {
-            budget.pivots += answer.pivots;
-            budget.certificate = None;
-            dense.impulses(&answer.z, lambda);
-            status = Status::Solved;
-        }
-        status
-    }
-}
-
-/// Sweeps where pivoting failed, from the best it left: a world must go on. Only where sweeps obey the laws, and not
-/// for a matrix given as such, whose sweeps need not converge. The failure remains the status unless they solve.
-fn sweep_on(
-    problem: &Problem,
-    solution: &mut Solution,
-    monitor: &mut Monitor<'_>,
-    failed: Status,
-) -> Status {
-    let mut sweeps = GaussSeidel {
-        rule: Rule::Exact,
-        ..GaussSeidel::default()
-    };
-    if matches!(problem.form(), Form::Dual(_)) || sweeps.fit_of(problem) == Fit::No {
-        return failed;
-    }
-    monitor.hand_over(sweeps.name(), FALLBACK_SWEEPS);
-    match sweeps.run(problem, solution, monitor) {
-        Status::Solved => Status::Solved,
-        _ => failed,
-    }
-}
-
-/// About how many unknowns the dense problem has.
-fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
-    let unknowns = |id: &BlockId| {
-        let block = &problem.blocks()[id.index()];
-        match block.law {
-            Law::FrictionFacets { directions, .. } => 2 + directions as usize,
-            Law::FrictionCone { .. } | Law::EllipticCone { .. } => 2 + directions as usize,
-            _ => 2 * block.n_rows,
-        }
-    };
-    island.iter().map(unknowns).sum()
 }
 
 /// One attempt without matrix.
@@ -406,24 +385,24 @@ fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
 }
 
 /// What a run has spent and found.
-struct Budget {
-    pivots: usize,
+pub(super) struct Budget {
+    pub(super) pivots: usize,
     deadline: Option<Instant>,
-    certificate: Option<Certificate>,
+    pub(super) certificate: Option<Certificate>,
 }
 
 impl Budget {
-    fn left(&self, most: usize) -> usize {
+    pub(super) fn left(&self, most: usize) -> usize {
         most.saturating_sub(self.pivots)
     }
 
-    fn time_left(&self) -> Option<Duration> {
+    pub(super) fn time_left(&self) -> Option<Duration> {
         self.deadline
             .map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.
-    fn is_spent(&self, most: usize) -> bool {
+    pub(super) fn is_spent(&self, most: usize) -> bool {
         self.pivots != 0 && self.left(most) == 0
     }
 }
@@ -438,6 +417,7 @@ impl Solver for Lemke {
             ("pivot", self.pivot.name().to_owned()),
             ("cover", self.cover.name().to_owned()),
             ("directions", self.directions.to_string()),
+            ("budget", self.budget.to_string()),
         ]
     }
 
@@ -451,6 +431,14 @@ impl Solver for Lemke {
 
     fn stop(&self) -> Stop {
         self.stop
+    }
+
+    fn advice(&self, status: Status) -> Option<String> {
+        let short = status == Status::PivotLimit && self.work.meter.is_short();
+        short.then(|| {
+            let budget = self.budget;
+            format!("the work allowed was used up; allow more than budget={budget}, or try another solver")
+        })
     }
 
     fn run(
@@ -473,7 +461,10 @@ impl Solver for Lemke {
         let guess = warm.then(|| lambda.clone());
         lambda.fill(0.0);
         let mut status = Status::Solved;
+        let most = (self.budget != 0).then(|| self.budget.saturating_mul(1_000_000));
+        self.work.meter = Meter::new(most, self.stop.cancel);
         for island in problem.islands() {
+            self.work.meter.renew();
             let found = self.island(problem, &island, guess.as_deref(), &mut lambda, &mut budget);
             if status == Status::Solved {
                 status = found;
@@ -484,7 +475,16 @@ impl Solver for Lemke {
         let ended = monitor.pivoted(budget.pivots, &solution.lambda, status);
         match ended {
             Status::Solved | Status::TimeLimit => ended,
-            _ if self.method == Method::Driver => sweep_on(problem, solution, monitor, ended),
+            _ if self.stop.is_cancelled() => Status::Interrupted,
+            _ if self.method == Method::Driver => {
+                let rescue = Rescue {
+                    failed: ended,
+                    short: self.work.meter.is_short(),
+                    stop: self.stop,
+                    seed: self.seed,
+                };
+                rescue.go_on(problem, solution, monitor)
+            }
             _ => ended,
         }
     }

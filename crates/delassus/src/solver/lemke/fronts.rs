@@ -11,6 +11,9 @@ const PANEL: usize = 6;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fronts {
     fronts: Vec<Front>,
+    /// Whether there are factors, and which fronts have changed since.
+    factored: bool,
+    changed: Vec<bool>,
     /// Where the velocities of the front at hand stand in it.
     local: Vec<usize>,
     dense: Vec<f64>,
@@ -72,6 +75,7 @@ impl Fronts {
             let ranges = list.iter().map(|&x| bodies[x].0..bodies[x].0 + bodies[x].1);
             ranges.flatten().collect()
         };
+        self.factored = false;
         self.fronts.clear();
         self.fronts.resize_with(order.len(), Front::default);
         for (f, (own, others)) in order.iter().enumerate() {
@@ -93,13 +97,25 @@ impl Fronts {
         self.local.resize(dofs, 0);
     }
 
-    /// Factors 1 + what `add` adds for every element. False where a pivot vanishes.
-    pub(super) fn factor(&mut self, mut add: impl FnMut(usize, &mut Block<'_>)) -> bool {
+    /// Factors 1 + what `add` adds for every element; what it adds for those that are not new is what it was. Returns
+    /// the multiplications that took, or none where a pivot vanishes.
+    pub(super) fn factor(
+        &mut self,
+        is_new: impl Fn(usize) -> bool,
+        mut add: impl FnMut(usize, &mut Block<'_>),
+    ) -> Option<u64> {
+        let fresh = !std::mem::take(&mut self.factored);
+        self.changed.clear();
+        let mut cost = 0;
         for f in 0..self.fronts.len() {
             let (before, rest) = self.fronts.split_at_mut(f);
-            let Some((front, _)) = rest.split_first_mut() else {
-                return false;
-            };
+            let (front, _) = rest.split_first_mut()?;
+            let below = front.children.iter().any(|&child| self.changed[child]);
+            let changed = fresh || below || front.elements.iter().any(|&e| is_new(e));
+            self.changed.push(changed);
+            if !changed {
+                continue;
+            }
             let width = front.rows.len();
             self.dense.clear();
             self.dense.resize(width * width, 0.0);
@@ -118,10 +134,9 @@ impl Fronts {
                 add(e, &mut block);
             }
             for &child in &front.children {
-                let child = &mut before[child];
-                let rest = std::mem::take(&mut child.rest);
+                let child = &before[child];
                 let rows = &child.rows[child.own..];
-                for (row, &i) in rest.chunks_exact(rows.len().max(1)).zip(rows) {
+                for (row, &i) in child.rest.chunks_exact(rows.len().max(1)).zip(rows) {
                     let start = self.local[i] * width;
                     let values = &mut self.dense[start..start + width];
                     for (x, &j) in row.iter().zip(rows) {
@@ -137,11 +152,21 @@ impl Fronts {
                 swaps: &mut front.swaps,
             });
             if !regular {
-                return false;
+                return None;
             }
             front.keep(&self.dense);
+            cost += front.cost();
         }
-        true
+        self.factored = true;
+        Some(cost)
+    }
+
+    /// Multiplications of one solution.
+    pub(super) fn cost(&self) -> u64 {
+        let fronts = self.fronts.iter();
+        fronts
+            .map(|front| (2 * front.own * front.rows.len()) as u64)
+            .sum()
     }
 
     /// x ← A⁻¹x.
@@ -170,6 +195,13 @@ impl Front {
             self.factors.extend_from_slice(&row[..self.own]);
             self.rest.extend_from_slice(&row[self.own..]);
         }
+    }
+
+    /// Multiplications of its elimination; what is added from children costs about as much as the width squared each.
+    fn cost(&self) -> u64 {
+        let (own, width) = (self.own as u64, self.rows.len() as u64);
+        let added = (self.children.len() + self.elements.len()) as u64;
+        (own + added + 1) * width * width
     }
 
     fn gather(&self, x: &[f64], y: &mut Vec<f64>) {
@@ -435,23 +467,27 @@ mod tests {
             fronts.plan(&bodies, &elements);
             let mut dense = vec![0.0; dofs * dofs];
             (0..dofs).for_each(|i| dense[i * dofs + i] = 1.0);
-            let regular = fronts.factor(|e, block| {
-                for &x in &elements[e] {
-                    for &y in &elements[e] {
-                        let ((at, height), (to, width)) = (bodies[x], bodies[y]);
-                        let mut list =
-                            |n| -> Vec<f64> { (0..n).map(|_| random.range(-1.0, 1.0)).collect() };
-                        let (column, row) = (list(height), list(width));
-                        block.add((at, &column), (to, &row), 0.7);
-                        for (i, a) in column.iter().enumerate() {
-                            for (j, b) in row.iter().enumerate() {
-                                dense[(at + i) * dofs + to + j] += 0.7 * a * b;
+            let regular = fronts.factor(
+                |_| true,
+                |e, block| {
+                    for &x in &elements[e] {
+                        for &y in &elements[e] {
+                            let ((at, height), (to, width)) = (bodies[x], bodies[y]);
+                            let mut list = |n| -> Vec<f64> {
+                                (0..n).map(|_| random.range(-1.0, 1.0)).collect()
+                            };
+                            let (column, row) = (list(height), list(width));
+                            block.add((at, &column), (to, &row), 0.7);
+                            for (i, a) in column.iter().enumerate() {
+                                for (j, b) in row.iter().enumerate() {
+                                    dense[(at + i) * dofs + to + j] += 0.7 * a * b;
+                                }
                             }
                         }
                     }
-                }
-            });
-            assert!(regular);
+                },
+            );
+            assert!(regular.is_some());
             let b: Vec<f64> = (0..dofs).map(|_| random.range(-1.0, 1.0)).collect();
             let mut x = b.clone();
             fronts.solve(&mut x);
@@ -467,6 +503,43 @@ mod tests {
     fn singular_matrices_are_refused() {
         let mut fronts = Fronts::default();
         fronts.plan(&[(0, 1)], &[vec![0]]);
-        assert!(!fronts.factor(|_, block| block.add((0, &[1.0]), (0, &[1.0]), -1.0)));
+        let singular = |_, block: &mut Block<'_>| block.add((0, &[1.0]), (0, &[1.0]), -1.0);
+        assert_eq!(fronts.factor(|_| true, singular), None);
+        // Nothing is kept of it.
+        let regular = |_, block: &mut Block<'_>| block.add((0, &[1.0]), (0, &[1.0]), 1.0);
+        assert!(fronts.factor(|_| false, regular).is_some());
+        let mut x = [3.0];
+        fronts.solve(&mut x);
+        assert_eq!(x, [1.5]);
+    }
+
+    /// Bodies in a row with springs between them, one of which changes: the same bits as from nothing, with less work.
+    #[test]
+    fn what_has_not_changed_is_kept() {
+        let n = 40;
+        let bodies: Vec<(usize, usize)> = (0..n).map(|x| (2 * x, 2)).collect();
+        let elements: Vec<Vec<usize>> = (0..n - 1).map(|x| vec![x, x + 1]).collect();
+        let add = |stiff: usize| {
+            move |e: usize, block: &mut Block<'_>| {
+                let scale = if e == stiff { 9.0 } else { 1.0 };
+                block.add((2 * e, &[1.0, 0.5]), (2 * e, &[1.0, 0.2]), scale);
+                block.add((2 * e + 2, &[0.3, 0.4]), (2 * e, &[1.0, 0.1]), scale);
+            }
+        };
+        let plan = || {
+            let mut fronts = Fronts::default();
+            fronts.plan(&bodies, &elements);
+            fronts
+        };
+        let (mut kept, mut fresh) = (plan(), plan());
+        let all = kept.factor(|_| true, add(3)).unwrap();
+        let few = kept.factor(|e| e == 3 || e == 20, add(20)).unwrap();
+        assert_eq!(fresh.factor(|_| true, add(20)), Some(all));
+        assert!(few < all, "{few} of {all}");
+        let mut x: Vec<f64> = (0..2 * n).map(|i| (i as f64).sin()).collect();
+        let mut y = x.clone();
+        kept.solve(&mut x);
+        fresh.solve(&mut y);
+        assert_eq!(x, y);
     }
 }

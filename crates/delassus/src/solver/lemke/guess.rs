@@ -284,3 +284,111 @@ fn spread(lcp: &ContactLcp, group: &Group, shares: [Option<(usize, f64)>; 2]) ->
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gallery;
+    use crate::math::Random;
+
+    fn lcp(name: &str) -> ContactLcp {
+        ContactLcp::new(&gallery::build(name).unwrap(), 8).unwrap()
+    }
+
+    /// Residual of the impulses as they are.
+    fn residual(guess: &Guess, lcp: &ContactLcp) -> f64 {
+        let mut point = Point::default();
+        guess.point(lcp, &mut point);
+        point.residual(lcp)
+    }
+
+    #[test]
+    fn sweeps_come_to_rest_at_an_answer() {
+        for name in ["slide", "rod", "corner", "pile:20", "machine"] {
+            let lcp = lcp(name);
+            let mut guess = Guess::default();
+            guess.read(&lcp, None);
+            let start = residual(&guess, &lcp);
+            (0..4000).for_each(|_| guess.sweep(&lcp));
+            let end = residual(&guess, &lcp);
+            assert!(end <= 1e-8 * start.max(1.0), "{name}: {start:e}, {end:e}");
+            // Nothing moves any more, and where rows aim at is where they are.
+            let mut aimed = guess.clone();
+            aimed.aim(&lcp);
+            aimed.settle(&lcp);
+            for (a, b) in guess.theta.iter().zip(&aimed.theta) {
+                assert!((a - b).abs() < 1e-7, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn impulses_of_the_whole_problem_are_read_back_as_they_were_written() {
+        let lcp = lcp("machine");
+        let mut guess = Guess::default();
+        guess.read(&lcp, None);
+        (0..50).for_each(|_| guess.sweep(&lcp));
+        let mut point = Point::default();
+        guess.point(&lcp, &mut point);
+        let mut lambda = vec![0.0; gallery::build("machine").unwrap().n_rows()];
+        lcp.impulses(&point, &mut lambda);
+        let mut again = Guess::default();
+        again.read(&lcp, Some(&lambda));
+        for (a, b) in guess.v.iter().zip(&again.v) {
+            assert!((a - b).abs() < 1e-12, "{a} is not {b}");
+        }
+    }
+
+    /// The nearest point of the polygon, against many points of it.
+    #[test]
+    fn friction_is_projected_on_the_polygon_of_its_directions() {
+        let lcp = lcp("slide");
+        let mut guess = Guess::default();
+        guess.read(&lcp, None);
+        guess.theta[0] = 2.0;
+        let (group, bound) = (&lcp.groups[0], guess.bound(&lcp, 0));
+        assert!(0.0 < bound);
+        let mut random = Random::new(3);
+        for _ in 0..200 {
+            let aim = [random.range(-3.0, 3.0), random.range(-3.0, 3.0)];
+            let (on, slips) = guess.shares(&lcp, 0, aim);
+            let found = spread(&lcp, group, on);
+            let used: f64 = on.iter().flatten().map(|(_, phi)| phi).sum();
+            assert!(on.iter().flatten().all(|(_, phi)| 0.0 <= *phi));
+            assert!(used <= bound * (1.0 + 1e-12));
+            assert_eq!(slips, (1.0 - CLOSE) * bound <= used);
+            let far = |t: [f64; 2]| (t[0] - aim[0]).hypot(t[1] - aim[1]);
+            for i in 0..group.count {
+                for share in 0..=20 {
+                    let share = bound * f64::from(share) / 20.0;
+                    let pair = [
+                        Some((i, share)),
+                        Some(((i + 1) % group.count, bound - share)),
+                    ];
+                    let other = far(spread(&lcp, group, pair));
+                    assert!(!slips || far(found) <= other + 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn impulses_show_what_a_contact_does() {
+        let lcp = lcp("slide");
+        let mut guess = Guess::default();
+        guess.read(&lcp, None);
+        assert_eq!(guess.state(&lcp, 0), State::Idle);
+        guess.theta[0] = 2.0;
+        let bound = guess.bound(&lcp, 0);
+        let [[a, b], [c, d]] = [lcp.directions[0], lcp.directions[1]];
+        let mut state = |i: f64, j: f64| {
+            guess.friction[0] = [bound * (i * a + j * c), bound * (i * b + j * d)];
+            guess.state(&lcp, 0)
+        };
+        assert_eq!(state(0.0, 0.0), State::Stick);
+        assert_eq!(state(0.6, 0.3), State::Stick);
+        assert_eq!(state(0.6, 0.4), State::Side(0, 1));
+        assert_eq!(state(1.0, 0.0), State::Corner(0));
+        assert_eq!(state(0.0, 1.0), State::Corner(1));
+    }
+}

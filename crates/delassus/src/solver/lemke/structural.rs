@@ -5,6 +5,7 @@
 use super::choice::{Advance, Search};
 use super::contact::{ContactLcp, NONE};
 use super::guess::Guess;
+use super::meter::Meter;
 use super::partition::Partition;
 use super::point::Point;
 use super::ratio::{self, Basis, Guard, Pivot, RatioTest};
@@ -59,6 +60,8 @@ pub struct Work {
     /// Table of the point at which z₀ leaves.
     pub(super) landing: Vec<f64>,
     pub(super) guess: Guess,
+    /// What runs may cost and have cost.
+    pub(super) meter: Meter,
 }
 
 /// How to pivot.
@@ -271,7 +274,10 @@ impl<'a> Run<'a> {
             self.z_drives = !work.basis.basic[out];
             work.basis.set(out, false);
             self.pair = out;
-            if self.options.pivots <= self.outcome.pivots {
+            let over = work
+                .meter
+                .spend_system(work.basis.size(), work.basis.slots.len());
+            if over || self.options.pivots <= self.outcome.pivots {
                 return Status::PivotLimit;
             }
             if self
@@ -368,6 +374,8 @@ impl Basis for Ask<'_> {
             }
             return;
         }
+        let (n, slots) = (self.work.basis.size() as u64, self.rates.len() as u64);
+        self.work.meter.spend(2 * n * n + 4 * slots);
         let (dv, dfree) = (self.work.dv.clone(), self.work.dfree.clone());
         self.work.rates.resize(self.rates.len(), 0.0);
         self.work.unit_column(self.lcp, j, 1.0);

@@ -33,6 +33,11 @@ pub(super) fn solve(
     run.work.adopt(lcp, guess);
     let (sharp, wrong) = (SHARP * run.scale, WRONG * run.scale);
     for _ in 0..ROUNDS {
+        let slots = run.work.basis.slots.len();
+        let n = run.work.basis.thetas.len() + run.work.basis.phis.len() + lcp.frees.len();
+        if run.work.meter.spend_system(n, slots) {
+            break;
+        }
         let mut residual = run.work.complementary(lcp);
         let right = residual <= wrong;
         let changes = match residual.is_finite() && !right {

@@ -1,0 +1,114 @@
+//! The last of the driver's attempts, and the only one of `lemke-standard`: the dense matrix.
+
+use super::dense::Dense;
+use super::driver::{Budget, CHANCES, CoverChoice, Lemke, Method};
+use super::game::solve_game;
+use super::solve::{Cover, LcpAnswer, LcpOptions, solve};
+use crate::index::BlockId;
+use crate::law::Law;
+use crate::problem::Problem;
+use crate::solver::{Certificate, Status};
+
+/// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
+const LARGEST: usize = 6000;
+
+impl Lemke {
+    /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
+    pub(super) fn dense(
+        &mut self,
+        problem: &Problem,
+        island: &[BlockId],
+        lambda: &mut [f64],
+        budget: &mut Budget,
+    ) -> Status {
+        let n = rows_of(problem, island, self.directions);
+        if LARGEST < n {
+            return Status::Unsupported;
+        }
+        let pivot = (n as u64).pow(2).max(1);
+        if !self.work.meter.afford(pivot.saturating_mul(n as u64)) {
+            return Status::PivotLimit;
+        }
+        self.work.meter.begin(1);
+        let dense = Dense::new(problem, island, self.directions);
+        let mut status = Status::Breakdown;
+        let rounds = match self.method {
+            Method::Driver => CHANCES,
+            _ => 0,
+        };
+        for round in 0..=rounds {
+            if self.work.meter.is_cancelled() {
+                return Status::Interrupted;
+            }
+            let mut options = self.dense_options(pivot, budget);
+            if options.pivots == 0 && budget.pivots != 0 {
+                return Status::PivotLimit;
+            }
+            options.cover = match (round, self.cover) {
+                (0, CoverChoice::Ones) => Cover::Ones,
+                (0, CoverChoice::Scaled) => Cover::Scaled,
+                _ => Cover::Random(self.chance(round).bits()),
+            };
+            let answer = solve(&dense.lcp, &options);
+            budget.pivots += answer.pivots;
+            self.work.meter.spend(pivot * answer.pivots as u64);
+            if round == 0 || answer.status == Status::Solved {
+                status = answer.status;
+                dense.impulses(&answer.z, lambda);
+                budget.certificate = certificate(&dense, &answer, lambda.len());
+            }
+            let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
+            if answer.status == Status::Solved || hopeless {
+                return status;
+            }
+        }
+        // The plain method ends where its path does; another path is the driver's business.
+        let options = self.dense_options(pivot, budget);
+        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
+        if let Some(answer) = game.flatten() {
+            budget.pivots += answer.pivots;
+            budget.certificate = None;
+            dense.impulses(&answer.z, lambda);
+            status = Status::Solved;
+        }
+        status
+    }
+
+    /// Limits of one path, whose pivots cost about so many multiplications each.
+    fn dense_options(&self, pivot: u64, budget: &Budget) -> LcpOptions {
+        let affordable = usize::try_from(self.work.meter.left() / pivot).unwrap_or(usize::MAX);
+        LcpOptions {
+            pivot: self.pivot,
+            pivots: budget.left(self.stop.iterations).min(affordable),
+            time: budget.time_left(),
+            ..LcpOptions::default()
+        }
+    }
+}
+
+/// What a path found instead of an answer, in the rows of the whole problem.
+fn certificate(dense: &Dense, answer: &LcpAnswer, rows: usize) -> Option<Certificate> {
+    let spread = |x: &[f64]| {
+        let mut spread = vec![0.0; rows];
+        dense.add(x, &mut spread);
+        spread
+    };
+    let farkas = answer.farkas.as_deref().filter(|_| dense.is_plain());
+    Some(Certificate {
+        ray: spread(answer.ray.as_deref()?),
+        farkas: farkas.map(spread),
+    })
+}
+
+/// About how many unknowns the dense problem has.
+fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
+    let unknowns = |id: &BlockId| {
+        let block = &problem.blocks()[id.index()];
+        match block.law {
+            Law::FrictionFacets { directions, .. } => 2 + directions as usize,
+            Law::FrictionCone { .. } | Law::EllipticCone { .. } => 2 + directions as usize,
+            _ => 2 * block.n_rows,
+        }
+    };
+    island.iter().map(unknowns).sum()
+}
