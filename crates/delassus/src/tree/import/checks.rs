@@ -255,7 +255,7 @@ pub(super) fn unused_attributes(source: &Source<'_>) -> Vec<Warning> {
             continue;
         };
         // Zeros change nothing: no margin, no stiffness.
-        let says = |a: &Attribute<'_, '_>| a.value().trim_matches(['0', '.', ' ']) != "";
+        let says = |a: &Attribute<'_, '_>| !a.value().trim_matches(['0', '.', ' ']).is_empty();
         for attribute in node.attributes().filter(says).map(|a| a.name()) {
             let met = found.iter().any(|(t, a, _)| (*t, *a) == (tag, attribute));
             if !known.contains(&attribute) && !met {
