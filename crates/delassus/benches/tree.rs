@@ -185,8 +185,20 @@ fn growth() {
         exponent(deep[1], deep[4], 8.0)
     );
     let wide = [2, 4, 8, 16, 32].map(|arms| time(arms, 50));
+    // Least squares of (a k + b k²)/time = 1 over the contacts k: what each chain costs, and what each pair.
+    let (mut n, mut y) = ([0.0; 3], [0.0; 2]);
+    for (k, time) in [2.0, 4.0, 8.0, 16.0, 32.0].into_iter().zip(wide) {
+        let (p, q): (f64, f64) = (k / time, k * k / time);
+        n = [n[0] + p * p, n[1] + p * q, n[2] + q * q];
+        y = [y[0] + p, y[1] + q];
+    }
+    let det = n[0] * n[2] - n[1] * n[1];
+    let (a, b) = (
+        (n[2] * y[0] - n[1] * y[1]) / det,
+        (n[0] * y[1] - n[1] * y[0]) / det,
+    );
     println!(
-        "  grows with contacts (on as many chains) to the power {:.2}",
+        "  grows with contacts k (on as many chains) to the power {:.2}, or as {a:.2} k + {b:.3} k² µs",
         exponent(wide[1], wide[4], 8.0)
     );
 }

@@ -189,6 +189,13 @@ fn side_by_side<S: Simd>(to: &mut [f64], states: &[f64], n: usize) {
     }
 }
 
+/// Configurations, velocities and joint forces.
+type Inputs<'a, S> = (
+    &'a [<S as Simd>::f64s],
+    &'a [<S as Simd>::f64s],
+    &'a [<S as Simd>::f64s],
+);
+
 /// The passes over the nodes, in lanes.
 struct Pass<'a, S: Simd> {
     simd: S,
@@ -206,7 +213,7 @@ impl<S: Simd> Pass<'_, S> {
     #[inline(always)]
     fn place_and_eliminate(
         &mut self,
-        (q, v, tau): (&[S::f64s], &[S::f64s], &[S::f64s]),
+        (q, v, tau): Inputs<'_, S>,
         gravity: DVec3,
     ) -> Option<(usize, f64)> {
         self.ground(gravity);

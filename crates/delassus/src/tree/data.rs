@@ -76,10 +76,7 @@ impl Waiting {
         own: &Inertia,
         carried: Option<Articulated>,
     ) -> Articulated {
-        let mut inertia = match carried {
-            Some(carried) => carried,
-            None => Articulated::default(),
-        };
+        let mut inertia = carried.unwrap_or_default();
         inertia.add_rigid(own);
         if let Some((_, others)) = self.0.pop_if(|(waiting, _)| *waiting == i) {
             inertia.add(&others);

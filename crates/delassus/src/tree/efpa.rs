@@ -66,7 +66,7 @@ impl Tree {
         }
         if work.prepare(self, rows) {
             work.sum_joints(self, data, rows);
-            work.collect(rows, out);
+            work.collect(self, rows, out);
             return Ok(());
         }
         self.mobilities(data, work);
@@ -90,7 +90,7 @@ impl Tree {
                 (from..to).for_each(|e| work.meet(node.parent, e, (to, end)));
             }
         }
-        work.collect(rows, out);
+        work.collect(self, rows, out);
         Ok(())
     }
 
@@ -186,18 +186,21 @@ impl Propagation {
         });
     }
 
-    /// Adds the entries of pairs of ends up into those of rows.
-    fn collect(&self, rows: &Rows, out: &mut [f64]) {
-        let (m, ends) = (rows.len(), self.order.len());
+    /// Adds the entries of pairs of ends up into those of rows; ends that share no link with each other have none.
+    fn collect(&self, tree: &Tree, rows: &Rows, out: &mut [f64]) {
+        let m = rows.len();
         out.fill(0.0);
-        for (a, &e) in self.order.iter().enumerate() {
-            let row = rows.ends[e].row;
-            let entries = &self.pairs[a * self.stride + a..a * self.stride + ends];
-            out[row * m + row] += entries[0];
-            for (&f, entry) in self.order[a + 1..].iter().zip(&entries[1..]) {
-                let column = rows.ends[f].row;
-                out[row * m + column] += entry;
-                out[column * m + row] += entry;
+        for (i, _) in (tree.nodes.iter().enumerate().skip(1)).filter(|(_, node)| node.parent == 0) {
+            let (from, to) = (self.at[i] - self.below[i], self.at[i]);
+            for a in from..to {
+                let row = rows.ends[self.order[a]].row;
+                let entries = &self.pairs[a * self.stride + a..a * self.stride + to];
+                out[row * m + row] += entries[0];
+                for (&f, entry) in self.order[a + 1..to].iter().zip(&entries[1..]) {
+                    let column = rows.ends[f].row;
+                    out[row * m + column] += entry;
+                    out[column * m + row] += entry;
+                }
             }
         }
     }

@@ -8,21 +8,22 @@ use glam::{DMat3, DVec3};
 use mjcf_rs::body::{Body, GeomType, InertiaSpec, JointType};
 use mjcf_rs::compiler::InertiaFromGeom;
 use mjcf_rs::equality::{Equality, EqualityCommon};
+use mjcf_rs::types::Tristate;
 use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
 
 use super::actuator::ACTUATORS;
 use super::xml::Source;
 use super::{
-    Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, shapes,
-    tree_fault,
+    Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, checks,
+    shapes, tree_fault,
 };
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
 
 /// Elements that are used, by parent.
-const KNOWN: [(&str, &[&str]); 7] = [
+pub(super) const KNOWN: [(&str, &[&str]); 8] = [
     (
         "mujoco",
         &[
@@ -44,6 +45,10 @@ const KNOWN: [(&str, &[&str]); 7] = [
         ],
     ),
     ("worldbody", &["body", "geom", "frame"]),
+    (
+        "frame",
+        &["body", "geom", "joint", "freejoint", "inertial", "frame"],
+    ),
     (
         "body",
         &["body", "geom", "joint", "freejoint", "inertial", "frame"],
@@ -73,10 +78,7 @@ pub(super) fn read(
     text: &str,
     folder: Option<&Path>,
 ) -> Result<Robot, ImportError> {
-    check_numbers(source)?;
-    if let Some(folder) = folder {
-        check_includes(source, folder, &mut vec![])?;
-    }
+    checks::check(source, folder)?;
     let model = Model::from_str(text, folder.unwrap_or(Path::new("")))
         .map_err(|error| parse_fault(source, &error))?;
     let mut robot = Reader {
@@ -89,93 +91,13 @@ pub(super) fn read(
         seats: vec![(None, Pose::IDENTITY)],
         warnings: source.unused(&KNOWN, why_unused),
     };
+    robot.warnings.extend(checks::unused_attributes(source));
     for id in 1..model.bodies.len() {
         robot.add_body(id)?;
     }
     robot.add_actuators()?;
     let shapes = robot.outsides(folder)?;
     robot.finish(shapes)
-}
-
-/// Attributes made of numbers.
-const NUMBERS: [&str; 33] = [
-    "anchor",
-    "armature",
-    "axis",
-    "axisangle",
-    "biasprm",
-    "ctrlrange",
-    "damping",
-    "density",
-    "diaginertia",
-    "euler",
-    "forcerange",
-    "friction",
-    "frictionloss",
-    "fromto",
-    "fullinertia",
-    "gainprm",
-    "gear",
-    "gravity",
-    "kp",
-    "kv",
-    "margin",
-    "mass",
-    "polycoef",
-    "pos",
-    "quat",
-    "range",
-    "ref",
-    "relpose",
-    "size",
-    "springref",
-    "stiffness",
-    "xyaxes",
-    "zaxis",
-];
-
-/// Every number of the elements that are used is one: the parser does not say where it met another.
-fn check_numbers(source: &Source<'_>) -> Result<(), ImportError> {
-    let used = |node: &Node<'_, '_>| {
-        let tag = node.tag_name().name();
-        KNOWN.iter().any(|(_, children)| children.contains(&tag))
-    };
-    for node in source.root().descendants().filter(used) {
-        for attribute in node.attributes().filter(|a| NUMBERS.contains(&a.name())) {
-            let words = attribute.value().split_whitespace();
-            let finite = |word: &str| word.parse().is_ok_and(|x: f64| x.is_finite());
-            if let Some(word) = words.into_iter().find(|word| !finite(word)) {
-                let what = format!("{word} in {} is not a finite number", attribute.name());
-                return Err(source.fault(node, what));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Included files are parsed by the same rules before they are used.
-fn check_includes(
-    source: &Source<'_>,
-    folder: &Path,
-    seen: &mut Vec<String>,
-) -> Result<(), ImportError> {
-    for node in source
-        .root()
-        .descendants()
-        .filter(|n| n.has_tag_name("include"))
-    {
-        let file = source.text(node, "file")?;
-        if seen.iter().any(|old| old == file) {
-            continue;
-        }
-        seen.push(file.to_owned());
-        let text = std::fs::read_to_string(folder.join(file))
-            .map_err(|error| source.fault(node, format!("{file}: {error}")))?;
-        let included = Source::new(&text, file)?;
-        check_numbers(&included)?;
-        check_includes(&included, folder, seen)?;
-    }
-    Ok(())
 }
 
 /// The element of every body: known where the file has as many as the model, because nothing was included.
@@ -239,9 +161,12 @@ impl Reader<'_> {
         self.source.fault(self.element(body), what)
     }
 
+    /// Says it where it is met first.
     fn warn(&mut self, body: usize, text: String) {
-        let line = self.source.line(self.element(body));
-        self.warnings.push(Warning { line, text });
+        if self.warnings.iter().all(|warning| warning.text != text) {
+            let line = self.source.line(self.element(body));
+            self.warnings.push(Warning { line, text });
+        }
     }
 
     /// One link for each joint of the body, massless but for the last; a fixed link where it has none.
@@ -258,6 +183,11 @@ impl Reader<'_> {
             let link = self.push(link, id);
             self.seats.push((Some(link), Pose::IDENTITY));
             return Ok(());
+        }
+        self.check_joints(id, entry.parent, body)?;
+        let mut bodies = self.model.bodies.iter();
+        if mass.mass == 0.0 && bodies.all(|other| other.parent != Some(id)) {
+            self.warn(id, format!("body \"{name}\" moves but has no mass"));
         }
         for (k, joint) in body.joints.iter().enumerate() {
             let axis = DVec3::from(joint.axis);
@@ -293,11 +223,6 @@ impl Reader<'_> {
             } else {
                 format!("{name}/{own}")
             };
-            for (what, value) in [("stiffness", joint.stiffness), ("margin", joint.margin)] {
-                if value != 0.0 {
-                    self.warn(id, format!("{what} {value} of joint \"{own}\" is not used"));
-                }
-            }
             let number = self.push(link, id);
             let autolimits = self.model.compiler.autolimits;
             let limited = joint.limited.resolve(autolimits, joint.range.is_some());
@@ -307,7 +232,7 @@ impl Reader<'_> {
                 // The file counts from `ref`, the tree from the configuration of the file.
                 range: joint
                     .range
-                    .filter(|_| limited)
+                    .filter(|[lo, hi]| limited && lo < hi)
                     .map(|[lo, hi]| (lo - joint.ref_, hi - joint.ref_)),
                 effort: None,
                 speed: None,
@@ -319,6 +244,39 @@ impl Reader<'_> {
             gap = Pose::at(-anchor);
         }
         self.seats.push((carrier, gap));
+        Ok(())
+    }
+
+    /// What the parser lets pass about joints.
+    fn check_joints(
+        &self,
+        id: usize,
+        parent: Option<usize>,
+        body: &Body,
+    ) -> Result<(), ImportError> {
+        for joint in &body.joints {
+            let name = joint.name.as_deref().unwrap_or_default();
+            let free = joint.type_ == JointType::Free;
+            if free && 1 < body.joints.len() {
+                return Err(self.fault(id, "a free joint must be the only joint of its body"));
+            }
+            if free && parent != Some(0) {
+                return Err(self.fault(id, "only a body of the world can have a free joint"));
+            }
+            let fault = match (joint.limited, joint.range) {
+                (_, Some([lo, hi])) if hi < lo => {
+                    format!("range {lo} {hi} of joint \"{name}\" excludes every position")
+                }
+                (Tristate::True, None) => {
+                    format!("joint \"{name}\" is limited, but no range is given")
+                }
+                (Tristate::Auto, Some(_)) if !self.model.compiler.autolimits => format!(
+                    "joint \"{name}\" has a range; without autolimits, limited must say whether it holds"
+                ),
+                _ => continue,
+            };
+            return Err(self.fault(id, fault));
+        }
         Ok(())
     }
 
@@ -376,6 +334,9 @@ impl Reader<'_> {
         for (id, (entry, &(link, seat))) in model.bodies.iter().zip(&self.seats.clone()).enumerate()
         {
             for geom in &entry.body.geoms {
+                if let Some(what) = shapes::fault(geom, model) {
+                    return Err(self.fault(id, what));
+                }
                 if let Some(file) = shapes::missing(geom, model, folder) {
                     let names = |n: &Node<'_, '_>| n.attribute("file") == Some(file);
                     let mut elements = self.source.root().descendants();

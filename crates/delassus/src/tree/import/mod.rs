@@ -4,6 +4,7 @@
 #![doc = include_str!("../../../../../docs/robots.md")]
 
 mod actuator;
+mod checks;
 mod closure;
 mod geometry;
 mod mesh;

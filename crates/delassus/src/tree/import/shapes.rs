@@ -40,6 +40,30 @@ pub(super) fn of_geom(geom: &Geom, default_density: f64) -> Option<MassPropertie
     })
 }
 
+/// What no geom of its type can be.
+pub(super) fn fault(geom: &Geom, model: &Model) -> Option<String> {
+    let name = geom.name.as_deref().unwrap_or_default();
+    let (needed, long) = match geom.type_ {
+        GeomType::Sphere => (1, false),
+        GeomType::Capsule | GeomType::Cylinder => (2, true),
+        GeomType::Box | GeomType::Ellipsoid => (3, true),
+        GeomType::Mesh if asset(geom, model).is_none() => {
+            let wanted = geom.mesh.as_deref().unwrap_or_default();
+            return Some(format!("mesh \"{wanted}\" is not among the assets"));
+        }
+        _ => (0, false),
+    };
+    let what = format!("{:?} \"{name}\"", geom.type_);
+    if geom.fromto.is_some() && !long {
+        return Some(format!("{what} has no two ends that fromto could give"));
+    }
+    let (_, size) = placed(geom);
+    let bad = size[..needed].iter().find(|x| !(0.0 < **x))?;
+    Some(format!(
+        "{what} has half size {bad}; it needs {needed} that are positive"
+    ))
+}
+
 /// The outside of a geom with its frame in that of the body, and what is to be said about it. None for geoms that
 /// are only to be looked at.
 pub(super) fn outside(
@@ -53,9 +77,8 @@ pub(super) fn outside(
     let (pose, [x, y, z]) = placed(geom);
     let name = geom.name.as_deref().unwrap_or_default();
     let masked = (geom.contype, geom.conaffinity) != (1, 1);
-    let mut remark = masked.then(|| {
-        format!("contype and conaffinity of geom \"{name}\" are not used: it meets everything")
-    });
+    let mut remark = masked
+        .then(|| "contype and conaffinity are not used: every geom meets everything".to_owned());
     let geometry = match geom.type_ {
         GeomType::Sphere => Geometry::Sphere { radius: x },
         GeomType::Box => Geometry::Box { half: [x, y, z] },

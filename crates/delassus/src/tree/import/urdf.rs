@@ -70,6 +70,12 @@ pub(super) fn read(
             return Err(source.fault(node, what));
         }
         let entry = read_joint(source, node, (parent, carried_link), &mut links)?;
+        let kind = node.attribute("type").unwrap_or_default();
+        if matches!(kind, "revolute" | "prismatic") && entry.range.is_none() {
+            let (line, name) = (source.line(node), &entry.name);
+            let text = format!("{kind} joint \"{name}\" has no <limit>: it moves without end");
+            warnings.push(Warning { line, text });
+        }
         if !names.insert(entry.name.clone()) {
             return Err(source.fault(node, "there is another joint of this name"));
         }

@@ -1,0 +1,202 @@
+//! MJCF files that are odd but plausible: read as they mean, or refused with line and element; never silently changed.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use delassus::math::DVec3;
+use delassus::tree::import::{Base, Robot, parse};
+
+const BODY: &str = r#"<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>"#;
+
+/// A world of one body with these elements, after these sections; the body is on line 3.
+fn file(sections: &str, body: &str) -> String {
+    format!("<mujoco>{sections}\n<worldbody>\n<body>{body}</body></worldbody></mujoco>")
+}
+
+fn read(text: &str) -> Robot {
+    parse(text, "odd.xml", None, Base::Fixed).unwrap()
+}
+
+#[test]
+fn what_means_nothing_is_refused_with_its_line_and_element() {
+    let hinge = r#"<joint name="j" axis="0 0 1"/>"#;
+    let with = |geom: &str| format!("{hinge}<geom {geom}/>");
+    let cases = [
+        (
+            "",
+            format!(r#"<joint class="ghost"/>{BODY}"#),
+            3,
+            "<joint>",
+            "ghost",
+        ),
+        (
+            "",
+            format!(r#"{hinge}{BODY}<body childclass="ghost"/>"#),
+            3,
+            "<body>",
+            "ghost",
+        ),
+        (
+            r#"<default><default class="a"/></default>"#,
+            with(r#"class="b" size="1""#),
+            3,
+            "<geom>",
+            "class=\"b\"",
+        ),
+        (
+            r#"<default><default class="a"/><default class="a"/></default>"#,
+            hinge.to_owned() + BODY,
+            1,
+            "<default>",
+            "twice",
+        ),
+        (
+            r#"<actuator><motor joint="j" class="ghost"/></actuator>"#,
+            hinge.to_owned() + BODY,
+            1,
+            "<motor>",
+            "ghost",
+        ),
+        (
+            r#"<compiler eulerseq="abc"/>"#,
+            hinge.to_owned() + BODY,
+            1,
+            "<compiler>",
+            "eulerseq",
+        ),
+        (
+            "",
+            format!(r#"<joint range="60 -30"/>{BODY}"#),
+            3,
+            "<body>",
+            "excludes",
+        ),
+        (
+            "",
+            format!(r#"<joint limited="true"/>{BODY}"#),
+            3,
+            "<body>",
+            "no range",
+        ),
+        (
+            r#"<compiler autolimits="false"/>"#,
+            format!(r#"<joint range="-30 60"/>{BODY}"#),
+            3,
+            "<body>",
+            "autolimits",
+        ),
+        (
+            "",
+            format!("<freejoint/>{hinge}{BODY}"),
+            3,
+            "<body>",
+            "only joint",
+        ),
+        (
+            "",
+            format!("{hinge}{BODY}<body><freejoint/>{BODY}</body>"),
+            3,
+            "<body>",
+            "free joint",
+        ),
+        (
+            "",
+            format!("{hinge}{hinge}{BODY}"),
+            3,
+            "<joint name=\"j\">",
+            "\"j\"",
+        ),
+        (
+            "",
+            with(r#"type="capsule" fromto="1 0 0 1 0 0" size=".1""#),
+            3,
+            "<body>",
+            "positive",
+        ),
+        (
+            "",
+            with(r#"type="sphere" fromto="1 0 0 2 0 0" size=".1""#),
+            3,
+            "<body>",
+            "fromto",
+        ),
+        ("", with(r#"type="box" size=".1""#), 3, "<body>", "positive"),
+        (
+            "",
+            with(r#"type="mesh" mesh="ghost""#),
+            3,
+            "<body>",
+            "ghost",
+        ),
+    ];
+    for (sections, body, line, element, clue) in cases {
+        let text = file(sections, &body);
+        let error = parse(&text, "odd.xml", None, Base::Fixed).unwrap_err();
+        assert_eq!(
+            (error.line, error.element.as_str()),
+            (line, element),
+            "{text}: {error}"
+        );
+        assert!(error.what.contains(clue), "{text}: {error}");
+    }
+}
+
+#[test]
+fn angles_orders_frames_and_nested_classes_mean_what_they_say() {
+    let quarter = std::f64::consts::FRAC_PI_2;
+    let text = file(
+        r#"<compiler angle="radian" eulerseq="XYZ"/>"#,
+        &format!(r#"<joint axis="0 0 1" range="-1 1"/>{BODY}"#),
+    );
+    let turned = text.replace("<body>", &format!("<body euler=\"{quarter} {quarter} 0\">"));
+    let robot = read(&turned);
+    assert_eq!(robot.joints[0].range, Some((-1.0, 1.0)));
+    // About the fixed x, then about the fixed y: z goes to −y, and stays there.
+    let z = robot.tree.links()[0].place.rotation.z_axis;
+    assert!((z - DVec3::NEG_Y).length() < 1e-15, "{z}");
+    let frames = format!(
+        r#"<mujoco><worldbody><frame pos="1 0 0" euler="0 0 90"><body pos="1 0 0"><joint/>{BODY}
+        <frame pos="0 0 2"><geom size=".1" pos="0 1 0"/></frame></body></frame></worldbody></mujoco>"#
+    );
+    let robot = read(&frames);
+    assert_eq!(robot.warnings, []);
+    let place = robot.tree.links()[0].place.position;
+    assert!(
+        (place - DVec3::new(1.0, 1.0, 0.0)).length() < 1e-15,
+        "{place}"
+    );
+    assert_eq!(robot.shapes[0].pose.position, DVec3::new(0.0, 1.0, 2.0));
+    let nested = r#"<default><joint damping="1"/><default class="a"><joint armature="2"/>
+        <default class="b"><joint frictionloss="3"/></default></default></default>"#;
+    let body = format!(r#"<joint axis="0 0 1" class="b"/>{BODY}"#);
+    let robot = read(&file(nested, &body));
+    let link = &robot.tree.links()[0];
+    let found = (link.damping, link.armature, robot.joints[0].friction);
+    assert_eq!(found, (1.0, 2.0, 3.0));
+}
+
+#[test]
+fn what_is_not_used_is_listed_once_for_each_kind() {
+    let body = format!(
+        r#"<joint name="x" axis="0 0 1" stiffness="3" margin="0" dampign="1"/><site/>{BODY}
+        <body gravcomp="1"><joint axis="0 0 1" stiffness="4" range="0 0"/></body>"#
+    );
+    let sections = r#"<keyframe><key qpos="1"/></keyframe>
+        <tendon><fixed><joint joint="x" coef="1"/></fixed><spatial/></tendon>"#;
+    let robot = read(&file(sections, &body));
+    let texts: Vec<&str> = robot.warnings.iter().map(|w| w.text.as_str()).collect();
+    let clues = [
+        "<keyframe>",
+        "<tendon>",
+        "<site>",
+        "<joint stiffness>",
+        "<joint dampign>",
+        "<body gravcomp>",
+        "no mass",
+    ];
+    for clue in clues {
+        let times = texts.iter().filter(|text| text.contains(clue)).count();
+        assert_eq!(times, 1, "{clue}: {texts:?}");
+    }
+    assert_eq!(texts.len(), clues.len(), "{texts:?}");
+    // Equal ends are no range.
+    assert_eq!(robot.joints[1].range, None);
+}
