@@ -82,7 +82,7 @@ fn turns(
     // Forth and back, every number is read and written.
     let sweep = 4 * lcp.columns.values.len() as u64;
     // The guess itself comes first: where nothing has changed, it is right.
-    if solutions(lcp, run, guess) {
+    if run.try_point(lcp, guess) || solutions(lcp, run, guess) {
         return;
     }
     for turn in 0..most {

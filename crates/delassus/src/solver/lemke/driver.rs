@@ -24,7 +24,9 @@ use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 /// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
 const ACCEPTED: f64 = 1e-9;
 /// More contacts than this on several bodies are guessed at before paths are followed.
-const MANY: usize = 24;
+const MANY: usize = 120;
+/// The same for contacts of trees: their links are many bodies in one, and their contacts depend on each other.
+const MANY_OF_TREE: usize = 24;
 /// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
 const DENSE: usize = 500;
 /// More than this, and a path from nothing would not end in reasonable time.
@@ -194,12 +196,14 @@ impl Lemke {
                 return Some(Status::Solved);
             }
         }
-        let many = !contact.columns.single && MANY < contact.normals.len();
+        let many = is_many(contact);
         if self.method == Method::Driver && many {
             if self.guessed(contact, (guess, lambda), budget) {
                 return Some(Status::Solved);
             }
-            let far = FAR < contact.normals.len();
+            // As many pivots as contacts, each with a system of twice their number.
+            let n = contact.normals.len() as u64;
+            let far = FAR < contact.normals.len() || self.work.meter.left() < 8 * n.pow(4) / 3;
             self.work.meter.begin(if far { 1 } else { 2 });
             if self.softened((problem, island), contact, lambda, budget) {
                 return Some(Status::Solved);
@@ -343,6 +347,14 @@ impl Lemke {
             deadline: budget.deadline,
         }
     }
+}
+
+/// Whether a path from nothing would be long.
+fn is_many(lcp: &ContactLcp) -> bool {
+    let mut units = 0..lcp.columns.units.len();
+    let tree = units.any(|unit| lcp.columns.parts(unit).iter().any(|part| 6 < part.width));
+    let most = if tree { MANY_OF_TREE } else { MANY };
+    !lcp.columns.single && most < lcp.normals.len()
 }
 
 /// One attempt without matrix.

@@ -1,7 +1,7 @@
 //! What goes on where pivoting has failed or has used up what it may cost: a world must go on.
 //!
-//! First the solver that `auto` takes for such a problem, then sweeps in order with the exact rule, each from the best
-//! there is. Only solvers that obey the laws, and none for a matrix given as such, whose sweeps need not converge. The
+//! First the solver that `auto` takes for such a problem, then accelerated Jacobi, then sweeps in order with the exact
+//! rule, each from the best there is. Only solvers that obey the laws, and none for a matrix given as such, whose sweeps need not converge. The
 //! failure remains the status unless one of them solves.
 
 use crate::problem::{Form, Problem, Solution};
@@ -9,9 +9,9 @@ use crate::solver::auto::choose;
 use crate::solver::{Fit, Monitor, Status, Stop, from_spec};
 
 /// Sweeps of each solver that goes on.
-const SWEEPS: usize = 2000;
-/// The last resort.
-const SWEEPING: &str = "gauss-seidel,rule=exact";
+const SWEEPS: usize = 5000;
+/// Who goes on after the one that `auto` takes.
+const THEN: [&str; 2] = ["jacobi,accelerate=nesterov", "gauss-seidel,rule=exact"];
 
 /// How pivoting ended.
 pub(super) struct Rescue {
@@ -38,9 +38,8 @@ impl Rescue {
             false => "pivoting found no answer that could be verified",
         };
         let first = choose(problem, self.stop.tolerance).solver;
-        let specs = [first, SWEEPING];
-        let count = if first == SWEEPING { 1 } else { 2 };
-        for spec in &specs[..count] {
+        let then = THEN.into_iter().filter(|spec| *spec != first);
+        for spec in std::iter::once(first).chain(then) {
             let stop = Stop {
                 iterations: self.stop.iterations.min(SWEEPS),
                 ..self.stop
