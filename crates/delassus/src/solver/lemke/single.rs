@@ -118,11 +118,14 @@ impl Partition {
         let mut found = 0;
         for k in 0..self.phis.len() {
             let (g, j) = self.phis[k];
-            if self.slips.get(found) == Some(&g) {
-                self.x[g] = j;
-                found += 1;
-            } else {
-                self.push_phi(lcp, g, j);
+            match self.slips.get(found) {
+                Some(&next) if next == g => {
+                    self.x[g] = j;
+                    found += 1;
+                }
+                // That group slips and has no φ.
+                Some(&next) if next < g => return false,
+                _ => self.push_phi(lcp, g, j),
             }
         }
         if found != self.slips.len() {
