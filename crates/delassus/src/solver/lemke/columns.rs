@@ -87,10 +87,14 @@ impl Columns {
     /// Rows of a unit of a single body.
     #[inline]
     pub(super) fn six(&self, unit: usize) -> &[[f64; 6]] {
-        let unit = &self.units[unit];
-        self.values[unit.start..unit.start + 6 * unit.rows]
-            .as_chunks::<6>()
-            .0
+        let Unit { rows, start, .. } = self.units[unit];
+        let values = &self.values[start..];
+        // Lengths the compiler knows.
+        match (rows, values.first_chunk::<18>(), values.first_chunk::<6>()) {
+            (3, Some(three), _) => three.as_chunks::<6>().0,
+            (1, _, Some(one)) => one.as_chunks::<6>().0,
+            _ => &[],
+        }
     }
 
     /// Product of the first row of a unit with v.

@@ -3,16 +3,14 @@
 use super::contact::{ContactLcp, NONE};
 use super::kernel::SMALL;
 use super::partition::{Constants, Last, Partition, What, bound_share};
-use crate::math::dot_6;
 use pulp::Simd;
 
 /// Columns of L and R, those of the last row and of z₀ at the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Six {
-    left: [[f64; 6]; SMALL],
-    right: [[f64; 6]; SMALL],
     /// L with its components apart, so that products with all its columns run side by side.
-    across: [[f64; SMALL]; 6],
+    left: [[f64; SMALL]; 6],
+    right: [[f64; 6]; SMALL],
 }
 
 /// Rows of all pairs with their components apart, eight together: products with v run over pairs.
@@ -74,7 +72,7 @@ impl pulp::WithSimd for Solve<'_> {
             v,
             free,
         } = self;
-        let (y, by, z0) = basis.solve_kernel(lcp, constants);
+        let (y, by, z0) = basis.solve_kernel(simd, lcp, constants);
         v.copy_from_slice(&by);
         let (normals, groups) = out.split_at_mut(1 + lcp.normals.len());
         basis.normal_rows(simd, constants, (by, z0), normals);
@@ -120,11 +118,14 @@ impl Partition {
         let mut found = 0;
         for k in 0..self.phis.len() {
             let (g, j) = self.phis[k];
-            if self.slips.get(found) == Some(&g) {
-                self.x[g] = j;
-                found += 1;
-            } else {
-                self.push_phi(lcp, g, j);
+            match self.slips.get(found) {
+                Some(&next) if next == g => {
+                    self.x[g] = j;
+                    found += 1;
+                }
+                // That group slips and has no φ.
+                Some(&next) if next < g => return false,
+                _ => self.push_phi(lcp, g, j),
             }
         }
         if found != self.slips.len() {
@@ -158,35 +159,35 @@ impl Partition {
     #[inline(always)]
     fn fill_single<S: Simd>(&mut self, simd: S, lcp: &ContactLcp) {
         let (count, n) = (self.unknowns.len().min(SMALL), self.n.min(SMALL));
-        let Six {
-            left,
-            right,
-            across,
-        } = &mut self.six;
+        let Six { left, right } = &mut self.six;
+        // Lanes beyond n hold what an earlier basis left there; no one reads their products.
+        macro_rules! put {
+            ($k:expr, $row:expr) => {
+                for i in 0..6 {
+                    left[i][$k] = $row[i];
+                }
+            };
+        }
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
-            left[k] = combine(lcp, unknown.unit, unknown.left);
+            let row = combine(lcp, unknown.unit, unknown.left);
+            put!(k, row);
             right[k] = if unknown.left == unknown.right {
-                left[k]
+                row
             } else {
                 combine(lcp, unknown.unit, unknown.right)
             };
         }
         if count < n {
-            left[count] = match self.last {
+            let row = match self.last {
                 Some(Last::Row(unit, share, ..)) => combine(lcp, unit, share),
                 _ => [0.0; 6],
             };
+            put!(count, row);
             right[count].copy_from_slice(&self.star);
-        }
-        // Lanes beyond n hold what an earlier basis left there; no one reads their products.
-        for (k, left) in left[..n].iter().enumerate() {
-            for i in 0..6 {
-                across[i][k] = left[i];
-            }
         }
         self.small.resize(n);
         for (k, right) in right[..n].iter().enumerate() {
-            combine_rows(simd, across, *right, self.small.column_mut(k));
+            combine_rows(simd, left, *right, self.small.column_mut(k));
         }
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
             if unknown.sigma != 0.0 {
@@ -224,8 +225,9 @@ impl Partition {
 
     /// The kernel's unknowns, the velocity they make, and z₀.
     #[inline(always)]
-    fn solve_kernel(
+    fn solve_kernel<S: Simd>(
         &mut self,
+        simd: S,
         lcp: &ContactLcp,
         constants: Constants,
     ) -> ([f64; SMALL], [f64; 6], f64) {
@@ -246,19 +248,24 @@ impl Partition {
             Constants::Nowhere => {}
         }
         let (count, n) = (self.unknowns.len().min(SMALL), self.n.min(SMALL));
-        let mut y = [0.0; SMALL];
+        // −(constants + Lᵀv⁰)
+        let (mut y, mut given) = ([0.0; SMALL], [0.0; SMALL]);
+        combine_rows(simd, &self.six.left, v, &mut y);
         for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
-            y[k] = -self.constant_of(lcp, unknown.what) - dot_6(&self.six.left[k], &v);
+            given[k] = self.constant_of(lcp, unknown.what);
         }
         if count < n {
-            y[count] = match self.last {
+            given[count] = match self.last {
                 Some(Last::Row(_, _, r, x)) => {
                     let other = if x == NONE { 0.0 } else { self.constant[x] };
-                    other - self.constant[r] - dot_6(&self.six.left[count], &v)
+                    self.constant[r] - other
                 }
-                Some(Last::Bound(g)) => -self.constant[self.at[g] + lcp.groups[g].count],
+                Some(Last::Bound(g)) => self.constant[self.at[g] + lcp.groups[g].count],
                 _ => 0.0,
             };
+        }
+        for k in 0..SMALL {
+            y[k] = -given[k] - y[k];
         }
         self.small.solve(&mut y);
         for (right, y) in self.six.right[..n].iter().zip(&y) {
