@@ -95,7 +95,7 @@ impl Domain {
         self.first = rows.start;
         self.split = split - rows.start;
         self.alone.clear();
-        self.groups.clear(rows.len(), self.blocks.len());
+        self.groups.clear(rows.len());
         arch.dispatch(LayOut {
             shared,
             first: self.first,
@@ -103,8 +103,6 @@ impl Domain {
             groups: &mut self.groups,
             alone: &mut self.alone,
         });
-        // What an earlier problem left behind.
-        self.groups.lanes.truncate(self.groups.blocks.len());
     }
 
     /// Takes the impulses from the problem's rows.
@@ -178,15 +176,18 @@ impl Domain {
 }
 
 impl Groups {
-    /// No groups, for a state of so many rows, with memory for so many blocks.
-    fn clear(&mut self, rows: usize, blocks: usize) {
+    /// No groups, for a state of so many rows.
+    pub(super) fn clear(&mut self, rows: usize) {
         self.used.clear();
         self.used.resize(rows, 0);
         self.window = Window::default();
         self.blocks.clear();
-        self.blocks.reserve(blocks / LANES + 16);
-        self.lanes
-            .reserve(self.blocks.capacity().saturating_sub(self.lanes.len()));
+        self.lanes.clear();
+    }
+
+    #[cfg(test)]
+    pub(super) fn first(&self) -> Option<&Group> {
+        self.lanes.first()
     }
 
     /// Gives a block, the contact in lane l of `from`, a group and a lane.
@@ -195,11 +196,7 @@ impl Groups {
         let (group, lane) = self.window.place(rows, &mut self.used);
         if group == self.blocks.len() {
             self.blocks.push([(EMPTY, 0); LANES]);
-            // All of it at once, as memory likes to be written.
-            match self.lanes.get_mut(group) {
-                Some(old) => *old = Group::NONE,
-                None => self.lanes.push(Group::NONE),
-            }
+            self.lanes.push(Group::NONE);
         }
         self.blocks[group][lane] = block;
         self.lanes[group].copy(lane, from, l);

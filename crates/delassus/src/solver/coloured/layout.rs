@@ -184,3 +184,80 @@ fn beyond<S: Simd>(x: X<S>, limit: X<S>) -> X<S> {
     let limit = limit + limit.like(f64::MIN_POSITIVE);
     x.abs().if_below(limit, limit.like(0.0), limit.like(1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::partition::Partition;
+    use super::*;
+    use crate::math::{DMat3, DVec3, Random, tangents};
+    use crate::problem::jacobian::point_rows;
+    use crate::problem::{Form, Problem};
+    use crate::solver::Rule;
+    use crate::solver::point::Point;
+    use crate::{Law, MassBlock};
+
+    /// Directions and arms of a contact.
+    fn place(seed: u64) -> ([DVec3; 3], [DVec3; 2]) {
+        let mut random = Random::new(seed);
+        let n = random.vector().normalize();
+        let (t1, t2) = tangents(n);
+        ([n, t1, t2], [random.vector(), random.vector()])
+    }
+
+    /// Whether a contact of two bodies, whose second rows are changed by `spoil`, goes in lanes.
+    fn goes((frame, arms): ([DVec3; 3], [DVec3; 2]), spoil: impl Fn(&mut [f64; 18])) -> bool {
+        let mut builder = Problem::builder();
+        let mass = MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap();
+        let a = builder.add_mass(mass.clone(), &[0.0; 6]).unwrap();
+        let b = builder.add_mass(mass, &[0.0; 6]).unwrap();
+        let first = point_rows(frame, arms[0], 1.0);
+        let mut second = point_rows(frame, arms[1], -1.0);
+        spoil(&mut second);
+        let rows: [(_, &[f64]); 2] = [(a, &first), (b, &second)];
+        let law = Law::FrictionCone { mu: 0.5 };
+        builder.add_block(law, &rows, &[0.0; 3], &[0.0; 3]).unwrap();
+        let problem = builder.build().unwrap();
+        let Form::Primal(primal) = problem.form() else {
+            return false;
+        };
+        let mut partition = Partition::default();
+        partition.prepare(primal, 1);
+        let (mut groups, mut alone) = (Groups::default(), Alone::default());
+        groups.clear(partition.n_rows());
+        pulp::Arch::new().dispatch(LayOut {
+            shared: Shared {
+                problem: &problem,
+                primal,
+                partition: &partition,
+                rule: Rule::Iso,
+            },
+            first: 0,
+            blocks: &[0],
+            groups: &mut groups,
+            alone: &mut alone,
+        });
+        let Some(group) = groups.first() else {
+            return false;
+        };
+        let arms = group.arms.map(|arm| arm.map(|x| x[0]));
+        assert_eq!(Point::of(primal, 0).map(|point| point.arms), Some(arms));
+        true
+    }
+
+    #[test]
+    fn contacts_at_a_point_go_in_lanes_and_anything_else_does_not() {
+        for seed in 0..300 {
+            assert!(goes(place(seed), |_| {}), "{seed}");
+            for i in 0..18 {
+                assert!(!goes(place(seed), |rows| rows[i] += 1e-12), "{seed} {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn left_handed_directions_do_not_go_in_lanes() {
+        // t₂ would come back as −t₂.
+        let ([n, t1, t2], arms) = place(1);
+        assert!(!goes(([n, t2, t1], arms), |_| {}));
+    }
+}
