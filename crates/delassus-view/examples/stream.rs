@@ -63,10 +63,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..3 {
         next(&mut page, &mut seen)?;
     }
-    let steps = (seen.last - before) as f64;
+    let elapsed = begin.elapsed().as_secs_f64();
+    let stepping: f64 = seen
+        .samples
+        .iter()
+        .filter(|(step, _)| before < *step)
+        .map(|(_, ms)| 1e-3 * ms)
+        .sum();
     println!(
-        "nobody reading   {:.1} steps per second",
-        steps / begin.elapsed().as_secs_f64()
+        "nobody reading   {:.1} steps per second, {:.0} % of the time spent in steps",
+        (seen.last - before) as f64 / elapsed,
+        100.0 * stepping / elapsed
     );
     Ok(())
 }
@@ -81,6 +88,8 @@ struct Seen {
     contacts: u64,
     /// Sum of the times of the steps shown \[s\].
     clocks: f64,
+    /// Numbers of the last steps and how long each took \[ms\].
+    samples: Vec<(u64, f64)>,
 }
 
 /// Reads and answers the next frame.
@@ -103,6 +112,10 @@ fn next(page: &mut WebSocket<TcpStream>, seen: &mut Seen) -> Result<(), Box<dyn 
     seen.bytes = frame.len();
     seen.contacts = numbers["contacts"].as_u64().unwrap_or(0);
     let clock = numbers["clock"].as_object().into_iter().flatten();
+    let samples = head["panes"][0]["samples"].as_array().into_iter().flatten();
+    seen.samples = samples
+        .filter_map(|sample| Some((sample["step"].as_u64()?, sample["ms"].as_f64()?)))
+        .collect();
     seen.clocks += clock.filter_map(|(_, x)| x.as_f64()).sum::<f64>();
     Ok(())
 }
