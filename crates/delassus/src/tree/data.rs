@@ -23,7 +23,7 @@ pub struct Data {
     /// What passes through each node, down and up.
     pub(super) passes: Vec<Pass>,
     /// Eight nodes, for what each does for itself.
-    pub(super) eight: Eight,
+    pub(super) eight: Box<Eight>,
     /// Nodes that rows act through.
     pub(super) marked: Vec<bool>,
     /// What rows add to the forces of the nodes.
@@ -154,7 +154,7 @@ impl Data {
             passes: vec![Pass::default(); tree.nodes.len()],
             marked: vec![false; tree.nodes.len()],
             extra: vec![Force::ZERO; tree.nodes.len()],
-            eight: Eight::ZERO,
+            eight: Box::new(Eight::ZERO),
             factored: false,
         };
         for (body, inertia) in data.bodies.iter_mut().zip(&tree.inertias).skip(1) {

@@ -234,7 +234,7 @@ impl Data {
     /// Inertias of eight nodes in world axes, and with `needs` the force that each asks for.
     #[inline]
     fn turn_inertias(&mut self, own: &Own, first: usize, needs: bool) {
-        let eight = &mut self.eight;
+        let eight = &mut *self.eight;
         self.turns.arch.dispatch(Rigid { own, eight, needs });
         for (lane, body) in self.bodies[first..].iter_mut().take(LANES).enumerate() {
             eight.give_inertia(lane, &mut body.inertia);
