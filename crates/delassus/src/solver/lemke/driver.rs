@@ -201,9 +201,7 @@ impl Lemke {
             if self.guessed(contact, (guess, lambda), budget) {
                 return Some(Status::Solved);
             }
-            // As many pivots as contacts, each with a system of twice their number.
-            let n = contact.normals.len() as u64;
-            let far = FAR < contact.normals.len() || self.work.meter.left() < 8 * n.pow(4) / 3;
+            let far = FAR < contact.normals.len();
             self.work.meter.begin(if far { 1 } else { 2 });
             if self.softened((problem, island), contact, lambda, budget) {
                 return Some(Status::Solved);
