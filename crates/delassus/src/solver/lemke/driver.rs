@@ -34,6 +34,8 @@ const FAR: usize = 500;
 /// Compliance that keeps rows from depending on each other, for rows of unit length: at first, and at least.
 const SOFTEST: f64 = 1e-3;
 const HARDEST: f64 = 1e-6;
+/// Residual of a scaled island, relative to its max|q|, at which nothing is left of it.
+const FADED: f64 = 1e-14;
 /// Most times that its answer is the centre of the next one, and turns of each time.
 const ROUNDS: usize = 12;
 const TURNS: usize = 4;
@@ -201,6 +203,16 @@ impl Lemke {
             if self.guessed(contact, (guess, lambda), budget) {
                 return Some(Status::Solved);
             }
+            // A few contacts of a tree may still have a short path, and it is exact.
+            if contact.normals.len() <= MANY {
+                self.work.meter.begin(8);
+                let outcome = self.contact(contact, plan(true, self.pivot, 0), budget);
+                budget.pivots += outcome.pivots;
+                if outcome.is_good() {
+                    self.work.impulses(contact, lambda);
+                    return Some(Status::Solved);
+                }
+            }
             let far = FAR < contact.normals.len();
             self.work.meter.begin(if far { 1 } else { 2 });
             if self.softened((problem, island), contact, lambda, budget) {
@@ -222,18 +234,17 @@ impl Lemke {
             let part = if self.method == Method::Driver { 2 } else { 1 };
             self.work.meter.begin(part);
             let outcome = self.contact(contact, plan, budget);
-            last = match outcome.status {
-                Status::Solved => Status::Breakdown,
-                status => status,
-            };
             budget.pivots += outcome.pivots;
             if outcome.residual.is_finite() {
                 self.work.impulses(contact, lambda);
             }
-            let good = outcome.status == Status::Solved && outcome.residual <= ACCEPTED;
-            if good || outcome.status == Status::TimeLimit {
+            if outcome.is_good() || outcome.status == Status::TimeLimit {
                 return Some(outcome.status);
             }
+            last = match outcome.status {
+                Status::Solved => Status::Breakdown,
+                status => status,
+            };
             // A path that cycled or lost its digits goes on by the next plan; a ray is an answer.
             let lost = matches!(last, Status::PivotLimit | Status::Breakdown);
             let next = outcome.cover_limit || lost;
@@ -267,7 +278,8 @@ impl Lemke {
     }
 
     /// From impulses that are nearly right, with compliance that keeps rows from depending on each other. Each answer
-    /// is the centre of the next problem, so that what compliance does to it fades.
+    /// is the centre of the next problem, so that what compliance does to it fades: until nothing is left of it, or
+    /// for as long as there are rounds, and the best is kept.
     fn softened(
         &mut self,
         (problem, island): (&Problem, &[BlockId]),
@@ -277,10 +289,11 @@ impl Lemke {
     ) -> bool {
         let mut soft = ContactLcp::default();
         let (mut delta, mut least) = (SOFTEST, HARDEST);
-        let mut kept = lambda.to_vec();
+        let mut centre = lambda.to_vec();
+        let (mut best, mut kept) = (f64::INFINITY, lambda.to_vec());
         for _ in 0..ROUNDS {
             if !soft.refill_soft(problem, island, self.directions, (delta, &*lambda)) {
-                return false;
+                break;
             }
             let options = self.options_of(&soft, &[], self.pivot, budget);
             let outcome = crash::solve(&soft, Some(lambda), (TURNS, &options), &mut self.work);
@@ -288,25 +301,32 @@ impl Lemke {
             if outcome.residual.is_finite() {
                 self.work.impulses(&soft, lambda);
             }
-            if outcome.status != Status::Solved && (SOFTEST <= delta || HARDEST < least) {
-                return false;
-            }
             if outcome.status != Status::Solved {
+                if SOFTEST <= delta || HARDEST < least {
+                    break;
+                }
                 // Once it is as soft again as it was, and stays so: that fades too, but slowly.
-                lambda.copy_from_slice(&kept);
+                lambda.copy_from_slice(&centre);
                 least = 10.0 * delta;
                 delta = least;
                 continue;
             }
-            kept.copy_from_slice(lambda);
+            centre.copy_from_slice(lambda);
             let options = self.options_of(contact, &[], self.pivot, budget);
-            if crash::check(contact, lambda, &options, &mut self.work).status == Status::Solved {
-                self.work.impulses(contact, lambda);
-                return true;
+            let residual = crash::check(contact, lambda, &options, &mut self.work).residual;
+            if residual < best {
+                best = residual;
+                self.work.impulses(contact, &mut kept);
+            }
+            if best <= FADED {
+                break;
             }
             delta = (0.1 * delta).max(least);
         }
-        false
+        if best <= ACCEPTED {
+            lambda.copy_from_slice(&kept);
+        }
+        best <= ACCEPTED
     }
 
     /// A run without matrix.
@@ -364,13 +384,16 @@ struct Plan {
     chance: u64,
 }
 
-/// The attempts without matrix, in order.
-fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
-    let plan = |reduced, pivot, chance| Plan {
+fn plan(reduced: bool, pivot: Pivot, chance: u64) -> Plan {
+    Plan {
         reduced,
         pivot,
         chance,
-    };
+    }
+}
+
+/// The attempts without matrix, in order.
+fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
     match method {
         Method::Driver => {
             let mut plans = vec![
@@ -414,6 +437,13 @@ impl Budget {
     /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.
     pub(super) fn is_spent(&self, most: usize) -> bool {
         self.pivots != 0 && self.left(most) == 0
+    }
+}
+
+impl Outcome {
+    /// Whether it is an answer that the driver believes.
+    fn is_good(&self) -> bool {
+        self.status == Status::Solved && self.residual <= ACCEPTED
     }
 }
 
