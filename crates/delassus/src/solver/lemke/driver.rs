@@ -200,26 +200,9 @@ impl Lemke {
         }
         let many = is_many(contact);
         if self.method == Method::Driver && many {
-            if self.guessed(contact, (guess, lambda), budget) {
-                return Some(Status::Solved);
-            }
-            // A few contacts of a tree may still have a short path, and it is exact.
-            if contact.normals.len() <= MANY {
-                self.work.meter.begin(8);
-                let outcome = self.contact(contact, plan(true, self.pivot, 0), budget);
-                budget.pivots += outcome.pivots;
-                if outcome.is_good() {
-                    self.work.impulses(contact, lambda);
-                    return Some(Status::Solved);
-                }
-            }
-            let far = FAR < contact.normals.len();
-            self.work.meter.begin(if far { 1 } else { 2 });
-            if self.softened((problem, island), contact, lambda, budget) {
-                return Some(Status::Solved);
-            }
-            if far {
-                return Some(Status::PivotLimit);
+            let found = self.crowd((problem, island), contact, (guess, lambda), budget);
+            if found.is_some() {
+                return found;
             }
         }
         let mut last = Status::Breakdown;
@@ -258,6 +241,35 @@ impl Lemke {
             return Some(Status::Solved);
         }
         (self.method != Method::Driver).then_some(last)
+    }
+
+    /// One island of many contacts, before paths from nothing are followed; none where they have to be.
+    fn crowd(
+        &mut self,
+        (problem, island): (&Problem, &[BlockId]),
+        contact: &ContactLcp,
+        (guess, lambda): (Option<&[f64]>, &mut [f64]),
+        budget: &mut Budget,
+    ) -> Option<Status> {
+        if self.guessed(contact, (guess, lambda), budget) {
+            return Some(Status::Solved);
+        }
+        // A few contacts of a tree may still have a short path, and it is exact.
+        if contact.normals.len() <= MANY {
+            self.work.meter.begin(8);
+            let outcome = self.contact(contact, plan(true, self.pivot, 0), budget);
+            budget.pivots += outcome.pivots;
+            if outcome.is_good() {
+                self.work.impulses(contact, lambda);
+                return Some(Status::Solved);
+            }
+        }
+        let far = FAR < contact.normals.len();
+        self.work.meter.begin(if far { 1 } else { 2 });
+        if self.softened((problem, island), contact, lambda, budget) {
+            return Some(Status::Solved);
+        }
+        far.then_some(Status::PivotLimit)
     }
 
     /// Many bodies, from a guess.
