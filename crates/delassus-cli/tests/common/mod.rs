@@ -74,3 +74,15 @@ pub(crate) fn rows(q: &str) -> String {
             "lo": [0, null], "hi": [1.5, null]}}"#
     )
 }
+
+/// Runs to the end and gives the hash of the last state.
+pub(crate) fn hash(arguments: &[&str]) -> String {
+    let ran = delassus(&[arguments, &["--json"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    ran.json()["state_hash"].as_str().unwrap().to_owned()
+}
+
+/// What a file holds.
+pub(crate) fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

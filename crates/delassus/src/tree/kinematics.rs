@@ -42,6 +42,22 @@ impl Tree {
             angular: DVec3::ZERO,
             linear: -gravity,
         };
+        self.pass(q, data, needs, |node, parent, body| {
+            moves(node, v, parent, body);
+            visit(node, body);
+        });
+    }
+
+    /// Poses from the ground to the leaves, `visit` seeing every node after its parent, and inertias turned with them
+    /// a group at a time.
+    #[inline]
+    fn pass(
+        &self,
+        q: &[f64],
+        data: &mut Data,
+        needs: bool,
+        visit: impl Fn(&Node, &Body, &mut Body),
+    ) {
         data.factored = false;
         data.turns.prepare(&self.turning, q);
         for (group, own) in self.own.iter().enumerate() {
@@ -50,8 +66,7 @@ impl Tree {
                 let node = &self.nodes[i];
                 let (body, parent) = pair(&mut data.bodies, i, node.parent);
                 place(node, (q, &data.turns), parent, body);
-                moves(node, v, parent, body);
-                visit(node, body);
+                visit(node, parent, body);
                 data.eight.place(i - first, &body.rotation);
                 if needs {
                     let spin = body.velocity.angular;
@@ -89,18 +104,7 @@ impl Tree {
     }
 
     pub(super) fn place_nodes(&self, q: &[f64], data: &mut Data) {
-        data.factored = false;
-        data.turns.prepare(&self.turning, q);
-        for (group, own) in self.own.iter().enumerate() {
-            let first = group * LANES;
-            for i in first.max(1)..self.nodes.len().min(first + LANES) {
-                let node = &self.nodes[i];
-                let (body, parent) = pair(&mut data.bodies, i, node.parent);
-                place(node, (q, &data.turns), parent, body);
-                data.eight.place(i - first, &body.rotation);
-            }
-            data.turn_inertias(own, first, false);
-        }
+        self.pass(q, data, false, |_, _, _| {});
     }
 
     /// The frame of a link in the world.

@@ -17,7 +17,7 @@ use super::contact::{ContactLcp, NONE};
 use super::guess::{Guess, State};
 use super::partition::Slot;
 use super::path;
-use super::structural::{Options, Outcome, Run, SOLVED, Work};
+use super::structural::{Options, Outcome, Run, Work};
 use crate::solver::Status;
 
 /// The turns in which solutions follow each other, this many at most.
@@ -38,36 +38,40 @@ pub(super) fn solve(
     (most, options): (usize, &Options<'_>),
     work: &mut Work,
 ) -> Outcome {
-    let mut guess = std::mem::take(&mut work.guess);
-    let mut run = Run::new(lcp, options, work, false);
-    run.outcome.status = Status::Breakdown;
-    if run.prepare().is_none() {
+    guessing(lcp, lambda, options, work, |run, guess| {
         run.work.basis.many = true;
         run.work.basis.bodies.plan(lcp);
-        guess.read(lcp, lambda);
-        turns(lcp, (most, options), &mut run, &mut guess);
-    }
-    run.work.guess = guess;
-    run.outcome
+        turns(lcp, (most, options), run, guess);
+    })
 }
 
-/// Whether these impulses of the whole problem are an answer.
-pub(super) fn check(
+/// The residual of impulses of the whole problem, relative to max|q|; the point they are is left in [`Work`].
+pub(super) fn residual(
     lcp: &ContactLcp,
     lambda: &[f64],
     options: &Options<'_>,
     work: &mut Work,
+) -> f64 {
+    let outcome = guessing(lcp, Some(lambda), options, work, |run, guess| {
+        run.outcome.residual = run.work.judge(lcp, guess) / run.scale;
+    });
+    outcome.residual
+}
+
+/// Does something with impulses read as a guess, whose arrays are those of the last time.
+fn guessing(
+    lcp: &ContactLcp,
+    lambda: Option<&[f64]>,
+    options: &Options<'_>,
+    work: &mut Work,
+    act: impl FnOnce(&mut Run<'_>, &mut Guess),
 ) -> Outcome {
     let mut guess = std::mem::take(&mut work.guess);
     let mut run = Run::new(lcp, options, work, false);
     run.outcome.status = Status::Breakdown;
     if run.prepare().is_none() {
-        guess.read(lcp, Some(lambda));
-        let residual = run.work.judge(lcp, &guess);
-        run.outcome.residual = residual / run.scale;
-        if run.outcome.residual <= SOLVED {
-            run.outcome.status = Status::Solved;
-        }
+        guess.read(lcp, lambda);
+        act(&mut run, &mut guess);
     }
     run.work.guess = guess;
     run.outcome

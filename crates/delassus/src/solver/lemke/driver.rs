@@ -217,7 +217,6 @@ impl Lemke {
             let part = if self.method == Method::Driver { 2 } else { 1 };
             self.work.meter.begin(part);
             let outcome = self.contact(contact, plan, budget);
-            budget.pivots += outcome.pivots;
             if outcome.residual.is_finite() {
                 self.work.impulses(contact, lambda);
             }
@@ -258,7 +257,6 @@ impl Lemke {
         if contact.normals.len() <= MANY {
             self.work.meter.begin(8);
             let outcome = self.contact(contact, plan(true, self.pivot, 0), budget);
-            budget.pivots += outcome.pivots;
             if outcome.is_good() {
                 self.work.impulses(contact, lambda);
                 return Some(Status::Solved);
@@ -325,7 +323,7 @@ impl Lemke {
             }
             centre.copy_from_slice(lambda);
             let options = self.options_of(contact, &[], self.pivot, budget);
-            let residual = crash::check(contact, lambda, &options, &mut self.work).residual;
+            let residual = crash::residual(contact, lambda, &options, &mut self.work);
             if residual < best {
                 best = residual;
                 self.work.impulses(contact, &mut kept);
@@ -342,7 +340,7 @@ impl Lemke {
     }
 
     /// A run without matrix.
-    fn contact(&mut self, lcp: &ContactLcp, plan: Plan, budget: &Budget) -> Outcome {
+    fn contact(&mut self, lcp: &ContactLcp, plan: Plan, budget: &mut Budget) -> Outcome {
         let mut cover = Vec::new();
         let round = match (plan.chance, self.cover) {
             (0, CoverChoice::Random) => Some(0),
@@ -354,10 +352,12 @@ impl Lemke {
             cover.extend((0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)));
         }
         let options = self.options_of(lcp, &cover, plan.pivot, budget);
-        match plan.reduced {
+        let outcome = match plan.reduced {
             true => reduced::solve(lcp, &options, &mut self.work),
             false => structural::solve(lcp, &options, &mut self.work),
-        }
+        };
+        budget.pivots += outcome.pivots;
+        outcome
     }
 
     fn options_of<'a>(

@@ -9,6 +9,7 @@ mod choice;
 mod columns;
 pub mod contact;
 mod crash;
+mod degree;
 mod dense;
 mod driver;
 mod free;

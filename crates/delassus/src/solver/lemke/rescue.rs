@@ -1,8 +1,8 @@
 //! What goes on where pivoting has failed or has used up what it may cost: a world must go on.
 //!
 //! First the solver that `auto` takes for such a problem, then accelerated Jacobi, then sweeps in order with the exact
-//! rule, each from the best there is. Only solvers that obey the laws, and none for a matrix given as such, whose sweeps need not converge. The
-//! failure remains the status unless one of them solves.
+//! rule, each from the best there is: only solvers that obey the laws, and none for a matrix given as such, whose sweeps
+//! need not converge. The failure remains the status unless one of them solves.
 
 use crate::problem::{Form, Problem, Solution};
 use crate::solver::auto::choose;
