@@ -108,6 +108,7 @@ impl GpuChains {
         options: ChainOptions,
     ) -> Result<GpuChains, GpuError> {
         scene.check()?;
+        let watch = gpu.watch();
         let (n, m) = (scene.beads.len(), scene.joints.len());
         let origins = scene.origins();
         let lists = lists(scene);
@@ -135,7 +136,7 @@ impl GpuChains {
         let bindings = [Uniform, Read, Write, Write, Write];
         let kernels = gpu.kernels(SOURCE, &bindings, &ENTRIES);
         let group = gpu.bind(&kernels, &[&uniform, &list, &bodies, &joints, &sums], 64);
-        gpu.check()?;
+        watch.end()?;
         Ok(GpuChains {
             gpu: gpu.clone(),
             kernels,
@@ -157,6 +158,7 @@ impl GpuChains {
         if self.diverged {
             return Err(GpuError::Diverged);
         }
+        let watch = self.gpu.watch();
         let zeros = [0.0_f32; 8];
         self.gpu
             .queue
@@ -169,6 +171,7 @@ impl GpuChains {
             self.gpu.queue.submit([encoder.finish()]);
             left -= at_once;
         }
+        watch.end()?;
         let encoder = self.encode(left);
         self.gpu.read(
             encoder,

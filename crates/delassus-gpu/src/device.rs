@@ -1,6 +1,6 @@
 //! The adapter and what every kernel needs of it: buffers, pipelines, one way to read back.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// What can go wrong between here and the device. None of it is a panic, and none of it is a wrong answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -80,8 +80,6 @@ pub struct Gpu {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
-    /// The first complaint of the driver, kept instead of the panic that would be the default.
-    complaint: Arc<Mutex<Option<String>>>,
     /// The kernels of the sweeps, compiled when first needed.
     sweeps: Arc<OnceLock<Arc<Kernels>>>,
 }
@@ -131,17 +129,12 @@ impl Gpu {
             adapter: info.name.clone(),
             reason: error.to_string(),
         })?;
-        let complaint = Arc::new(Mutex::new(None));
-        let first = Arc::clone(&complaint);
-        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert_with(|| error.to_string());
-        }));
+        // Whatever happens to a device while somebody waits for it is heard by a `Watch`; the default would be a panic.
+        device.on_uncaptured_error(Arc::new(|_| {}));
         Ok(Gpu {
             device,
             queue,
             info,
-            complaint,
             sweeps: Arc::default(),
         })
     }
@@ -166,19 +159,20 @@ impl Gpu {
         self.info.device_type == wgpu::DeviceType::Cpu
     }
 
-    /// The first complaint since the last call.
-    pub(crate) fn check(&self) -> Result<(), GpuError> {
-        let mut complaint = self
-            .complaint
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match complaint.take() {
-            Some(reason) => Err(GpuError::Failed { reason }),
-            None => Ok(()),
+    /// Listens to what the driver says to this thread from now on.
+    pub(crate) fn watch(&self) -> Watch {
+        let [last, middle, first] = [
+            wgpu::ErrorFilter::Validation,
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Internal,
+        ]
+        .map(|filter| self.device.push_error_scope(filter));
+        Watch {
+            scopes: [first, middle, last],
         }
     }
 
-    /// A buffer of so many bytes (at least sixteen: an empty array cannot be bound).
+    /// A buffer of so many bytes. An array of nothing is as long as one element, which a kernel insists on.
     pub(crate) fn buffer(
         &self,
         what: &'static str,
@@ -189,7 +183,7 @@ impl Gpu {
         let limit = limits
             .max_buffer_size
             .min(limits.max_storage_buffer_binding_size);
-        let bytes = (bytes as u64).next_multiple_of(16).max(16);
+        let bytes = (bytes as u64).next_multiple_of(16).max(ELEMENT);
         if limit < bytes {
             return Err(GpuError::TooLarge { what, bytes, limit });
         }
@@ -305,8 +299,9 @@ impl Gpu {
             encoder.copy_buffer_to_buffer(buffer, 4 * first as u64, staging, at, size);
             at += size;
         }
+        let watch = self.watch();
         self.queue.submit([encoder.finish()]);
-        self.check()?;
+        watch.end()?;
         if at == 0 {
             return Ok(());
         }
@@ -329,7 +324,27 @@ impl Gpu {
             out.extend(words.map(|word| f32::from_ne_bytes([word[0], word[1], word[2], word[3]])));
         }
         staging.unmap();
-        self.check()
+        Ok(())
+    }
+}
+
+/// Errors of one thread from its making to its end, kept apart from those of the other threads on the same device.
+#[must_use = "errors are told by `end`"]
+pub(crate) struct Watch {
+    /// The last one opened first, as they must be closed.
+    scopes: [wgpu::ErrorScopeGuard; 3],
+}
+
+impl Watch {
+    /// The first thing that went wrong.
+    pub(crate) fn end(self) -> Result<(), GpuError> {
+        let heard = self.scopes.map(|scope| pollster::block_on(scope.pop()));
+        match heard.into_iter().flatten().next() {
+            Some(error) => Err(GpuError::Failed {
+                reason: error.to_string(),
+            }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -374,6 +389,8 @@ pub(crate) struct Kernels {
 /// Invocations of one workgroup, in every kernel.
 pub(crate) const GROUP: usize = 64;
 
+/// Bytes of the largest element that any array has.
+const ELEMENT: u64 = 64;
 /// Bytes from one set of uniform numbers to the next: what every adapter can offset by.
 pub(crate) const STRIDE: usize = 256;
 
@@ -393,4 +410,39 @@ pub(crate) fn single(what: &'static str, value: f64) -> Result<f32, GpuError> {
         return Err(GpuError::Range { what, value });
     }
     Ok(value as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_hears_of_its_own_errors_only() {
+        // Without an adapter there is nothing to hear.
+        let Ok(gpu) = Gpu::shared() else { return };
+        let calm = gpu.watch();
+        let loud = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let watch = gpu.watch();
+                // A buffer that is mapped for reading may not be written by a kernel.
+                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::STORAGE;
+                let made = gpu.buffer("a wrong one", 16, usage);
+                (made.is_ok(), watch.end())
+            });
+            other.join()
+        });
+        assert_eq!(calm.end(), Ok(()));
+        let (made, heard) = loud.unwrap();
+        assert!(made);
+        assert!(matches!(heard, Err(GpuError::Failed { .. })), "{heard:?}");
+    }
+
+    #[test]
+    fn an_array_of_nothing_can_be_bound() {
+        let Ok(gpu) = Gpu::shared() else { return };
+        let watch = gpu.watch();
+        let empty = gpu.buffer("nothing", 0, wgpu::BufferUsages::STORAGE);
+        assert_eq!(watch.end(), Ok(()));
+        assert!(empty.is_ok_and(|buffer| 4 * crate::layout::BLOCK as u64 <= buffer.size()));
+    }
 }

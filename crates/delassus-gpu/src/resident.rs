@@ -139,6 +139,7 @@ impl Resident {
         problem: &Problem,
         diagonals: &DiagonalBlocks,
     ) -> Result<(), GpuError> {
+        let watch = self.gpu.watch();
         let changed = match problem.form() {
             Form::Primal(primal) => self.topology.update(primal, problem.blocks()),
             Form::Dual(_) => {
@@ -166,7 +167,7 @@ impl Resident {
         // θ = 1, β = 0.
         let control = [1.0_f32, 0.0, 0.0, 0.0];
         queue.write_buffer(&arrays.sums, 0, bytemuck::cast_slice(&control));
-        self.gpu.check()
+        watch.end()
     }
 
     /// Buffers for the present layout, with the lists and the numbers of every dispatch in them.
@@ -290,6 +291,7 @@ impl Resident {
         let Some(arrays) = &self.arrays else {
             return Ok(());
         };
+        let watch = self.gpu.watch();
         let queue = &self.gpu.queue;
         queue.write_buffer(&arrays.rows, 0, bytemuck::cast_slice(&self.numbers));
         self.numbers.clear();
@@ -298,7 +300,7 @@ impl Resident {
         queue.write_buffer(&arrays.state, 0, bytemuck::cast_slice(&self.numbers));
         // Sweeps are counted anew.
         queue.write_buffer(&arrays.sums, 8, bytemuck::cast_slice(&[0.0_f32]));
-        self.gpu.check()
+        watch.end()
     }
 
     /// Does so many sweeps, each backward or not, measures the residual, and reads back.

@@ -441,6 +441,7 @@ fn what_the_device_cannot_do_is_left_to_the_cpu() {
     for solver in &mut solvers(&gpu, 1e-9) {
         let (report, solution) = solve(solver.as_mut(), &empty);
         assert_eq!(report.status, Status::Solved, "{report}");
+        assert_eq!(report.fallback, None, "{report}");
         assert!((solution.v[0] - 0.5).abs() < 1e-15);
     }
 }
