@@ -6,11 +6,11 @@
 mod common;
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{delassus, folder, hash, text, write};
+use common::{Started, delassus, folder, hash, interrupt, text, write};
 use serde_json::Value;
 
 const ARM: &str = r#"<robot name="arm">
@@ -44,16 +44,16 @@ fn checkpoints(folder: &Path) -> Vec<u64> {
 }
 
 /// Starts a long run that writes a checkpoint every 20 steps, and waits for some of them.
-fn start(out: &Path, count: usize) -> Child {
-    let child = Command::new(env!("CARGO_BIN_EXE_delassus"))
+fn start(out: &Path, count: usize) -> Started {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_delassus"));
+    command
         .args(LONG)
         .args(["--dt", "0.01", "--checkpoint-every", "0.2", "--force"])
         .arg("--out")
         .arg(out)
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::piped());
+    let child = Started::new(&mut command);
     let begin = Instant::now();
     while checkpoints(out).len() < count {
         assert!(begin.elapsed() < PATIENCE, "no checkpoint was written");
@@ -189,10 +189,9 @@ fn damaged_checkpoints_are_refused_with_their_name() {
 fn a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_bits() {
     for round in 1..=4 {
         let out = folder(&format!("run-killed-{round}"));
-        let mut child = start(&out, round);
+        let child = start(&out, round);
         sleep(Duration::from_millis(3 * round as u64));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.kill();
         let last = *checkpoints(&out).last().unwrap();
         let file = out.join(format!("checkpoint-{last}.json"));
         let steps = (last + 30).to_string();
@@ -210,15 +209,8 @@ fn a_killed_run_goes_on_from_its_last_checkpoint_to_the_same_bits() {
 fn an_interrupted_run_keeps_what_there_is_and_can_go_on() {
     let out = folder("run-interrupted");
     let child = start(&out, 2);
-    let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let output = child.wait_with_output().unwrap();
+    interrupt(child.id());
+    let output = child.output();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("interrupted at step"), "{stderr}");

@@ -286,14 +286,18 @@ fn a_scene_is_compared_under_every_fitting_solver_from_the_same_start() {
     for run in runs {
         let law = run["law"].as_f64().unwrap();
         let reached = run["reached"].as_bool().unwrap();
-        assert_eq!(reached, law <= tolerance);
+        // A solver that runs out of patience on a slow machine has not reached it either.
+        assert_eq!(reached, law <= tolerance && run["message"].is_null());
         let key = if reached {
             run["ms_per_step"].as_f64().unwrap()
         } else {
             law
         };
-        assert!((last.0 || !reached) && (last.0 != reached || last.1 <= key));
-        last = (reached, key);
+        assert!(last.0 || !reached);
+        if run["message"].is_null() {
+            assert!(last.0 != reached || last.1 <= key);
+            last = (reached, key);
+        }
     }
     let ran = delassus(&["compare", "stack:3", "--time", "0.2"]);
     for heading in [

@@ -267,6 +267,7 @@ fn place(what: &str, point: &[f64; 3]) -> Result<(), BadMessage> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     #[test]
     fn messages_of_the_page_are_understood() {
@@ -344,6 +345,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn no_text_makes_the_parser_panic(text in ".{0,200}") {
             let _ = parse(&text);

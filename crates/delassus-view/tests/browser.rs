@@ -21,7 +21,11 @@ const STEPS: usize = 5;
 fn browser() -> Option<PathBuf> {
     let named = env::var_os("CHROMIUM").map(PathBuf::from);
     let usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].map(PathBuf::from);
-    named.into_iter().chain(usual).find(|path| path.is_file())
+    let starts = |path: &PathBuf| {
+        let version = Command::new(path).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    };
+    named.into_iter().chain(usual).find(starts)
 }
 
 /// What is missing, in words.
@@ -93,7 +97,8 @@ fn the_page_works_in_a_real_browser() {
     let port = server.address().port();
     let url = server.url();
     let mut server = Some(server);
-    let profile = env::temp_dir().join(format!("delassus-view-{}", std::process::id()));
+    let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser-profile");
+    let _ = std::fs::remove_dir_all(&profile);
     let mut script = Command::new("node")
         .arg(page.join("test/browser.mjs"))
         .arg(&url)

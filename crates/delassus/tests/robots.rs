@@ -374,7 +374,9 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         return;
     };
     let mut random = Random::new(41);
-    for path in entries.map(|entry| entry.unwrap().path()) {
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
         let base = if name.contains("humanoid") {

@@ -107,8 +107,7 @@ fn a_fixed_robot_file_has_a_static_base_and_ground_below_it() {
 
 #[test]
 fn meshes_collide_as_hulls_and_missing_ones_are_named() {
-    let folder = std::env::temp_dir().join(format!("delassus-mesh-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    let folder = folder("robots-mesh");
     let mut obj = String::new();
     for corner in 0..8 {
         let at = |bit: i32| f64::from((corner >> bit & 1) * 2 - 1) * 0.5;
@@ -143,7 +142,6 @@ fn meshes_collide_as_hulls_and_missing_ones_are_named() {
         error.line == 2 && error.what.contains("gone.obj") && error.element.contains("mesh"),
         "{error}"
     );
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 const SCENE: &str = r#"title = "two arms"
@@ -183,8 +181,9 @@ bodies = ["lamp", "left/leaf"]
 point = [0.9, -2, 0.4]
 "#;
 
-fn folder() -> std::path::PathBuf {
-    let folder = std::env::temp_dir().join(format!("delassus-robots-{}", std::process::id()));
+/// A folder of this name that holds the file of the table.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("table.urdf"), TABLE).unwrap();
     folder
@@ -192,7 +191,7 @@ fn folder() -> std::path::PathBuf {
 
 #[test]
 fn robots_of_a_scene_are_placed_driven_and_joined() {
-    let folder = folder();
+    let folder = folder("robots-placed");
     let mut scene = parse_in(SCENE, Some(&folder)).unwrap();
     assert_eq!(scene.warnings.len(), 2);
     let world = &scene.world;
@@ -218,7 +217,7 @@ fn robots_of_a_scene_are_placed_driven_and_joined() {
 
 #[test]
 fn mistakes_about_robots_are_named_with_their_place() {
-    let folder = folder();
+    let folder = folder("robots-mistakes");
     for (from, to, place, clue) in [
         ("table.urdf\"\npos", "gone.urdf\"\npos", "9:8", "gone.urdf"),
         ("flap = 0.4", "flop = 0.4", "12:19", "did you mean \"flap\""),

@@ -7,6 +7,7 @@ use delassus::scenes::{Exhibit, build, exhibits};
 use delassus::solver::{Stop, from_spec};
 use delassus::world::scene::{Scene, parse};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// Steps a scene with its own defaults.
 fn step(scene: &mut Scene, steps: usize) {
@@ -443,7 +444,7 @@ fn a_solid_that_is_turned_in_its_body_turns_its_inertia() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig { cases: 512, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Cutting, repeating and replacing parts of good scenes.
     #[test]

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -45,6 +45,47 @@ pub(crate) fn delassus_reading<S: AsRef<std::ffi::OsStr>>(arguments: &[S], input
         code: output.status.code().expect("the run was not killed"),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr,
+    }
+}
+
+/// Ctrl-C for another process.
+pub(crate) fn interrupt(id: u32) {
+    let command = format!("kill -INT {id}");
+    let status = Command::new("sh").args(["-c", &command]).status();
+    assert!(status.unwrap().success());
+}
+
+/// A process that does not outlive the test that started it, however that ends.
+pub(crate) struct Started(Option<Child>);
+
+impl Started {
+    pub(crate) fn new(command: &mut Command) -> Started {
+        Started(Some(command.spawn().unwrap()))
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    /// Kills it, as a machine that loses its power would.
+    pub(crate) fn kill(mut self) {
+        let mut child = self.0.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -330,7 +330,7 @@ declare global {
 
 window.delassus = {
   frame: () => latest,
-  settled: () => onScreen !== null && onScreen.head.epoch === layout?.epoch && (onScreen.head.playing || onScreen === latest),
+  settled: () => onScreen !== null && onScreen.head.epoch === layout?.epoch && ((settings?.playing && onScreen.head.playing) || onScreen === latest),
   layout: () => layout,
   settings: () => settings,
   drawn: () => viewer.drawn,

@@ -3,6 +3,7 @@
 use delassus::problem::file::fclib;
 use delassus::problem::file::siconos::{DatFormat, parse};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use super::{FCLIB, shared, text};
 
@@ -19,7 +20,7 @@ const SAMPLES: [&str; 8] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_text_never_panics(
