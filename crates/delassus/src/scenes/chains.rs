@@ -136,7 +136,8 @@ pub(super) fn wrecking_ball(_: usize) -> Result<Made, WorldError> {
     let name = format!("chain-{links:03}");
     stage.joint(name, [Some(ball), last], (end, DVec3::Z), JointKind::Ball)?;
     wall(&mut stage, 0.5 + radius)?;
-    Ok((stage, run((0.005, 4.0), 1e-3, 1000)))
+    // The blow and some pairs of falling bricks take thousands of sweeps, the other steps hundreds.
+    Ok((stage, run((0.005, 4.0), 1e-3, 5000)))
 }
 
 /// Boxes in a running bond across y, in front of a given x.
