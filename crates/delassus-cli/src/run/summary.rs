@@ -201,7 +201,9 @@ impl Summary {
     fn head(&self) -> Vec<(&'static str, String)> {
         let solver = solvers::label(self.solver, &self.options.0);
         let scene = match &self.title {
-            title if title.is_empty() || *title == self.scene => self.scene.clone(),
+            title if title.is_empty() => self.scene.clone(),
+            // Titles of built-in scenes begin with their name.
+            title if title.starts_with(&self.scene) => title.clone(),
             title => format!("{}: {title}", self.scene),
         };
         let mut steps = format!("{} of {} s", self.steps, self.dt);
