@@ -41,7 +41,7 @@ const FALLBACKS: [&str; 8] = [
     "gauss-seidel,relax=1.9",
 ];
 /// The same for linear complementarity problems and faceted cones, which only pivoting obeys.
-const PIVOT_FALLBACKS: [&str; 2] = ["lemke", "lemke,pivot=lex,cover=scaled"];
+const PIVOT_FALLBACKS: [&str; 3] = ["lemke", "lemke,pivot=lex,cover=scaled", "lemke-standard"];
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
 /// Most sweeps before `auto` is tried: what easy problems need a few times over.
@@ -247,11 +247,13 @@ impl Job<'_> {
             let report = solver.solve(problem, &mut solution);
             left = left.map(|left| left.saturating_sub(report.elapsed));
             let status = report.status;
+            let proof = report.certificate.as_ref().map(|found| &found.farkas);
+            let hopeless = proof.is_some_and(Option::is_some) || spec == "auto";
             best = Some(match best.take() {
                 Some(old) if !is_better(&report, &old.1) => old,
                 _ => (solution, report),
             });
-            if status == Status::Solved || (status == Status::Ray && spec == "auto") {
+            if status == Status::Solved || (status == Status::Ray && hopeless) {
                 break;
             }
         }

@@ -80,7 +80,7 @@ const FACETS: Choice = Choice {
     class: "faceted cones with friction",
     solver: "lemke",
     sweeps: None,
-    then: &["lemke,pivot=lex,cover=scaled"],
+    then: &["lemke,pivot=lex,cover=scaled", "lemke-standard"],
     why: "only pivoting obeys them",
 };
 const MATRIX: Choice = Choice {
