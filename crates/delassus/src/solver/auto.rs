@@ -111,6 +111,7 @@ const MECHANISM: Choice = Choice {
     then: &[
         "lemke",
         "jacobi,accelerate=nesterov",
+        "jacobi,rule=exact,accelerate=nesterov",
         "hybrid",
         "hybrid,rule=exact",
         "gauss-seidel,rule=exact",
