@@ -3,6 +3,7 @@
 mod tree;
 
 use std::path::Path;
+use std::time::Duration;
 
 use delassus::problem::file::{Loaded, Work, json};
 use delassus::solver::Record;
@@ -26,21 +27,25 @@ const ROUNDING: f64 = 1e-14;
 /// Smallest speed that tolerances refer to [m/s].
 const SMALLEST_SPEED: f64 = 1e-12;
 /// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
-/// a single contact, where `iso` may; on redundant contacts it is the other way round. Where neither settles, as with
-/// joints that are redundant or nearly so, come factors and pivots; a shorter step helps where both rules cycle and a
-/// longer one where rows are badly conditioned.
-const FALLBACKS: [&str; 6] = [
+/// a single contact, where `iso` may; on redundant contacts it is the other way round. Where neither settles soon, as
+/// with long chains and joints that are redundant or nearly so, come factors and pivots, and only then patience; a
+/// shorter step helps where both rules cycle and a longer one where rows are badly conditioned.
+const FALLBACKS: [&str; 8] = [
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "auto",
+    "gauss-seidel,rule=exact",
+    "gauss-seidel",
     "gauss-seidel,relax=0.5",
     "gauss-seidel,rule=exact,relax=0.5",
     "gauss-seidel,relax=1.9",
 ];
 /// The same for linear complementarity problems and faceted cones, which only pivoting obeys.
-const PIVOT_FALLBACKS: [&str; 2] = ["lemke", "lemke,pivot=lex,cover=scaled"];
+const PIVOT_FALLBACKS: [&str; 3] = ["lemke", "lemke,pivot=lex,cover=scaled", "lemke-standard"];
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
+/// Most sweeps before `auto` is tried: what easy problems need a few times over.
+const FIRST_SWEEPS: usize = 3000;
 
 /// Solves what the command line names.
 pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
@@ -115,6 +120,13 @@ pub(crate) fn pool(threads: u16) -> Result<rayon::ThreadPool, Refusal> {
             "--threads {threads}: cannot be started: {error}; ask for fewer"
         ))
     })
+}
+
+/// One of the solvers tried in turn.
+struct Attempt<'a> {
+    spec: &'a str,
+    /// Whether it is to give way soon to those that follow.
+    quick: bool,
 }
 
 /// What every file is solved with.
@@ -216,48 +228,61 @@ impl Job<'_> {
         fallbacks: &[&str],
     ) -> Result<(Solution, Report), Refusal> {
         let stop = self.stop(problem);
-        let asked = !self.args.common.solvers.is_empty() || stop.tolerance <= 0.0;
-        let asked_for = [spec];
-        let unasked = self.args.common.solvers.is_empty();
-        let specs = match (asked, unasked) {
-            (false, _) => fallbacks,
-            (true, true) => &fallbacks[..1],
-            (true, false) => &asked_for[..],
-        };
-        // A limit on sweeps says nothing about pivots and factors.
-        let limited = unasked && self.args.common.iterations.is_some();
-        let specs = specs.iter().filter(|spec| !limited || **spec != "auto");
         let mut best: Option<(Solution, Report)> = None;
-        for spec in specs {
+        let mut left = stop.time;
+        for attempt in self.attempts(stop.tolerance, spec, fallbacks) {
+            if best.is_some() && left == Some(Duration::ZERO) {
+                break;
+            }
+            let (spec, mut stop) = (attempt.spec, Stop { time: left, ..stop });
+            if attempt.quick {
+                stop.iterations = FIRST_SWEEPS;
+                stop.time = left.map(|left| left / 4);
+            }
             let mut solution = match guess {
                 Some(guess) => Solution::from_lambda(problem, guess.to_vec()),
                 None => Solution::zeros(problem),
             };
             let mut solver = solvers::make(spec, stop, self.args.common.seed)?;
             let report = solver.solve(problem, &mut solution);
-            // A ray says more than a run that did not settle.
-            let better = |old: &Report| match (report.status, old.status) {
-                (Status::Solved, _) => true,
-                (_, Status::Ray) => false,
-                (Status::Ray, _) => true,
-                _ => report.residual.law < old.residual.law,
-            };
-            let (status, keep) = (
-                report.status,
-                best.as_ref().is_none_or(|best| better(&best.1)),
-            );
-            if keep {
-                best = Some((solution, report));
-            }
-            if matches!(
-                status,
-                Status::Solved | Status::Unsupported | Status::TimeLimit
-            ) || (status == Status::Ray && *spec == "auto")
-            {
+            left = left.map(|left| left.saturating_sub(report.elapsed));
+            let status = report.status;
+            let proof = report.certificate.as_ref().map(|found| &found.farkas);
+            let hopeless = proof.is_some_and(Option::is_some) || spec == "auto";
+            best = Some(match best.take() {
+                Some(old) if !is_better(&report, &old.1) => old,
+                _ => (solution, report),
+            });
+            if status == Status::Solved || (status == Status::Ray && hopeless) {
                 break;
             }
         }
         best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))
+    }
+
+    /// The solver asked for, or those to try in turn.
+    fn attempts<'s>(
+        &self,
+        tolerance: f64,
+        spec: &'s str,
+        fallbacks: &[&'s str],
+    ) -> Vec<Attempt<'s>> {
+        let attempt = |quick: bool| move |&spec: &&'s str| Attempt { spec, quick };
+        if !self.args.common.solvers.is_empty() {
+            return vec![attempt(false)(&spec)];
+        }
+        if tolerance <= 0.0 {
+            return fallbacks.iter().take(1).map(attempt(false)).collect();
+        }
+        let auto = fallbacks.iter().position(|&spec| spec == "auto");
+        let (first, rest) = fallbacks.split_at(auto.unwrap_or(0));
+        if self.args.common.iterations.is_some() {
+            // A limit on sweeps says nothing about pivots and factors.
+            let sweeps = rest.iter().filter(|&&spec| spec != "auto");
+            return sweeps.map(attempt(false)).collect();
+        }
+        let first = first.iter().map(attempt(true));
+        first.chain(rest.iter().map(attempt(false))).collect()
     }
 
     fn stop(&self, problem: &Problem) -> Stop {
@@ -280,10 +305,21 @@ impl Job<'_> {
     }
 }
 
-/// Whether a contact has a faceted cone with friction.
+/// Whether a run says more than one before it: a ray more than a run that did not settle, and any more than a solver
+/// that had no rule for the laws.
+fn is_better(new: &Report, old: &Report) -> bool {
+    match (new.status, old.status) {
+        (Status::Solved, _) | (_, Status::Unsupported) => true,
+        (_, Status::Ray) | (Status::Unsupported, _) => false,
+        (Status::Ray, _) => true,
+        _ => new.residual.law < old.residual.law,
+    }
+}
+
+/// Whether a contact has a faceted cone, be it without friction.
 fn has_facets(problem: &Problem) -> bool {
     let mut blocks = problem.blocks().iter();
-    blocks.any(|block| matches!(block.law, Law::FrictionFacets { mu, .. } if mu != 0.0))
+    blocks.any(|block| matches!(block.law, Law::FrictionFacets { .. }))
 }
 
 /// An array with one answer per line, so that it can be read with line tools too.

@@ -410,3 +410,53 @@ fn info_shows_a_robot_and_refuses_a_broken_one_with_its_line() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("bad.urdf:2: <mass>"), "{}", ran.stderr);
 }
+
+/// Bodies hanging below each other, the last a thousand times as heavy: hundreds of thousands of sweeps, or one factor.
+fn heavy_chain(links: usize) -> String {
+    let links: Vec<usize> = (0..links).collect();
+    let mass = |i: usize| if i + 1 < links.len() { 1.0 } else { 1000.0 };
+    let body = |&i: &usize| {
+        let (m, z, inertia) = (mass(i), -0.1 * i as f64 - 0.05, 0.01 * mass(i));
+        format!(
+            r#"{{"m": {m}, "I_body": [[{inertia}, 0, 0], [0, {inertia}, 0], [0, 0, {inertia}]], "x": [0, 0, {z}], "q": [1, 0, 0, 0], "f": [0, 0, {}]}}"#,
+            -9.81 * m
+        )
+    };
+    let joint = |&i: &usize| {
+        let (a, b, z) = (i, i as i64 - 1, -0.1 * i as f64);
+        format!(r#"{{"a": {a}, "b": {b}, "p": [0, 0, {z}]}}"#)
+    };
+    let bodies: Vec<String> = links.iter().map(body).collect();
+    let joints: Vec<String> = links.iter().map(joint).collect();
+    format!(
+        r#"{{"schema": "delassus-problem-1", "kind": "joints", "h": 0.01, "bodies": [{}], "joints": [{}]}}"#,
+        bodies.join(", "),
+        joints.join(", ")
+    )
+}
+
+#[test]
+fn by_default_what_sweeps_creep_on_is_handed_on_within_the_time_allowed() {
+    let ran = delassus_reading(
+        &["solve", "-", "--json", "--time-limit", "20"],
+        heavy_chain(40).as_bytes(),
+    );
+    let answer = ran.json();
+    assert_eq!(
+        (ran.code, &answer["status"]),
+        (0, &"solved".into()),
+        "{answer}"
+    );
+    assert_eq!(answer["solver"], "auto", "{answer}");
+}
+
+#[test]
+fn by_default_a_faceted_cone_without_friction_is_solved() {
+    let file = r#"{"schema": "delassus-problem-1", "kind": "problem",
+        "masses": [{"dense": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "p": [-1, 1, 0]}],
+        "blocks": [{"law": {"name": "friction-facets", "mu": 0, "directions": 4},
+                    "on": [{"mass": 0, "G": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}],
+                    "sigma": [0, 0, 0], "q": [0, 0, 0]}]}"#;
+    let ran = delassus_reading(&["solve", "-", "--json"], file.as_bytes());
+    assert_eq!((ran.code, &ran.json()["status"]), (0, &"solved".into()));
+}

@@ -114,13 +114,13 @@ pub(crate) fn max_abs(a: &[f64]) -> f64 {
 /// Lower Cholesky factor of a row-major symmetric matrix, in place (the upper part is left as it was).
 /// Fails with the index and value of the first pivot that is not safely positive.
 pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
-    let scale = (0..n).fold(0.0_f64, |m, i| m.max(a[i * n + i].abs()));
     for j in 0..n {
         let (above, below) = a.split_at_mut((j + 1) * n);
         let row_j = &mut above[j * n..];
         let pivot = row_j[j] - dot(&row_j[..j], &row_j[..j]);
-        // A pivot of rounding size is a singular matrix, whatever its sign came out as.
-        if !(pivot > 1e-15 * scale) {
+        // A pivot of rounding size is a singular matrix, whatever its sign came out as. What cancelled is the entry of
+        // its own row, whose unit may be another than that of the others.
+        if !(pivot > 1e-15 * row_j[j].abs() && pivot >= f64::MIN_POSITIVE) {
             return Err((j, pivot));
         }
         let l = pivot.sqrt();

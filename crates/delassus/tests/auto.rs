@@ -212,3 +212,25 @@ fn the_history_of_parts_goes_forward_and_ends_at_the_residual() {
     let last = report.history.last().unwrap().law.unwrap();
     assert!((last - report.residual.law).abs() <= 1e-12, "{last}");
 }
+
+#[test]
+fn normals_that_contradict_each_other_are_a_ray_whatever_the_friction() {
+    let eye = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let mut builder = Problem::builder();
+    let mass = builder
+        .add_mass(MassBlock::dense(eye.clone()).unwrap(), &[0.0, 0.2, 0.0])
+        .unwrap();
+    let law = Law::FrictionCone { mu: 0.5 };
+    // Pushed up and down at once: G₁ + G₂ = 0 in the normals, q₁ + q₂ > 0.
+    let other: Vec<f64> = eye.iter().map(|x| -x).collect();
+    for rows in [&eye, &other] {
+        let (sigma, q) = ([0.0; 3], [1.0, 0.0, 0.0]);
+        builder.add_block(law, &[(mass, rows)], &sigma, &q).unwrap();
+    }
+    let problem = builder.build().unwrap();
+    let report = Auto::new(stop(1e-9), 0).solve(&problem, &mut Solution::zeros(&problem));
+    assert_eq!((report.status, report.fit), (Status::Ray, Fit::Exact));
+    let y = report.certificate.unwrap().farkas.unwrap();
+    assert!(y[0] > 0.0 && (y[0] - y[3]).abs() <= 1e-9 * y[0], "{y:?}");
+    assert!([1, 2, 4, 5].iter().all(|&row| y[row] == 0.0), "{y:?}");
+}

@@ -200,3 +200,52 @@ fn what_is_not_used_is_listed_once_for_each_kind() {
     // Equal ends are no range.
     assert_eq!(robot.joints[1].range, None);
 }
+
+#[test]
+fn included_files_stand_in_place_of_their_element_wherever_it_is() {
+    let folder = std::env::temp_dir().join(format!("delassus-include-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let arm = format!(
+        "<mujocoinclude>\n<body name=\"arm\">\n<joint name=\"j\"/>{BODY}\n<include file=\"hand.xml\"/>\n</body></mujocoinclude>"
+    );
+    let hand = format!("<mujoco><body name=\"hand\">{BODY}</body></mujoco>");
+    std::fs::write(folder.join("arm.xml"), arm).unwrap();
+    std::fs::write(folder.join("hand.xml"), hand).unwrap();
+    let read = |text: &str| parse(text, "odd.xml", Some(&folder), Base::Fixed);
+    let include = r#"<mujoco><worldbody><include file="arm.xml"/></worldbody>"#;
+    let robot = read(&format!("{include}</mujoco>")).unwrap();
+    let names: Vec<&str> = robot.tree.links().iter().map(|l| l.name.as_str()).collect();
+    assert_eq!((names, robot.warnings), (vec!["arm", "hand"], vec![]));
+    // Lines below are those of the file itself, and a file cannot include another twice.
+    let wrong = format!("{include}\n<equality><weld body1=\"ghost\"/></equality></mujoco>");
+    assert_eq!(read(&wrong).unwrap_err().line, 2);
+    let twice = r#"<mujoco><worldbody><include file="hand.xml"/><include file="hand.xml"/></worldbody></mujoco>"#;
+    assert!(read(twice).unwrap_err().what.contains("second time"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    // A text has no folder in which to look.
+    let alone = parse(include, "odd.xml", None, Base::Fixed);
+    assert!(alone.is_err());
+}
+
+#[test]
+fn a_weld_whose_turn_has_no_length_holds_what_the_file_shows() {
+    let bodies = format!(
+        r#"<worldbody><body name="a" pos="0 0 1"><joint/>{BODY}<body name="b" pos="1 0 0" euler="0 0 90"><joint/>{BODY}</body></body></worldbody>"#
+    );
+    let weld = |relpose: &str| {
+        let robot = read(&format!(
+            r#"<mujoco>{bodies}<equality><weld body1="a" body2="b" {relpose}/></equality></mujoco>"#
+        ));
+        robot.closures[0].clone()
+    };
+    assert_eq!(weld(r#"relpose="0 1 0 0 0 0 0""#), weld(""));
+    let (unit, long) = (r#"relpose="1 0 0 1 0 0 0""#, r#"relpose="1 0 0 3 0 0 0""#);
+    assert_eq!(weld(long), weld(unit));
+}
+
+#[test]
+fn an_equality_of_sites_is_listed() {
+    let equality = r#"<equality><connect site1="s" site2="t"/></equality>"#;
+    let robot = read(&file(equality, &format!("<joint/>{BODY}")));
+    assert!(robot.warnings.iter().any(|w| w.text.contains("sites")));
+}

@@ -96,7 +96,8 @@ impl Plan {
             world.settings.integrator = integrator;
         }
         let tolerance = args.tolerance.unwrap_or(defaults.tolerance);
-        if tolerance == 0.0 && args.iterations.is_none() {
+        // A scene with a tolerance of zero says itself how many sweeps it means.
+        if args.tolerance == Some(0.0) && args.iterations.is_none() {
             return Err(Refusal(
                 "--tolerance 0 means an exact number of sweeps, but not how many; add --iterations"
                     .to_owned(),

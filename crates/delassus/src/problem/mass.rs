@@ -70,7 +70,7 @@ impl MassBlock {
     pub fn tree(tree: Arc<Tree>, q: &[f64]) -> Result<MassBlock, TreeError> {
         if tree.n_dofs() == 0 {
             return Err(TreeError::WrongLength {
-                what: "velocity of the tree",
+                what: "velocity of a tree without a joint that moves",
                 expected: 1,
                 found: 0,
             });
@@ -351,5 +351,11 @@ mod tests {
             MassBlock::rigid(1.0, skew),
             Err(BuildError::NotSymmetric { .. })
         ));
+    }
+
+    #[test]
+    fn rows_of_a_dense_block_may_have_units_far_apart() {
+        assert!(MassBlock::dense(vec![1e-8, 0.0, 0.0, 1e8]).is_ok());
+        assert!(MassBlock::dense(vec![1e-8, 1.0, 1.0, 1e8]).is_err());
     }
 }

@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../../docs/auto.md")]
 
 mod parts;
+mod proof;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -79,7 +80,7 @@ const FACETS: Choice = Choice {
     class: "faceted cones with friction",
     solver: "lemke",
     sweeps: None,
-    then: &["lemke,pivot=lex,cover=scaled"],
+    then: &["lemke,pivot=lex,cover=scaled", "lemke-standard"],
     why: "only pivoting obeys them",
 };
 const MATRIX: Choice = Choice {
@@ -106,14 +107,16 @@ const JOINTS: Choice = Choice {
 const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
     solver: "hybrid,rule=exact",
-    sweeps: None,
+    sweeps: Some(3000),
     then: &[
-        "hybrid",
         "lemke",
         "jacobi,accelerate=nesterov",
+        "jacobi,rule=exact,accelerate=nesterov",
+        "hybrid",
+        "hybrid,rule=exact",
         "gauss-seidel,rule=exact",
     ],
-    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter",
+    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter; where sweeps creep, momentum ends it",
 };
 const FEW: Choice = Choice {
     class: "at most 24 contacts, limits and motors",
@@ -125,7 +128,7 @@ const FEW: Choice = Choice {
 const CROWDED: Choice = Choice {
     class: "more contacts, more than 8 for each body or given by their matrix",
     solver: "gauss-seidel",
-    sweeps: None,
+    sweeps: Some(3000),
     then: &CONTACTS_THEN,
     why: "contacts of one body follow each other whatever the colours",
 };
@@ -359,11 +362,20 @@ impl Auto {
             let mut next = solver.solve(problem, &mut other);
             let within = next.residual.law <= self.stop.tolerance;
             if next.fit == Fit::Approximate && next.status != Status::Interrupted {
+                let spent = spent + report.elapsed + next.elapsed;
+                if next.status != Status::Solved && !within {
+                    // Often the normals alone contradict each other, which holds for the laws themselves too.
+                    let (stop, begin) = (self.limits(spec, None, spent), Instant::now());
+                    next.certificate = proof::contradiction(problem, stop);
+                    next.elapsed += begin.elapsed();
+                }
                 // The first choice obeys the laws themselves, so these decide, whoever went on.
-                (next.fit, next.status) = match within {
-                    true => (report.fit, Status::Solved),
-                    false => (report.fit, report.status),
+                let status = match within {
+                    true => Status::Solved,
+                    false if is_proven(&next) => Status::Ray,
+                    false => report.status,
                 };
+                (next.fit, next.status) = (report.fit, status);
             }
             let better = within || next.residual.law < report.residual.law;
             if better {
@@ -378,15 +390,19 @@ impl Auto {
     }
 }
 
+/// Whether it comes with a proof that there is no answer.
+fn is_proven(report: &Report) -> bool {
+    let certificate = report.certificate.as_ref();
+    certificate.is_some_and(|certificate| certificate.farkas.is_some())
+}
+
 /// Whether nobody else need try: solved, out of time, interrupted, or proven to have no answer.
 fn is_final(report: &Report) -> bool {
-    let certificate = report.certificate.as_ref();
-    let proven = certificate.is_some_and(|certificate| certificate.farkas.is_some());
     let ended = matches!(
         report.status,
         Status::Solved | Status::TimeLimit | Status::Interrupted
     );
-    ended || proven
+    ended || is_proven(report)
 }
 
 /// Two attempts as one: the better answer, the work of both.

@@ -183,7 +183,8 @@ pub struct Certificate {
     /// How the impulses can grow for ever along it.
     pub ray: Vec<f64>,
     /// y with Sᵀy ≤ 0, cᵀy < 0 and y ≥ 0 (any sign, and Sᵀy = 0, in equality rows): proof that no impulses at all
-    /// give row velocities w ≥ 0. Only for problems of unilateral and equality rows.
+    /// give row velocities w ≥ 0. Only for problems of unilateral and equality rows, and by `auto` where the normals of
+    /// contacts with friction contradict each other or the joints.
     pub farkas: Option<Vec<f64>>,
 }
 

@@ -1,8 +1,6 @@
 //! What an MJCF file must keep and its parser does not look at: numbers, classes, names; and attributes that say
 //! something nobody uses.
 
-use std::path::Path;
-
 use roxmltree::{Attribute, Node};
 
 use super::mjcf::KNOWN;
@@ -65,41 +63,12 @@ fn check_numbers(source: &Source<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Checks a file together with those it includes.
-pub(super) fn check(source: &Source<'_>, folder: Option<&Path>) -> Result<(), ImportError> {
-    let mut texts = Vec::new();
-    if let Some(folder) = folder {
-        collect(source, folder, &mut texts)?;
-    }
-    let mut sources = Vec::with_capacity(texts.len());
-    for (file, text) in &texts {
-        sources.push(Source::new(text, file)?);
-    }
-    let all = || std::iter::once(source).chain(&sources);
-    all().try_for_each(check_numbers)?;
-    all().try_for_each(check_euler)?;
-    check_names(all())?;
-    check_classes(all())
-}
-
-/// Included files by name, each once; they are parsed by the same rules before they are used.
-fn collect(
-    source: &Source<'_>,
-    folder: &Path,
-    texts: &mut Vec<(String, String)>,
-) -> Result<(), ImportError> {
-    let elements = source.root().descendants();
-    for node in elements.filter(|n| n.has_tag_name("include")) {
-        let file = source.text(node, "file")?;
-        if texts.iter().any(|(old, _)| old == file) {
-            continue;
-        }
-        let text = std::fs::read_to_string(folder.join(file))
-            .map_err(|error| source.fault(node, format!("{file}: {error}")))?;
-        texts.push((file.to_owned(), text.clone()));
-        collect(&Source::new(&text, file)?, folder, texts)?;
-    }
-    Ok(())
+/// Checks a file in which everything included stands in its place.
+pub(super) fn check(source: &Source<'_>) -> Result<(), ImportError> {
+    check_numbers(source)?;
+    check_euler(source)?;
+    check_names(source)?;
+    check_classes(source)
 }
 
 /// Three axes, each of the turning (small) or of the fixed frame (capital).
@@ -125,53 +94,45 @@ fn defines(node: &Node<'_, '_>) -> bool {
 }
 
 /// No two bodies, joints, geoms or meshes have one name: what refers to it could mean either.
-fn check_names<'a>(sources: impl Iterator<Item = &'a Source<'a>>) -> Result<(), ImportError> {
+fn check_names(source: &Source<'_>) -> Result<(), ImportError> {
     let mut seen = std::collections::HashSet::new();
-    for source in sources {
-        for node in source.root().descendants().filter(defines) {
-            let kind = match node.tag_name().name() {
-                "freejoint" => "joint",
-                kind @ ("body" | "joint" | "geom" | "mesh") => kind,
-                _ => continue,
-            };
-            let Some(name) = node.attribute("name").filter(|name| !name.is_empty()) else {
-                continue;
-            };
-            if !seen.insert((kind, name.to_owned())) {
-                let what = format!("there are two of this kind with the name \"{name}\"");
-                return Err(source.fault(node, what));
-            }
+    for node in source.root().descendants().filter(defines) {
+        let kind = match node.tag_name().name() {
+            "freejoint" => "joint",
+            kind @ ("body" | "joint" | "geom" | "mesh") => kind,
+            _ => continue,
+        };
+        let Some(name) = node.attribute("name").filter(|name| !name.is_empty()) else {
+            continue;
+        };
+        if !seen.insert((kind, name)) {
+            let what = format!("there are two of this kind with the name \"{name}\"");
+            return Err(source.fault(node, what));
         }
     }
     Ok(())
 }
 
 /// Every class that is named is defined, once.
-fn check_classes<'a>(
-    sources: impl Iterator<Item = &'a Source<'a>> + Clone,
-) -> Result<(), ImportError> {
+fn check_classes(source: &Source<'_>) -> Result<(), ImportError> {
     let mut classes = std::collections::HashSet::from(["main"]);
-    for source in sources.clone() {
-        let elements = source.root().descendants();
-        for node in elements.filter(|n| n.has_tag_name("default")) {
-            let Some(class) = node.attribute("class") else {
-                continue;
-            };
-            let inner = node.parent().is_some_and(|p| p.has_tag_name("default"));
-            if !classes.insert(class) && inner {
-                let what = format!("the class \"{class}\" is defined twice");
-                return Err(source.fault(node, what));
-            }
+    let elements = source.root().descendants();
+    for node in elements.filter(|n| n.has_tag_name("default")) {
+        let Some(class) = node.attribute("class") else {
+            continue;
+        };
+        let inner = node.parent().is_some_and(|p| p.has_tag_name("default"));
+        if !classes.insert(class) && inner {
+            let what = format!("the class \"{class}\" is defined twice");
+            return Err(source.fault(node, what));
         }
     }
-    for source in sources {
-        for node in source.root().descendants() {
-            for attribute in ["class", "childclass"] {
-                let named = node.attribute(attribute);
-                if let Some(class) = named.filter(|class| !classes.contains(class)) {
-                    let what = format!("{attribute}=\"{class}\": there is no such default class");
-                    return Err(source.fault(node, what));
-                }
+    for node in source.root().descendants() {
+        for attribute in ["class", "childclass"] {
+            let named = node.attribute(attribute);
+            if let Some(class) = named.filter(|class| !classes.contains(class)) {
+                let what = format!("{attribute}=\"{class}\": there is no such default class");
+                return Err(source.fault(node, what));
             }
         }
     }

@@ -1,13 +1,13 @@
 //! MJCF: bodies, joints, inertias given or from geoms, outsides, limits, equality constraints.
 //!
-//! Includes, default classes and angle units are resolved by `mjcf-rs`; places for messages come from the XML.
+//! Default classes and angle units are resolved by `mjcf-rs`; places for messages come from the XML.
 
 use std::path::Path;
 
 use glam::{DMat3, DVec3};
 use mjcf_rs::body::{Body, GeomType, InertiaSpec, JointType};
 use mjcf_rs::compiler::InertiaFromGeom;
-use mjcf_rs::equality::{Equality, EqualityCommon};
+use mjcf_rs::equality::{Equality, EqualityCommon, EqualityConnect, EqualityWeld};
 use mjcf_rs::types::Tristate;
 use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
@@ -78,7 +78,7 @@ pub(super) fn read(
     text: &str,
     folder: Option<&Path>,
 ) -> Result<Robot, ImportError> {
-    checks::check(source, folder)?;
+    checks::check(source)?;
     let model = Model::from_str(text, folder.unwrap_or(Path::new("")))
         .map_err(|error| parse_fault(source, &error))?;
     let mut robot = Reader {
@@ -100,7 +100,7 @@ pub(super) fn read(
     robot.finish(shapes)
 }
 
-/// The element of every body: known where the file has as many as the model, because nothing was included.
+/// The element of every body: known where the file has as many as the model.
 fn body_elements(source: &Source<'_>, model: &Model) -> Vec<NodeId> {
     let bodies = source.root().descendants();
     let found: Vec<NodeId> = bodies
@@ -466,6 +466,16 @@ impl Reader<'_> {
             pose.unwrap_or(Pose::IDENTITY)
         };
         let (common, kind): (&EqualityCommon, ClosureKind) = match equality {
+            Equality::Connect(EqualityConnect { body1, .. })
+            | Equality::Weld(EqualityWeld { body1, .. })
+                if body1.is_empty() =>
+            {
+                self.warn(
+                    0,
+                    "equality of sites is not supported: name bodies".to_owned(),
+                );
+                return Ok(None);
+            }
             Equality::Connect(e) => {
                 let (a, seat) = self.body(Some(&e.body1))?;
                 let (b, _) = self.body(e.body2.as_deref())?;
@@ -483,12 +493,17 @@ impl Reader<'_> {
             Equality::Weld(e) => {
                 let (a, seat_a) = self.body(Some(&e.body1))?;
                 let (b, seat_b) = self.body(e.body2.as_deref())?;
-                let relative = match &e.relpose {
+                // A turn of zero length stands for the configuration of the file.
+                let turn = e.relpose.as_ref().map(|pose| pose.rotation);
+                let turn = turn
+                    .filter(|turn| 1e-12 < turn.length())
+                    .map(|turn| turn.normalize());
+                let relative = match (&e.relpose, turn) {
                     // Given between the bodies: taken to the frames of their links.
-                    Some(pose) => seat_a
-                        .then(&Pose::new(pose.translation, pose.rotation))
+                    (Some(pose), Some(turn)) => seat_a
+                        .then(&Pose::new(pose.translation, turn))
                         .then(&seat_b.inverse()),
-                    None => frame(a).inverse().then(&frame(b)),
+                    _ => frame(a).inverse().then(&frame(b)),
                 };
                 (&e.common, ClosureKind::Weld { a, b, relative })
             }

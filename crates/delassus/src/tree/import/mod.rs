@@ -7,6 +7,7 @@ mod actuator;
 mod checks;
 mod closure;
 mod geometry;
+mod include;
 mod mesh;
 mod mjcf;
 mod shapes;
@@ -107,7 +108,10 @@ pub fn parse(
     let source = xml::Source::new(text, file)?;
     match source.root().tag_name().name() {
         "robot" => urdf::read(&source, folder, base),
-        "mujoco" => mjcf::read(&source, text, folder),
+        "mujoco" => {
+            let whole = include::expand(text, &source, folder)?;
+            mjcf::read(&xml::Source::new(&whole, file)?, &whole, folder)
+        }
         _ => Err(source.fault(
             source.root(),
             "a robot file starts with <robot> (URDF) or <mujoco> (MJCF)",
