@@ -69,7 +69,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
             .map_err(|error| fail(&format!("row {i}"), error))?;
     }
     let problem = builder.build().map_err(|error| fail("rows", error))?;
-    loaded("rows", file.title, problem)
+    Ok(Loaded::problem("rows", file.title, problem))
 }
 
 problem_file! {
@@ -99,7 +99,7 @@ pub(super) fn lcp(file: LcpFile) -> Result<Loaded, FileError> {
     let entries = m.iter().enumerate().filter(|(_, value)| **value != 0.0);
     let entries: Vec<_> = entries.map(|(e, value)| (e / n, e % n, *value)).collect();
     let problem = complementarity(&entries, file.q, |i| file.free.contains(&i))?;
-    loaded("lcp", file.title, problem)
+    Ok(Loaded::problem("lcp", file.title, problem))
 }
 
 problem_file! {
@@ -261,7 +261,7 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     }
     let problem = builder.build();
     let problem = problem.map_err(|e| FileError::invalid("problem", e.to_string()))?;
-    guessed(loaded("problem", file.title, problem)?, file.guess)
+    guessed(Loaded::problem("problem", file.title, problem), file.guess)
 }
 
 problem_file! {
@@ -319,7 +319,7 @@ pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
     let fail = |error: crate::BuildError| FileError::invalid("blocks", error.to_string());
     let matrix = BlockMatrix::from_entries(&sizes, &entries).map_err(fail)?;
     let problem = Problem::dual(matrix, c, &laws).map_err(fail)?;
-    guessed(loaded("dual", file.title, problem)?, file.guess)
+    guessed(Loaded::problem("dual", file.title, problem), file.guess)
 }
 
 /// The same with the impulses to start from: one for each row.
@@ -463,16 +463,4 @@ fn flat(
         return Err(FileError::invalid(place, what));
     }
     Ok(rows.concat())
-}
-
-fn loaded(kind: &'static str, title: String, problem: Problem) -> Result<Loaded, FileError> {
-    Ok(Loaded {
-        kind,
-        title,
-        guess: None,
-        work: Work::Problem {
-            problem: Box::new(problem),
-            velocity_order: None,
-        },
-    })
 }
