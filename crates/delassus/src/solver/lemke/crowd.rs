@@ -81,7 +81,7 @@ impl Lemke {
         let mut centre = lambda.to_vec();
         let (mut best, mut kept) = (f64::INFINITY, lambda.to_vec());
         for _ in 0..ROUNDS {
-            if !soft.refill_soft(problem, blocks, self.directions, (delta, lambda)) {
+            if !soft.refill_soft(problem, blocks, self.directions, delta, lambda) {
                 break;
             }
             let options = self.options_of(&soft, &[], self.pivot, budget);
