@@ -312,7 +312,7 @@ impl Primal {
     }
 
     /// w ← G_k v + Σ_k λ_k − q_k of block k, from velocities and impulses of the whole problem.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row_velocity(
         &self,
         block: &Block,
