@@ -1,13 +1,16 @@
 //! What may be typed: commands, options, their defaults and their checks.
 
+mod step;
+mod values;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use delassus::problem::file::Format;
-use delassus::world::Integrator;
 
-use crate::run::When;
+pub(crate) use self::step::{RunArgs, ViewArgs};
+use self::values::{format, positive, seconds, tolerance};
 
 macro_rules! version {
     ($($extra:literal)*) => {
@@ -174,167 +177,6 @@ pub(crate) struct CompareArgs {
     pub(crate) time: Option<f64>,
 }
 
-/// Options of `run`.
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 ran to the end, 1 interrupted or a step was refused, 2 bad input or usage.\n\
-    Steps that missed the tolerance are counted in the summary and do not change the exit code."
-)]
-pub(crate) struct RunArgs {
-    /// A built-in scene as `name` or `name:size`, a scene or robot file, or `-` for standard input.
-    #[arg(value_name = "SCENE", required_unless_present = "resume")]
-    pub(crate) scene: Option<PathBuf>,
-
-    /// Solver with its keys, as `gauss-seidel,rule=exact`. [default: the scene's]
-    #[arg(long, value_name = "NAME[,KEY=VALUE…]")]
-    pub(crate) solver: Option<String>,
-
-    /// Most sweeps or pivots of a step. [default: the scene's]
-    #[arg(long, value_name = "COUNT")]
-    pub(crate) iterations: Option<usize>,
-
-    /// Largest acceptable law residual of a step in m/s. [default: the scene's]
-    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
-    pub(crate) tolerance: Option<f64>,
-
-    /// Length of a step in seconds. [default: the scene's]
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) dt: Option<f64>,
-
-    /// How the root of a URDF robot stands on the ground, which its file does not say.
-    #[arg(long, value_enum, default_value = "fixed")]
-    pub(crate) base: BaseChoice,
-
-    /// Steps from time zero to the end. [default: as many as the time needs]
-    #[arg(long, value_name = "COUNT", conflicts_with = "time")]
-    pub(crate) steps: Option<u64>,
-
-    /// Time from zero to the end in seconds. [default: the scene's]
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) time: Option<f64>,
-
-    /// Parts a step is divided into. [default: the scene's]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) substeps: Option<u32>,
-
-    /// How time is taken: `spook` at first order, `rattle` at second order where there are rigid joints alone
-    /// (solved exactly, whatever the solver; substeps that meet anything else are taken at first order), or
-    /// `midpoint` at second order for robots that nothing holds or touches.
-    /// [default: the scene's]
-    #[arg(long, value_name = "spook|rattle|midpoint", value_parser = integrator)]
-    pub(crate) integrator: Option<Integrator>,
-
-    /// Seed of solvers that use chance. [default: 0]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-
-    /// Threads to step with; the bits are the same for any number.
-    #[arg(long, value_name = "COUNT", default_value_t = 1,
-          value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: u16,
-
-    /// Print the summary as JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// No progress and no remarks on standard error; errors are still reported.
-    #[arg(long)]
-    pub(crate) quiet: bool,
-
-    /// Write trajectory, diagnostics, summary and pictures into this folder, which must be empty or new.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-
-    /// Let `--out` and `--capture` write into folders that are not empty.
-    #[arg(long)]
-    pub(crate) force: bool,
-
-    /// Write a checkpoint into the folder of `--out` whenever so many simulated seconds have passed.
-    #[arg(long, value_name = "SECONDS", requires = "out", value_parser = positive,
-          allow_negative_numbers = true)]
-    pub(crate) checkpoint_every: Option<f64>,
-
-    /// Go on from a checkpoint; scene and options are taken from it.
-    #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["scene", "solver", "iterations", "tolerance", "dt", "substeps", "seed"])]
-    pub(crate) resume: Option<PathBuf>,
-
-    /// Keep the problems of steps that went badly in this folder, which must be empty or new; `delassus solve` and
-    /// `delassus compare` replay them.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) capture: Option<PathBuf>,
-
-    /// Which problems `--capture` keeps: "status!=solved", "residual>X" with X in m/s, or "every N" steps.
-    #[arg(
-        long,
-        value_name = "CONDITION",
-        requires = "capture",
-        default_value = "status!=solved"
-    )]
-    pub(crate) capture_when: When,
-
-    /// Most problems `--capture` keeps.
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "capture",
-        default_value_t = 100
-    )]
-    pub(crate) capture_limit: u64,
-
-    /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
-    #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) every: Option<u64>,
-}
-
-/// Options of `view`.
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The page is served on this machine alone unless --host says otherwise; Ctrl-C ends it.\n\
-    Exit code: 0 ended by Ctrl-C, 2 bad input or usage."
-)]
-pub(crate) struct ViewArgs {
-    /// A built-in scene as `name` or `name:size`, a scene file, or a folder that `run --out` wrote.
-    #[arg(value_name = "SCENE|DIR")]
-    pub(crate) what: PathBuf,
-
-    /// Solver with its keys, as `gauss-seidel,rule=exact`; two of them are shown side by side. [default: the scene's]
-    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
-    pub(crate) solvers: Vec<String>,
-
-    /// Most sweeps or pivots of a step. [default: the scene's]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) iterations: Option<u32>,
-
-    /// Largest acceptable law residual of a step in m/s. [default: the scene's]
-    #[arg(long, value_name = "M/S", value_parser = tolerance, allow_negative_numbers = true)]
-    pub(crate) tolerance: Option<f64>,
-
-    /// Length of a step in seconds. [default: the scene's]
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
-    pub(crate) dt: Option<f64>,
-
-    /// Port to listen on. [default: 7877, or any free one where that is taken]
-    #[arg(long)]
-    pub(crate) port: Option<u16>,
-
-    /// Address of the interface to listen on; anything but a loopback address lets others in.
-    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
-    pub(crate) host: std::net::IpAddr,
-
-    /// Do not open the browser.
-    #[arg(long)]
-    pub(crate) no_open: bool,
-
-    /// Begin at rest.
-    #[arg(long)]
-    pub(crate) paused: bool,
-
-    /// Threads to step with; the bits are the same for any number. [default: one per core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-}
-
 /// Options of `bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
@@ -473,42 +315,6 @@ pub(crate) enum Section {
     Scenes,
     /// Solvers, their keys and the laws they fit.
     Solvers,
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && 0.0 <= value => Ok(value),
-        _ => Err("a law residual in m/s is needed: a finite number, at least 0".to_owned()),
-    }
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && 0.0 < value => Ok(value),
-        _ => Err("a finite number of seconds, greater than 0, is needed".to_owned()),
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let value = text.parse::<f64>().ok();
-    value
-        .and_then(|value| Duration::try_from_secs_f64(value).ok())
-        .ok_or_else(|| "a finite number of seconds, at least 0, is needed".to_owned())
-}
-
-fn integrator(text: &str) -> Result<Integrator, String> {
-    let found = Integrator::NAMES.iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, integrator)| *integrator)
-        .ok_or_else(|| "known integrators: spook, rattle, midpoint".to_owned())
-}
-
-fn format(text: &str) -> Result<Format, String> {
-    let found = Format::NAMES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, format)| *format).ok_or_else(|| {
-        let known: Vec<&str> = Format::NAMES.iter().map(|(name, _)| *name).collect();
-        format!("known formats: {}", known.join(", "))
-    })
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Batch, Data, Elimination, Joint, Link, Propagation, Rows, Tree};
-use trees::{random_body, random_configuration, random_vector};
+use trees::{random_body, random_configuration, random_vector, weld};
 
 const MODELS: [&str; 10] = [
     "panda",
@@ -60,16 +60,8 @@ fn best_of(calls: u32, mut call: impl FnMut()) -> f64 {
 
 fn contact_rows(tree: &Tree, data: &Data, rows: &mut Rows, contacts: &[(LinkId, DVec3)]) {
     rows.clear();
-    for &(link, local) in contacts {
-        let point = tree.pose(data, link).unwrap().point(local);
-        for axis in DVec3::AXES {
-            rows.start();
-            tree.add_linear(data, rows, (link, point), axis).unwrap();
-        }
-        for axis in DVec3::AXES {
-            rows.start();
-            tree.add_angular(rows, link, axis).unwrap();
-        }
+    for &contact in contacts {
+        weld(tree, data, rows, contact);
     }
 }
 

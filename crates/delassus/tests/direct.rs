@@ -9,23 +9,15 @@ mod common;
 
 use common::planted::{Recipe, planted};
 use common::scenes::{self, grid, joined, star};
-use common::{assert_finite, dense, distance};
+use common::{dense, distance, solve};
 use delassus::math::{DVec3, Random};
 use delassus::problem::jacobian::point_rows;
 use delassus::{
-    Direct, Law, MassBlock, MassId, Problem, Report, Residual, Solution, Solver, Status, Stop,
-    gallery,
+    Direct, Law, MassBlock, MassId, Problem, Residual, Solution, Solver, Status, Stop, gallery,
 };
 
 /// Velocities of size one against dense elimination [m/s].
 const DENSE: f64 = 1e-12;
-
-fn solve(solver: &mut Direct, problem: &Problem) -> (Report, Solution) {
-    let mut solution = Solution::zeros(problem);
-    let report = solver.solve(problem, &mut solution);
-    assert_finite(&report, &solution, &format!("{report}"));
-    (report, solution)
-}
 
 fn strict() -> Direct {
     Direct {

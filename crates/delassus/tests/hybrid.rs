@@ -8,13 +8,12 @@
 mod common;
 
 use common::planted::{Recipe, planted};
-use common::{assert_finite, distance, scenes};
+use common::{distance, scenes, solve};
 use delassus::math::{DVec3, Random, tangents};
 use delassus::problem::jacobian::point_rows;
 use delassus::solver::Rule;
 use delassus::{
-    Direct, Fit, GaussSeidel, Hybrid, Law, MassId, Problem, Report, Solution, Solver, Status, Stop,
-    gallery,
+    Direct, Fit, GaussSeidel, Hybrid, Law, MassId, Problem, Solver, Status, Stop, gallery,
 };
 
 /// Law residual that a solved problem must reach [m/s].
@@ -32,13 +31,6 @@ fn hybrid(rule: Rule) -> Hybrid {
         rule,
         ..Hybrid::default()
     }
-}
-
-fn solve(solver: &mut impl Solver, problem: &Problem) -> (Report, Solution) {
-    let mut solution = Solution::zeros(problem);
-    let report = solver.solve(problem, &mut solution);
-    assert_finite(&report, &solution, &format!("{report}"));
-    (report, solution)
 }
 
 #[test]

@@ -9,13 +9,11 @@ mod common;
 
 use common::planted::{Recipe, planted};
 use common::scenes::{self, grid, star};
-use common::{assert_finite, distance, sweeps};
+use common::{distance, solve, sweeps};
 use delassus::math::DVec3;
 use delassus::solver::Rule;
 use delassus::solver::jacobi::{Accelerate, Scheme};
-use delassus::{
-    Fit, GaussSeidel, Jacobi, Law, Problem, Report, Solution, Solver, Status, Stop, gallery,
-};
+use delassus::{Fit, GaussSeidel, Jacobi, Law, Report, Solution, Solver, Status, Stop, gallery};
 
 /// Law residual that a solved problem must reach [m/s].
 const LAW: f64 = 1e-10;
@@ -36,13 +34,6 @@ fn jacobi(scheme: Scheme, accelerate: Accelerate, rule: Rule) -> Jacobi {
         rule,
         ..Jacobi::default()
     }
-}
-
-fn solve(solver: &mut Jacobi, problem: &Problem) -> (Report, Solution) {
-    let mut solution = Solution::zeros(problem);
-    let report = solver.solve(problem, &mut solution);
-    assert_finite(&report, &solution, &format!("{report}"));
-    (report, solution)
 }
 
 fn laws() -> Vec<(Law, usize)> {

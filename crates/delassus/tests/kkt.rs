@@ -16,21 +16,10 @@ use delassus::math::{DVec3, Random};
 use delassus::solver::kkt::{Kkt, TreeKkt};
 use delassus::tree::{Data, Elimination, Propagation, Rows, Tree};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
-use trees::{random_configuration, random_tree, random_vector};
+use trees::{assert_close, largest, random_configuration, random_tree, random_vector, weld};
 
 /// Answers against dense elimination, relative to the largest number and the condition allowed for.
 const DENSE: f64 = 1e-9;
-
-fn largest(x: &[f64]) -> f64 {
-    x.iter().fold(0.0, |m: f64, x| m.max(x.abs()))
-}
-
-fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
-    let scale = largest(expected).max(1.0);
-    for (i, (a, b)) in found.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= tolerance * scale, "{what}[{i}]: {a} {b}");
-    }
-}
 
 /// Random contacts with the ground, loops between links and rows on joints.
 fn random_rows(random: &mut Random, tree: &Tree, data: &Data, count: usize) -> Rows {
@@ -399,18 +388,6 @@ fn two_welded_feet_have_six_rows_too_many_only_where_the_legs_cannot_give() {
             .collect();
         assert!(largest(&slip) < 1e-9 * largest(&x1), "{slip:?}");
         assert!(x2.iter().all(|x| x.is_finite()));
-    }
-}
-
-fn weld(tree: &Tree, data: &Data, rows: &mut Rows, (link, local): (LinkId, DVec3)) {
-    let point = tree.pose(data, link).unwrap().point(local);
-    for axis in DVec3::AXES {
-        rows.start();
-        tree.add_linear(data, rows, (link, point), axis).unwrap();
-    }
-    for axis in DVec3::AXES {
-        rows.start();
-        tree.add_angular(rows, link, axis).unwrap();
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every kind of joint: holds what it must, frees what it must, and drives act within their bounds.
+//! Every kind of joint: holds what it must, frees what it must.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -9,9 +9,9 @@
 mod kit;
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, Joint, JointKind, Motion, Motor, Servo};
+use delassus::world::{Body, Drive, Joint, JointKind, Motion};
 use delassus::{BodyId, JointId, World, WorldBuilder};
-use kit::{GRAVITY, at, ball, ground, material, run, solver, space};
+use kit::{GRAVITY, at, ball, ground, join, material, run, solver, space};
 
 /// Step of these runs [s].
 const H: f64 = 1e-3;
@@ -186,14 +186,8 @@ fn gear_of_three_bodies_keeps_its_sum_and_shares_torque_by_ratio() {
         builder.add_joint(hinge).unwrap();
         terms.push((wheel, DVec3::Z, ratio));
     }
-    let place = (DVec3::ZERO, DVec3::Z);
-    let gear = Joint::at(
-        builder.bodies(),
-        [None, None],
-        place,
-        JointKind::Gear(terms),
-    );
-    let id = builder.add_joint(gear).unwrap();
+    let gear = JointKind::Gear(terms);
+    let id = join(&mut builder, [None, None], DVec3::Z, gear);
     let mut world = builder.build().unwrap();
     let mut worst: f64 = 0.0;
     for _ in 0..1000 {
@@ -239,164 +233,6 @@ fn rolling_joint_keeps_speed_equal_to_spin_times_radius() {
     assert!((v - expected).length() < STEADY, "{v}");
 }
 
-/// A carriage of 2 kg on a vertical slider, or a wheel of 2 kg m² under a torque, as told.
-fn lift(drive: Drive) -> (World, JointId) {
-    let mut builder = WorldBuilder::default();
-    let carriage = builder
-        .add_body(Body {
-            mass: 2.0,
-            ..Body::default()
-        })
-        .unwrap();
-    let place = (DVec3::ZERO, DVec3::Z);
-    let kind = JointKind::Slider(drive);
-    let joint = Joint::at(builder.bodies(), [Some(carriage), None], place, kind);
-    let id = builder.add_joint(joint).unwrap();
-    (builder.build().unwrap(), id)
-}
-
-const WEIGHT: f64 = 2.0 * GRAVITY;
-
-#[test]
-fn slider_stops_at_its_limit() {
-    let limits = Some([-0.3, 0.4]);
-    let (mut world, _) = lift(Drive {
-        limits,
-        ..Drive::default()
-    });
-    run(&mut world, H, 1000, &mut solver(TIGHT));
-    let z = world.bodies().position[0].z;
-    assert!((z + 0.3).abs() < 1e-9, "{z}");
-    world.gravity = DVec3::new(0.0, 0.0, 20.0);
-    run(&mut world, H, 1000, &mut solver(TIGHT));
-    let z = world.bodies().position[0].z;
-    assert!((z - 0.4).abs() < 1e-9, "{z}");
-}
-
-/// Without a load a carriage that meets its limit between two steps must come to rest on it, not short of it.
-#[test]
-fn slider_that_flies_into_its_limit_stops_exactly_there() {
-    let limits = Some([-0.3, 0.4005]);
-    let (mut world, _) = lift(Drive {
-        limits,
-        ..Drive::default()
-    });
-    world.gravity = DVec3::ZERO;
-    world.bodies_mut().velocity[0] = DVec3::new(0.0, 0.0, 100.0);
-    run(&mut world, H, 20, &mut solver(TIGHT));
-    let z = world.bodies().position[0].z;
-    assert!((z - 0.4005).abs() < 1e-9, "{z}");
-}
-
-/// A wheel about z with a torque.
-fn wheel(drive: Drive, torque: f64, steps: usize) -> (World, JointId) {
-    let mut builder = space();
-    let body = builder.add_body(Body::default()).unwrap();
-    let place = (DVec3::ZERO, DVec3::Z);
-    let kind = JointKind::Hinge(drive);
-    let joint = Joint::at(builder.bodies(), [Some(body), None], place, kind);
-    let id = builder.add_joint(joint).unwrap();
-    let mut world = builder.build().unwrap();
-    for _ in 0..steps {
-        world.bodies_mut().torque[0] = DVec3::new(0.0, 0.0, torque);
-        run(&mut world, H, 1, &mut solver(TIGHT));
-    }
-    (world, id)
-}
-
-#[test]
-fn hinge_stops_at_its_limits_beyond_a_full_turn() {
-    let limits = Some([-7.0, 8.0]);
-    let drive = Drive {
-        limits,
-        ..Drive::default()
-    };
-    for (torque, bound) in [(4.0, 8.0), (-4.0, -7.0)] {
-        let (world, _) = wheel(drive, torque, 4000);
-        let angle = world.joints()[0].coordinate;
-        assert!((angle - bound).abs() < 1e-8, "{angle}");
-        assert!(world.bodies().spin[0].length() < 1e-8);
-    }
-}
-
-#[test]
-fn motor_reaches_its_speed_and_gives_no_more_than_its_force() {
-    let motor = Some(Motor {
-        speed: 0.5,
-        max_force: 1.5 * WEIGHT,
-    });
-    let drive = Drive {
-        motor,
-        ..Drive::default()
-    };
-    let (mut world, _) = lift(drive);
-    // Half a weight is left for lifting: a = g/2 until the speed is there.
-    run(&mut world, H, 50, &mut solver(TIGHT));
-    let speed = world.bodies().velocity[0].z;
-    assert!((speed - 0.5 * GRAVITY * 0.05).abs() < STEADY, "{speed}");
-    run(&mut world, H, 200, &mut solver(TIGHT));
-    let speed = world.bodies().velocity[0].z;
-    assert!((speed - 0.5).abs() < 1e-9, "{speed}");
-    // Too weak for the load, it is dragged down with a = −g/2.
-    let motor = Some(Motor {
-        speed: 0.5,
-        max_force: 0.5 * WEIGHT,
-    });
-    let (mut world, _) = lift(Drive {
-        motor,
-        ..Drive::default()
-    });
-    run(&mut world, H, 100, &mut solver(TIGHT));
-    let speed = world.bodies().velocity[0].z;
-    assert!((speed + 0.05 * GRAVITY).abs() < STEADY, "{speed}");
-}
-
-#[test]
-fn servo_holds_a_load_with_the_sag_of_its_spring_and_yields_above_its_force() {
-    let servo = |max_force: f64| Drive {
-        servo: Some(Servo {
-            position: 0.1,
-            stiffness: 400.0,
-            damping: 60.0,
-            max_force,
-        }),
-        ..Drive::default()
-    };
-    let (mut world, _) = lift(servo(10.0 * WEIGHT));
-    run(&mut world, H, 4000, &mut solver(TIGHT));
-    let z = world.bodies().position[0].z;
-    let expected = 0.1 - WEIGHT / 400.0;
-    assert!((z - expected).abs() < STEADY, "{z} {expected}");
-    let (mut world, _) = lift(servo(0.25 * WEIGHT));
-    run(&mut world, H, 100, &mut solver(TIGHT));
-    let speed = world.bodies().velocity[0].z;
-    assert!((speed + 0.075 * GRAVITY).abs() < STEADY, "{speed}");
-}
-
-#[test]
-fn joint_friction_holds_below_its_bound_and_slips_above() {
-    let rubbing = |friction: f64| Drive {
-        friction,
-        ..Drive::default()
-    };
-    let (mut world, _) = lift(rubbing(1.01 * WEIGHT));
-    run(&mut world, H, 500, &mut solver(TIGHT));
-    let v = world.bodies().velocity[0].length();
-    assert!(v < 1e-9, "{v}");
-    let (mut world, _) = lift(rubbing(0.9 * WEIGHT));
-    run(&mut world, H, 500, &mut solver(TIGHT));
-    let v = world.bodies().velocity[0].z;
-    assert!((v + 0.1 * GRAVITY * 0.5).abs() < STEADY, "{v}");
-    // A hinge the same, and friction alone brings it to rest.
-    let (world, _) = wheel(rubbing(2.0), 1.9, 300);
-    assert!(world.bodies().spin[0].length() < 1e-9);
-    let (mut world, _) = wheel(rubbing(2.0), 3.0, 300);
-    let spin = world.bodies().spin[0].z;
-    assert!((spin - 0.3).abs() < STEADY, "{spin}");
-    run(&mut world, H, 200, &mut solver(TIGHT));
-    assert!(world.bodies().spin[0].length() < 1e-9);
-}
-
 #[test]
 fn compliant_joint_sags_by_compliance_times_force() {
     for (compliance, h) in [(1e-3, 1e-3), (1e-3, 1e-2), (1e-4, 1e-2)] {
@@ -437,9 +273,7 @@ fn anchored(anchor: Option<(Motion, DVec3)>) -> World {
         (bob, link)
     };
     builder.gravity = DVec3::new(3.0, 0.0, -GRAVITY);
-    let place = (DVec3::ZERO, DVec3::Z);
-    let joint = Joint::at(builder.bodies(), [Some(bob), link], place, JointKind::Ball);
-    builder.add_joint(joint).unwrap();
+    join(&mut builder, [Some(bob), link], DVec3::Z, JointKind::Ball);
     let mut world = builder.build().unwrap();
     let velocity = anchor.filter(|(motion, _)| *motion == Motion::Kinematic);
     world.bodies_mut().velocity[0] = velocity.map_or(DVec3::ZERO, |(_, v)| v);
@@ -470,14 +304,8 @@ fn geared_wheels_may_overlap_without_touching() {
         ball(&mut builder, 0.1, body, surface)
     });
     let terms = wheels.map(|id| (id, DVec3::Z, 1.0)).to_vec();
-    let place = (DVec3::ZERO, DVec3::Z);
-    let gear = Joint::at(
-        builder.bodies(),
-        [None, None],
-        place,
-        JointKind::Gear(terms),
-    );
-    builder.add_joint(gear).unwrap();
+    let gear = JointKind::Gear(terms);
+    join(&mut builder, [None, None], DVec3::Z, gear);
     let mut world = builder.build().unwrap();
     let last = run(&mut world, H, 10, &mut solver(TIGHT));
     assert_eq!(last.contacts, 0);
@@ -511,10 +339,6 @@ fn universal_joint_swings_like_a_light_cross_on_two_hinges() {
             ..at(DVec3::new(0.3, 0.0, -0.4))
         };
         let bob = builder.add_body(bob).unwrap();
-        let join = |builder: &mut WorldBuilder, links, axis, kind| {
-            let joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, axis), kind);
-            builder.add_joint(joint).unwrap();
-        };
         if cross {
             let light = Body {
                 mass: 1e-3,
@@ -526,12 +350,8 @@ fn universal_joint_swings_like_a_light_cross_on_two_hinges() {
             join(&mut builder, [Some(bob), Some(light)], DVec3::X, hinge());
             join(&mut builder, [Some(light), None], DVec3::Y, hinge());
         } else {
-            join(
-                &mut builder,
-                [Some(bob), None],
-                DVec3::Z,
-                JointKind::Universal,
-            );
+            let kind = JointKind::Universal;
+            join(&mut builder, [Some(bob), None], DVec3::Z, kind);
         }
         let mut world = builder.build().unwrap();
         run(&mut world, H, 500, &mut solver(1e-9));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::planted::{Recipe, planted};
+use common::planted::{Planted, Recipe, planted};
 use common::{assert_finite, distance, label, variants};
 use delassus::solver::Rule;
 use delassus::solver::coloured::Coloured;
@@ -130,6 +130,25 @@ fn planted_answers_obey_every_law() {
     }
 }
 
+/// 1 where the solver fits the case, in which it has to find the answer; else 0.
+fn recovered(case: &Case, seed: u64, planted: &Planted, solver: &mut impl Solver) -> usize {
+    if solver.fit_of(&planted.problem) != Fit::Exact {
+        return 0;
+    }
+    let what = format!("{} seed {seed} {:?}", case.name, solver.options());
+    let mut solution = Solution::zeros(&planted.problem);
+    let report = solver.solve(&planted.problem, &mut solution);
+    assert_finite(&report, &solution, &what);
+    assert_eq!(report.status, Status::Solved, "{what}: {report}");
+    assert!(report.residual.law <= LAW, "{what}: {report}");
+    assert!(report.residual.momentum <= MOMENTUM, "{what}: {report}");
+    if case.unique {
+        let off = distance(&solution.v, &planted.answer.v);
+        assert!(off <= VELOCITY, "{what}: v off by {off:e}");
+    }
+    1
+}
+
 #[test]
 fn every_variant_recovers_planted_answers_of_every_law_it_fits() {
     let mut pairs = 0;
@@ -137,22 +156,7 @@ fn every_variant_recovers_planted_answers_of_every_law_it_fits() {
         for seed in 0..8 {
             let planted = planted(&recipe(case), seed);
             for variant in &variants() {
-                let mut solver = strict(variant);
-                if solver.fit_of(&planted.problem) != Fit::Exact {
-                    continue;
-                }
-                pairs += 1;
-                let what = format!("{} seed {seed} {}", case.name, label(&solver));
-                let mut solution = Solution::zeros(&planted.problem);
-                let report = solver.solve(&planted.problem, &mut solution);
-                assert_finite(&report, &solution, &what);
-                assert_eq!(report.status, Status::Solved, "{what}: {report}");
-                assert!(report.residual.law <= LAW, "{what}: {report}");
-                assert!(report.residual.momentum <= MOMENTUM, "{what}: {report}");
-                if case.unique {
-                    let off = distance(&solution.v, &planted.answer.v);
-                    assert!(off <= VELOCITY, "{what}: v off by {off:e}");
-                }
+                pairs += recovered(case, seed, &planted, &mut strict(variant));
             }
         }
     }
@@ -178,21 +182,7 @@ fn coloured_sweeps_recover_planted_answers_of_every_law_they_fit() {
                             relax,
                             ..Coloured::default()
                         };
-                        if solver.fit_of(&planted.problem) != Fit::Exact {
-                            continue;
-                        }
-                        pairs += 1;
-                        let what = format!("{} seed {seed} {:?}", case.name, solver.options());
-                        let mut solution = Solution::zeros(&planted.problem);
-                        let report = solver.solve(&planted.problem, &mut solution);
-                        assert_finite(&report, &solution, &what);
-                        assert_eq!(report.status, Status::Solved, "{what}: {report}");
-                        assert!(report.residual.law <= LAW, "{what}: {report}");
-                        assert!(report.residual.momentum <= MOMENTUM, "{what}: {report}");
-                        if case.unique {
-                            let off = distance(&solution.v, &planted.answer.v);
-                            assert!(off <= VELOCITY, "{what}: v off by {off:e}");
-                        }
+                        pairs += recovered(case, seed, &planted, &mut solver);
                     }
                 }
             }

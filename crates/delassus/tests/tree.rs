@@ -16,7 +16,9 @@ use delassus::LinkId;
 use delassus::math::{DMat3, DVec3, Random};
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Joint, Link, MassProperties, Tree, TreeError};
-use trees::{random_body, random_configuration, random_tree, random_vector, reordered};
+use trees::{
+    assert_close, largest, random_body, random_configuration, random_tree, random_vector, reordered,
+};
 
 /// Recursions against each other, relative to the largest number.
 const RECURSIONS: f64 = 1e-10;
@@ -24,18 +26,6 @@ const RECURSIONS: f64 = 1e-10;
 const DIFFERENCE: f64 = 1e-7;
 const STEP: f64 = 1e-5;
 const GRAVITY: DVec3 = DVec3::new(0.3, -0.2, -9.81);
-
-fn largest(x: &[f64]) -> f64 {
-    x.iter().fold(0.0, |m: f64, x| m.max(x.abs()))
-}
-
-fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
-    assert_eq!(found.len(), expected.len(), "{what}");
-    let scale = largest(expected).max(1.0);
-    for (i, (a, b)) in found.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= tolerance * scale, "{what}[{i}]: {a} {b}");
-    }
-}
 
 fn product(m: &[f64], x: &[f64]) -> Vec<f64> {
     let rows = m.chunks_exact(x.len().max(1));
@@ -176,37 +166,20 @@ fn jacobians_and_bias_accelerations_are_derivatives_of_poses() {
                 )
             };
             let (before, after, now) = (at(-STEP), at(STEP), at(0.0));
+            let same = |found: DVec3, expected: DVec3, what: &str| {
+                assert_close(&found.to_array(), &expected.to_array(), DIFFERENCE, what);
+            };
             let speed = (after.1 - before.1) / (2.0 * STEP);
-            assert_close(
-                &speed.to_array(),
-                &now.2.linear.to_array(),
-                DIFFERENCE,
-                "velocity",
-            );
+            same(speed, now.2.linear, "velocity");
             let spin =
                 (after.0.rotation - before.0.rotation) * (0.5 / STEP) * now.0.rotation.transpose();
             let spin = DVec3::new(spin.y_axis.z, spin.z_axis.x, spin.x_axis.y);
-            assert_close(
-                &spin.to_array(),
-                &now.2.angular.to_array(),
-                DIFFERENCE,
-                "spin",
-            );
+            same(spin, now.2.angular, "spin");
             // At constant q̇ the acceleration is J̇q̇.
             let change = (after.2.linear - before.2.linear) / (2.0 * STEP);
-            assert_close(
-                &change.to_array(),
-                &now.3.linear.to_array(),
-                DIFFERENCE,
-                "bias",
-            );
+            same(change, now.3.linear, "bias");
             let change = (after.2.angular - before.2.angular) / (2.0 * STEP);
-            assert_close(
-                &change.to_array(),
-                &now.3.angular.to_array(),
-                DIFFERENCE,
-                "spin bias",
-            );
+            same(change, now.3.angular, "spin bias");
         }
     }
 }

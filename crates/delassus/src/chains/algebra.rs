@@ -6,44 +6,18 @@
 use pulp::Simd;
 
 use super::lanes::{Link, Part};
-use crate::math::simd::X;
+use crate::math::simd::fused::{add_scaled, cross};
+use crate::math::simd::{LANES, Sym, Vec3, X, difference, scaled, three};
 
-pub(super) type V<S> = [X<S>; 3];
-/// A symmetric block (xx, xy, xz, yy, yz, zz).
-pub(super) type Sym<S> = [X<S>; 6];
-
+/// aᵀb.
 #[inline(always)]
-pub(super) fn dot<S: Simd>(a: V<S>, b: V<S>) -> X<S> {
+pub(super) fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
     a[0].mul_add(b[0], a[1].mul_add(b[1], a[2] * b[2]))
-}
-
-#[inline(always)]
-pub(super) fn cross<S: Simd>(a: V<S>, b: V<S>) -> V<S> {
-    [
-        a[2].neg_mul_add(b[1], a[1] * b[2]),
-        a[0].neg_mul_add(b[2], a[2] * b[0]),
-        a[1].neg_mul_add(b[0], a[0] * b[1]),
-    ]
-}
-
-#[inline(always)]
-pub(super) fn sub<S: Simd>(a: V<S>, b: V<S>) -> V<S> {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// a + s b.
-#[inline(always)]
-pub(super) fn add_scaled<S: Simd>(a: V<S>, s: X<S>, b: V<S>) -> V<S> {
-    [
-        s.mul_add(b[0], a[0]),
-        s.mul_add(b[1], a[1]),
-        s.mul_add(b[2], a[2]),
-    ]
 }
 
 /// a + P b.
 #[inline(always)]
-pub(super) fn add_product<S: Simd>(a: V<S>, p: Sym<S>, b: V<S>) -> V<S> {
+pub(super) fn add_product<S: Simd>(a: Vec3<S>, p: Sym<S>, b: Vec3<S>) -> Vec3<S> {
     let row =
         |a: X<S>, x: X<S>, y: X<S>, z: X<S>| x.mul_add(b[0], y.mul_add(b[1], z.mul_add(b[2], a)));
     [
@@ -55,7 +29,7 @@ pub(super) fn add_product<S: Simd>(a: V<S>, p: Sym<S>, b: V<S>) -> V<S> {
 
 /// P b.
 #[inline(always)]
-pub(super) fn product<S: Simd>(p: Sym<S>, b: V<S>) -> V<S> {
+pub(super) fn product<S: Simd>(p: Sym<S>, b: Vec3<S>) -> Vec3<S> {
     [
         dot([p[0], p[1], p[2]], b),
         dot([p[1], p[3], p[4]], b),
@@ -124,15 +98,15 @@ impl<S: Simd> Seen<S> {
 
     /// F t = straight t + across u(uᵀt): what an impulse t of one joint asks of the other.
     #[inline(always)]
-    pub(super) fn through(&self, u: V<S>, t: V<S>) -> V<S> {
+    pub(super) fn through(&self, u: Vec3<S>, t: Vec3<S>) -> Vec3<S> {
         let across = self.across * dot(u, t);
-        add_scaled(t.map(|t| self.straight * t), across, u)
+        add_scaled(scaled(t, self.straight), u, across)
     }
 
     /// far 1 − far_turn uuᵀ: what the joint behind sees of a bead that hangs from nothing.
     #[inline(always)]
-    pub(super) fn alone(&self, u: V<S>) -> Sym<S> {
-        let s = u.map(|u| -(self.far_turn * u));
+    pub(super) fn alone(&self, u: Vec3<S>) -> Sym<S> {
+        let s = scaled(u, -self.far_turn);
         let zero = self.far.like(0.0);
         let entry = |i: usize, j: usize, base: X<S>| s[i].mul_add(u[j], base);
         [
@@ -147,13 +121,13 @@ impl<S: Simd> Seen<S> {
 
     /// What the bead leaves for the pivot of the joint behind it: far 1 − far_turn uuᵀ − F P F.
     #[inline(always)]
-    pub(super) fn behind(&self, p: Sym<S>, u: V<S>) -> Sym<S> {
+    pub(super) fn behind(&self, p: Sym<S>, u: Vec3<S>) -> Sym<S> {
         // F P F = straight² P + u zᵀ + z uᵀ with z = straight across y + ½ across² (uᵀy) u, y = P u.
         let y = product(p, u);
         let half = self.far.like(0.5);
         let own = (half * self.across * self.across).mul_add(dot(u, y), half * self.far_turn);
         let mixed = self.straight * self.across;
-        let z = add_scaled(u.map(|u| own * u), mixed, y);
+        let z = add_scaled(scaled(u, own), y, mixed);
         let squared = self.straight * self.straight;
         let entry = |i: usize, j: usize, p: X<S>, base: X<S>| {
             let rest = squared.neg_mul_add(p, base);
@@ -172,8 +146,8 @@ impl<S: Simd> Seen<S> {
 
     /// What beads before a joint leave, plus near 1 − near_turn uuᵀ of the bead behind it.
     #[inline(always)]
-    pub(super) fn pivot(&self, left: Sym<S>, u: V<S>) -> Sym<S> {
-        let a = u.map(|u| self.near_turn * u);
+    pub(super) fn pivot(&self, left: Sym<S>, u: Vec3<S>) -> Sym<S> {
+        let a = scaled(u, self.near_turn);
         let entry = |i: usize, j: usize, left: X<S>| a[i].neg_mul_add(u[j], left);
         [
             entry(0, 0, left[0] + self.near),
@@ -189,14 +163,14 @@ impl<S: Simd> Seen<S> {
     #[inline(always)]
     pub(super) fn pushed(
         &self,
-        u: V<S>,
-        (v, w): (V<S>, V<S>),
-        (before, after): (V<S>, V<S>),
-    ) -> (V<S>, V<S>) {
-        let v = add_scaled(v, self.mass_inverse, sub(before, after));
+        u: Vec3<S>,
+        (v, w): (Vec3<S>, Vec3<S>),
+        (before, after): (Vec3<S>, Vec3<S>),
+    ) -> (Vec3<S>, Vec3<S>) {
+        let v = add_scaled(v, difference(before, after), self.mass_inverse);
         let [near, far] = self.turns;
-        let lever = add_scaled(before.map(|x| near * x), far, after);
-        (v, sub(w, cross(u, lever)))
+        let lever = add_scaled(scaled(before, near), after, far);
+        (v, difference(w, cross(u, lever)))
     }
 }
 
@@ -239,7 +213,7 @@ const fn series(first: u32) -> [f64; 7] {
 #[inline(always)]
 fn any_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
     let (small_sine, small_cosine) = small_turn(part, s);
-    let mut squares = [0.0; crate::math::simd::LANES];
+    let mut squares = [0.0; LANES];
     let (mut sine, mut cosine) = (squares, squares);
     s.store(&mut squares, 0);
     small_sine.store(&mut sine, 0);
@@ -259,11 +233,11 @@ fn any_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
 #[inline(always)]
 pub(super) fn turned<S: Simd, const WIDE: bool>(
     part: Part<S>,
-    u: V<S>,
-    w: V<S>,
+    u: Vec3<S>,
+    w: Vec3<S>,
     h: X<S>,
-) -> (V<S>, X<S>) {
-    let a = w.map(|w| h * w);
+) -> (Vec3<S>, X<S>) {
+    let a = scaled(w, h);
     let s = dot(a, a);
     let (sine, cosine) = if WIDE {
         any_turn(part, s)
@@ -272,7 +246,7 @@ pub(super) fn turned<S: Simd, const WIDE: bool>(
     };
     let once = cross(a, u);
     (
-        add_scaled(add_scaled(u, sine, once), cosine, cross(a, once)),
+        add_scaled(add_scaled(u, once, sine), cross(a, once), cosine),
         s,
     )
 }
@@ -282,21 +256,21 @@ pub(super) fn turned<S: Simd, const WIDE: bool>(
 pub(super) fn turned_frame<S: Simd, const WIDE: bool>(
     part: Part<S>,
     q: [X<S>; 4],
-    w: V<S>,
+    w: Vec3<S>,
     h: f64,
 ) -> [X<S>; 4] {
     let half = part.all(0.5 * h);
-    let a = w.map(|w| half * w);
+    let a = scaled(w, half);
     let s = dot(a, a);
     let (sine, cosine) = if WIDE {
         any_turn(part, s)
     } else {
         small_turn(part, s)
     };
-    let (b, c) = (a.map(|a| sine * a), cosine.neg_mul_add(s, part.all(1.0)));
+    let (b, c) = (scaled(a, sine), cosine.neg_mul_add(s, part.all(1.0)));
     let v = [q[0], q[1], q[2]];
     let turn = cross(b, v);
-    let v = [0, 1, 2].map(|i| c.mul_add(v[i], b[i].mul_add(q[3], turn[i])));
+    let v = three!(i => c.mul_add(v[i], b[i].mul_add(q[3], turn[i])));
     let real = c.mul_add(q[3], -dot(b, [q[0], q[1], q[2]]));
     // One Newton step towards unit length: it can only have been lost to rounding.
     let square = real.mul_add(real, dot(v, v));
@@ -306,7 +280,7 @@ pub(super) fn turned_frame<S: Simd, const WIDE: bool>(
 
 /// The body's x axis in the world.
 #[inline(always)]
-pub(super) fn axis<S: Simd>(part: Part<S>, q: [X<S>; 4]) -> V<S> {
+pub(super) fn axis<S: Simd>(part: Part<S>, q: [X<S>; 4]) -> Vec3<S> {
     let [x, y, z, w] = q;
     let two = part.all(2.0);
     [

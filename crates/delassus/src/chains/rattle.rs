@@ -11,13 +11,11 @@
 
 use pulp::{Arch, Simd};
 
-use super::algebra::{
-    SMALL_TURN, Sym, V, add_product, add_scaled, axis, cross, dot, inverse, product, sub, turned,
-    turned_frame,
-};
+use super::algebra::{SMALL_TURN, add_product, axis, dot, inverse, product, turned, turned_frame};
 use super::lanes::Part;
 use super::pass::{Arena, Walk, largest};
-use crate::math::simd::Lane;
+use crate::math::simd::fused::{add_scaled, cross};
+use crate::math::simd::{Lane, Sym, Vec3, difference, scaled, sum, three};
 
 /// Directions of all beads, and the factors of the joints.
 pub(super) struct Begin {
@@ -61,8 +59,8 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
         let h = part.all(self.h);
         let wanted = part.all(-1.0 / self.h);
-        let kick = arena.gravity.map(|g| part.all(0.5 * self.h * g));
-        let mut end: V<S> = part.load(arena.anchor);
+        let kick = three!(i => part.all(0.5 * self.h * arena.gravity[i]));
+        let mut end: Vec3<S> = part.load(arena.anchor);
         let zero = [part.all(0.0); 3];
         let (mut rhs, mut open, mut angle) = (zero, zero[0], zero[0]);
         let mut pull = arena
@@ -77,8 +75,8 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
             if FIRST {
                 // ½h of gravity and of what the joints pulled with last.
                 let next = beads.get(k + 1).map_or(zero, |next| part.load(&next.pull));
-                let before = [0, 1, 2].map(|i| part.load(&state.v)[i] + kick[i]);
-                let impulses = (pull.map(|x| h * x), next.map(|x| h * x));
+                let before = sum(part.load(&state.v), kick);
+                let impulses = (scaled(pull, h), scaled(next, h));
                 (v, w) = seen.pushed(u, (before, part.load(&state.w)), impulses);
                 pull = next;
                 part.store(&mut work.v, v);
@@ -86,14 +84,14 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
             } else {
                 (v, w) = (part.load(&work.v), part.load(&work.w));
             }
-            let x = add_scaled(part.load(&state.x), h, v);
+            let x = add_scaled(part.load(&state.x), v, h);
             let (direction, s) = turned::<S, WIDE>(part, u, w, h);
             angle = angle.max(s);
-            let near = add_scaled(x, part.all(-link.arms[0]), direction);
-            let gap = sub(near, end);
-            end = add_scaled(x, part.all(link.arms[1]), direction);
+            let near = add_scaled(x, direction, part.all(-link.arms[0]));
+            let gap = difference(near, end);
+            end = add_scaled(x, direction, part.all(link.arms[1]));
             open = open + dot(gap, gap);
-            let t = product(part.load(&work.p), add_scaled(rhs, wanted, gap));
+            let t = product(part.load(&work.p), add_scaled(rhs, gap, wanted));
             rhs = seen.through(u, t);
             part.store(&mut work.next_x, x);
             part.store(&mut work.next_u, direction);
@@ -131,19 +129,18 @@ struct Settle {
 impl Walk for Settle {
     #[inline(always)]
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let kick = arena.gravity.map(|g| part.all(0.5 * self.h * g));
+        let kick = three!(i => part.all(0.5 * self.h * arena.gravity[i]));
         let mut left: Sym<S> = [part.all(0.0); 6];
         let (mut end, mut rhs) = ([part.all(0.0); 3], [part.all(0.0); 3]);
         for (link, work) in arena.links.iter().zip(&mut *arena.work) {
             let (u, seen) = (part.load(&work.next_u), link.seen(part));
             let [before, after] = link.arms.map(|arm| part.all(arm));
-            let v = part.load(&work.v);
-            let v = [0, 1, 2].map(|i| v[i] + kick[i]);
+            let v = sum(part.load(&work.v), kick);
             let swing = cross(part.load(&work.w), u);
             // b = F t − (v − before ω×u − the other end's velocity)
-            let near = add_scaled(v, -before, swing);
-            let b = [0, 1, 2].map(|i| (rhs[i] + end[i]) - near[i]);
-            end = add_scaled(v, after, swing);
+            let near = add_scaled(v, swing, -before);
+            let b = difference(sum(rhs, end), near);
+            end = add_scaled(v, swing, after);
             let p = inverse(seen.pivot(left, u));
             let t = product(p, b);
             rhs = seen.through(u, t);
@@ -164,7 +161,7 @@ struct Arrive<const WIDE: bool> {
 impl<const WIDE: bool> Walk for Arrive<WIDE> {
     #[inline(always)]
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let kick = arena.gravity.map(|g| part.all(0.5 * self.h * g));
+        let kick = three!(i => part.all(0.5 * self.h * arena.gravity[i]));
         let per_second = part.all(1.0 / self.h);
         let mut next = [part.all(0.0); 3];
         let mut spin = part.all(0.0);
@@ -174,14 +171,14 @@ impl<const WIDE: bool> Walk for Arrive<WIDE> {
             let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
             let (v, w) = (part.load(&work.v), part.load(&work.w));
             let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, self.h);
-            let v = [0, 1, 2].map(|i| v[i] + kick[i]);
+            let v = sum(v, kick);
             let (v, w) = seen.pushed(u, (v, w), (lambda, next));
             spin = spin.max(dot(w, w));
             state.store(
                 part,
                 (part.load(&work.next_x), q),
                 (v, w),
-                lambda.map(|x| per_second * x),
+                scaled(lambda, per_second),
             );
             part.store(&mut work.u, u);
             next = lambda;

@@ -9,13 +9,11 @@
 use pulp::{Arch, Simd};
 
 use super::Solve;
-use super::algebra::{
-    SMALL_TURN, Seen, V, add_product, add_scaled, axis, cross, dot, inverse, product, sub,
-    turned_frame,
-};
+use super::algebra::{SMALL_TURN, Seen, add_product, axis, dot, inverse, product, turned_frame};
 use super::lanes::{Link, Part, State, Work};
 use super::pass::{Arena, Walk, largest};
-use crate::math::simd::{Lane, X, three};
+use crate::math::simd::fused::{add_scaled, cross};
+use crate::math::simd::{Lane, Vec3, X, difference, scaled, sum, three};
 use crate::problem::stabilise::Coefficients;
 
 /// Largest h²ω² that is left alone: beyond it a step that takes the pull at the old pose is unstable.
@@ -41,7 +39,13 @@ struct Stiff<S: Simd> {
 impl<S: Simd> Stiff<S> {
     /// From the forces of the joints before and behind it.
     #[inline(always)]
-    fn new(part: Part<S>, link: &Link, step: Step, u: V<S>, forces: (V<S>, V<S>)) -> Stiff<S> {
+    fn new(
+        part: Part<S>,
+        link: &Link,
+        step: Step,
+        u: Vec3<S>,
+        forces: (Vec3<S>, Vec3<S>),
+    ) -> Stiff<S> {
         let zero = part.all(0.0);
         let [before, behind] = link.arms.map(|arm| part.all(-arm));
         let k = zero.max(before * dot(u, forces.0)) + zero.max(behind * dot(u, forces.1));
@@ -69,7 +73,7 @@ impl<S: Simd> Stiff<S> {
 
     /// The spin without impulses: what is along u stays as it is.
     #[inline(always)]
-    fn spin(self, u: V<S>, w: V<S>) -> V<S> {
+    fn spin(self, u: Vec3<S>, w: Vec3<S>) -> Vec3<S> {
         let along = (self.keep.like(1.0) - self.keep) * dot(u, w);
         three!(i => along.mul_add(u[i], self.keep * w[i]))
     }
@@ -78,14 +82,14 @@ impl<S: Simd> Stiff<S> {
 /// Row velocities without impulses, −c, of all joints of a chain in turn.
 struct Rows<S: Simd> {
     part: Part<S>,
-    kick: V<S>,
+    kick: Vec3<S>,
     /// Υ and e/h.
     lose: X<S>,
     pull: X<S>,
     /// Where the last bead ends, and how fast: G v¹ − Υ G v without what the step adds; and that.
-    end: V<S>,
-    end_velocity: V<S>,
-    end_kick: V<S>,
+    end: Vec3<S>,
+    end_velocity: Vec3<S>,
+    end_kick: Vec3<S>,
 }
 
 impl<S: Simd> Rows<S> {
@@ -105,27 +109,27 @@ impl<S: Simd> Rows<S> {
 
     /// G v¹ − Υ G v + (e/h) g of the joint before a bead.
     #[inline(always)]
-    fn next(&mut self, arms: [f64; 2], state: &State, u: V<S>, stiff: Stiff<S>) -> V<S> {
+    fn next(&mut self, arms: [f64; 2], state: &State, u: Vec3<S>, stiff: Stiff<S>) -> Vec3<S> {
         let part = self.part;
         let [before, after] = arms.map(|arm| part.all(arm));
         let (x, v) = (part.load(&state.x), part.load(&state.v));
         let swing = cross(part.load(&state.w), u);
         let (straight, across) = (part.all(1.0) - self.lose, stiff.keep - self.lose);
-        let v = three!(i => straight * v[i]);
-        let swing = three!(i => across * swing[i]);
-        let gap = sub(add_scaled(x, -before, u), self.end);
-        let rate = sub(add_scaled(v, -before, swing), self.end_velocity);
-        let kick = sub(self.kick, self.end_kick);
-        self.end = add_scaled(x, after, u);
-        self.end_velocity = add_scaled(v, after, swing);
+        let v = scaled(v, straight);
+        let swing = scaled(swing, across);
+        let gap = difference(add_scaled(x, u, -before), self.end);
+        let rate = difference(add_scaled(v, swing, -before), self.end_velocity);
+        let kick = difference(self.kick, self.end_kick);
+        self.end = add_scaled(x, u, after);
+        self.end_velocity = add_scaled(v, swing, after);
         self.end_kick = self.kick;
-        add_scaled(three!(i => kick[i] + rate[i]), self.pull, gap)
+        add_scaled(sum(kick, rate), gap, self.pull)
     }
 }
 
 /// The force of the joint before a bead; none beyond the last.
 #[inline(always)]
-fn force<S: Simd>(part: Part<S>, beads: &[State], k: usize) -> V<S> {
+fn force<S: Simd>(part: Part<S>, beads: &[State], k: usize) -> Vec3<S> {
     match beads.get(k) {
         Some(bead) => part.load(&bead.pull),
         None => [part.all(0.0); 3],
@@ -150,7 +154,7 @@ impl Walk for Factor {
             let after = force(part, beads, k + 1);
             let stiff = Stiff::new(part, link, self.step, u, (before, after));
             let seen = Seen::new(part, link, stiff.inertia_inverse);
-            let b = sub(rhs, rows.next(link.arms, state, u, stiff));
+            let b = difference(rhs, rows.next(link.arms, state, u, stiff));
             let p = inverse(seen.pivot(left, u));
             let t = product(p, b);
             rhs = seen.through(u, t);
@@ -180,8 +184,7 @@ impl Walk for Back {
             let stiff = Stiff::again(part, link, work);
             let seen = Seen::new(part, link, stiff.inertia_inverse);
             let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
-            let v = part.load(&state.v);
-            let v = three!(i => v[i] + kick[i]);
+            let v = sum(part.load(&state.v), kick);
             let w = stiff.spin(u, part.load(&state.w));
             let (v, w) = seen.pushed(u, (v, w), (lambda, next));
             part.store(&mut work.v, v);
@@ -215,7 +218,7 @@ impl Walk for Load {
             let c = rows.next(link.arms, state, u, stiff);
             part.store(&mut work.p, inverse(seen.pivot(left, u)));
             left = seen.alone(u);
-            let impulses = (three!(i => h * before[i]), three!(i => h * after[i]));
+            let impulses = (scaled(before, h), scaled(after, h));
             // Changes of velocity alone: the rows hold everything else.
             let (v, w) = seen.pushed(u, (zero, zero), impulses);
             before = after;
@@ -246,12 +249,12 @@ impl<const NEWEST: bool> Walk for Sweep<NEWEST> {
             let u = part.load(&work.u);
             let old = (part.load(&work.v), part.load(&work.w));
             let swing = cross(old.1, u);
-            let near = add_scaled(old.0, part.all(-link.arms[0]), swing);
+            let near = add_scaled(old.0, swing, part.all(-link.arms[0]));
             let c = part.load(&work.t);
-            let residual = three!(i => (end[i] - near[i]) - c[i]);
+            let residual = difference(difference(end, near), c);
             let step = product(part.load(&work.p), residual);
             let lambda = part.load(&work.lambda);
-            part.store(&mut work.lambda, three!(i => lambda[i] + step[i]));
+            part.store(&mut work.lambda, sum(lambda, step));
             if let (Some(last), Some(before)) = (done.last_mut(), arena.links[..k].last()) {
                 let u = part.load(&last.u);
                 let [inverse] = part.load(&last.inertia_inverse);
@@ -264,9 +267,9 @@ impl<const NEWEST: bool> Walk for Sweep<NEWEST> {
             (v, w) = Seen::new(part, link, inverse).pushed(u, old, (step, none));
             let after = part.all(link.arms[1]);
             end = if NEWEST {
-                add_scaled(v, after, cross(w, u))
+                add_scaled(v, cross(w, u), after)
             } else {
-                add_scaled(old.0, after, swing)
+                add_scaled(old.0, swing, after)
             };
         }
         if let Some(last) = arena.work.last_mut() {
@@ -291,8 +294,8 @@ impl Walk for Sum {
             let v = part.load(&state.v);
             let w = stiff.spin(part.load(&work.u), part.load(&state.w));
             let (dv, dw) = (part.load(&work.v), part.load(&work.w));
-            part.store(&mut work.v, three!(i => (v[i] + kick[i]) + dv[i]));
-            part.store(&mut work.w, three!(i => w[i] + dw[i]));
+            part.store(&mut work.v, sum(sum(v, kick), dv));
+            part.store(&mut work.w, sum(w, dw));
         }
     }
 }
@@ -326,10 +329,10 @@ impl<const WIDE: bool> Walk for Move<WIDE> {
         let (time, per_second) = (part.all(h), part.all(1.0 / (pull * h)));
         for (state, work) in arena.beads.iter_mut().zip(&*arena.work) {
             let (v, w) = (part.load(&work.v), part.load(&work.w));
-            let x = add_scaled(part.load(&state.x), time, v);
+            let x = add_scaled(part.load(&state.x), v, time);
             let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, h);
             let lambda = part.load(&work.lambda);
-            state.store(part, (x, q), (v, w), lambda.map(|x| per_second * x));
+            state.store(part, (x, q), (v, w), scaled(lambda, per_second));
         }
     }
 }

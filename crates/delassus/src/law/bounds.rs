@@ -21,10 +21,14 @@ pub(super) fn equality(lambda: &[f64], w: &[f64]) -> Fault {
 
 /// lo ≤ λ ≤ hi against w, row by row with ρ = 1/d.
 pub(super) fn interval(lambda: &[f64], w: &[f64], diagonal: &[f64], bounds: (f64, f64)) -> Fault {
+    together((0..w.len()).map(|i| scalar(lambda[i], w[i], diagonal[i], bounds)))
+}
+
+/// Rows of one block: the length of their natural residuals, and the worst of the rest.
+fn together(rows: impl Iterator<Item = Fault>) -> Fault {
     let mut fault = Fault::default();
     let mut sum = 0.0;
-    for i in 0..w.len() {
-        let row = scalar(lambda[i], w[i], diagonal[i], bounds);
+    for row in rows {
         sum += row.natural * row.natural;
         fault.feasibility = fault.feasibility.max(row.feasibility);
         fault.complementarity = fault.complementarity.max(row.complementarity);
@@ -67,19 +71,14 @@ pub(super) fn scalar(lambda: f64, w: f64, d: f64, (lo, hi): (f64, f64)) -> Fault
 
 /// Unilateral normal, then each tangent within ±B, B = μλ_n.   [GS13 (36)]
 pub(super) fn friction_box(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fault {
-    let mut fault = scalar(lambda[0], w[0], diagonal[0], (0.0, f64::INFINITY));
-    let mut sum = fault.natural * fault.natural;
     let bound = mu * lambda[0].max(0.0);
-    for i in 1..w.len() {
-        let row = scalar(lambda[i], w[i], diagonal[i], (-bound, bound));
-        sum += row.natural * row.natural;
-        fault.feasibility = fault.feasibility.max(row.feasibility);
-        fault.complementarity = fault.complementarity.max(row.complementarity);
-    }
-    Fault {
-        natural: sum.sqrt(),
-        ..fault
-    }
+    together((0..w.len()).map(|i| {
+        let bounds = match i {
+            0 => (0.0, f64::INFINITY),
+            _ => (-bound, bound),
+        };
+        scalar(lambda[i], w[i], diagonal[i], bounds)
+    }))
 }
 
 macro_rules! infinite_as_null {

@@ -5,6 +5,8 @@
 //! these must be inlined whole, or their lanes go through memory at every call: hence loops and [`three`] instead of
 //! closures.
 
+pub(crate) mod fused;
+
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -36,11 +38,25 @@ macro_rules! three {
 }
 pub(crate) use three;
 
+/// An expression for each place of an array as long as another.
+macro_rules! each {
+    ($like:expr, $i:ident => $value:expr) => {{
+        let mut out = $like;
+        for $i in 0..out.len() {
+            out[$i] = $value;
+        }
+        out
+    }};
+}
+pub(crate) use each;
+
 /// As many numbers as the processor has lanes, with the arithmetic one expects.
 pub(crate) struct X<S: Simd>(pub(crate) S, pub(crate) S::f64s);
 
 /// A vector in each lane.
 pub(crate) type Vec3<S> = [X<S>; 3];
+/// A symmetric matrix in each lane: xx, xy, xz, yy, yz, zz.
+pub(crate) type Sym<S> = [X<S>; 6];
 
 impl<S: Simd> Clone for X<S> {
     #[inline(always)]
@@ -71,11 +87,7 @@ impl<S: Simd> X<S> {
 
     #[inline(always)]
     pub(crate) fn load_all<const N: usize>(simd: S, lanes: &[Lane; N], part: usize) -> [X<S>; N] {
-        let mut out = [X::splat(simd, 0.0); N];
-        for i in 0..N {
-            out[i] = X::load(simd, &lanes[i], part);
-        }
-        out
+        each!([X::splat(simd, 0.0); N], i => X::load(simd, &lanes[i], part))
     }
 
     #[inline(always)]
@@ -259,31 +271,19 @@ pub(crate) fn cross<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
 /// a + b.
 #[inline(always)]
 pub(crate) fn sum<S: Simd, const N: usize>(a: [X<S>; N], b: [X<S>; N]) -> [X<S>; N] {
-    let mut out = a;
-    for i in 0..N {
-        out[i] = a[i] + b[i];
-    }
-    out
+    each!(a, i => a[i] + b[i])
 }
 
 /// a − b.
 #[inline(always)]
 pub(crate) fn difference<S: Simd, const N: usize>(a: [X<S>; N], b: [X<S>; N]) -> [X<S>; N] {
-    let mut out = a;
-    for i in 0..N {
-        out[i] = a[i] - b[i];
-    }
-    out
+    each!(a, i => a[i] - b[i])
 }
 
 /// s a.
 #[inline(always)]
 pub(crate) fn scaled<S: Simd, const N: usize>(a: [X<S>; N], s: X<S>) -> [X<S>; N] {
-    let mut out = a;
-    for i in 0..N {
-        out[i] = a[i] * s;
-    }
-    out
+    each!(a, i => a[i] * s)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Building a [`Problem`] row block by row block: every input is checked here, so that solvers may trust it.
 
+mod contacts;
+
 use super::delassus::{DiagonalBlocks, add_entry};
 use super::jacobian::{Entry, Jacobian};
 use super::mass::MassBlock;
@@ -28,9 +30,6 @@ pub struct ProblemBuilder {
     c: Vec<f64>,
     diagonal: DiagonalBlocks,
 }
-
-/// Law, Σ and q of one contact.
-pub(crate) type Contact = (Law, [f64; 3], [f64; 3]);
 
 impl ProblemBuilder {
     /// An empty builder that uses the memory of a problem nobody needs any more.
@@ -219,66 +218,6 @@ impl ProblemBuilder {
         Ok(())
     }
 
-    /// Adds many contacts of three rows, each on one or two free rigid bodies added before. `fill` writes the rows
-    /// of G of contact i, 18 numbers per body, and may be called from several threads. After an error the builder
-    /// is of no further use.
-    pub(crate) fn add_contacts(
-        &mut self,
-        masses: &[[Option<MassId>; 2]],
-        fill: impl Fn(usize, &mut [[f64; 18]]) -> Contact + Send + Sync,
-    ) -> Result<(), BuildError> {
-        next_id(self.blocks.len() + masses.len(), "constraint blocks")?;
-        let (first, row) = (self.blocks.len(), self.c.len());
-        let (entry, value) = (self.jacobian.entries.len(), self.n_values);
-        for mass in masses {
-            self.jacobian.starts.push(self.jacobian.entries.len());
-            for &mass in mass.iter().flatten() {
-                let start = value + 18 * (self.jacobian.entries.len() - entry);
-                self.jacobian.entries.push(Entry { mass, start });
-            }
-        }
-        self.values(18 * (self.jacobian.entries.len() - entry));
-        let rows = row + 3 * masses.len();
-        self.blocks.extend((0..masses.len()).map(|i| Block {
-            law: Law::Equality,
-            start: row + 3 * i,
-            n_rows: 3,
-        }));
-        for array in [&mut self.sigma, &mut self.q, &mut self.c] {
-            array.resize(rows, 0.0);
-        }
-        let mut values = self.jacobian.values[value..self.n_values]
-            .as_chunks_mut::<18>()
-            .0;
-        let mut parts = Vec::with_capacity(masses.len().div_ceil(CHUNK));
-        let lists = self.blocks[first..].chunks_mut(CHUNK);
-        let lists = lists.zip(chunks(&mut self.sigma[row..]));
-        let lists = lists.zip(chunks(&mut self.q[row..]));
-        let lists = lists.zip(chunks(&mut self.c[row..]));
-        let lists = lists.zip(self.diagonal.push_contacts(masses.len()).chunks_mut(CHUNK));
-        for ((((blocks, sigma), q), c), d) in lists {
-            let start = parts.len() * CHUNK;
-            let masses = &masses[start..start + blocks.len()];
-            let count = masses.iter().flatten().flatten().count();
-            parts.push(Part {
-                first,
-                start,
-                masses,
-                blocks,
-                values: values.split_off_mut(..count).unwrap_or_default(),
-                sigma,
-                q,
-                c,
-                d,
-            });
-        }
-        let bodies = (&self.mass[..], &self.free_velocity[..], &self.offsets[..]);
-        let zeros = parallel::map(parts, |part| part.fill(bodies, &fill));
-        let zeros: Vec<bool> = zeros.into_iter().collect::<Result<_, _>>()?;
-        self.diagonal.note_zero(zeros.contains(&true));
-        Ok(())
-    }
-
     /// Finishes the problem.
     pub fn build(mut self) -> Result<Problem, BuildError> {
         self.offsets.push(self.p.len());
@@ -299,59 +238,6 @@ impl ProblemBuilder {
             c: self.c,
             diagonal: self.diagonal.finish(),
         })
-    }
-}
-
-/// Rows of contacts by three, in chunks.
-fn chunks(rows: &mut [f64]) -> std::slice::ChunksMut<'_, [f64; 3]> {
-    rows.as_chunks_mut::<3>().0.chunks_mut(CHUNK)
-}
-
-/// Consecutive contacts with their places in the arrays of the problem.
-struct Part<'a> {
-    /// First contact block of the problem, and first contact of this part.
-    first: usize,
-    start: usize,
-    masses: &'a [[Option<MassId>; 2]],
-    blocks: &'a mut [Block],
-    values: &'a mut [[f64; 18]],
-    sigma: &'a mut [[f64; 3]],
-    q: &'a mut [[f64; 3]],
-    c: &'a mut [[f64; 3]],
-    d: &'a mut [[f64; 9]],
-}
-
-impl Part<'_> {
-    /// Fills the rows and computes what follows from them: c = G v¹ − q and D. Says whether nothing moves some row.
-    fn fill(
-        self,
-        (bodies, free, offsets): (&[MassBlock], &[f64], &[usize]),
-        fill: impl Fn(usize, &mut [[f64; 18]]) -> Contact,
-    ) -> Result<bool, BuildError> {
-        let mut values = self.values;
-        let mut has_zero = false;
-        for (i, block) in self.blocks.iter_mut().enumerate() {
-            let id = BlockId((self.first + self.start + i) as u32);
-            let masses = self.masses[i].iter().flatten();
-            let g = values.split_off_mut(..masses.clone().count());
-            let g = g.unwrap_or_default();
-            let (law, sigma, q) = fill(self.start + i, g);
-            law.check(id, 3)?;
-            check_compliance(id, &sigma)?;
-            let (mut c, mut d) = (q.map(|q| -q), [0.0; 9]);
-            for (mass, g) in masses.zip(&*g) {
-                let at = offsets[mass.index()];
-                mul_add(g, &free[at..at + 6], &mut c);
-                add_entry(&bodies[mass.index()], g, &mut d);
-            }
-            // Every number of G and q enters c, which is finite only if they are.
-            BuildError::check_finite(|| place_of_c(id), &c)?;
-            (0..3).for_each(|i| d[4 * i] += sigma[i]);
-            has_zero |= (0..3).any(|i| d[4 * i] == 0.0);
-            (block.law, self.d[i]) = (law, d);
-            (self.sigma[i], self.q[i], self.c[i]) = (sigma, q, c);
-        }
-        Ok(has_zero)
     }
 }
 
@@ -377,160 +263,4 @@ fn next_id(count: usize, what: &'static str) -> Result<u32, BuildError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use glam::DMat3;
-
-    type Case<'a> = (Law, Vec<(MassId, &'a [f64])>, Vec<f64>, Vec<f64>, &'a str);
-
-    fn ball(builder: &mut ProblemBuilder) -> MassId {
-        builder
-            .add_mass(MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap(), &[0.0; 6])
-            .unwrap()
-    }
-
-    #[test]
-    fn every_bad_block_is_refused_with_its_place() {
-        let mut builder = Problem::builder();
-        let body = ball(&mut builder);
-        let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let cone = Law::FrictionCone { mu: 0.5 };
-        let cases: [Case<'_>; 9] = [
-            (
-                Law::Equality,
-                vec![(MassId(7), &row)],
-                vec![0.0],
-                vec![0.0],
-                "mass 7",
-            ),
-            (
-                Law::Equality,
-                vec![(body, &row), (body, &row)],
-                vec![0.0],
-                vec![0.0],
-                "twice",
-            ),
-            (
-                Law::Equality,
-                vec![(body, &row[..5])],
-                vec![0.0],
-                vec![0.0],
-                "5 numbers where 6",
-            ),
-            (
-                Law::Equality,
-                vec![(body, &row)],
-                vec![-1.0],
-                vec![0.0],
-                "negative",
-            ),
-            (
-                Law::Equality,
-                vec![(body, &row)],
-                vec![0.0],
-                vec![f64::NAN],
-                "finite",
-            ),
-            (Law::Equality, vec![], vec![], vec![], "at least one row"),
-            (
-                cone,
-                vec![(body, &row)],
-                vec![0.0],
-                vec![0.0],
-                "three (n, t1, t2)",
-            ),
-            (
-                Law::FrictionCone { mu: -0.1 },
-                vec![],
-                vec![0.0; 3],
-                vec![0.0; 3],
-                "mu",
-            ),
-            (
-                Law::Interval { lo: 1.0, hi: 0.0 },
-                vec![],
-                vec![0.0],
-                vec![0.0],
-                "at least lo",
-            ),
-        ];
-        for (law, rows, sigma, q, expected) in cases {
-            let error = builder
-                .add_block(law, &rows, &sigma, &q)
-                .unwrap_err()
-                .to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-        assert_eq!(builder.build().unwrap().n_rows(), 0);
-    }
-    /// Rows, Σ and q of contact i, and the bodies of three it acts on: two, the first or the second.
-    fn contact(i: usize) -> ([Option<MassId>; 2], [[f64; 18]; 2], [f64; 3]) {
-        let mut random = crate::math::Random::new(i as u64);
-        let mut number = || random.range(-1.0, 1.0);
-        let masses = [
-            (!i.is_multiple_of(5)).then_some(MassId(0)),
-            (i % 7 != 1 || i.is_multiple_of(5)).then_some(MassId(1 + i as u32 % 2)),
-        ];
-        let rows = std::array::from_fn(|_| std::array::from_fn(|_| number()));
-        (masses, rows, std::array::from_fn(|_| number()))
-    }
-
-    /// Three balls, a joint, and so many contacts, added together or one by one.
-    fn contacts(mut builder: ProblemBuilder, count: usize, together: bool) -> Problem {
-        let bodies: Vec<MassId> = (0..3).map(|_| ball(&mut builder)).collect();
-        let joint = [0.5, 0.0, 0.0, 0.0, 0.2, 0.0];
-        builder
-            .add_block(Law::Equality, &[(bodies[2], &joint)], &[0.1], &[0.3])
-            .unwrap();
-        let (law, sigma) = (Law::FrictionCone { mu: 0.3 }, [0.1, 0.0, 0.0]);
-        let moved = |i: usize| {
-            let (masses, rows, _) = contact(i);
-            let moved = masses.into_iter().zip(rows);
-            moved.filter_map(|(mass, rows)| Some((mass?, rows)))
-        };
-        if together {
-            let masses: Vec<_> = (0..count).map(|i| contact(i).0).collect();
-            let filled = builder.add_contacts(&masses, |i, out| {
-                for (out, (_, rows)) in out.iter_mut().zip(moved(i)) {
-                    *out = rows;
-                }
-                (law, sigma, contact(i).2)
-            });
-            filled.unwrap();
-        } else {
-            for i in 0..count {
-                let rows: Vec<(MassId, [f64; 18])> = moved(i).collect();
-                let rows: Vec<(MassId, &[f64])> =
-                    rows.iter().map(|(mass, rows)| (*mass, &rows[..])).collect();
-                builder
-                    .add_block(law, &rows, &sigma, &contact(i).2)
-                    .unwrap();
-            }
-        }
-        builder.build().unwrap()
-    }
-
-    #[test]
-    fn contacts_added_together_or_into_old_memory_make_the_same_problem() {
-        let one_by_one = contacts(Problem::builder(), 700, false);
-        let together = contacts(Problem::builder(), 700, true);
-        assert!(one_by_one == together);
-        for count in [10, 900] {
-            let recycled = ProblemBuilder::recycle(together.clone());
-            let again = contacts(recycled, count, true);
-            assert!(again == contacts(Problem::builder(), count, false));
-        }
-    }
-
-    #[test]
-    fn first_bad_contact_is_named() {
-        let mut builder = Problem::builder();
-        let masses = vec![[Some(ball(&mut builder)), None]; 600];
-        let refused = builder.add_contacts(&masses, |i, out| {
-            out[0] = [if i % 290 == 289 { f64::NAN } else { 1.0 }; 18];
-            (Law::FrictionCone { mu: 0.3 }, [0.0; 3], [0.0; 3])
-        });
-        let error = refused.unwrap_err().to_string();
-        assert!(error.contains("of block 289"), "{error}");
-    }
-}
+mod tests;

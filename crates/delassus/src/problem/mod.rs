@@ -310,4 +310,25 @@ impl Primal {
     pub(crate) fn columns(&self, b: usize) -> std::ops::Range<usize> {
         self.offsets[b]..self.offsets[b + 1]
     }
+
+    /// w ← G_k v + Σ_k λ_k − q_k of block k, from velocities and impulses of the whole problem.
+    #[inline(always)]
+    pub(crate) fn row_velocity(
+        &self,
+        block: &Block,
+        k: usize,
+        v: &[f64],
+        lambda: &[f64],
+        w: &mut [f64],
+    ) {
+        let rows = block.rows();
+        let (sigma, q) = (&self.sigma[rows.clone()], &self.q[rows.clone()]);
+        for (i, lambda) in lambda[rows].iter().enumerate() {
+            w[i] = sigma[i] * lambda - q[i];
+        }
+        for e in self.jacobian.entry_range(k) {
+            let v = &v[self.columns(self.jacobian.entry_mass(e))];
+            mul_add(self.jacobian.entry_values(e), v, w);
+        }
+    }
 }

@@ -10,11 +10,11 @@ use super::data::{Body, Multi};
 use super::efpa::free_mobility;
 use super::joint::Kind;
 use super::lanes::{
-    Mat3, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, inside, mul_transposed,
-    subtract_scaled, sym_constant, sym_mul,
+    Mat3, Spatial, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, inside,
+    mul_transposed, subtract_scaled, sym_constant, sym_mul,
 };
 use super::{Data, Node, Tree};
-use crate::math::simd::{LANES, Lane, Vec3, X, difference, scaled, three};
+use crate::math::simd::{LANES, Lane, X, difference, scaled, three};
 
 /// A force of eight ends: torque, then force.
 pub(super) type Eight = [Lane; 6];
@@ -34,7 +34,7 @@ pub(super) struct JointSums<'a> {
 }
 
 /// A torque and a force in each lane.
-type Force<S> = [Vec3<S>; 2];
+type Force<S> = Spatial<S>;
 
 impl pulp::WithSimd for JointSums<'_> {
     type Output = ();

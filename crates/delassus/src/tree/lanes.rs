@@ -3,27 +3,22 @@
 use glam::DVec3;
 use pulp::Simd;
 
-use crate::math::simd::{LANES, Vec3, X, scaled, three};
+pub(super) use crate::math::simd::Sym;
+pub(super) use crate::math::simd::fused::{add_scaled, cross, subtract_scaled};
+use crate::math::simd::{LANES, Vec3, X, each, scaled, three};
 use crate::tree::spatial::Sym3;
 use crate::tree::turns::sin_cos;
 
 /// Columns of a matrix in each lane.
 pub(super) type Mat3<S> = [Vec3<S>; 3];
-/// xx, xy, xz, yy, yz, zz.
-pub(super) type Sym<S> = [X<S>; 6];
+/// Angular and linear part: a torque and a force, or a turn and a push.
+pub(super) type Spatial<S> = [Vec3<S>; 2];
+/// Mass, and first and second moments in world axes.
+pub(super) type Moments<S> = (X<S>, Vec3<S>, Sym<S>);
 
 #[inline(always)]
 pub(super) fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
     a[2].mul_add(b[2], a[1].mul_add(b[1], a[0] * b[0]))
-}
-
-#[inline(always)]
-pub(super) fn cross<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
-    [
-        a[2].neg_mul_add(b[1], a[1] * b[2]),
-        a[0].neg_mul_add(b[2], a[2] * b[0]),
-        a[1].neg_mul_add(b[0], a[0] * b[1]),
-    ]
 }
 
 /// c + (a × b)_k.
@@ -37,34 +32,6 @@ pub(super) fn add_cross_at<S: Simd>(c: X<S>, a: Vec3<S>, b: Vec3<S>, k: usize) -
 #[inline(always)]
 pub(super) fn add_cross<S: Simd>(c: Vec3<S>, a: Vec3<S>, b: Vec3<S>) -> Vec3<S> {
     three!(k => add_cross_at(c[k], a, b, k))
-}
-
-/// c + s a.
-#[inline(always)]
-pub(super) fn add_scaled<S: Simd, const N: usize>(
-    c: [X<S>; N],
-    a: [X<S>; N],
-    s: X<S>,
-) -> [X<S>; N] {
-    let mut out = c;
-    for i in 0..N {
-        out[i] = a[i].mul_add(s, c[i]);
-    }
-    out
-}
-
-/// c − s a.
-#[inline(always)]
-pub(super) fn subtract_scaled<S: Simd, const N: usize>(
-    c: [X<S>; N],
-    a: [X<S>; N],
-    s: X<S>,
-) -> [X<S>; N] {
-    let mut out = c;
-    for i in 0..N {
-        out[i] = a[i].neg_mul_add(s, c[i]);
-    }
-    out
 }
 
 /// M x.
@@ -213,6 +180,20 @@ pub(super) fn positive<S: Simd>(pivot: X<S>, cut: X<S>) -> Result<(), f64> {
         .fold(f64::INFINITY, f64::min))
 }
 
+/// Newton and Euler: what a link needs that turns and is pushed so, with this spin.
+#[inline(always)]
+pub(super) fn newton_euler<S: Simd>(
+    (mass, first, second): Moments<S>,
+    spin: Vec3<S>,
+    [turn, push]: Spatial<S>,
+) -> Spatial<S> {
+    let torque = add_cross(sym_mul(second, turn), first, push);
+    let torque = add_cross(torque, spin, sym_mul(second, spin));
+    let force = add_cross(scaled(push, mass), turn, first);
+    let force = add_cross(force, spin, cross(spin, first));
+    [torque, force]
+}
+
 /// Axes turned about their third by an angle.
 #[inline(always)]
 pub(super) fn turned<S: Simd>(base: Mat3<S>, [angle]: [X<S>; 1]) -> Mat3<S> {
@@ -254,21 +235,12 @@ pub(super) fn inside<S: Simd>(simd: S, start: usize, (from, to): (usize, usize))
 /// The same vector everywhere.
 #[inline(always)]
 pub(super) fn constant<S: Simd>(simd: S, v: DVec3) -> Vec3<S> {
-    [
-        X::splat(simd, v.x),
-        X::splat(simd, v.y),
-        X::splat(simd, v.z),
-    ]
+    three!(i => X::splat(simd, v[i]))
 }
 
 /// The same symmetric matrix everywhere.
 #[inline(always)]
 pub(super) fn sym_constant<S: Simd>(simd: S, s: &Sym3) -> Sym<S> {
-    let mut out = [X::splat(simd, s.xx); 6];
-    out[1] = X::splat(simd, s.xy);
-    out[2] = X::splat(simd, s.xz);
-    out[3] = X::splat(simd, s.yy);
-    out[4] = X::splat(simd, s.yz);
-    out[5] = X::splat(simd, s.zz);
-    out
+    let entries = [s.xx, s.xy, s.xz, s.yy, s.yz, s.zz];
+    each!([X::splat(simd, 0.0); 6], i => X::splat(simd, entries[i]))
 }

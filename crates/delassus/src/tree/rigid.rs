@@ -6,9 +6,9 @@
 use glam::{DMat3, DVec3};
 use pulp::Simd;
 
-use super::lanes::{Sym, add_cross, congruent, cross, mul, sym_column, sym_mul};
+use super::lanes::{Sym, congruent, mul, newton_euler, sym_column};
 use super::spatial::{Force, Inertia, Motion, Sym3};
-use crate::math::simd::{LANES, Lane, Vec3, X, scaled, three};
+use crate::math::simd::{LANES, Lane, Vec3, X, three};
 
 const ZERO: Lane = [0.0; LANES];
 
@@ -136,7 +136,14 @@ impl pulp::WithSimd for Rigid<'_> {
             }
             if self.needs {
                 let mass = X::load(simd, &own.mass, part);
-                newton_euler((mass, first, second), eight, part);
+                let spin = X::load_all(simd, &eight.spin, part);
+                let turn = X::load_all(simd, &eight.turn, part);
+                let push = X::load_all(simd, &eight.push, part);
+                let [torque, force] = newton_euler((mass, first, second), spin, [turn, push]);
+                for k in 0..3 {
+                    torque[k].store(&mut eight.torque[k], part);
+                    force[k].store(&mut eight.force[k], part);
+                }
             }
         }
     }
@@ -150,24 +157,4 @@ fn turn<S: Simd>(simd: S, own: &Own, eight: &Eight, part: usize) -> (Vec3<S>, Sy
     let second: Sym<S> = X::load_all(simd, &own.second, part);
     let second = congruent(r, three!(j => sym_column(second, j)));
     (first, second)
-}
-
-#[inline(always)]
-fn newton_euler<S: Simd>(
-    (mass, first, second): (X<S>, Vec3<S>, Sym<S>),
-    eight: &mut Eight,
-    part: usize,
-) {
-    let simd = mass.0;
-    let spin = X::load_all(simd, &eight.spin, part);
-    let turn = X::load_all(simd, &eight.turn, part);
-    let push = X::load_all(simd, &eight.push, part);
-    let torque = add_cross(sym_mul(second, turn), first, push);
-    let torque = add_cross(torque, spin, sym_mul(second, spin));
-    let force = add_cross(scaled(push, mass), turn, first);
-    let force = add_cross(force, spin, cross(spin, first));
-    for k in 0..3 {
-        torque[k].store(&mut eight.torque[k], part);
-        force[k].store(&mut eight.force[k], part);
-    }
 }

@@ -48,10 +48,11 @@ pub(crate) fn with_rule(rule: Rule) -> GaussSeidel {
     }
 }
 
-/// Solves from a cold start.
-pub(crate) fn solve(solver: &mut GaussSeidel, problem: &Problem) -> (Report, Solution) {
+/// Solves from a cold start; whatever comes of it is finite.
+pub(crate) fn solve(solver: &mut impl Solver, problem: &Problem) -> (Report, Solution) {
     let mut solution = Solution::zeros(problem);
     let report = solver.solve(problem, &mut solution);
+    assert_finite(&report, &solution, &format!("{report}"));
     (report, solution)
 }
 

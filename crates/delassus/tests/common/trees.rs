@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use delassus::LinkId;
 use delassus::math::{DMat3, DQuat, DVec3, Random};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Joint, Link, MassProperties, Tree};
+use delassus::tree::{Data, Joint, Link, MassProperties, Rows, Tree};
 
 /// A body with a random centre of mass and a physical inertia.
 pub(crate) fn random_body(random: &mut Random) -> MassProperties {
@@ -172,4 +172,31 @@ pub(crate) fn benchmark(name: &str) -> Option<(Tree, Vec<(LinkId, DVec3)>)> {
 /// The folder of external data, which need not be there.
 pub(crate) fn data_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
+}
+
+/// max|x|.
+pub(crate) fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(0.0, |m: f64, x| m.max(x.abs()))
+}
+
+/// Every number within `tolerance` of the expected one, relative to the largest or to one.
+pub(crate) fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let scale = largest(expected).max(1.0);
+    for (i, (a, b)) in found.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= tolerance * scale, "{what}[{i}]: {a} {b}");
+    }
+}
+
+/// Six rows that hold a point of a link and its axes.
+pub(crate) fn weld(tree: &Tree, data: &Data, rows: &mut Rows, (link, local): (LinkId, DVec3)) {
+    let point = tree.pose(data, link).unwrap().point(local);
+    for axis in DVec3::AXES {
+        rows.start();
+        tree.add_linear(data, rows, (link, point), axis).unwrap();
+    }
+    for axis in DVec3::AXES {
+        rows.start();
+        tree.add_angular(rows, link, axis).unwrap();
+    }
 }

@@ -10,8 +10,8 @@
 
 use delassus::collide::Shape;
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Attach, Body, MaterialId, Motion, Step, Surface};
-use delassus::{BodyId, GaussSeidel, Stop, World, WorldBuilder};
+use delassus::world::{Attach, Body, Joint, JointKind, MaterialId, Motion, Step, Surface};
+use delassus::{BodyId, GaussSeidel, JointId, Stop, World, WorldBuilder};
 
 /// Gravity of the default world [m/s²].
 pub(crate) const GRAVITY: f64 = 9.81;
@@ -116,4 +116,15 @@ pub(crate) fn run(world: &mut World, h: f64, steps: usize, solver: &mut GaussSei
         last = Some(step);
     }
     last.unwrap()
+}
+
+/// A joint at the origin, with an axis.
+pub(crate) fn join(
+    builder: &mut WorldBuilder,
+    links: [Option<BodyId>; 2],
+    axis: DVec3,
+    kind: JointKind,
+) -> JointId {
+    let joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, axis), kind);
+    builder.add_joint(joint).unwrap()
 }

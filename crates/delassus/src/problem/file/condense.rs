@@ -24,16 +24,7 @@ impl FrictionFile {
                 let sizes = vec![self.dimension; laws.len()];
                 let matrix = BlockMatrix::from_entries(&sizes, &w.entries).map_err(refused)?;
                 let problem = Problem::dual(matrix, q, &laws).map_err(refused)?;
-                let work = Work::Problem {
-                    problem: Box::new(problem),
-                    velocity_order: None,
-                };
-                Ok(Loaded {
-                    kind: "friction-local",
-                    title: self.title,
-                    guess: None,
-                    work,
-                })
+                Ok(Loaded::problem("friction-local", self.title, problem))
             }
             FrictionForm::Global {
                 m,

@@ -155,7 +155,7 @@ fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileEr
         DatFile::Friction(file) => file.into_loaded(),
         DatFile::Lcp { m, q } => {
             let problem = complementarity(&m.entries, q, |_| false)?;
-            Ok(Loaded::problem("lcp", problem))
+            Ok(Loaded::problem("lcp", String::new(), problem))
         }
         DatFile::Mlcp { blocks, m, q } => {
             let is_free = |i: usize| {
@@ -163,7 +163,7 @@ fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileEr
                 blocks.any(|b| b.law == MlcpLaw::Equality && b.rows.contains(&i))
             };
             let problem = complementarity(&m.entries, q, is_free)?;
-            Ok(Loaded::problem("mlcp", problem))
+            Ok(Loaded::problem("mlcp", String::new(), problem))
         }
     }
 }
@@ -186,10 +186,11 @@ fn complementarity(
 }
 
 impl Loaded {
-    fn problem(kind: &'static str, problem: Problem) -> Loaded {
+    /// A constraint problem whose velocities stand in the file's order.
+    fn problem(kind: &'static str, title: String, problem: Problem) -> Loaded {
         Loaded {
             kind,
-            title: String::new(),
+            title,
             guess: None,
             work: Work::Problem {
                 problem: Box::new(problem),

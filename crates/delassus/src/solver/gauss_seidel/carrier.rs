@@ -111,19 +111,8 @@ impl<'a> Velocities<'a> {
 impl Carrier for Velocities<'_> {
     #[inline]
     fn row_velocity(&self, k: usize, lambda: &[f64], w: &mut [f64]) {
-        let rows = self.blocks()[k].rows();
-        let (sigma, q) = (
-            &self.primal.sigma()[rows.clone()],
-            &self.primal.q()[rows.clone()],
-        );
-        for (i, lambda) in lambda[rows].iter().enumerate() {
-            w[i] = sigma[i] * lambda - q[i];
-        }
-        let jacobian = self.primal.jacobian();
-        for e in jacobian.entry_range(k) {
-            let v = &self.v[self.primal.columns(jacobian.entry_mass(e))];
-            mul_add(jacobian.entry_values(e), v, w);
-        }
+        self.primal
+            .row_velocity(&self.blocks()[k], k, self.v, lambda, w);
     }
 
     #[inline]

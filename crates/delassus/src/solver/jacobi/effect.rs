@@ -10,19 +10,28 @@ use crate::problem::delassus::BlockMatrix;
 use crate::problem::jacobian::Incidence;
 use crate::problem::{Block, Primal};
 
-/// The state that belongs to impulses, part by part.
-pub(super) trait Effect: Sync {
+/// Where a state stands, part by part.
+pub(super) trait Layout: Sync {
     /// Number of parts.
     fn parts(&self) -> usize;
 
     /// Length of the state.
     fn length(&self) -> usize;
 
-    /// Σ of every row, where it is not part of the state already.
-    fn compliance(&self) -> Option<&[f64]>;
-
     /// Where a part stands in the state.
     fn range(&self, part: usize) -> Range<usize>;
+
+    /// Σ of every row, where it is not part of the state already.
+    fn compliance(&self) -> Option<&[f64]>;
+}
+
+/// The state that belongs to impulses.
+pub(super) trait Effect: Sync {
+    /// What the state is made of.
+    type Layout: Layout;
+
+    /// Where it stands.
+    fn layout(&self) -> &Self::Layout;
 
     /// w ← row velocity of block k, from the state and its own impulse.
     fn row_velocity(&self, k: usize, state: &[f64], lambda: &[f64], w: &mut [f64]);
@@ -41,6 +50,25 @@ pub(super) trait Effect: Sync {
     ) -> f64;
 }
 
+/// The velocities of the bodies.
+impl Layout for Primal {
+    fn parts(&self) -> usize {
+        self.mass().len()
+    }
+
+    fn length(&self) -> usize {
+        self.p().len()
+    }
+
+    fn range(&self, part: usize) -> Range<usize> {
+        self.columns(part)
+    }
+
+    fn compliance(&self) -> Option<&[f64]> {
+        Some(self.sigma())
+    }
+}
+
 /// v_b = v¹_b + M_b⁻¹ Σ_{k∋b} G_kbᵀ λ_k.   [Chain, (34)]
 pub(super) struct Bodies<'a> {
     pub(super) primal: &'a Primal,
@@ -49,37 +77,16 @@ pub(super) struct Bodies<'a> {
 }
 
 impl Effect for Bodies<'_> {
-    fn parts(&self) -> usize {
-        self.primal.mass().len()
-    }
+    type Layout = Primal;
 
-    fn length(&self) -> usize {
-        self.primal.p().len()
-    }
-
-    fn compliance(&self) -> Option<&[f64]> {
-        Some(self.primal.sigma())
-    }
-
-    fn range(&self, part: usize) -> Range<usize> {
-        self.primal.columns(part)
+    fn layout(&self) -> &Primal {
+        self.primal
     }
 
     #[inline]
     fn row_velocity(&self, k: usize, state: &[f64], lambda: &[f64], w: &mut [f64]) {
-        let rows = self.blocks[k].rows();
-        let (sigma, q) = (
-            &self.primal.sigma()[rows.clone()],
-            &self.primal.q()[rows.clone()],
-        );
-        for (i, lambda) in lambda[rows].iter().enumerate() {
-            w[i] = sigma[i] * lambda - q[i];
-        }
-        let jacobian = self.primal.jacobian();
-        for e in jacobian.entry_range(k) {
-            let v = &state[self.primal.columns(jacobian.entry_mass(e))];
-            mul_add(jacobian.entry_values(e), v, w);
-        }
+        self.primal
+            .row_velocity(&self.blocks[k], k, state, lambda, w);
     }
 
     #[inline]
@@ -90,7 +97,7 @@ impl Effect for Bodies<'_> {
             mul_transposed_add(values, &lambda[self.blocks[k.index()].rows()], out);
         }
         self.primal.mass()[part].solve(out);
-        let free = &self.primal.free_velocity()[self.range(part)];
+        let free = &self.primal.free_velocity()[self.primal.columns(part)];
         for (v, free) in out.iter_mut().zip(free) {
             *v += free;
         }
@@ -116,7 +123,7 @@ pub(super) struct Rows<'a> {
     pub(super) c: &'a [f64],
 }
 
-impl Effect for Rows<'_> {
+impl Layout for Rows<'_> {
     fn parts(&self) -> usize {
         self.matrix.n_blocks()
     }
@@ -125,12 +132,20 @@ impl Effect for Rows<'_> {
         self.c.len()
     }
 
+    fn range(&self, part: usize) -> Range<usize> {
+        self.matrix.rows(part)
+    }
+
     fn compliance(&self) -> Option<&[f64]> {
         None
     }
+}
 
-    fn range(&self, part: usize) -> Range<usize> {
-        self.matrix.rows(part)
+impl Effect for Rows<'_> {
+    type Layout = Self;
+
+    fn layout(&self) -> &Self {
+        self
     }
 
     fn row_velocity(&self, k: usize, state: &[f64], _lambda: &[f64], w: &mut [f64]) {

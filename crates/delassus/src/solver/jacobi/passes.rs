@@ -1,7 +1,7 @@
 //! The two passes of a sweep, each over flat arrays in fixed chunks: λ of every block, then the state of every part.
 
 use super::super::local::{Locals, Rule};
-use super::effect::{Effect, Lists};
+use super::effect::{Effect, Layout, Lists};
 use super::points::Places;
 use crate::math::parallel::for_chunks;
 use crate::problem::Block;
@@ -86,10 +86,11 @@ impl Work {
         }
         // The velocity pass that a warm start needs: without it the first sweep is as bad as a cold one
         // (errata Chain-warm).
-        let (items, length) = (effect.parts(), effect.length());
+        let layout = effect.layout();
+        let (items, length) = (layout.parts(), layout.length());
         self.state.resize(length, 0.0);
         for part in 0..items {
-            effect.gather(part, lambda, &mut self.state[effect.range(part)]);
+            effect.gather(part, lambda, &mut self.state[layout.range(part)]);
         }
         self.state_y.clear();
         self.state_y.extend_from_slice(&self.state);
@@ -97,7 +98,7 @@ impl Work {
         self.product.resize(length, 0.0);
         self.rows
             .prepare(blocks.len(), |k| blocks[k].start, lambda.len());
-        let first = |part| effect.range(part).start;
+        let first = |part| layout.range(part).start;
         self.parts.prepare(items, first, length);
     }
 
@@ -174,14 +175,15 @@ impl Work {
             ..
         } = self;
         let (y, z) = (y.as_slice(), z.as_slice());
-        let items = effect.parts();
+        let layout = effect.layout();
+        let items = layout.parts();
         let visit = |chunk: usize, arrays: [&mut [f64]; 4], energy: &mut f64| {
             *energy = 0.0;
             let [state, state_y, fresh, product] = arrays;
             let range = Chunks::<f64>::items(chunk, items);
-            let first = effect.range(range.start).start;
+            let first = layout.range(range.start).start;
             for part in range {
-                let place = effect.range(part);
+                let place = layout.range(part);
                 let here = place.start - first..place.end - first;
                 let (state, state_y) = (&mut state[here.clone()], &mut state_y[here.clone()]);
                 let (fresh, product) = (&mut fresh[here.clone()], &mut product[here]);
@@ -221,7 +223,7 @@ impl Work {
 fn linear<E: Effect>(effect: &E, start: usize, w: &[f64], y: &[f64], z: &[f64]) -> f64 {
     let step = |i: usize| z[i] - y[i];
     let sum: f64 = (0..z.len()).map(|i| w[i] * step(i)).sum();
-    match effect.compliance() {
+    match effect.layout().compliance() {
         Some(sigma) => {
             let sigma = &sigma[start..start + z.len()];
             let squares = sigma.iter().enumerate();

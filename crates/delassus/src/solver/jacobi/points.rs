@@ -1,8 +1,6 @@
 //! What impulses do where every block acts at a point of rigid bodies, contacts and ball joints alike: fifteen numbers
 //! say what thirty-six of G did, and a sweep that waits for memory takes that much less.
 
-use std::ops::Range;
-
 use glam::DVec3;
 
 use super::super::point::Point;
@@ -108,20 +106,10 @@ fn velocity(state: &[f64], column: u32, arm: DVec3) -> DVec3 {
 }
 
 impl Effect for Points<'_> {
-    fn parts(&self) -> usize {
-        self.primal.mass().len()
-    }
+    type Layout = Primal;
 
-    fn length(&self) -> usize {
-        self.primal.p().len()
-    }
-
-    fn compliance(&self) -> Option<&[f64]> {
-        Some(self.primal.sigma())
-    }
-
-    fn range(&self, part: usize) -> Range<usize> {
-        self.primal.columns(part)
+    fn layout(&self) -> &Primal {
+        self.primal
     }
 
     #[inline]
@@ -151,7 +139,7 @@ impl Effect for Points<'_> {
         let Some(body) = self.rigid(part) else {
             return;
         };
-        let free = &self.primal.free_velocity()[self.range(part)];
+        let free = &self.primal.free_velocity()[self.primal.columns(part)];
         let v = DVec3::from_slice(&free[..3]) + force * body.inverse_mass();
         let spin = DVec3::from_slice(&free[3..]) + body.inverse_inertia() * torque;
         out[..3].copy_from_slice(&v.to_array());

@@ -35,13 +35,14 @@ const RIGHT: f64 = 1e-10;
 pub(super) fn solve(
     lcp: &ContactLcp,
     lambda: Option<&[f64]>,
-    (most, options): (usize, &Options<'_>),
+    most: usize,
+    options: &Options<'_>,
     work: &mut Work,
 ) -> Outcome {
     guessing(lcp, lambda, options, work, |run, guess| {
         run.work.basis.many = true;
         run.work.basis.bodies.plan(lcp);
-        turns(lcp, (most, options), run, guess);
+        turns(lcp, most, options, run, guess);
     })
 }
 
@@ -79,7 +80,8 @@ fn guessing(
 
 fn turns(
     lcp: &ContactLcp,
-    (most, options): (usize, &Options<'_>),
+    most: usize,
+    options: &Options<'_>,
     run: &mut Run<'_>,
     guess: &mut Guess,
 ) {
@@ -105,8 +107,8 @@ fn turns(
         }
         let mut end = guess.clone();
         let left = options.pivots.saturating_sub(run.outcome.pivots);
-        let limits = (run.scale, left.min(PIVOTS));
-        let (pivots, arrived) = path::follow(lcp, run.work, &mut end, limits);
+        let pivots = left.min(PIVOTS);
+        let (pivots, arrived) = path::follow(lcp, run.work, &mut end, run.scale, pivots);
         run.outcome.pivots += pivots;
         if arrived && run.try_point(lcp, &end) {
             return;
@@ -247,14 +249,15 @@ impl Work {
 
     /// The impulses of the values.
     fn read_solution(&self, lcp: &ContactLcp, guess: &mut Guess) {
-        self.read_guess(lcp, (&self.values, &self.free), guess);
+        self.read_guess(lcp, &self.values, &self.free, guess);
     }
 
     /// The impulses of a table and of free multipliers.
     pub(super) fn read_guess(
         &self,
         lcp: &ContactLcp,
-        (table, free): (&[f64], &[f64]),
+        table: &[f64],
+        free: &[f64],
         guess: &mut Guess,
     ) {
         guess.theta.fill(0.0);

@@ -4,105 +4,27 @@
 //! matrix, each answer verified before it is believed; the other three run their own method alone. A problem given
 //! by its Delassus matrix has no columns to pivot on, and all four use the dense matrix.
 
-use std::time::{Duration, Instant};
-
 use super::contact::ContactLcp;
-use super::crash;
+use super::crowd::is_many;
+use super::island::{Budget, Island};
 use super::meter::Meter;
+use super::method::{CoverChoice, Method, Plan};
 use super::ratio::Pivot;
 use super::reduced;
 use super::rescue::Rescue;
 use super::structural::{self, Options, Outcome, Work};
 use super::warm;
-use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::Random;
 use crate::problem::{Problem, Solution};
-use crate::solver::catalogue::name_of;
-use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
+use crate::solver::{Fit, Monitor, Solver, Status, Stop};
 
 /// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
-const ACCEPTED: f64 = 1e-9;
-/// More contacts than this on several bodies are guessed at before paths are followed.
-const MANY: usize = 120;
-/// The same for contacts of trees: their links are many bodies in one, and their contacts depend on each other.
-const MANY_OF_TREE: usize = 24;
+pub(super) const ACCEPTED: f64 = 1e-9;
 /// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
 const DENSE: usize = 500;
-/// More than this, and a path from nothing would not end in reasonable time.
-const FAR: usize = 500;
-/// Compliance that keeps rows from depending on each other, for rows of unit length: at first, and at least.
-const SOFTEST: f64 = 1e-3;
-const HARDEST: f64 = 1e-6;
-/// Residual of a scaled island, relative to its max|q|, at which nothing is left of it.
-const FADED: f64 = 1e-14;
-/// Most times that its answer is the centre of the next one, and turns of each time.
-const ROUNDS: usize = 12;
-const TURNS: usize = 4;
 /// Multiplications that `lemke` may do for an island unless it is told otherwise, in millions.
 const BUDGET: u64 = 2000;
-/// Covering vectors by chance that are tried before the dense matrix.
-pub(super) const CHANCES: u64 = 3;
-
-/// Which form of the problem is pivoted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
-    /// One after the other until an answer is verified.
-    #[default]
-    Driver,
-    /// Contacts without matrix, friction added where load appears.
-    Reduced,
-    /// Contacts without matrix, all of it from the start.
-    Structural,
-    /// The dense matrix.
-    Standard,
-}
-
-impl Method {
-    /// All of them.
-    pub const ALL: [Method; 4] = [
-        Method::Driver,
-        Method::Reduced,
-        Method::Structural,
-        Method::Standard,
-    ];
-
-    /// The name of the solver on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Driver => "lemke",
-            Method::Reduced => "lemke-reduced",
-            Method::Structural => "lemke-structural",
-            Method::Standard => "lemke-standard",
-        }
-    }
-}
-
-/// The covering vector c of w = Mz + c z₀ + q, as a choice by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CoverChoice {
-    /// Ones.
-    #[default]
-    Ones,
-    /// Ones after scaling.
-    Scaled,
-    /// By chance, from the solver's seed.
-    Random,
-}
-
-impl CoverChoice {
-    /// All choices, with the names used on the command line.
-    pub const NAMES: [(&'static str, CoverChoice); 3] = [
-        ("ones", CoverChoice::Ones),
-        ("scaled", CoverChoice::Scaled),
-        ("random", CoverChoice::Random),
-    ];
-
-    /// The name used on the command line.
-    pub fn name(self) -> &'static str {
-        name_of(&CoverChoice::NAMES, self)
-    }
-}
 
 /// Lemke's algorithm as a solver.
 #[derive(Clone, Debug)]
@@ -148,77 +70,74 @@ impl Lemke {
         }
     }
 
+    /// Numbers of one covering vector by chance.
     pub(super) fn chance(&self, round: u64) -> Random {
         Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// One island: its impulses go into `lambda`.
-    fn island(
-        &mut self,
-        problem: &Problem,
-        island: &[BlockId],
-        guess: Option<&[f64]>,
-        lambda: &mut [f64],
-        budget: &mut Budget,
-    ) -> Status {
-        let mut contact = std::mem::take(&mut self.lcp);
-        let columns =
-            self.method != Method::Standard && contact.refill(problem, island, self.directions);
-        let found = columns
-            .then(|| self.contacts((problem, island), &contact, (guess, lambda), budget))
-            .flatten();
-        self.lcp = contact;
-        found.unwrap_or_else(|| self.dense(problem, island, lambda, budget))
+    /// One island: without matrix where that is possible, else with it.
+    fn island(&mut self, island: &mut Island<'_>) -> Status {
+        let mut lcp = std::mem::take(&mut self.lcp);
+        let columns = self.method != Method::Standard
+            && lcp.refill(island.problem, island.blocks, self.directions);
+        let found = columns.then(|| self.contacts(island, &lcp)).flatten();
+        self.lcp = lcp;
+        found.unwrap_or_else(|| self.dense(island))
     }
 
     /// One island without matrix; none where the driver has to go on.
-    fn contacts(
-        &mut self,
-        (problem, island): (&Problem, &[BlockId]),
-        contact: &ContactLcp,
-        (guess, lambda): (Option<&[f64]>, &mut [f64]),
-        budget: &mut Budget,
-    ) -> Option<Status> {
+    fn contacts(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+        let joints = lcp.frees.len() as u64;
         // The joints alone are one system.
-        if !self
-            .work
-            .meter
-            .afford((contact.frees.len() as u64).pow(3) / 3)
-        {
+        if !self.work.meter.afford(joints.pow(3) / 3) {
             return Some(Status::PivotLimit);
         }
-        let near = guess.filter(|_| contact.normals.len() <= DENSE);
-        if let Some(guess) = near.filter(|guess| contact.is_loaded(guess)) {
-            let options = self.options_of(contact, &[], self.pivot, budget);
-            self.work.meter.begin(4);
-            let outcome = warm::solve(contact, guess, &options, &mut self.work);
-            budget.pivots += outcome.pivots;
-            if outcome.status == Status::Solved {
-                self.work.impulses(contact, lambda);
-                return Some(Status::Solved);
-            }
+        if self.resumed(island, lcp) {
+            return Some(Status::Solved);
         }
-        let many = is_many(contact);
-        if self.method == Method::Driver && many {
-            let found = self.crowd((problem, island), contact, (guess, lambda), budget);
-            if found.is_some() {
-                return found;
-            }
+        let crowd = self.method == Method::Driver && is_many(lcp);
+        let found = crowd.then(|| self.crowd(island, lcp)).flatten();
+        if let Some(status) = found.or_else(|| self.paths(island, lcp)) {
+            return Some(status);
         }
+        let lost = !crowd && !self.work.meter.is_cancelled();
+        self.work.meter.begin(2);
+        (lost && self.softened(island, lcp)).then_some(Status::Solved)
+    }
+
+    /// From the basis of a guess, where there is one.
+    fn resumed(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> bool {
+        let near = island.guess.filter(|_| lcp.normals.len() <= DENSE);
+        let Some(guess) = near.filter(|guess| lcp.is_loaded(guess)) else {
+            return false;
+        };
+        let options = self.options_of(lcp, &[], self.pivot, island.budget);
+        self.work.meter.begin(4);
+        let outcome = warm::solve(lcp, guess, &options, &mut self.work);
+        island.budget.pivots += outcome.pivots;
+        let solved = outcome.status == Status::Solved;
+        if solved {
+            self.work.impulses(lcp, island.lambda);
+        }
+        solved
+    }
+
+    /// The paths of the method, one after the other; none where all of the driver's are lost.
+    fn paths(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+        let driver = self.method == Method::Driver;
         let mut last = Status::Breakdown;
-        for plan in plans(self.method, self.pivot) {
-            if budget.is_spent(self.stop.iterations) {
+        for plan in self.method.plans(self.pivot) {
+            if island.budget.is_spent(self.stop.iterations) {
                 return Some(Status::PivotLimit);
             }
             if self.work.meter.is_cancelled() {
                 return Some(Status::Interrupted);
             }
             // A path that wanders leaves something to the next.
-            let part = if self.method == Method::Driver { 2 } else { 1 };
-            self.work.meter.begin(part);
-            let outcome = self.contact(contact, plan, budget);
+            self.work.meter.begin(if driver { 2 } else { 1 });
+            let outcome = self.attempt(lcp, plan, island.budget);
             if outcome.residual.is_finite() {
-                self.work.impulses(contact, lambda);
+                self.work.impulses(lcp, island.lambda);
             }
             if outcome.is_good() || outcome.status == Status::TimeLimit {
                 return Some(outcome.status);
@@ -229,126 +148,18 @@ impl Lemke {
             };
             // A path that cycled or lost its digits goes on by the next plan; a ray is an answer.
             let lost = matches!(last, Status::PivotLimit | Status::Breakdown);
-            let next = outcome.cover_limit || lost;
-            if self.method != Method::Driver && !next {
+            if !driver && !lost {
                 return Some(last);
             }
         }
-        let lost = self.method == Method::Driver && !many && !self.work.meter.is_cancelled();
-        self.work.meter.begin(2);
-        if lost && self.softened((problem, island), contact, lambda, budget) {
-            return Some(Status::Solved);
-        }
-        (self.method != Method::Driver).then_some(last)
+        (!driver).then_some(last)
     }
 
-    /// One island of many contacts, before paths from nothing are followed; none where they have to be.
-    fn crowd(
-        &mut self,
-        (problem, island): (&Problem, &[BlockId]),
-        contact: &ContactLcp,
-        (guess, lambda): (Option<&[f64]>, &mut [f64]),
-        budget: &mut Budget,
-    ) -> Option<Status> {
-        if self.guessed(contact, (guess, lambda), budget) {
-            return Some(Status::Solved);
-        }
-        // A few contacts of a tree may still have a short path, and it is exact.
-        if contact.normals.len() <= MANY {
-            self.work.meter.begin(8);
-            let outcome = self.contact(contact, plan(true, self.pivot, 0), budget);
-            if outcome.is_good() {
-                self.work.impulses(contact, lambda);
-                return Some(Status::Solved);
-            }
-        }
-        let far = FAR < contact.normals.len();
-        self.work.meter.begin(if far { 1 } else { 2 });
-        if self.softened((problem, island), contact, lambda, budget) {
-            return Some(Status::Solved);
-        }
-        far.then_some(Status::PivotLimit)
-    }
-
-    /// Many bodies, from a guess.
-    fn guessed(
-        &mut self,
-        contact: &ContactLcp,
-        (guess, lambda): (Option<&[f64]>, &mut [f64]),
-        budget: &mut Budget,
-    ) -> bool {
-        let options = self.options_of(contact, &[], self.pivot, budget);
-        self.work.meter.begin(4);
-        let outcome = crash::solve(contact, guess, (1, &options), &mut self.work);
-        budget.pivots += outcome.pivots;
-        if outcome.residual.is_finite() {
-            self.work.impulses(contact, lambda);
-        }
-        outcome.status == Status::Solved
-    }
-
-    /// From impulses that are nearly right, with compliance that keeps rows from depending on each other. Each answer
-    /// is the centre of the next problem, so that what compliance does to it fades: until nothing is left of it, or
-    /// for as long as there are rounds, and the best is kept.
-    fn softened(
-        &mut self,
-        (problem, island): (&Problem, &[BlockId]),
-        contact: &ContactLcp,
-        lambda: &mut [f64],
-        budget: &mut Budget,
-    ) -> bool {
-        let mut soft = ContactLcp::default();
-        let (mut delta, mut least) = (SOFTEST, HARDEST);
-        let mut centre = lambda.to_vec();
-        let (mut best, mut kept) = (f64::INFINITY, lambda.to_vec());
-        for _ in 0..ROUNDS {
-            if !soft.refill_soft(problem, island, self.directions, (delta, &*lambda)) {
-                break;
-            }
-            let options = self.options_of(&soft, &[], self.pivot, budget);
-            let outcome = crash::solve(&soft, Some(lambda), (TURNS, &options), &mut self.work);
-            budget.pivots += outcome.pivots;
-            if outcome.residual.is_finite() {
-                self.work.impulses(&soft, lambda);
-            }
-            if outcome.status != Status::Solved {
-                if SOFTEST <= delta || HARDEST < least {
-                    break;
-                }
-                // Once it is as soft again as it was, and stays so: that fades too, but slowly.
-                lambda.copy_from_slice(&centre);
-                least = 10.0 * delta;
-                delta = least;
-                continue;
-            }
-            centre.copy_from_slice(lambda);
-            let options = self.options_of(contact, &[], self.pivot, budget);
-            let residual = crash::residual(contact, lambda, &options, &mut self.work);
-            if residual < best {
-                best = residual;
-                self.work.impulses(contact, &mut kept);
-            }
-            if best <= FADED {
-                break;
-            }
-            delta = (0.1 * delta).max(least);
-        }
-        if best <= ACCEPTED {
-            lambda.copy_from_slice(&kept);
-        }
-        best <= ACCEPTED
-    }
-
-    /// A run without matrix.
-    fn contact(&mut self, lcp: &ContactLcp, plan: Plan, budget: &mut Budget) -> Outcome {
+    /// One run without matrix.
+    pub(super) fn attempt(&mut self, lcp: &ContactLcp, plan: Plan, budget: &mut Budget) -> Outcome {
         let mut cover = Vec::new();
-        let round = match (plan.chance, self.cover) {
-            (0, CoverChoice::Random) => Some(0),
-            (0, _) => None,
-            (round, _) => Some(round),
-        };
-        if let Some(round) = round {
-            let mut random = self.chance(round);
+        if plan.chance != 0 || self.cover == CoverChoice::Random {
+            let mut random = self.chance(plan.chance);
             cover.extend((0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)));
         }
         let options = self.options_of(lcp, &cover, plan.pivot, budget);
@@ -360,7 +171,8 @@ impl Lemke {
         outcome
     }
 
-    fn options_of<'a>(
+    /// Limits of one attempt, with this covering vector and this rule for ties.
+    pub(super) fn options_of<'a>(
         &self,
         lcp: &ContactLcp,
         cover: &'a [f64],
@@ -379,82 +191,9 @@ impl Lemke {
     }
 }
 
-/// Whether a path from nothing would be long.
-fn is_many(lcp: &ContactLcp) -> bool {
-    let mut units = 0..lcp.columns.units.len();
-    let tree = units.any(|unit| lcp.columns.parts(unit).iter().any(|part| 6 < part.width));
-    let most = if tree { MANY_OF_TREE } else { MANY };
-    !lcp.columns.single && most < lcp.normals.len()
-}
-
-/// One attempt without matrix.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    reduced: bool,
-    pivot: Pivot,
-    /// Which covering vector by chance, or zero for the solver's own.
-    chance: u64,
-}
-
-fn plan(reduced: bool, pivot: Pivot, chance: u64) -> Plan {
-    Plan {
-        reduced,
-        pivot,
-        chance,
-    }
-}
-
-/// The attempts without matrix, in order.
-fn plans(method: Method, pivot: Pivot) -> Vec<Plan> {
-    match method {
-        Method::Driver => {
-            let mut plans = vec![
-                plan(true, pivot, 0),
-                plan(true, Pivot::Lex, 0),
-                plan(false, pivot, 0),
-            ];
-            plans.extend((1..=CHANCES).map(|round| plan(false, pivot, round)));
-            plans
-        }
-        // Where the covering vector would grow too large, the structural method has to finish; where large pivots
-        // cycle, the lexicographic rule.
-        Method::Reduced => vec![
-            plan(true, pivot, 0),
-            plan(true, Pivot::Lex, 0),
-            plan(false, pivot, 0),
-            plan(false, Pivot::Lex, 0),
-        ],
-        Method::Structural => vec![plan(false, pivot, 0), plan(false, Pivot::Lex, 0)],
-        Method::Standard => Vec::new(),
-    }
-}
-
-/// What a run has spent and found.
-pub(super) struct Budget {
-    pub(super) pivots: usize,
-    deadline: Option<Instant>,
-    pub(super) certificate: Option<Certificate>,
-}
-
-impl Budget {
-    pub(super) fn left(&self, most: usize) -> usize {
-        most.saturating_sub(self.pivots)
-    }
-
-    pub(super) fn time_left(&self) -> Option<Duration> {
-        self.deadline
-            .map(|at| at.saturating_duration_since(Instant::now()))
-    }
-
-    /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.
-    pub(super) fn is_spent(&self, most: usize) -> bool {
-        self.pivots != 0 && self.left(most) == 0
-    }
-}
-
 impl Outcome {
     /// Whether it is an answer that the driver believes.
-    fn is_good(&self) -> bool {
+    pub(super) fn is_good(&self) -> bool {
         self.status == Status::Solved && self.residual <= ACCEPTED
     }
 }
@@ -499,14 +238,7 @@ impl Solver for Lemke {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let mut budget = Budget {
-            pivots: 0,
-            deadline: self
-                .stop
-                .time
-                .and_then(|time| Instant::now().checked_add(time)),
-            certificate: None,
-        };
+        let mut budget = Budget::new(self.stop.time);
         let mut lambda = std::mem::take(&mut solution.lambda);
         // The basis of a guess is worth a try; the other methods follow their own path alone.
         let warm = self.method == Method::Driver && lambda.iter().any(|x| *x != 0.0);
@@ -515,9 +247,15 @@ impl Solver for Lemke {
         let mut status = Status::Solved;
         let most = (self.budget != 0).then(|| self.budget.saturating_mul(1_000_000));
         self.work.meter = Meter::new(most, self.stop.cancel);
-        for island in problem.islands() {
+        for blocks in problem.islands() {
             self.work.meter.renew();
-            let found = self.island(problem, &island, guess.as_deref(), &mut lambda, &mut budget);
+            let found = self.island(&mut Island {
+                problem,
+                blocks: &blocks,
+                guess: guess.as_deref(),
+                lambda: &mut lambda,
+                budget: &mut budget,
+            });
             if status == Status::Solved {
                 status = found;
                 monitor.certify(budget.certificate.take());

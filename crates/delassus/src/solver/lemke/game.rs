@@ -10,7 +10,8 @@ use std::time::Instant;
 use super::Limits;
 use super::lcp::Lcp;
 use super::ratio::Pivot;
-use super::solve::{LcpAnswer, LcpOptions, Scaled};
+use super::scaled::Scaled;
+use super::solve::{LcpAnswer, LcpOptions};
 use super::standard::{self, Start};
 use crate::solver::Status;
 

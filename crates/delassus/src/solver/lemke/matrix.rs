@@ -1,8 +1,10 @@
 //! The last of the driver's attempts, and the only one of `lemke-standard`: the dense matrix.
 
 use super::dense::Dense;
-use super::driver::{Budget, CHANCES, CoverChoice, Lemke, Method};
+use super::driver::Lemke;
 use super::game::solve_game;
+use super::island::{Budget, Island};
+use super::method::{CHANCES, CoverChoice, Method};
 use super::solve::{Cover, LcpAnswer, LcpOptions, solve};
 use crate::index::BlockId;
 use crate::law::Law;
@@ -14,14 +16,15 @@ const LARGEST: usize = 6000;
 
 impl Lemke {
     /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
-    pub(super) fn dense(
-        &mut self,
-        problem: &Problem,
-        island: &[BlockId],
-        lambda: &mut [f64],
-        budget: &mut Budget,
-    ) -> Status {
-        let n = rows_of(problem, island, self.directions);
+    pub(super) fn dense(&mut self, island: &mut Island<'_>) -> Status {
+        let Island {
+            problem,
+            blocks,
+            lambda,
+            budget,
+            ..
+        } = island;
+        let n = rows_of(problem, blocks, self.directions);
         if LARGEST < n {
             return Status::Unsupported;
         }
@@ -30,7 +33,7 @@ impl Lemke {
             return Status::PivotLimit;
         }
         self.work.meter.begin(1);
-        let dense = Dense::new(problem, island, self.directions);
+        let dense = Dense::new(problem, blocks, self.directions);
         let mut status = Status::Breakdown;
         let rounds = match self.method {
             Method::Driver => CHANCES,
@@ -101,7 +104,7 @@ fn certificate(dense: &Dense, answer: &LcpAnswer, rows: usize) -> Option<Certifi
 }
 
 /// About how many unknowns the dense problem has.
-fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
+fn rows_of(problem: &Problem, blocks: &[BlockId], directions: u32) -> usize {
     let unknowns = |id: &BlockId| {
         let block = &problem.blocks()[id.index()];
         match block.law {
@@ -110,5 +113,5 @@ fn rows_of(problem: &Problem, island: &[BlockId], directions: u32) -> usize {
             _ => 2 * block.n_rows,
         }
     };
-    island.iter().map(unknowns).sum()
+    blocks.iter().map(unknowns).sum()
 }

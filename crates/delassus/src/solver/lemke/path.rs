@@ -13,9 +13,11 @@
 //! without passing from sector to sector of it.   [Lemke05 §4]
 
 mod events;
+mod polygon;
 
-use self::events::{Entering, Event, side};
-use super::contact::{ContactLcp, Group, NONE};
+use self::events::{Entering, Event};
+use self::polygon::lawful;
+use super::contact::{ContactLcp, NONE};
 use super::guess::{Guess, State};
 use super::partition::Constants;
 use super::structural::Work;
@@ -36,7 +38,8 @@ pub(super) fn follow(
     lcp: &ContactLcp,
     work: &mut Work,
     guess: &mut Guess,
-    (scale, most): (f64, usize),
+    scale: f64,
+    most: usize,
 ) -> (usize, bool) {
     let mut path = Path::new(lcp, work, guess, MARGIN * scale);
     let mut entered = None;
@@ -65,17 +68,39 @@ struct Path<'a> {
     lcp: &'a ContactLcp,
     work: &'a mut Work,
     states: Vec<State>,
-    /// c, and that of the free rows.
-    cover: Vec<f64>,
-    free_cover: Vec<f64>,
+    /// c.
+    cover: Table,
     /// The point at which the last variable entered, and z₀ there.
-    a: Vec<f64>,
-    free_a: Vec<f64>,
+    a: Table,
     z0: f64,
     /// Rates along the variable that entered.
-    b: Vec<f64>,
-    free_b: Vec<f64>,
+    b: Table,
     rate: f64,
+}
+
+/// A number for each pair, and for each free row.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    pairs: Vec<f64>,
+    frees: Vec<f64>,
+}
+
+impl Table {
+    fn zeros(pairs: usize, frees: usize) -> Table {
+        Table {
+            pairs: vec![0.0; pairs],
+            frees: vec![0.0; frees],
+        }
+    }
+
+    /// self + step × rates.
+    fn ahead(&self, rates: &Table, step: f64) -> Table {
+        let at = |(a, b): (&f64, &f64)| a + step * b;
+        Table {
+            pairs: self.pairs.iter().zip(&rates.pairs).map(at).collect(),
+            frees: self.frees.iter().zip(&rates.frees).map(at).collect(),
+        }
+    }
 }
 
 /// A solution of the kernel, with its z₀.
@@ -94,14 +119,14 @@ impl Solved {
 
 impl<'a> Path<'a> {
     fn new(lcp: &'a ContactLcp, work: &'a mut Work, guess: &Guess, margin: f64) -> Path<'a> {
-        let n = work.basis.slots.len();
-        let mut cover = vec![0.0; n];
+        let zeros = Table::zeros(work.basis.slots.len(), lcp.frees.len());
+        let mut cover = zeros.clone();
         for (i, normal) in lcp.normals.iter().enumerate() {
             let theta = guess.theta[i];
             let nu = guess.approach(lcp, normal, theta);
             let closed = 0.0 < theta;
             work.put(1 + i, closed);
-            cover[1 + i] = if closed { -nu } else { (margin - nu).max(0.0) };
+            cover.pairs[1 + i] = if closed { -nu } else { (margin - nu).max(0.0) };
         }
         let mut states = Vec::with_capacity(lcp.groups.len());
         for (g, group) in lcp.groups.iter().enumerate() {
@@ -118,22 +143,21 @@ impl<'a> Path<'a> {
             let c = [wanted[0] - slip[0], wanted[1] - slip[1]];
             let at = work.basis.at[g];
             for (j, [a, b]) in lcp.directions[group.range()].iter().enumerate() {
-                cover[at + j] = a * c[0] + b * c[1];
+                cover.pairs[at + j] = a * c[0] + b * c[1];
             }
         }
-        let frees = 0..lcp.frees.len();
+        for (f, c) in cover.frees.iter_mut().enumerate() {
+            *c = -guess.gap(lcp, f);
+        }
         Path {
-            free_cover: frees.map(|f| -guess.gap(lcp, f)).collect(),
-            a: vec![0.0; n],
-            b: vec![0.0; n],
-            free_a: vec![0.0; lcp.frees.len()],
-            free_b: vec![0.0; lcp.frees.len()],
-            z0: 1.0,
-            rate: -1.0,
             lcp,
             work,
             states,
             cover,
+            a: zeros.clone(),
+            z0: 1.0,
+            b: zeros,
+            rate: -1.0,
         }
     }
 
@@ -175,15 +199,10 @@ impl<'a> Path<'a> {
             return false;
         }
         (self.z0, self.rate) = (point.z0, rates.z0);
-        let mut table = std::mem::take(&mut self.a);
-        let mut free = std::mem::take(&mut self.free_a);
-        self.table(&point, 1.0, (&mut table, &mut free));
-        (self.a, self.free_a) = (table, free);
-        let mut table = std::mem::take(&mut self.b);
-        let mut free = std::mem::take(&mut self.free_b);
-        self.table(&rates, 0.0, (&mut table, &mut free));
-        (self.b, self.free_b) = (table, free);
-        let mut all = self.a.iter().chain(&self.b);
+        let (a, b) = (std::mem::take(&mut self.a), std::mem::take(&mut self.b));
+        self.a = self.table(&point, 1.0, a);
+        self.b = self.table(&rates, 0.0, b);
+        let mut all = self.a.pairs.iter().chain(&self.b.pairs);
         all.all(|x| x.is_finite())
     }
 
@@ -218,10 +237,10 @@ impl<'a> Path<'a> {
     fn set_constants(&mut self, z0: f64, q: f64) {
         let basis = &mut self.work.basis;
         for (k, constant) in basis.constant.iter_mut().enumerate() {
-            *constant = q * basis.q[k] + z0 * self.cover[k];
+            *constant = q * basis.q[k] + z0 * self.cover.pairs[k];
         }
         for (f, constant) in basis.free_constant.iter_mut().enumerate() {
-            *constant = q * basis.free_q[f] + z0 * self.free_cover[f];
+            *constant = q * basis.free_q[f] + z0 * self.cover.frees[f];
         }
     }
 
@@ -248,17 +267,19 @@ impl<'a> Path<'a> {
         (basis.bodies.left.clone(), left)
     }
 
-    /// The table of a solution.
-    fn table(&mut self, solved: &Solved, q: f64, (out, free): (&mut [f64], &mut [f64])) {
+    /// The table of a solution, written over another.
+    fn table(&mut self, solved: &Solved, q: f64, mut table: Table) -> Table {
         self.set_constants(solved.z0, q);
         let mut v = std::mem::take(&mut self.work.v);
         self.work.basis.right_side(self.lcp, &mut v);
+        let Table { pairs, frees } = &mut table;
         let constants = Constants::Everywhere;
         self.work
             .basis
-            .spread(self.lcp, constants, &solved.y, (out, &mut v, free));
+            .spread(self.lcp, constants, &solved.y, (pairs, &mut v, frees));
         self.work.v = v;
         self.clear_constants();
+        table
     }
 
     /// The variable that entered, of a solution or of rates. At the start it is 1 − z₀.
@@ -267,13 +288,11 @@ impl<'a> Path<'a> {
         let Some(event) = entered else {
             return q - solved.z0;
         };
-        let mut table = std::mem::take(&mut self.b);
-        let mut free = std::mem::take(&mut self.free_b);
-        self.table(solved, q, (&mut table, &mut free));
-        (self.b, self.free_b) = (table, free);
+        let b = std::mem::take(&mut self.b);
+        self.b = self.table(solved, q, b);
         match event {
-            Event::Close(i) | Event::Open(i) => self.b[1 + i],
-            Event::Turn(g, _, Entering::Pair(k)) => self.b[self.work.basis.at[g] + k],
+            Event::Close(i) | Event::Open(i) => self.b.pairs[1 + i],
+            Event::Turn(g, _, Entering::Pair(k)) => self.b.pairs[self.work.basis.at[g] + k],
             Event::Turn(g, _, Entering::Room(normal)) => {
                 let group = &self.lcp.groups[g];
                 q * group.room + self.room(g, group, normal).1
@@ -283,10 +302,8 @@ impl<'a> Path<'a> {
 
     /// The impulses a step away.
     fn read(&self, step: f64, guess: &mut Guess) {
-        let at = |(a, b): (&f64, &f64)| a + step * b;
-        let table: Vec<f64> = self.a.iter().zip(&self.b).map(at).collect();
-        let free: Vec<f64> = self.free_a.iter().zip(&self.free_b).map(at).collect();
-        self.work.read_guess(self.lcp, (&table, &free), guess);
+        let Table { pairs, frees } = self.a.ahead(&self.b, step);
+        self.work.read_guess(self.lcp, &pairs, &frees, guess);
     }
 
     /// Goes over to the basis beyond an event.
@@ -310,7 +327,7 @@ impl<'a> Path<'a> {
                     // It slips as it did before; friction opposes that most along one direction.
                     let slip = |j: usize| {
                         let k = work.basis.at[g] + j;
-                        self.a[k] + step * self.b[k]
+                        self.a.pairs[k] + step * self.b.pairs[k]
                     };
                     let directions = 0..lcp.groups[g].count;
                     let least = directions.min_by(|&i, &j| slip(i).total_cmp(&slip(j)));
@@ -323,43 +340,6 @@ impl<'a> Path<'a> {
     }
 }
 
-/// The slip nearest to the one given that goes with a state.
-fn lawful(lcp: &ContactLcp, group: &Group, state: State, slip: [f64; 2], margin: f64) -> [f64; 2] {
-    let d = |k: usize| lcp.directions[group.start + k];
-    match state {
-        State::Stick if group.count < 3 => along(d(0), slip, |_| 0.0),
-        State::Stick => [0.0; 2],
-        State::Idle => along(d(0), slip, |x| x.max(margin)),
-        State::Corner(i) if group.count < 3 => along(d(i), slip, |x| x.min(-margin)),
-        State::Side(i, j) => {
-            let [x, y] = side(lcp, group, i, j);
-            let opposed = -(slip[0] * x + slip[1] * y) / (x * x + y * y);
-            let s = opposed.max(margin);
-            [-s * x, -s * y]
-        }
-        State::Corner(i) => {
-            let before = (i + group.count - 1) % group.count;
-            let (m, n) = (
-                side(lcp, group, before, i),
-                side(lcp, group, i, (i + 1) % group.count),
-            );
-            // −slip as a sum of the normals of both sides, none of them negative.
-            let det = m[0] * n[1] - m[1] * n[0];
-            let a = ((slip[1] * n[0] - slip[0] * n[1]) / det).max(margin);
-            let b = ((m[1] * slip[0] - m[0] * slip[1]) / det).max(margin);
-            [-a * m[0] - b * n[0], -a * m[1] - b * n[1]]
-        }
-    }
-}
-
-/// A slip whose part along d is changed.
-fn along(d: [f64; 2], slip: [f64; 2], change: impl Fn(f64) -> f64) -> [f64; 2] {
-    let square = d[0] * d[0] + d[1] * d[1];
-    let x = d[0] * slip[0] + d[1] * slip[1];
-    let add = (change(x) - x) / square;
-    [slip[0] + add * d[0], slip[1] + add * d[1]]
-}
-
 fn add(x: &mut [f64], y: &[f64], scale: f64) {
     for (x, y) in x.iter_mut().zip(y) {
         *x += scale * y;
@@ -367,88 +347,4 @@ fn add(x: &mut [f64], y: &[f64], scale: f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::Pivot;
-    use super::super::structural::{Options, Run};
-    use super::*;
-    use crate::gallery;
-    use crate::math::Random;
-
-    const OPTIONS: Options<'static> = Options {
-        pivot: Pivot::Big,
-        cover: &[],
-        pivots: 1000,
-        deadline: None,
-    };
-
-    /// Follows the path from a guess. The pivots and the residual of its end, where it has one.
-    fn follow_from(lcp: &ContactLcp, guess: &Guess) -> (usize, Option<f64>) {
-        let mut work = Work::default();
-        let mut run = Run::new(lcp, &OPTIONS, &mut work, false);
-        assert!(run.prepare().is_none());
-        let scale = run.scale;
-        work.basis.many = true;
-        work.basis.bodies.plan(lcp);
-        let mut end = guess.clone();
-        let (pivots, arrived) = follow(lcp, &mut work, &mut end, (scale, 200));
-        end.settle(lcp);
-        end.point(lcp, &mut work.point);
-        let residual = work.point.residual(lcp) / scale;
-        (pivots, arrived.then_some(residual))
-    }
-
-    #[test]
-    fn the_path_from_rough_impulses_ends_at_an_answer() {
-        for name in ["slide", "rod", "pile:30", "pile:200"] {
-            let lcp = ContactLcp::new(&gallery::build(name).unwrap(), 8).unwrap();
-            let mut guess = Guess::default();
-            guess.read(&lcp, None);
-            (0..20).for_each(|_| guess.sweep(&lcp));
-            let (pivots, residual) = follow_from(&lcp, &guess);
-            let residual = residual.unwrap_or(f64::INFINITY);
-            assert!(residual < 1e-7, "{name}: {residual:e} after {pivots}");
-        }
-    }
-
-    #[test]
-    fn the_better_the_guess_the_fewer_the_pivots() {
-        let lcp = ContactLcp::new(&gallery::build("pile:200").unwrap(), 8).unwrap();
-        let mut guess = Guess::default();
-        guess.read(&lcp, None);
-        (0..3).for_each(|_| guess.sweep(&lcp));
-        let (rough, _) = follow_from(&lcp, &guess);
-        (0..2000).for_each(|_| guess.sweep(&lcp));
-        let (fine, residual) = follow_from(&lcp, &guess);
-        assert!(residual.is_some_and(|residual| residual < 1e-8));
-        assert!(fine < rough, "{fine} pivots, {rough} from a rough guess");
-    }
-
-    /// −slip must be a sum of the normals of the sides that friction lies on, as slipping asks for.
-    #[test]
-    fn slip_that_goes_with_a_state_is_opposed_by_its_friction() {
-        let lcp = ContactLcp::new(&gallery::build("slide").unwrap(), 8).unwrap();
-        let group = &lcp.groups[0];
-        let mut random = Random::new(7);
-        let margin = 1e-3;
-        for _ in 0..100 {
-            let slip = [random.range(-1.0, 1.0), random.range(-1.0, 1.0)];
-            assert_eq!(lawful(&lcp, group, State::Stick, slip, margin), [0.0; 2]);
-            for i in 0..group.count {
-                let j = (i + 1) % group.count;
-                let along = |k: usize, v: [f64; 2]| {
-                    let [a, b] = lcp.directions[group.start + k];
-                    a * v[0] + b * v[1]
-                };
-                let on_side = lawful(&lcp, group, State::Side(i, j), slip, margin);
-                let on_corner = lawful(&lcp, group, State::Corner(i), slip, margin);
-                // Both directions of a side oppose it alike, and no other direction does more.
-                assert!((along(i, on_side) - along(j, on_side)).abs() < 1e-12);
-                for k in 0..group.count {
-                    assert!(along(i, on_side) <= along(k, on_side) + 1e-12);
-                    assert!(along(i, on_corner) <= along(k, on_corner) + 1e-12);
-                }
-                assert!(along(i, on_side) < 0.0 && along(i, on_corner) < 0.0);
-            }
-        }
-    }
-}
+mod tests;

@@ -7,9 +7,9 @@ use crate::math::simd::{Vec3, X, difference, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
 use crate::tree::lanes::{
-    Mat3, Sym, add_cross, add_cross_at, add_mul, add_scaled, add_sym_mul, congruent, cross, dot,
-    mul, mul_transposed, positive, subtract_outer, subtract_scaled, sym_column, sym_inverse,
-    sym_mul, sym_of, transposed, transposed_product,
+    Mat3, Moments, Spatial, Sym, add_cross, add_cross_at, add_mul, add_scaled, add_sym_mul,
+    congruent, dot, mul, mul_transposed, newton_euler, positive, subtract_outer, subtract_scaled,
+    sym_column, sym_inverse, sym_mul, sym_of, transposed, transposed_product,
 };
 
 /// A pivot below this share of the inertia it is taken from is rounding.
@@ -18,7 +18,7 @@ const PIVOT: f64 = 1e-14;
 /// An articulated inertia [[a, b], [bᵀ, c]].
 type Inertia<S> = (Sym<S>, Mat3<S>, Sym<S>);
 /// Torque and force.
-type Force<S> = [Vec3<S>; 2];
+type Force<S> = Spatial<S>;
 
 impl<S: Simd> Pass<'_, S> {
     /// Takes a joint out and passes on what is left of inertia and force; or its pivot, where there is no inertia.
@@ -81,7 +81,7 @@ impl<S: Simd> Pass<'_, S> {
 
     /// A node's rigid inertia in world axes.
     #[inline(always)]
-    fn turned(&self, i: usize) -> (X<S>, Vec3<S>, Sym<S>) {
+    fn turned(&self, i: usize) -> Moments<S> {
         let r = self.matrix(i, at::ROTATION);
         let inertia = &self.tree.inertias[i];
         let first = mul(r, self.constant(inertia.first));
@@ -91,17 +91,11 @@ impl<S: Simd> Pass<'_, S> {
         (X::splat(self.simd, inertia.mass), first, second)
     }
 
-    /// Newton and Euler at q̈ = 0.
+    /// The force it needs at q̈ = 0.
     #[inline(always)]
-    fn need(&self, i: usize, (mass, first, second): (X<S>, Vec3<S>, Sym<S>)) -> Force<S> {
-        let spin: Vec3<S> = self.get(i, at::SPIN);
-        let turn: Vec3<S> = self.get(i, at::TURN);
-        let push: Vec3<S> = self.get(i, at::PUSH);
-        let torque = add_cross(sym_mul(second, turn), first, push);
-        let torque = add_cross(torque, spin, sym_mul(second, spin));
-        let force = add_cross(scaled(push, mass), turn, first);
-        let force = add_cross(force, spin, cross(spin, first));
-        [torque, force]
+    fn need(&self, i: usize, moments: Moments<S>) -> Force<S> {
+        let acceleration = [self.get(i, at::TURN), self.get(i, at::PUSH)];
+        newton_euler(moments, self.get(i, at::SPIN), acceleration)
     }
 
     /// Leaves inertia and force to the parent, moved by the arm r: b' = b + [r]c, a' = a + [r]bᵀ + ([r]b'ᵀ)ᵀ.

@@ -6,12 +6,15 @@ use super::{Pass, at};
 use crate::math::simd::{Vec3, X, difference, sum};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
-use crate::tree::lanes::{add_cross, add_scaled, dot, mul, mul_transposed, sym_mul};
+use crate::tree::lanes::{Spatial, add_cross, add_scaled, dot, mul, mul_transposed, sym_mul};
+
+/// Joint accelerations, of which a joint writes its own.
+type Rates<'a, S> = &'a mut [<S as Simd>::f64s];
 
 impl<S: Simd> Pass<'_, S> {
     /// q̈ = D⁻¹(τ − Sᵀp − Uᵀa_parent), a = a_parent + S q̈. Accelerations go where τ was.
     #[inline(always)]
-    pub(super) fn respond(&mut self, x: &mut [S::f64s]) {
+    pub(super) fn respond(&mut self, x: Rates<'_, S>) {
         let tree = self.tree;
         let zero = X::splat(self.simd, 0.0);
         self.set(0, at::RESPONSE, [zero; 6]);
@@ -21,24 +24,21 @@ impl<S: Simd> Pass<'_, S> {
             if !node.concentric {
                 push = add_cross(push, turn, self.get(i, at::ARM));
             }
+            let parent = [turn, push];
             let [turn, push] = match node.kind {
-                Kind::Turn | Kind::Slide | Kind::Screw(_) => self.along(i, node, [turn, push], x),
-                Kind::Ball => self.about(i, node, [turn, push], x),
-                Kind::Free => self.freely(i, node, [turn, push], x),
+                Kind::Turn | Kind::Slide | Kind::Screw(_) => self.along(i, node, parent, x),
+                Kind::Ball => self.about(i, node, parent, x),
+                Kind::Free => self.freely(i, node, parent, x),
             };
             self.set(i, at::RESPONSE, turn);
             self.set(i, at::RESPONSE + 3, push);
         }
     }
 
+    /// A joint of one axis.
     #[inline(always)]
-    fn along(
-        &self,
-        i: usize,
-        node: &Node,
-        [turn, push]: [Vec3<S>; 2],
-        x: &mut [S::f64s],
-    ) -> [Vec3<S>; 2] {
+    fn along(&self, i: usize, node: &Node, parent: Spatial<S>, x: Rates<'_, S>) -> Spatial<S> {
+        let [turn, push] = parent;
         let axis: Vec3<S> = self.get(i, at::AXIS);
         let [rest] = self.get(i, at::RATE);
         let from_turn = dot(self.get(i, at::GAIN), turn);
@@ -54,14 +54,10 @@ impl<S: Simd> Pass<'_, S> {
         }
     }
 
+    /// A ball.
     #[inline(always)]
-    fn about(
-        &self,
-        i: usize,
-        node: &Node,
-        [turn, push]: [Vec3<S>; 2],
-        x: &mut [S::f64s],
-    ) -> [Vec3<S>; 2] {
+    fn about(&self, i: usize, node: &Node, parent: Spatial<S>, x: Rates<'_, S>) -> Spatial<S> {
+        let [turn, push] = parent;
         let inverse = self.get(i, at::INVERSE_A);
         let rest = sym_mul(inverse, self.get(i, at::REST));
         let coupling = self.matrix(i, at::COUPLING);
@@ -78,14 +74,10 @@ impl<S: Simd> Pass<'_, S> {
         [sum(turn, rate), push]
     }
 
+    /// A free joint.
     #[inline(always)]
-    fn freely(
-        &self,
-        i: usize,
-        node: &Node,
-        [turn, push]: [Vec3<S>; 2],
-        x: &mut [S::f64s],
-    ) -> [Vec3<S>; 2] {
+    fn freely(&self, i: usize, node: &Node, parent: Spatial<S>, x: Rates<'_, S>) -> Spatial<S> {
+        let [turn, push] = parent;
         let (t, f): (Vec3<S>, Vec3<S>) = (self.get(i, at::REST), self.get(i, at::REST + 3));
         let coupling = self.matrix(i, at::COUPLING);
         let angular = sym_mul(self.get(i, at::INVERSE_A), difference(t, mul(coupling, f)));
@@ -100,7 +92,7 @@ impl<S: Simd> Pass<'_, S> {
 }
 
 #[inline(always)]
-fn put<S: Simd>(x: &mut [S::f64s], at: usize, values: Vec3<S>) {
+fn put<S: Simd>(x: Rates<'_, S>, at: usize, values: Vec3<S>) {
     for i in 0..3 {
         x[at + i] = values[i].1;
     }

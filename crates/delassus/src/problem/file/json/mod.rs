@@ -28,12 +28,13 @@ macro_rules! problem_file {
     };
 }
 
+mod own;
 mod physical;
 mod plain;
 mod tree;
 mod tree_mass;
 
-pub use plain::{save, save_with};
+pub use own::{save, save_with};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -81,8 +82,8 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
         "joints" => physical::joints(read(text)?),
         "rows" => plain::rows(read(text)?),
         "stabilisation" => plain::stabilisation(read(text)?),
-        "problem" => plain::problem(read(text)?),
-        "dual" => plain::dual(read(text)?),
+        "problem" => own::problem(read(text)?),
+        "dual" => own::dual(read(text)?),
         "lcp" => plain::lcp(read(text)?),
         "tree" => tree::tree(read(text)?),
         "treecontact" => tree::contact(read(text)?),

@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
-use super::super::{FileError, Loaded, Work};
+use super::super::{FileError, Loaded};
 use crate::index::MassId;
 use crate::law::Law;
 use crate::problem::jacobian::point_rows;
@@ -236,15 +236,7 @@ impl Assembly {
     fn finish(self, kind: &'static str, title: String) -> Result<Loaded, FileError> {
         let problem = self.builder.build();
         let problem = problem.map_err(|error| FileError::invalid(kind, error.to_string()))?;
-        Ok(Loaded {
-            kind,
-            title,
-            guess: None,
-            work: Work::Problem {
-                problem: Box::new(problem),
-                velocity_order: None,
-            },
-        })
+        Ok(Loaded::problem(kind, title, problem))
     }
 }
 

@@ -199,15 +199,7 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
     let problem = builder
         .build()
         .map_err(|error| FileError::invalid("treecontact", error.to_string()))?;
-    Ok(Loaded {
-        kind: "treecontact",
-        title: file.title,
-        guess: None,
-        work: Work::Problem {
-            problem: Box::new(problem),
-            velocity_order: None,
-        },
-    })
+    Ok(Loaded::problem("treecontact", file.title, problem))
 }
 
 fn check_length(name: &str, found: usize, expected: usize) -> Result<(), FileError> {

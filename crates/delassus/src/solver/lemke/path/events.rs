@@ -1,7 +1,8 @@
 //! The ratio test of a path from a guess: which variable vanishes first, and what a contact does there.
 
 use super::Path;
-use crate::solver::lemke::contact::{ContactLcp, Group, NONE};
+use super::polygon::{end, side};
+use crate::solver::lemke::contact::{Group, NONE};
 use crate::solver::lemke::guess::State;
 
 /// Rates below this much of the largest do not block.
@@ -29,7 +30,7 @@ pub(super) enum Entering {
 impl Path<'_> {
     /// The first variable to vanish: how far away that is, and what happens there.
     pub(super) fn first_event(&self) -> (f64, Option<Event>) {
-        let largest = self.b.iter().fold(0.0_f64, |m, b| m.max(b.abs()));
+        let largest = self.b.pairs.iter().fold(0.0_f64, |m, b| m.max(b.abs()));
         let mut best = (f64::INFINITY, 0.0, None);
         self.visit(|(a, rate), event| {
             if rate < -STILL * largest {
@@ -51,11 +52,11 @@ impl Path<'_> {
             } else {
                 Event::Close(i)
             };
-            see((self.a[1 + i], self.b[1 + i]), event);
+            see((self.a.pairs[1 + i], self.b.pairs[1 + i]), event);
         }
         for (g, group) in self.lcp.groups.iter().enumerate() {
             let at = self.work.basis.at[g];
-            let pair = |k: usize| (self.a[at + k], self.b[at + k]);
+            let pair = |k: usize| (self.a.pairs[at + k], self.b.pairs[at + k]);
             let turn = |state, entering| Event::Turn(g, state, entering);
             match self.states[g] {
                 State::Idle if group.normal == NONE => {
@@ -71,9 +72,7 @@ impl Path<'_> {
                     see(pair(j), turn(State::Corner(i), Entering::Pair(j)));
                 }
                 State::Corner(i) if group.count < 3 => {
-                    let [a, b] = self.lcp.directions[group.start + i];
-                    let square = a * a + b * b;
-                    let room = Entering::Room([a / square, b / square]);
+                    let room = Entering::Room(end(self.lcp, group, i));
                     see(pair(group.count), turn(State::Stick, room));
                 }
                 State::Corner(i) => {
@@ -92,13 +91,11 @@ impl Path<'_> {
         if group.count == 1 {
             let at = self.work.basis.at[g];
             let drop = Event::Turn(g, State::Idle, Entering::Pair(0));
-            see((self.a[at], self.b[at]), drop);
+            see((self.a.pairs[at], self.b.pairs[at]), drop);
         }
         for i in 0..group.count {
             let (normal, state) = if group.count < 3 {
-                let [a, b] = self.lcp.directions[group.start + i];
-                let square = a * a + b * b;
-                ([a / square, b / square], State::Corner(i))
+                (end(self.lcp, group, i), State::Corner(i))
             } else {
                 let j = (i + 1) % group.count;
                 (side(self.lcp, group, i, j), State::Side(i, j))
@@ -114,27 +111,17 @@ impl Path<'_> {
         let at = self.work.basis.at[g];
         let (mut a, mut b) = (0.0, 0.0);
         if group.normal != NONE {
-            a = group.mu * self.a[1 + group.normal];
-            b = group.mu * self.b[1 + group.normal];
+            a = group.mu * self.a.pairs[1 + group.normal];
+            b = group.mu * self.b.pairs[1 + group.normal];
         }
         for k in 0..group.count {
             if self.work.basis.basic[at + k] {
                 let [x, y] = self.lcp.directions[group.start + k];
                 let share = normal[0] * x + normal[1] * y;
-                a -= share * self.a[at + k];
-                b -= share * self.b[at + k];
+                a -= share * self.a.pairs[at + k];
+                b -= share * self.b.pairs[at + k];
             }
         }
         (a, b)
     }
-}
-
-/// n with nᵀd = 1 for two directions: friction t is within their side of the polygon if nᵀt ≤ μθ.
-pub(super) fn side(lcp: &ContactLcp, group: &Group, i: usize, j: usize) -> [f64; 2] {
-    let (a, b) = (
-        lcp.directions[group.start + i],
-        lcp.directions[group.start + j],
-    );
-    let det = a[0] * b[1] - a[1] * b[0];
-    [(b[1] - a[1]) / det, (a[0] - b[0]) / det]
 }

@@ -1,0 +1,288 @@
+//! The two kinds delassus writes itself, bit for bit: `problem` (masses and rows) and `dual` (the Delassus matrix).
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{FileError, Loaded, Work};
+use super::plain::flat;
+use super::tree_mass::TreeEntry;
+use crate::index::{BlockId, MassId};
+use crate::law::Law;
+use crate::problem::delassus::BlockMatrix;
+use crate::problem::mass::MassBlock;
+use crate::problem::{Form, Primal, Problem};
+
+problem_file! {
+    /// A problem as delassus writes it.
+    ProblemFile {
+        masses: Vec<MassEntry>,
+        blocks: Vec<BlockEntry>,
+        #[serde(default)]
+        guess: Option<Vec<f64>>,
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MassEntry {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    rigid: Option<RigidEntry>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    dense: Option<Vec<Vec<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    tree: Option<TreeEntry>,
+    p: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RigidEntry {
+    m: f64,
+    #[serde(rename = "I")]
+    inertia: [[f64; 3]; 3],
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BlockEntry {
+    law: Law,
+    on: Vec<JacobianEntry>,
+    sigma: Vec<f64>,
+    q: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JacobianEntry {
+    mass: u32,
+    #[serde(rename = "G")]
+    rows: Vec<Vec<f64>>,
+}
+
+pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
+    let mut builder = Problem::builder();
+    for (i, entry) in file.masses.iter().enumerate() {
+        let place = format!("masses[{i}]");
+        let fail = |error: crate::BuildError| FileError::invalid(&place, error.to_string());
+        let mass = match (&entry.rigid, &entry.dense, &entry.tree) {
+            (Some(rigid), None, None) => {
+                let inertia = glam::DMat3::from_cols_array_2d(&rigid.inertia).transpose();
+                MassBlock::rigid(rigid.m, inertia)
+            }
+            (None, Some(rows), None) => {
+                MassBlock::dense(flat(&place, rows, (rows.len(), rows.len()))?)
+            }
+            (None, None, Some(tree)) => {
+                let mass = tree.mass();
+                Ok(mass.map_err(|what| FileError::invalid(format!("{place}.tree"), what))?)
+            }
+            _ => {
+                return Err(FileError::invalid(
+                    &place,
+                    "give one of \"rigid\", \"dense\" and \"tree\"",
+                ));
+            }
+        };
+        builder
+            .add_mass(mass.map_err(fail)?, &entry.p)
+            .map_err(fail)?;
+    }
+    for (i, entry) in file.blocks.iter().enumerate() {
+        let place = format!("blocks[{i}]");
+        let mut rows = Vec::with_capacity(entry.on.len());
+        for on in &entry.on {
+            let width = on.rows.first().map_or(0, Vec::len);
+            rows.push((
+                MassId(on.mass),
+                flat(&place, &on.rows, (entry.q.len(), width))?,
+            ));
+        }
+        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(id, g)| (*id, &g[..])).collect();
+        builder
+            .add_block(entry.law, &rows, &entry.sigma, &entry.q)
+            .map_err(|error| FileError::invalid(&place, error.to_string()))?;
+    }
+    let problem = builder.build();
+    let problem = problem.map_err(|e| FileError::invalid("problem", e.to_string()))?;
+    guessed(Loaded::problem("problem", file.title, problem), file.guess)
+}
+
+problem_file! {
+    /// A dual problem as delassus writes it.
+    DualFile {
+        blocks: Vec<DualEntry>,
+        #[serde(default)]
+        guess: Option<Vec<f64>>,
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DualEntry {
+    law: Law,
+    c: Vec<f64>,
+    #[serde(rename = "S")]
+    row: Vec<DualBlock>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DualBlock {
+    block: usize,
+    values: Vec<Vec<f64>>,
+}
+
+pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
+    let sizes: Vec<usize> = file.blocks.iter().map(|entry| entry.c.len()).collect();
+    let mut starts = vec![0];
+    for size in &sizes {
+        starts.push(starts[starts.len() - 1] + size);
+    }
+    let (mut entries, mut c, mut laws) = (Vec::new(), Vec::new(), Vec::new());
+    for (k, entry) in file.blocks.iter().enumerate() {
+        for (position, block) in entry.row.iter().enumerate() {
+            let place = format!("blocks[{k}].S[{position}]");
+            let Some(&width) = sizes.get(block.block) else {
+                let last = sizes.len() - 1;
+                let what = format!("block is {}; blocks are 0 to {last}", block.block);
+                return Err(FileError::invalid(place, what));
+            };
+            let values = flat(&place, &block.values, (sizes[k], width))?;
+            for (e, value) in values.into_iter().enumerate() {
+                entries.push((
+                    starts[k] + e / width,
+                    starts[block.block] + e % width,
+                    value,
+                ));
+            }
+        }
+        c.extend_from_slice(&entry.c);
+        laws.push(entry.law);
+    }
+    let fail = |error: crate::BuildError| FileError::invalid("blocks", error.to_string());
+    let matrix = BlockMatrix::from_entries(&sizes, &entries).map_err(fail)?;
+    let problem = Problem::dual(matrix, c, &laws).map_err(fail)?;
+    guessed(Loaded::problem("dual", file.title, problem), file.guess)
+}
+
+/// The same with the impulses to start from: one for each row.
+fn guessed(loaded: Loaded, guess: Option<Vec<f64>>) -> Result<Loaded, FileError> {
+    let rows = match &loaded.work {
+        Work::Problem { problem, .. } => problem.n_rows(),
+        _ => 0,
+    };
+    match guess.as_ref().map(Vec::len) {
+        Some(length) if length != rows => {
+            let what = format!("has {length} impulses where the problem has {rows} rows");
+            Err(FileError::invalid("guess", what))
+        }
+        _ => Ok(Loaded { guess, ..loaded }),
+    }
+}
+
+/// Writes a problem so that reading it gives it back, bit for bit: one line per mass and per block.
+pub fn save(problem: &Problem, title: &str) -> String {
+    save_with(problem, title, None, None)
+}
+
+/// The same with the impulses a solve started from, one for each row, and with remarks, which no reader looks at.
+pub fn save_with(
+    problem: &Problem,
+    title: &str,
+    guess: Option<&[f64]>,
+    notes: Option<&serde_json::Value>,
+) -> String {
+    let title = serde_json::to_string(title).unwrap_or_else(|_| "\"\"".to_owned());
+    let (kind, body) = match problem.form() {
+        Form::Primal(primal) => ("problem", primal_body(problem, primal)),
+        Form::Dual(matrix) => (
+            "dual",
+            format!("\"blocks\":[{}]", dual_body(problem, matrix)),
+        ),
+    };
+    let notes = notes.map_or_else(String::new, |notes| format!("\"notes\":{notes},\n"));
+    // Impulses of a solve that went wrong may be anything; a reader takes finite numbers alone.
+    let guess = guess.filter(|guess| guess.iter().all(|x| x.is_finite()));
+    let guess = guess.map_or_else(String::new, |guess| {
+        format!(",\n\"guess\":{}", line(&guess).trim_start())
+    });
+    format!(
+        "{{\"schema\":\"delassus-problem-1\",\"kind\":\"{kind}\",\"title\":{title},\n{notes}{body}{guess}}}\n"
+    )
+}
+
+fn primal_body(problem: &Problem, primal: &Primal) -> String {
+    let mut masses = Vec::new();
+    for (b, mass) in primal.mass().iter().enumerate() {
+        let p = primal.slice(primal.p(), MassId(b as u32)).to_vec();
+        let mut entry = MassEntry {
+            rigid: None,
+            dense: None,
+            tree: None,
+            p,
+        };
+        match mass {
+            MassBlock::Rigid(body) => {
+                entry.rigid = Some(RigidEntry {
+                    m: body.mass(),
+                    inertia: body.inertia().transpose().to_cols_array_2d(),
+                });
+            }
+            MassBlock::Dense(dense) => entry.dense = Some(nested(dense.matrix(), mass.dim())),
+            MassBlock::Tree(tree) => entry.tree = Some(TreeEntry::of(tree)),
+        }
+        masses.push(line(&entry));
+    }
+    let mut blocks = Vec::new();
+    for (k, block) in problem.blocks().iter().enumerate() {
+        let on = primal
+            .jacobian()
+            .block(BlockId(k as u32))
+            .map(|(mass, values)| {
+                let width = values.len() / block.n_rows;
+                JacobianEntry {
+                    mass: mass.0,
+                    rows: nested(values, width),
+                }
+            });
+        blocks.push(line(&BlockEntry {
+            law: block.law,
+            on: on.collect(),
+            sigma: primal.sigma()[block.rows()].to_vec(),
+            q: primal.q()[block.rows()].to_vec(),
+        }));
+    }
+    format!(
+        "\"masses\":[{}],\n\"blocks\":[{}]",
+        masses.join(","),
+        blocks.join(",")
+    )
+}
+
+fn dual_body(problem: &Problem, matrix: &BlockMatrix) -> String {
+    let mut blocks = Vec::new();
+    for (k, block) in problem.blocks().iter().enumerate() {
+        let row = matrix.block_row(k).map(|(j, values)| DualBlock {
+            block: j,
+            values: nested(values, matrix.rows(j).len()),
+        });
+        let c = problem.c()[block.rows()].to_vec();
+        blocks.push(line(&DualEntry {
+            law: block.law,
+            c,
+            row: row.collect(),
+        }));
+    }
+    blocks.join(",")
+}
+
+fn line<T: Serialize>(entry: &T) -> String {
+    // Plain structs of finite numbers cannot fail to serialise.
+    format!("\n{}", serde_json::to_string(entry).unwrap_or_default())
+}
+
+fn nested(values: &[f64], width: usize) -> Vec<Vec<f64>> {
+    values
+        .chunks_exact(width.max(1))
+        .map(<[f64]>::to_vec)
+        .collect()
+}
