@@ -1,7 +1,9 @@
 //! The files of the repository, and Rust without its comments and texts.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A text file of the repository.
 pub(crate) struct Source {
@@ -48,8 +50,21 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
             }
         }
     }
+    if let Some(kept) = kept() {
+        found.retain(|source| kept.contains(&source.name));
+    }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
+}
+
+/// What git keeps, so that caches and logs beside the sources are nobody's fault; none where git does not say.
+fn kept() -> Option<BTreeSet<String>> {
+    let mut command = Command::new("git");
+    let list = command.arg("-C").arg(root()).args(["ls-files", "-z"]);
+    let list = list.output().ok().filter(|list| list.status.success())?;
+    let names = String::from_utf8(list.stdout).ok()?;
+    let kept: BTreeSet<String> = names.split_terminator('\0').map(str::to_owned).collect();
+    (!kept.is_empty()).then_some(kept)
 }
 
 /// Rust files below `src` of every crate.
