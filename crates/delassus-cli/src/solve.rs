@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use delassus::problem::file::{Loaded, Work, json};
-use delassus::solver::Record;
+use delassus::solver::{Cancel, Record};
 use delassus::{Law, Problem, Report, Solution, Status, Stop};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ use crate::args::SolveArgs;
 use crate::console::{Outcome, Printed, Refusal};
 use crate::folder::{self, Folder};
 use crate::input;
+use crate::interrupt;
 use crate::progress;
 use crate::solvers;
 use crate::table::{self, Table};
@@ -28,12 +29,15 @@ const ROUNDING: f64 = 1e-14;
 const SMALLEST_SPEED: f64 = 1e-12;
 /// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
 /// a single contact, where `iso` may; on redundant contacts it is the other way round. Where neither settles soon, as
-/// with long chains and joints that are redundant or nearly so, come factors and pivots, and only then patience; a
-/// shorter step helps where both rules cycle and a longer one where rows are badly conditioned.
-const FALLBACKS: [&str; 8] = [
+/// with long chains and joints that are redundant or nearly so, come factors and pivots, then momentum from the very
+/// start, which may end elsewhere than where others had led, and only then patience; a shorter step helps where both
+/// rules cycle and a longer one where rows are badly conditioned.
+const FALLBACKS: [&str; 10] = [
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "auto",
+    "jacobi,accelerate=nesterov",
+    "jacobi,rule=exact,accelerate=nesterov",
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "gauss-seidel,relax=0.5",
@@ -57,6 +61,7 @@ pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
         args,
         specs: &specs,
         bar: &bar,
+        cancel: Cancel::new(interrupt::watch(args.common.quiet)),
     };
     let results: Vec<Result<Vec<Answer>, Refusal>> = pool(args.common.threads)?.install(|| {
         args.files
@@ -134,6 +139,8 @@ struct Job<'a> {
     args: &'a SolveArgs,
     specs: &'a [String],
     bar: &'a ProgressBar,
+    /// Raised by Ctrl-C: what is running ends, what follows does not begin, and everything is answered.
+    cancel: Cancel,
 }
 
 impl Job<'_> {
@@ -256,6 +263,9 @@ impl Job<'_> {
             if status == Status::Solved || (status == Status::Ray && hopeless) {
                 break;
             }
+            if status == Status::Interrupted {
+                break;
+            }
         }
         best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))
     }
@@ -277,9 +287,11 @@ impl Job<'_> {
         let auto = fallbacks.iter().position(|&spec| spec == "auto");
         let (first, rest) = fallbacks.split_at(auto.unwrap_or(0));
         if self.args.common.iterations.is_some() {
-            // A limit on sweeps says nothing about pivots and factors.
-            let sweeps = rest.iter().filter(|&&spec| spec != "auto");
-            return sweeps.map(attempt(false)).collect();
+            // A limit on sweeps says nothing about pivots and factors, and once with it is enough.
+            let sweeps = fallbacks.iter().enumerate();
+            let sweeps =
+                sweeps.filter(|&(i, spec)| *spec != "auto" && !fallbacks[..i].contains(spec));
+            return sweeps.map(|(_, spec)| attempt(false)(spec)).collect();
         }
         let first = first.iter().map(attempt(true));
         first.chain(rest.iter().map(attempt(false))).collect()
@@ -300,7 +312,7 @@ impl Job<'_> {
             } else {
                 Record::Sweeps
             },
-            ..Stop::default()
+            cancel: Some(self.cancel),
         }
     }
 }
