@@ -236,7 +236,7 @@ impl Job<'_> {
     ) -> Result<(Solution, Report), Refusal> {
         let stop = self.stop(problem);
         let mut best: Option<(Solution, Report)> = None;
-        let mut left = stop.time;
+        let (mut left, mut spent) = (stop.time, Duration::ZERO);
         for attempt in self.attempts(stop.tolerance, spec, fallbacks) {
             if best.is_some() && left == Some(Duration::ZERO) {
                 break;
@@ -253,6 +253,7 @@ impl Job<'_> {
             let mut solver = solvers::make(spec, stop, self.args.common.seed)?;
             let report = solver.solve(problem, &mut solution);
             left = left.map(|left| left.saturating_sub(report.elapsed));
+            spent += report.elapsed;
             let status = report.status;
             let proof = report.certificate.as_ref().map(|found| &found.farkas);
             let hopeless = proof.is_some_and(Option::is_some) || spec == "auto";
@@ -267,7 +268,11 @@ impl Job<'_> {
                 break;
             }
         }
-        best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))
+        let (solution, report) =
+            best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))?;
+        // The time is that of all who tried.
+        let elapsed = spent;
+        Ok((solution, Report { elapsed, ..report }))
     }
 
     /// The solver asked for, or those to try in turn.
