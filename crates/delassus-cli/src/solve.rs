@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use delassus::problem::file::{Loaded, Work, json};
-use delassus::solver::Record;
+use delassus::solver::{Cancel, Record};
 use delassus::{Law, Problem, Report, Solution, Status, Stop};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ use crate::args::SolveArgs;
 use crate::console::{Outcome, Printed, Refusal};
 use crate::folder::{self, Folder};
 use crate::input;
+use crate::interrupt;
 use crate::progress;
 use crate::solvers;
 use crate::table::{self, Table};
@@ -28,12 +29,15 @@ const ROUNDING: f64 = 1e-14;
 const SMALLEST_SPEED: f64 = 1e-12;
 /// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
 /// a single contact, where `iso` may; on redundant contacts it is the other way round. Where neither settles soon, as
-/// with long chains and joints that are redundant or nearly so, come factors and pivots, and only then patience; a
-/// shorter step helps where both rules cycle and a longer one where rows are badly conditioned.
-const FALLBACKS: [&str; 8] = [
+/// with long chains and joints that are redundant or nearly so, come factors and pivots, then momentum from the very
+/// start, which may end elsewhere than where others had led, and only then patience; a shorter step helps where both
+/// rules cycle and a longer one where rows are badly conditioned.
+const FALLBACKS: [&str; 10] = [
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "auto",
+    "jacobi,accelerate=nesterov",
+    "jacobi,rule=exact,accelerate=nesterov",
     "gauss-seidel,rule=exact",
     "gauss-seidel",
     "gauss-seidel,relax=0.5",
@@ -57,6 +61,7 @@ pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
         args,
         specs: &specs,
         bar: &bar,
+        cancel: Cancel::new(interrupt::watch(args.common.quiet)),
     };
     let results: Vec<Result<Vec<Answer>, Refusal>> = pool(args.common.threads)?.install(|| {
         args.files
@@ -134,6 +139,8 @@ struct Job<'a> {
     args: &'a SolveArgs,
     specs: &'a [String],
     bar: &'a ProgressBar,
+    /// Raised by Ctrl-C: what is running ends, what follows does not begin, and everything is answered.
+    cancel: Cancel,
 }
 
 impl Job<'_> {
@@ -229,7 +236,7 @@ impl Job<'_> {
     ) -> Result<(Solution, Report), Refusal> {
         let stop = self.stop(problem);
         let mut best: Option<(Solution, Report)> = None;
-        let mut left = stop.time;
+        let (mut left, mut spent) = (stop.time, Duration::ZERO);
         for attempt in self.attempts(stop.tolerance, spec, fallbacks) {
             if best.is_some() && left == Some(Duration::ZERO) {
                 break;
@@ -246,6 +253,7 @@ impl Job<'_> {
             let mut solver = solvers::make(spec, stop, self.args.common.seed)?;
             let report = solver.solve(problem, &mut solution);
             left = left.map(|left| left.saturating_sub(report.elapsed));
+            spent += report.elapsed;
             let status = report.status;
             let proof = report.certificate.as_ref().map(|found| &found.farkas);
             let hopeless = proof.is_some_and(Option::is_some) || spec == "auto";
@@ -256,8 +264,15 @@ impl Job<'_> {
             if status == Status::Solved || (status == Status::Ray && hopeless) {
                 break;
             }
+            if status == Status::Interrupted {
+                break;
+            }
         }
-        best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))
+        let (solution, report) =
+            best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))?;
+        // The time is that of all who tried.
+        let elapsed = spent;
+        Ok((solution, Report { elapsed, ..report }))
     }
 
     /// The solver asked for, or those to try in turn.
@@ -277,9 +292,11 @@ impl Job<'_> {
         let auto = fallbacks.iter().position(|&spec| spec == "auto");
         let (first, rest) = fallbacks.split_at(auto.unwrap_or(0));
         if self.args.common.iterations.is_some() {
-            // A limit on sweeps says nothing about pivots and factors.
-            let sweeps = rest.iter().filter(|&&spec| spec != "auto");
-            return sweeps.map(attempt(false)).collect();
+            // A limit on sweeps says nothing about pivots and factors, and once with it is enough.
+            let sweeps = fallbacks.iter().enumerate();
+            let sweeps =
+                sweeps.filter(|&(i, spec)| *spec != "auto" && !fallbacks[..i].contains(spec));
+            return sweeps.map(|(_, spec)| attempt(false)(spec)).collect();
         }
         let first = first.iter().map(attempt(true));
         first.chain(rest.iter().map(attempt(false))).collect()
@@ -300,7 +317,7 @@ impl Job<'_> {
             } else {
                 Record::Sweeps
             },
-            ..Stop::default()
+            cancel: Some(self.cancel),
         }
     }
 }

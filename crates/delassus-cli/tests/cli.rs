@@ -4,7 +4,10 @@
 
 mod common;
 
-use common::{delassus, delassus_reading, folder, rows, write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Started, delassus, delassus_reading, folder, interrupt, rows, write};
 use serde_json::Value;
 
 /// An answer without what differs from run to run.
@@ -459,4 +462,36 @@ fn by_default_a_faceted_cone_without_friction_is_solved() {
                     "sigma": [0, 0, 0], "q": [0, 0, 0]}]}"#;
     let ran = delassus_reading(&["solve", "-", "--json"], file.as_bytes());
     assert_eq!((ran.code, &ran.json()["status"]), (0, &"solved".into()));
+}
+
+#[test]
+fn an_interrupted_solve_still_answers() {
+    let folder = folder("interrupted-solve");
+    let file = write(&folder, "chain.json", &heavy_chain(40));
+    let saved = folder.join("saved.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_delassus"));
+    let endless = [
+        "--solver=gauss-seidel",
+        "--tolerance=0",
+        "--iterations=1000000000000",
+    ];
+    command
+        .args(["solve", &file, "--json", "--save-problem"])
+        .arg(&saved)
+        .args(endless);
+    let child = Started::new(command.stdout(Stdio::piped()));
+    // The problem is written just before it is solved.
+    let start = Instant::now();
+    while !saved.exists() {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    interrupt(child.id());
+    let output = child.output();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (output.status.code(), &answer["status"]),
+        (Some(1), &"interrupted".into())
+    );
+    assert!(answer["lambda"].is_array());
 }

@@ -21,7 +21,7 @@ mod secular;
 mod topology;
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -272,7 +272,7 @@ pub trait Solver {
         let (status, elapsed) = if fit == Fit::No {
             (Status::Unsupported, Duration::ZERO)
         } else {
-            let start = Instant::now();
+            let start = monitor.begin();
             let status = self.run(problem, solution, &mut monitor);
             (status, start.elapsed().saturating_sub(monitor.recording()))
         };

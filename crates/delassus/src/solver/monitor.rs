@@ -119,6 +119,12 @@ impl<'a> Monitor<'a> {
         self.stop.record == Record::Residuals || self.is_due(sweep, stats.eta_max)
     }
 
+    /// Starts the clock of the run: one for its history and its report, so that no sweep ends after the run.
+    pub(super) fn begin(&mut self) -> Instant {
+        self.start = Instant::now();
+        self.start
+    }
+
     /// Call after every sweep with the current impulses; `Some` ends the run.
     pub fn after_sweep(&mut self, stats: SweepStats, lambda: &[f64]) -> Option<Status> {
         let sweep = self.history.len() + 1;
