@@ -215,9 +215,16 @@ impl Problem {
 
     /// v ← v¹ + M⁻¹Gᵀλ. Does nothing for a dual problem.
     pub fn velocity(&self, lambda: &[f64], v: &mut [f64]) {
-        let Form::Primal(primal) = &self.form else {
-            return;
-        };
+        if let Form::Primal(primal) = &self.form {
+            pulp::Arch::new().dispatch(
+                #[inline(always)]
+                || self.primal_velocity(primal, lambda, v),
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn primal_velocity(&self, primal: &Primal, lambda: &[f64], v: &mut [f64]) {
         // Start from the impulse Gᵀλ, solve each mass block, add v¹.
         v.fill(0.0);
         for (k, block) in self.blocks.iter().enumerate() {
@@ -247,7 +254,7 @@ impl Problem {
     }
 
     /// The rows of [`Problem::row_velocity`] that belong to block k.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block_velocity(&self, k: usize, v: &[f64], lambda: &[f64], w: &mut [f64]) {
         let rows = self.blocks[k].rows();
         match &self.form {

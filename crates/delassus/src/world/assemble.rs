@@ -318,9 +318,11 @@ impl<'a> Step<'a> {
 
     /// Adds the contacts of free bodies.
     fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
+        let robots = !self.world.robots().is_empty();
         for (c, point) in contacts.iter().enumerate() {
-            let pair = [self.mass[point.bodies.0], self.mass[point.bodies.1]];
-            let linked = self.is_link(point.bodies.0) || self.is_link(point.bodies.1);
+            let (a, b) = point.bodies;
+            let pair = [self.mass[a], self.mass[b]];
+            let linked = robots && (self.is_link(a) || self.is_link(b));
             if pair != [None, None] && !linked {
                 self.used.push(c);
                 self.pairs.push(pair);
@@ -329,9 +331,11 @@ impl<'a> Step<'a> {
         }
         let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
         let (used, pairs) = (&self.used, &self.pairs);
-        self.builder.add_contacts(pairs, |i, rows| {
-            shared.fill(&contacts[used[i]], pairs[i], rows)
-        })
+        self.builder.add_contacts(
+            pairs,
+            #[inline(always)]
+            |i, rows| shared.fill(&contacts[used[i]], pairs[i], rows),
+        )
     }
 
     /// Adds the contacts of links.
@@ -510,6 +514,7 @@ impl<'a> Contacts<'a> {
     }
 
     /// Writes the rows of one contact on the bodies that have a mass; the velocity of others enters through q.
+    #[inline(always)]
     fn fill(
         &self,
         point: &ContactPoint,
@@ -526,13 +531,18 @@ impl<'a> Contacts<'a> {
             point_rows(frame, middle - position[a], 1.0),
             point_rows(frame, middle - position[b], -1.0),
         ];
-        let along = |v: &[[f64; 6]]| dot(&rows[0][..6], &v[a]) + dot(&rows[1][..6], &v[b]);
+        let surface = self.surface(point.colliders);
+        // Only what may bounce asks how fast it approaches.
+        let bounces = 0.0 < surface.restitution;
+        let along = |v: &[[f64; 6]]| match bounces {
+            true => dot(&rows[0][..6], &v[a]) + dot(&rows[1][..6], &v[b]),
+            false => 0.0,
+        };
         let approach = Approach {
             gap: point.gap.max(-self.deepest),
             velocity: along(self.old),
             free_velocity: along(self.free),
         };
-        let surface = self.surface(point.colliders);
         let restitution = Restitution {
             coefficient: surface.restitution,
             threshold: self.world.settings.restitution_threshold,

@@ -19,6 +19,7 @@ pub mod scene;
 mod sleep;
 mod state;
 mod stiffness;
+mod touches;
 mod warm;
 
 use std::time::Instant;
@@ -36,14 +37,16 @@ pub use rows::Link;
 pub use sleep::Sleep;
 pub use state::{State, StateError};
 pub use stiffness::GeometricStiffness;
+pub use touches::Touch;
 pub use warm::Key;
 
-use crate::collide::{Collider, Collisions, ContactPoint};
+use crate::collide::{Collider, Collisions};
 use crate::error::BuildError;
 use crate::index::{BodyId, JointId};
 use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 use assemble::Assembly;
+use touches::Touches;
 use warm::Warm;
 
 /// Which friction law contacts get.
@@ -223,15 +226,6 @@ pub struct Clock {
     pub integrate: f64,
 }
 
-/// A contact of the last step with its impulse.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Touch {
-    /// Where, and between which bodies.
-    pub point: ContactPoint,
-    /// Impulse (n, t₁, t₂) on the first body over the last substep \[N s\].
-    pub impulse: [f64; 3],
-}
-
 /// Bodies, joints, colliders and what is remembered between steps.
 #[derive(Debug)]
 pub struct World {
@@ -256,7 +250,7 @@ pub struct World {
     apart: Vec<(u32, u32)>,
     collisions: Option<Collisions>,
     warm: Warm,
-    touches: Vec<Touch>,
+    touches: Touches,
     time: Elapsed,
     /// Memory of the last step.
     spare: Spare,
@@ -320,7 +314,7 @@ impl World {
 
     /// Contacts of the last step with their impulses, in a fixed order.
     pub fn touches(&self) -> &[Touch] {
-        &self.touches
+        self.touches.list()
     }
 
     /// Impulses of a joint's held rows over the last substep, on its first body, in the order of its rows [N s or
@@ -419,17 +413,18 @@ impl World {
         }
         self.add_reactions(&assembly, &solution.lambda, h);
         let worst = assembly.key(report.residual.worst_block);
-        let assembly = self.commit(h, assembly, &solution, worst)?;
-        self.remember(&assembly, &contacts, &solution);
+        let mut assembly = self.commit(h, assembly, &solution, worst)?;
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
-        self.spare.room = assembly.recycle();
-        self.spare.solution = solution;
         let violation = self.violation();
         let probe = self.probe();
         let count = contacts.len();
         let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
-        self.give_back(contacts);
+        let touches = &mut self.touches;
+        let old = touches.replace(contacts, &mut assembly, &solution.lambda);
+        self.give_back(old);
+        self.spare.room = assembly.recycle();
+        self.spare.solution = solution;
         lap(&mut clock.integrate);
         Ok(Step {
             worst,
@@ -490,19 +485,6 @@ impl World {
         }
         self.time.add(h);
         Ok(assembly)
-    }
-
-    fn remember(&mut self, assembly: &Assembly, contacts: &[ContactPoint], solution: &Solution) {
-        self.touches.clear();
-        let blocks = &assembly.problem.blocks()[assembly.first_contact..];
-        let touches = blocks.iter().zip(&assembly.contacts);
-        self.touches.extend(touches.map(|(block, &c)| {
-            let lambda = &solution.lambda[block.rows()];
-            Touch {
-                point: contacts[c],
-                impulse: [lambda[0], lambda[1], lambda[2]],
-            }
-        }));
     }
 
     /// Refuses numbers that a caller put into the bodies and that no step can start from.
