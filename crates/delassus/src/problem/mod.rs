@@ -11,6 +11,7 @@ pub mod mass;
 pub mod residual;
 pub mod stabilise;
 
+pub(crate) use builder::PointContact;
 pub use builder::ProblemBuilder;
 use delassus::{BlockMatrix, DiagonalBlocks};
 use jacobian::Jacobian;

@@ -13,11 +13,9 @@ use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
-use crate::math::tangents;
-use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
 use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise, contact};
-use crate::problem::{Problem, ProblemBuilder};
+use crate::problem::{PointContact, Problem, ProblemBuilder};
 
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
 const PUSH: f64 = 1.0;
@@ -334,7 +332,7 @@ impl<'a> Step<'a> {
         self.builder.add_contacts(
             pairs,
             #[inline(always)]
-            |i, rows| shared.fill(&contacts[used[i]], pairs[i], rows),
+            |i| shared.contact(&contacts[used[i]], pairs[i].map(|mass| mass.is_some())),
         )
     }
 
@@ -347,17 +345,16 @@ impl<'a> Step<'a> {
         let mut found = Vec::new();
         for (c, point) in contacts.iter().enumerate() {
             if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
-                let mut rows = [[0.0; 18]; 2];
                 // Both sides are wanted here: what does not move is taken out below.
-                let filled = shared.fill(point, [Some(MassId(0)); 2], &mut rows);
-                found.push((c, rows, filled));
+                found.push((c, shared.contact(point, [true; 2])));
             }
         }
-        for (c, rows, (law, sigma, q)) in &found {
+        for (c, contact) in &found {
             let point = &contacts[*c];
             let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
-            let entries = [(a, rows[0].to_vec()), (b, rows[1].to_vec())];
-            self.block(*law, &entries, (sigma, q), Key::contact(point))?;
+            let entries = [(a, contact.rows(0).to_vec()), (b, contact.rows(1).to_vec())];
+            let targets = (&contact.sigma[..], &contact.q[..]);
+            self.block(contact.law, &entries, targets, Key::contact(point))?;
             self.used.push(*c);
         }
         Ok(())
@@ -513,29 +510,33 @@ impl<'a> Contacts<'a> {
         }
     }
 
-    /// Writes the rows of one contact on the bodies that have a mass; the velocity of others enters through q.
+    /// One contact. The velocity of a body that impulses do not move enters through q.
     #[inline(always)]
-    fn fill(
-        &self,
-        point: &ContactPoint,
-        masses: [Option<MassId>; 2],
-        out: &mut [[f64; 18]],
-    ) -> (Law, [f64; 3], [f64; 3]) {
-        let (a, b) = point.bodies;
+    fn contact(&self, point: &ContactPoint, moves: [bool; 2]) -> PointContact {
+        let bodies = [point.bodies.0, point.bodies.1];
         let position = &self.world.bodies().position;
         // Both bodies are pushed at one point, so that no couple is left over.
         let middle = 0.5 * (point.point_a + point.point_b);
-        let (t1, t2) = tangents(point.normal);
-        let frame = [point.normal, t1, t2];
-        let rows = [
-            point_rows(frame, middle - position[a], 1.0),
-            point_rows(frame, middle - position[b], -1.0),
-        ];
         let surface = self.surface(point.colliders);
+        let mu = surface.friction;
+        let mut contact = PointContact {
+            law: match self.world.settings.friction {
+                FrictionModel::Cone => Law::FrictionCone { mu },
+                FrictionModel::Box => Law::FrictionBox { mu },
+                FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
+            },
+            normal: point.normal,
+            arms: bodies.map(|body| middle - position[body]),
+            sigma: [0.0; 3],
+            q: [0.0; 3],
+        };
         // Only what may bounce asks how fast it approaches.
         let bounces = 0.0 < surface.restitution;
         let along = |v: &[[f64; 6]]| match bounces {
-            true => dot(&rows[0][..6], &v[a]) + dot(&rows[1][..6], &v[b]),
+            true => {
+                let rows = [0, 1].map(|side| contact.rows(side));
+                dot(&rows[0][..6], &v[bodies[0]]) + dot(&rows[1][..6], &v[bodies[1]])
+            }
             false => 0.0,
         };
         let approach = Approach {
@@ -548,22 +549,15 @@ impl<'a> Contacts<'a> {
             threshold: self.world.settings.restitution_threshold,
         };
         let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
-        let mu = surface.friction;
-        let law = match self.world.settings.friction {
-            FrictionModel::Cone => Law::FrictionCone { mu },
-            FrictionModel::Box => Law::FrictionBox { mu },
-            FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
-        };
-        let mut q = [q, 0.0, 0.0];
-        let mut out = out.iter_mut();
-        for (i, body) in [a, b].into_iter().enumerate() {
-            if masses[i].is_none() {
-                subtract(&mut q, &rows[i], &self.free[body]);
-            } else if let Some(out) = out.next() {
-                *out = rows[i];
+        (contact.sigma[0], contact.q[0]) = (sigma, q);
+        for (side, body) in bodies.into_iter().enumerate() {
+            let free = &self.free[body];
+            if !moves[side] && *free != [0.0; 6] {
+                let rows = contact.rows(side);
+                subtract(&mut contact.q, &rows, free);
             }
         }
-        (law, [sigma, 0.0, 0.0], q)
+        contact
     }
 }
 
