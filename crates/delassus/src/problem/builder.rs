@@ -1,7 +1,6 @@
 //! Building a [`Problem`] row block by row block: every input is checked here, so that solvers may trust it.
 
 mod contacts;
-mod lanes;
 mod reused;
 
 use super::delassus::{DiagonalBlocks, add_entry};
@@ -13,7 +12,6 @@ use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
-pub(crate) use contacts::PointContact;
 use reused::Reused;
 
 /// Collects masses and constraint blocks; [`ProblemBuilder::build`] gives the problem.
@@ -351,50 +349,49 @@ mod tests {
         }
         assert_eq!(builder.build().unwrap().n_rows(), 0);
     }
-    /// Contact i, and the bodies of three it acts on: two, the first or the second.
-    fn contact(i: usize) -> ([Option<MassId>; 2], PointContact) {
+    /// Rows, Σ and q of contact i, and the bodies of three it acts on: two, the first or the second.
+    fn contact(i: usize) -> ([Option<MassId>; 2], [[f64; 18]; 2], [f64; 3]) {
         let mut random = crate::math::Random::new(i as u64);
+        let mut number = || random.range(-1.0, 1.0);
         let masses = [
             (!i.is_multiple_of(5)).then_some(MassId(0)),
             (i % 7 != 1 || i.is_multiple_of(5)).then_some(MassId(1 + i as u32 % 2)),
         ];
-        let contact = PointContact {
-            law: Law::FrictionCone { mu: 0.3 },
-            normal: random.vector().normalize(),
-            arms: [random.vector(), random.vector()],
-            sigma: [0.1, 0.0, 0.0],
-            q: random.vector().to_array(),
-        };
-        (masses, contact)
+        let rows = std::array::from_fn(|_| std::array::from_fn(|_| number()));
+        (masses, rows, std::array::from_fn(|_| number()))
     }
 
-    /// Three bodies, a joint, and so many contacts, added together or one by one.
+    /// Three balls, a joint, and so many contacts, added together or one by one.
     fn contacts(mut builder: ProblemBuilder, count: usize, together: bool) -> Problem {
-        let turned = DMat3::from_cols_array(&[1.0, 0.1, 0.2, 0.1, 2.0, 0.3, 0.2, 0.3, 1.5]);
-        let bodies = [DMat3::IDENTITY, turned, turned * 3.0].map(|inertia| {
-            let mass = MassBlock::rigid(1.7, inertia).unwrap();
-            let p = [0.1, 0.2, -0.3, 0.4, -0.5, 0.6];
-            builder.add_mass(mass, &p).unwrap()
-        });
+        let bodies: Vec<MassId> = (0..3).map(|_| ball(&mut builder)).collect();
         let joint = [0.5, 0.0, 0.0, 0.0, 0.2, 0.0];
         builder
             .add_block(Law::Equality, &[(bodies[2], &joint)], &[0.1], &[0.3])
             .unwrap();
+        let (law, sigma) = (Law::FrictionCone { mu: 0.3 }, [0.1, 0.0, 0.0]);
+        let moved = |i: usize| {
+            let (masses, rows, _) = contact(i);
+            let moved = masses.into_iter().zip(rows);
+            moved.filter_map(|(mass, rows)| Some((mass?, rows)))
+        };
         if together {
             let masses: Vec<_> = (0..count).map(|i| contact(i).0).collect();
-            builder.add_contacts(&masses, |i| contact(i).1).unwrap();
-            return builder.build().unwrap();
-        }
-        for i in 0..count {
-            let (masses, contact) = contact(i);
-            let rows = [contact.rows(0), contact.rows(1)];
-            let rows = masses.iter().zip(&rows);
-            let rows: Vec<(MassId, &[f64])> = rows
-                .filter_map(|(mass, rows)| Some(((*mass)?, &rows[..])))
-                .collect();
-            builder
-                .add_block(contact.law, &rows, &contact.sigma, &contact.q)
-                .unwrap();
+            let filled = builder.add_contacts(&masses, |i, out| {
+                for (out, (_, rows)) in out.iter_mut().zip(moved(i)) {
+                    *out = rows;
+                }
+                (law, sigma, contact(i).2)
+            });
+            filled.unwrap();
+        } else {
+            for i in 0..count {
+                let rows: Vec<(MassId, [f64; 18])> = moved(i).collect();
+                let rows: Vec<(MassId, &[f64])> =
+                    rows.iter().map(|(mass, rows)| (*mass, &rows[..])).collect();
+                builder
+                    .add_block(law, &rows, &sigma, &contact(i).2)
+                    .unwrap();
+            }
         }
         builder.build().unwrap()
     }
@@ -415,12 +412,9 @@ mod tests {
     fn first_bad_contact_is_named() {
         let mut builder = Problem::builder();
         let masses = vec![[Some(ball(&mut builder)), None]; 600];
-        let refused = builder.add_contacts(&masses, |i| {
-            let mut contact = contact(i).1;
-            if i % 290 == 289 {
-                contact.arms[0].y = f64::NAN;
-            }
-            contact
+        let refused = builder.add_contacts(&masses, |i, out| {
+            out[0] = [if i % 290 == 289 { f64::NAN } else { 1.0 }; 18];
+            (Law::FrictionCone { mu: 0.3 }, [0.0; 3], [0.0; 3])
         });
         let error = refused.unwrap_err().to_string();
         assert!(error.contains("of block 289"), "{error}");

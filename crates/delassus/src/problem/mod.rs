@@ -11,7 +11,6 @@ pub mod mass;
 pub mod residual;
 pub mod stabilise;
 
-pub(crate) use builder::PointContact;
 pub use builder::ProblemBuilder;
 use delassus::{BlockMatrix, DiagonalBlocks};
 use jacobian::Jacobian;
@@ -216,16 +215,9 @@ impl Problem {
 
     /// v ← v¹ + M⁻¹Gᵀλ. Does nothing for a dual problem.
     pub fn velocity(&self, lambda: &[f64], v: &mut [f64]) {
-        if let Form::Primal(primal) = &self.form {
-            pulp::Arch::new().dispatch(
-                #[inline(always)]
-                || self.primal_velocity(primal, lambda, v),
-            );
-        }
-    }
-
-    #[inline(always)]
-    fn primal_velocity(&self, primal: &Primal, lambda: &[f64], v: &mut [f64]) {
+        let Form::Primal(primal) = &self.form else {
+            return;
+        };
         // Start from the impulse Gᵀλ, solve each mass block, add v¹.
         v.fill(0.0);
         for (k, block) in self.blocks.iter().enumerate() {

@@ -1,6 +1,8 @@
 //! World and step size → [`Problem`]: bodies that impulses move become mass blocks, joints and contacts become
 //! constraint blocks; what moves by itself enters through q.
 
+mod contacts;
+
 use std::borrow::Cow;
 
 use glam::{DMat3, DVec3};
@@ -8,17 +10,14 @@ use glam::{DMat3, DVec3};
 use super::robot::Placed;
 use super::rows::{RowBlock, Target};
 use super::warm::Key;
-use super::{FrictionModel, Surface, World, integrate, stiffness};
+use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
-use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise, contact};
-use crate::problem::{PointContact, Problem, ProblemBuilder};
-
-/// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
-const PUSH: f64 = 1.0;
+use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
+use crate::problem::{Problem, ProblemBuilder};
 
 /// A problem with the way back to the world.
 #[derive(Debug)]
@@ -314,52 +313,6 @@ impl<'a> Step<'a> {
         self.mass[body].is_some() && self.world.seat(body).is_some()
     }
 
-    /// Adds the contacts of free bodies.
-    fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
-        let robots = !self.world.robots().is_empty();
-        for (c, point) in contacts.iter().enumerate() {
-            let (a, b) = point.bodies;
-            let pair = [self.mass[a], self.mass[b]];
-            let linked = robots && (self.is_link(a) || self.is_link(b));
-            if pair != [None, None] && !linked {
-                self.used.push(c);
-                self.pairs.push(pair);
-                self.keys.push(Key::contact(point));
-            }
-        }
-        let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
-        let (used, pairs) = (&self.used, &self.pairs);
-        self.builder.add_contacts(
-            pairs,
-            #[inline(always)]
-            |i| shared.contact(&contacts[used[i]], pairs[i].map(|mass| mass.is_some())),
-        )
-    }
-
-    /// Adds the contacts of links.
-    fn link_contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
-        if self.world.robots().is_empty() {
-            return Ok(());
-        }
-        let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
-        let mut found = Vec::new();
-        for (c, point) in contacts.iter().enumerate() {
-            if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
-                // Both sides are wanted here: what does not move is taken out below.
-                found.push((c, shared.contact(point, [true; 2])));
-            }
-        }
-        for (c, contact) in &found {
-            let point = &contacts[*c];
-            let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
-            let entries = [(a, contact.rows(0).to_vec()), (b, contact.rows(1).to_vec())];
-            let targets = (&contact.sigma[..], &contact.q[..]);
-            self.block(contact.law, &entries, targets, Key::contact(point))?;
-            self.used.push(*c);
-        }
-        Ok(())
-    }
-
     /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
     fn block(
         &mut self,
@@ -454,111 +407,6 @@ fn mass_block(
     let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k);
     let block = MassBlock::rigid(bodies.mass[i], seen)?;
     Ok((block, spatial(linear, angular)))
-}
-
-fn surfaces(world: &World, most: usize) -> Vec<Surface> {
-    let count = world.surfaces.len();
-    if most < count * count {
-        return Vec::new();
-    }
-    let pair = |i: usize| world.surface_of((i / count) as u32, (i % count) as u32);
-    (0..count * count).map(pair).collect()
-}
-
-/// What all contacts of a step share.
-struct Contacts<'a> {
-    world: &'a World,
-    /// Surfaces of all pairs of materials, row by row; empty where these are more than the contacts.
-    surfaces: Vec<Surface>,
-    h: f64,
-    coefficients: Coefficients,
-    /// Overlap beyond which bodies part no faster \[m\].
-    deepest: f64,
-    free: &'a [[f64; 6]],
-    old: &'a [[f64; 6]],
-}
-
-impl<'a> Contacts<'a> {
-    fn new(
-        world: &'a World,
-        h: f64,
-        count: usize,
-        (free, old): (&'a [[f64; 6]], &'a [[f64; 6]]),
-    ) -> Contacts<'a> {
-        let hold = Stabilise::Spook {
-            compliance: world.settings.contact_compliance,
-            damping: world.settings.contact_damping * h,
-        };
-        let coefficients = hold.coefficients(h);
-        Contacts {
-            world,
-            surfaces: surfaces(world, count),
-            h,
-            deepest: PUSH * h / coefficients.e,
-            coefficients,
-            free,
-            old,
-        }
-    }
-
-    fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        let material = |collider: u32| self.world.materials[collider as usize] as usize;
-        let at = material(a) * self.world.surfaces.len() + material(b);
-        match self.surfaces.get(at) {
-            Some(surface) => *surface,
-            None => self.world.surface((a, b)),
-        }
-    }
-
-    /// One contact. The velocity of a body that impulses do not move enters through q.
-    #[inline(always)]
-    fn contact(&self, point: &ContactPoint, moves: [bool; 2]) -> PointContact {
-        let bodies = [point.bodies.0, point.bodies.1];
-        let position = &self.world.bodies().position;
-        // Both bodies are pushed at one point, so that no couple is left over.
-        let middle = 0.5 * (point.point_a + point.point_b);
-        let surface = self.surface(point.colliders);
-        let mu = surface.friction;
-        let mut contact = PointContact {
-            law: match self.world.settings.friction {
-                FrictionModel::Cone => Law::FrictionCone { mu },
-                FrictionModel::Box => Law::FrictionBox { mu },
-                FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
-            },
-            normal: point.normal,
-            arms: bodies.map(|body| middle - position[body]),
-            sigma: [0.0; 3],
-            q: [0.0; 3],
-        };
-        // Only what may bounce asks how fast it approaches.
-        let bounces = 0.0 < surface.restitution;
-        let along = |v: &[[f64; 6]]| match bounces {
-            true => {
-                let rows = [0, 1].map(|side| contact.rows(side));
-                dot(&rows[0][..6], &v[bodies[0]]) + dot(&rows[1][..6], &v[bodies[1]])
-            }
-            false => 0.0,
-        };
-        let approach = Approach {
-            gap: point.gap.max(-self.deepest),
-            velocity: along(self.old),
-            free_velocity: along(self.free),
-        };
-        let restitution = Restitution {
-            coefficient: surface.restitution,
-            threshold: self.world.settings.restitution_threshold,
-        };
-        let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
-        (contact.sigma[0], contact.q[0]) = (sigma, q);
-        for (side, body) in bodies.into_iter().enumerate() {
-            let free = &self.free[body];
-            if !moves[side] && *free != [0.0; 6] {
-                let rows = contact.rows(side);
-                subtract(&mut contact.q, &rows, free);
-            }
-        }
-        contact
-    }
 }
 
 /// q ← q − G_b v_b for a body whose velocity is given.
