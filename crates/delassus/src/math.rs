@@ -20,7 +20,7 @@ pub fn tangents(n: DVec3) -> (DVec3, DVec3) {
 }
 
 /// y += A x for a row-major A with `y.len()` rows and `x.len()` columns.
-#[inline]
+#[inline(always)]
 pub(crate) fn mul_add(a: &[f64], x: &[f64], y: &mut [f64]) {
     if let Some(x) = x.as_array::<6>() {
         for (row, yi) in a.as_chunks::<6>().0.iter().zip(y) {
@@ -59,7 +59,7 @@ pub(crate) fn mul_transposed_add(a: &[f64], x: &[f64], y: &mut [f64]) {
 }
 
 /// Inner product of six, in two halves that do not wait for each other.
-#[inline]
+#[inline(always)]
 pub(crate) fn dot_6(a: &[f64; 6], b: &[f64; 6]) -> f64 {
     (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 }

@@ -6,6 +6,7 @@
 pub mod bounds;
 pub mod cone;
 pub mod facets;
+pub(crate) mod lanes;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,7 @@
 //! Building a [`Problem`] row block by row block: every input is checked here, so that solvers may trust it.
 
 mod contacts;
+mod reused;
 
 use super::delassus::{DiagonalBlocks, add_entry};
 use super::jacobian::{Entry, Jacobian};
@@ -11,65 +12,54 @@ use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
+use reused::Reused;
 
 /// Collects masses and constraint blocks; [`ProblemBuilder::build`] gives the problem.
 ///
 /// What follows from a mass or a block (v¹, c, D) is computed when it is added, while its numbers are at hand.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemBuilder {
-    mass: Vec<MassBlock>,
+    mass: Reused<MassBlock>,
     offsets: Vec<usize>,
-    jacobian: Jacobian,
-    /// Values of the Jacobian that are in use; what stands behind them is of a recycled problem.
-    n_values: usize,
-    blocks: Vec<Block>,
-    sigma: Vec<f64>,
-    p: Vec<f64>,
-    q: Vec<f64>,
-    free_velocity: Vec<f64>,
-    c: Vec<f64>,
-    diagonal: DiagonalBlocks,
+    /// First entry of each block, entries, and their values.
+    starts: Vec<usize>,
+    entries: Vec<Entry>,
+    values: Reused<f64>,
+    blocks: Reused<Block>,
+    sigma: Reused<f64>,
+    p: Reused<f64>,
+    q: Reused<f64>,
+    free_velocity: Reused<f64>,
+    c: Reused<f64>,
+    /// First value of each D_kk, their values, and whether nothing moves some row.
+    d_starts: Vec<usize>,
+    d: Reused<f64>,
+    has_zero: bool,
 }
 
 impl ProblemBuilder {
     /// An empty builder that uses the memory of a problem nobody needs any more.
     pub fn recycle(problem: Problem) -> ProblemBuilder {
-        let Form::Primal(mut primal) = problem.form else {
+        let Form::Primal(primal) = problem.form else {
             return ProblemBuilder::default();
         };
-        primal.mass.clear();
-        primal.offsets.clear();
-        primal.jacobian.starts.clear();
-        primal.jacobian.entries.clear();
-        let mut blocks = problem.blocks;
-        blocks.clear();
-        let emptied = |mut array: Vec<f64>| {
-            array.clear();
-            array
-        };
+        let (d_starts, d) = problem.diagonal.into_parts();
         ProblemBuilder {
-            mass: primal.mass,
-            offsets: primal.offsets,
-            jacobian: primal.jacobian,
-            n_values: 0,
-            blocks,
-            sigma: emptied(primal.sigma),
-            p: emptied(primal.p),
-            q: emptied(primal.q),
-            free_velocity: emptied(primal.free_velocity),
-            c: emptied(problem.c),
-            diagonal: problem.diagonal.emptied(),
+            mass: Reused::over(primal.mass),
+            offsets: emptied(primal.offsets),
+            starts: emptied(primal.jacobian.starts),
+            entries: emptied(primal.jacobian.entries),
+            values: Reused::over(primal.jacobian.values),
+            blocks: Reused::over(problem.blocks),
+            sigma: Reused::over(primal.sigma),
+            p: Reused::over(primal.p),
+            q: Reused::over(primal.q),
+            free_velocity: Reused::over(primal.free_velocity),
+            c: Reused::over(problem.c),
+            d_starts: emptied(d_starts),
+            d: Reused::over(d),
+            has_zero: false,
         }
-    }
-
-    /// Room for so many more values of the Jacobian, in the order they are asked for.
-    fn values(&mut self, count: usize) -> &mut [f64] {
-        let start = self.n_values;
-        self.n_values += count;
-        if self.jacobian.values.len() < self.n_values {
-            self.jacobian.values.resize(self.n_values, 0.0);
-        }
-        &mut self.jacobian.values[start..self.n_values]
     }
 
     /// Makes room for so many mass blocks of six velocities, and constraint blocks of three rows on two of them.
@@ -82,12 +72,11 @@ impl ProblemBuilder {
         self.sigma.reserve(3 * blocks);
         self.q.reserve(3 * blocks);
         self.c.reserve(3 * blocks);
-        self.diagonal.reserve(blocks);
-        self.jacobian.starts.reserve(blocks + 1);
-        self.jacobian.entries.reserve(2 * blocks);
-        let missing = 36 * blocks + self.n_values;
-        let missing = missing.saturating_sub(self.jacobian.values.len());
-        self.jacobian.values.reserve(missing);
+        self.d_starts.reserve(blocks + 1);
+        self.d.reserve(9 * blocks);
+        self.starts.reserve(blocks + 1);
+        self.entries.reserve(2 * blocks);
+        self.values.reserve(36 * blocks);
     }
 
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
@@ -120,13 +109,11 @@ impl ProblemBuilder {
         let (first, start) = (self.mass.len(), self.p.len());
         next_id(first + count, "mass blocks")?;
         self.offsets.extend((0..count).map(|i| start + 6 * i));
-        self.mass.resize(first + count, MassBlock::UNIT);
-        self.p.resize(start + 6 * count, 0.0);
-        self.free_velocity.resize(start + 6 * count, 0.0);
-        let masses = self.mass[first..].chunks_mut(CHUNK);
-        let p = self.p[start..].as_chunks_mut::<6>().0.chunks_mut(CHUNK);
-        let free = self.free_velocity[start..].as_chunks_mut::<6>().0;
-        let parts = masses.zip(p).zip(free.chunks_mut(CHUNK)).enumerate();
+        let masses = self.mass.more(count, MassBlock::UNIT).chunks_mut(CHUNK);
+        let p = self.p.more(6 * count, 0.0).as_chunks_mut::<6>().0;
+        let free = self.free_velocity.more(6 * count, 0.0);
+        let free = free.as_chunks_mut::<6>().0.chunks_mut(CHUNK);
+        let parts = masses.zip(p.chunks_mut(CHUNK)).zip(free).enumerate();
         let done = parallel::map(parts.collect(), |(part, ((masses, p), free))| {
             for (i, mass) in masses.iter_mut().enumerate() {
                 (*mass, p[i]) = make(part * CHUNK + i)?;
@@ -162,30 +149,33 @@ impl ProblemBuilder {
         BuildError::check_finite(|| format!("q of {id}"), q)?;
         self.check_rows(id, rows, n_rows)?;
         let start = self.c.len();
-        self.c.extend(q.iter().map(|q| -q));
+        let c = self.c.more(n_rows, 0.0);
+        c.iter_mut().zip(q).for_each(|(c, q)| *c = -q);
         for &(mass, values) in rows {
             let at = self.offsets[mass.index()];
             let v = &self.free_velocity[at..at + self.mass[mass.index()].dim()];
-            mul_add(values, v, &mut self.c[start..]);
+            mul_add(values, v, c);
         }
         if let Err(error) = BuildError::check_finite(|| place_of_c(id), &self.c[start..]) {
             self.c.truncate(start);
             return Err(error);
         }
-        self.jacobian.starts.push(self.jacobian.entries.len());
+        self.starts.push(self.entries.len());
         for &(mass, values) in rows {
-            let start = self.n_values;
-            self.jacobian.entries.push(Entry { mass, start });
-            self.values(values.len()).copy_from_slice(values);
+            let start = self.values.len();
+            self.entries.push(Entry { mass, start });
+            self.values.extend_from_slice(values);
         }
-        let d = self.diagonal.push(n_rows);
+        self.d_starts.push(self.d.len());
+        let d = self.d.more(n_rows * n_rows, 0.0);
+        d.fill(0.0);
         for &(mass, values) in rows {
             add_entry(&self.mass[mass.index()], values, d);
         }
         for (i, sigma) in sigma.iter().enumerate() {
             d[i * n_rows + i] += sigma;
         }
-        self.diagonal.note(id.index(), n_rows);
+        self.has_zero |= d.iter().step_by(n_rows + 1).any(|d| *d == 0.0);
         self.blocks.push(Block { law, start, n_rows });
         self.sigma.extend_from_slice(sigma);
         self.q.extend_from_slice(q);
@@ -221,24 +211,34 @@ impl ProblemBuilder {
     /// Finishes the problem.
     pub fn build(mut self) -> Result<Problem, BuildError> {
         self.offsets.push(self.p.len());
-        self.jacobian.starts.push(self.jacobian.entries.len());
-        self.jacobian.values.truncate(self.n_values);
+        self.starts.push(self.entries.len());
+        self.d_starts.push(self.d.len());
         Ok(Problem {
             n_rows: self.q.len(),
             form: Form::Primal(Primal {
-                mass: self.mass,
+                mass: self.mass.finish(),
                 offsets: self.offsets,
-                jacobian: self.jacobian,
-                sigma: self.sigma,
-                p: self.p,
-                q: self.q,
-                free_velocity: self.free_velocity,
+                jacobian: Jacobian {
+                    starts: self.starts,
+                    entries: self.entries,
+                    values: self.values.finish(),
+                },
+                sigma: self.sigma.finish(),
+                p: self.p.finish(),
+                q: self.q.finish(),
+                free_velocity: self.free_velocity.finish(),
             }),
-            blocks: self.blocks,
-            c: self.c,
-            diagonal: self.diagonal.finish(),
+            blocks: self.blocks.finish(),
+            c: self.c.finish(),
+            diagonal: DiagonalBlocks::new(self.d_starts, self.d.finish(), self.has_zero),
         })
     }
+}
+
+/// The same memory without content.
+fn emptied<T>(mut array: Vec<T>) -> Vec<T> {
+    array.clear();
+    array
 }
 
 fn place_of_c(id: BlockId) -> String {

@@ -204,60 +204,29 @@ impl DiagonalBlocks {
             if let Some(block) = matrix.block(k, k) {
                 blocks.values[blocks.starts[k]..blocks.starts[k + 1]].copy_from_slice(block);
             }
-            blocks.note(k, matrix.rows(k).len());
+            let d = blocks.block(k).iter().step_by(matrix.rows(k).len() + 1);
+            blocks.has_zero |= d.clone().any(|d| *d == 0.0);
         }
         blocks
     }
 
-    /// The same memory without blocks.
-    pub(super) fn emptied(mut self) -> DiagonalBlocks {
-        self.starts.clear();
-        self.values.clear();
-        self.has_zero = false;
-        self
+    /// Blocks that stand one behind the other; `starts` has one more entry than there are.
+    pub(super) fn new(starts: Vec<usize>, values: Vec<f64>, has_zero: bool) -> DiagonalBlocks {
+        DiagonalBlocks {
+            starts,
+            values,
+            has_zero,
+        }
+    }
+
+    /// Where each block starts, and the values.
+    pub(super) fn into_parts(self) -> (Vec<usize>, Vec<f64>) {
+        (self.starts, self.values)
     }
 
     /// Whether nothing moves some row.
     pub(super) fn has_zero(&self) -> bool {
         self.has_zero
-    }
-
-    /// Remembers that nothing moves some row of contacts.
-    pub(super) fn note_zero(&mut self, found: bool) {
-        self.has_zero |= found;
-    }
-
-    /// Looks for rows of block k, which has so many, that nothing moves.
-    pub(super) fn note(&mut self, k: usize, rows: usize) {
-        let d = &self.values[self.starts[k]..][..rows * rows];
-        self.has_zero |= d.iter().step_by(rows + 1).any(|d| *d == 0.0);
-    }
-
-    pub(super) fn reserve(&mut self, contacts: usize) {
-        self.starts.reserve(contacts + 1);
-        self.values.reserve(9 * contacts);
-    }
-
-    /// Appends a zero block of so many rows.
-    pub(super) fn push(&mut self, rows: usize) -> &mut [f64] {
-        let start = self.values.len();
-        self.starts.push(start);
-        self.values.resize(start + rows * rows, 0.0);
-        &mut self.values[start..]
-    }
-
-    /// Appends zero blocks of three rows.
-    pub(super) fn push_contacts(&mut self, count: usize) -> &mut [[f64; 9]] {
-        let start = self.values.len();
-        self.starts.extend((0..count).map(|i| start + 9 * i));
-        self.values.resize(start + 9 * count, 0.0);
-        self.values[start..].as_chunks_mut().0
-    }
-
-    /// Marks the end of the last block.
-    pub(super) fn finish(mut self) -> DiagonalBlocks {
-        self.starts.push(self.values.len());
-        self
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use glam::DMat3;
+use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
 use crate::math::{cholesky, cholesky_solve, mul_add};
@@ -96,25 +96,10 @@ impl MassBlock {
         if !(mass.is_finite() && 0.0 < mass && (1.0 / mass).is_finite()) {
             return Err(BuildError::BadMass { mass });
         }
-        let entries = row_major(&inertia);
-        BuildError::check_finite(|| "inertia".to_owned(), &entries)?;
-        check_symmetric("inertia", &entries, 3)?;
-        // A diagonal matrix with like entries needs no factor to be seen through.
-        let [xx, xy, xz, _, yy, yz, _, _, zz] = entries;
-        let diagonal = xy == 0.0 && xz == 0.0 && yz == 0.0;
-        if !(diagonal && xx == yy && yy == zz && 0.0 < xx) {
-            let mut factor = entries;
-            cholesky(&mut factor, 3).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
-                what: "inertia",
-                index,
-                pivot,
-            })?;
-        }
-        let inverse_inertia = inertia.inverse();
-        BuildError::check_finite(
-            || "inverse inertia".to_owned(),
-            &row_major(&inverse_inertia),
-        )?;
+        let inverse_inertia = match like_a_ball(&inertia) {
+            Some(inverse) => inverse,
+            None => checked_inverse(&inertia)?,
+        };
         Ok(MassBlock::Rigid(Rigid {
             mass,
             inverse_mass: 1.0 / mass,
@@ -233,7 +218,7 @@ impl Rigid {
         for i in 0..3 {
             y[i] = mass * x[i];
         }
-        let angular = *inertia * glam::DVec3::from_slice(&x[3..6]);
+        let angular = *inertia * DVec3::from_slice(&x[3..6]);
         y[3..6].copy_from_slice(&angular.to_array());
     }
 }
@@ -271,6 +256,42 @@ impl Dense {
     }
 }
 
+/// The inverse of an inertia about any axis alike, rounded as the inverse of any other is; `None` where it is not, or
+/// not safely positive.
+fn like_a_ball(inertia: &DMat3) -> Option<DMat3> {
+    let about = inertia.x_axis.x;
+    if !(0.0 < about) || *inertia != DMat3::from_diagonal(DVec3::splat(about)) {
+        return None;
+    }
+    let square = about * about;
+    let inverse = square * (1.0 / (about * square));
+    inverse
+        .is_finite()
+        .then(|| DMat3::from_diagonal(DVec3::splat(inverse)))
+}
+
+/// The inverse of a symmetric, positive definite inertia.
+fn checked_inverse(inertia: &DMat3) -> Result<DMat3, BuildError> {
+    let entries = row_major(inertia);
+    BuildError::check_finite(|| "inertia".to_owned(), &entries)?;
+    check_symmetric("inertia", &entries, 3)?;
+    // A diagonal matrix with like entries needs no factor to be seen through.
+    let [xx, xy, xz, _, yy, yz, _, _, zz] = entries;
+    let diagonal = xy == 0.0 && xz == 0.0 && yz == 0.0;
+    if !(diagonal && xx == yy && yy == zz && 0.0 < xx) {
+        let mut factor = entries;
+        cholesky(&mut factor, 3).map_err(|(index, pivot)| BuildError::NotPositiveDefinite {
+            what: "inertia",
+            index,
+            pivot,
+        })?;
+    }
+    let inverse = inertia.inverse();
+    let place = || "inverse inertia".to_owned();
+    BuildError::check_finite(place, &row_major(&inverse))?;
+    Ok(inverse)
+}
+
 /// Rows of a 3×3 matrix one after the other (glam stores columns).
 pub(crate) fn row_major(m: &DMat3) -> [f64; 9] {
     m.transpose().to_cols_array()
@@ -299,7 +320,7 @@ fn check_symmetric(what: &'static str, a: &[f64], n: usize) -> Result<(), BuildE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{DVec3, Random, max_abs};
+    use crate::math::{Random, max_abs};
 
     #[test]
     fn solve_undoes_mul_for_every_kind_of_block() {
@@ -326,6 +347,25 @@ mod tests {
             block.solve(&mut y);
             let error: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a - b).collect();
             assert!(max_abs(&error) < 1e-12);
+        }
+    }
+
+    #[test]
+    fn balls_are_inverted_to_the_same_bits() {
+        let mut random = Random::new(6);
+        for _ in 0..1000 {
+            let about = random.range(-40.0, 40.0).exp();
+            let inertia = DMat3::from_diagonal(DVec3::splat(about));
+            let bits = |m: DMat3| m.to_cols_array().map(f64::to_bits);
+            let quick = like_a_ball(&inertia).map(bits);
+            assert_eq!(quick, Some(bits(checked_inverse(&inertia).unwrap())));
+        }
+        for about in [0.0, -1.0, 1e-150, 1e200, f64::NAN, f64::INFINITY] {
+            let inertia = DMat3::from_diagonal(DVec3::splat(about));
+            assert_eq!(
+                like_a_ball(&inertia).is_some(),
+                checked_inverse(&inertia).is_ok()
+            );
         }
     }
 

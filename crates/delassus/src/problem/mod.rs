@@ -247,7 +247,7 @@ impl Problem {
     }
 
     /// The rows of [`Problem::row_velocity`] that belong to block k.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block_velocity(&self, k: usize, v: &[f64], lambda: &[f64], w: &mut [f64]) {
         let rows = self.blocks[k].rows();
         match &self.form {

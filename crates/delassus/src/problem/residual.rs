@@ -4,13 +4,16 @@
 
 use std::cell::RefCell;
 
+use pulp::Simd;
 use serde::Serialize;
 
 use super::{Block, Problem, Solution};
 use crate::index::BlockId;
-use crate::law::Law;
+use crate::law::lanes::Cones;
+use crate::law::{Fault, Law};
 use crate::math::max_abs;
 use crate::math::parallel::{self, CHUNK};
+use crate::math::simd::LANES;
 
 /// Quality of a [`Solution`]. Solvers never fill this in themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -195,14 +198,50 @@ impl Judge {
                 rest.split_off_mut(..count).unwrap_or_default(),
             ));
         }
-        let tallies = parallel::map(parts, |(first, blocks, mut w)| {
-            let mut tally = Tally::default();
-            let mut scales = Scales::new(problem, lent);
-            for (k, block) in (first..).zip(blocks) {
-                let w = w.split_off_mut(..block.n_rows).unwrap_or_default();
-                problem.block_velocity(k, v, lambda, w);
-                let rows = block.rows();
-                let fault = block.law.fault(&lambda[rows], w, scales.of(k, block));
+        let arch = pulp::Arch::new();
+        let tallies = parallel::map(parts, |(first, blocks, w)| {
+            let scales = Scales::new(problem, lent);
+            arch.dispatch(Measure {
+                first,
+                blocks,
+                v,
+                lambda,
+                w,
+                scales,
+            })
+        });
+        let mut total = Tally::default();
+        tallies.into_iter().for_each(|tally| total.add(tally));
+        total
+    }
+}
+
+/// Row velocities of consecutive blocks, and how far these are from their laws.
+struct Measure<'a> {
+    first: usize,
+    blocks: &'a [Block],
+    v: &'a [f64],
+    lambda: &'a [f64],
+    w: &'a mut [f64],
+    scales: Scales<'a>,
+}
+
+impl pulp::WithSimd for Measure<'_> {
+    type Output = Tally;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) -> Tally {
+        let mut tally = Tally::default();
+        for (k, blocks) in (self.first..).step_by(LANES).zip(self.blocks.chunks(LANES)) {
+            for (k, block) in (k..).zip(blocks) {
+                let (problem, rows) = (self.scales.problem, self.rows(block));
+                problem.block_velocity(k, self.v, self.lambda, &mut self.w[rows]);
+            }
+            let faults = match self.cones(k, blocks) {
+                Some(cones) => cones.faults(simd),
+                None => self.one_by_one(k, blocks),
+            };
+            for (k, fault) in (k..).zip(faults).take(blocks.len()) {
                 let finite = fault.natural.is_finite() && fault.feasibility.is_finite();
                 tally.add(Tally {
                     natural: fault.natural,
@@ -213,11 +252,48 @@ impl Judge {
                     broken: (!finite).then_some(k),
                 });
             }
-            tally
-        });
-        let mut total = Tally::default();
-        tallies.into_iter().for_each(|tally| total.add(tally));
-        total
+        }
+        tally
+    }
+}
+
+impl Measure<'_> {
+    /// Rows of a block within `w`.
+    #[inline(always)]
+    fn rows(&self, block: &Block) -> std::ops::Range<usize> {
+        let start = block.start - self.blocks[0].start;
+        start..start + block.n_rows
+    }
+
+    /// Eight contacts from block k on in lanes; `None` where something else is among them.
+    #[inline(always)]
+    fn cones(&mut self, k: usize, blocks: &[Block]) -> Option<Cones> {
+        let mut cones = Cones::default();
+        for (l, block) in blocks.as_array::<LANES>()?.iter().enumerate() {
+            let Law::FrictionCone { mu } = block.law else {
+                return None;
+            };
+            let w = self.w[self.rows(block)].as_array::<3>()?;
+            let lambda = self.lambda[block.rows()].as_array::<3>()?;
+            let scale = self.scales.of(k + l, block).as_array::<3>()?;
+            for i in 0..3 {
+                cones.w[i][l] = w[i];
+                cones.lambda[i][l] = lambda[i];
+                cones.diagonal[i][l] = scale[i];
+            }
+            cones.mu[l] = mu;
+        }
+        Some(cones)
+    }
+
+    /// Up to eight blocks of any kind.
+    fn one_by_one(&mut self, k: usize, blocks: &[Block]) -> [Fault; LANES] {
+        let mut faults = [Fault::default(); LANES];
+        for (l, block) in blocks.iter().enumerate() {
+            let (lambda, w) = (&self.lambda[block.rows()], &self.w[self.rows(block)]);
+            faults[l] = block.law.fault(lambda, w, self.scales.of(k + l, block));
+        }
+        faults
     }
 }
 
@@ -237,7 +313,7 @@ impl<'a> Scales<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn of(&mut self, k: usize, block: &Block) -> &[f64] {
         if !self.lent.is_empty() {
             return &self.lent[block.rows()];

@@ -1,6 +1,8 @@
 //! World and step size → [`Problem`]: bodies that impulses move become mass blocks, joints and contacts become
 //! constraint blocks; what moves by itself enters through q.
 
+mod contacts;
+
 use std::borrow::Cow;
 
 use glam::{DMat3, DVec3};
@@ -8,19 +10,14 @@ use glam::{DMat3, DVec3};
 use super::robot::Placed;
 use super::rows::{RowBlock, Target};
 use super::warm::Key;
-use super::{FrictionModel, Surface, World, integrate, stiffness};
+use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
-use crate::math::tangents;
-use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
-use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise, contact};
+use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
-
-/// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
-const PUSH: f64 = 1.0;
 
 /// A problem with the way back to the world.
 #[derive(Debug)]
@@ -316,49 +313,6 @@ impl<'a> Step<'a> {
         self.mass[body].is_some() && self.world.seat(body).is_some()
     }
 
-    /// Adds the contacts of free bodies.
-    fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
-        for (c, point) in contacts.iter().enumerate() {
-            let pair = [self.mass[point.bodies.0], self.mass[point.bodies.1]];
-            let linked = self.is_link(point.bodies.0) || self.is_link(point.bodies.1);
-            if pair != [None, None] && !linked {
-                self.used.push(c);
-                self.pairs.push(pair);
-                self.keys.push(Key::contact(point));
-            }
-        }
-        let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
-        let (used, pairs) = (&self.used, &self.pairs);
-        self.builder.add_contacts(pairs, |i, rows| {
-            shared.fill(&contacts[used[i]], pairs[i], rows)
-        })
-    }
-
-    /// Adds the contacts of links.
-    fn link_contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
-        if self.world.robots().is_empty() {
-            return Ok(());
-        }
-        let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
-        let mut found = Vec::new();
-        for (c, point) in contacts.iter().enumerate() {
-            if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
-                let mut rows = [[0.0; 18]; 2];
-                // Both sides are wanted here: what does not move is taken out below.
-                let filled = shared.fill(point, [Some(MassId(0)); 2], &mut rows);
-                found.push((c, rows, filled));
-            }
-        }
-        for (c, rows, (law, sigma, q)) in &found {
-            let point = &contacts[*c];
-            let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
-            let entries = [(a, rows[0].to_vec()), (b, rows[1].to_vec())];
-            self.block(*law, &entries, (sigma, q), Key::contact(point))?;
-            self.used.push(*c);
-        }
-        Ok(())
-    }
-
     /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
     fn block(
         &mut self,
@@ -453,108 +407,6 @@ fn mass_block(
     let seen = stiffness.get(i).map_or(inertia, |k| inertia + *k);
     let block = MassBlock::rigid(bodies.mass[i], seen)?;
     Ok((block, spatial(linear, angular)))
-}
-
-fn surfaces(world: &World, most: usize) -> Vec<Surface> {
-    let count = world.surfaces.len();
-    if most < count * count {
-        return Vec::new();
-    }
-    let pair = |i: usize| world.surface_of((i / count) as u32, (i % count) as u32);
-    (0..count * count).map(pair).collect()
-}
-
-/// What all contacts of a step share.
-struct Contacts<'a> {
-    world: &'a World,
-    /// Surfaces of all pairs of materials, row by row; empty where these are more than the contacts.
-    surfaces: Vec<Surface>,
-    h: f64,
-    coefficients: Coefficients,
-    /// Overlap beyond which bodies part no faster \[m\].
-    deepest: f64,
-    free: &'a [[f64; 6]],
-    old: &'a [[f64; 6]],
-}
-
-impl<'a> Contacts<'a> {
-    fn new(
-        world: &'a World,
-        h: f64,
-        count: usize,
-        (free, old): (&'a [[f64; 6]], &'a [[f64; 6]]),
-    ) -> Contacts<'a> {
-        let hold = Stabilise::Spook {
-            compliance: world.settings.contact_compliance,
-            damping: world.settings.contact_damping * h,
-        };
-        let coefficients = hold.coefficients(h);
-        Contacts {
-            world,
-            surfaces: surfaces(world, count),
-            h,
-            deepest: PUSH * h / coefficients.e,
-            coefficients,
-            free,
-            old,
-        }
-    }
-
-    fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        let material = |collider: u32| self.world.materials[collider as usize] as usize;
-        let at = material(a) * self.world.surfaces.len() + material(b);
-        match self.surfaces.get(at) {
-            Some(surface) => *surface,
-            None => self.world.surface((a, b)),
-        }
-    }
-
-    /// Writes the rows of one contact on the bodies that have a mass; the velocity of others enters through q.
-    fn fill(
-        &self,
-        point: &ContactPoint,
-        masses: [Option<MassId>; 2],
-        out: &mut [[f64; 18]],
-    ) -> (Law, [f64; 3], [f64; 3]) {
-        let (a, b) = point.bodies;
-        let position = &self.world.bodies().position;
-        // Both bodies are pushed at one point, so that no couple is left over.
-        let middle = 0.5 * (point.point_a + point.point_b);
-        let (t1, t2) = tangents(point.normal);
-        let frame = [point.normal, t1, t2];
-        let rows = [
-            point_rows(frame, middle - position[a], 1.0),
-            point_rows(frame, middle - position[b], -1.0),
-        ];
-        let along = |v: &[[f64; 6]]| dot(&rows[0][..6], &v[a]) + dot(&rows[1][..6], &v[b]);
-        let approach = Approach {
-            gap: point.gap.max(-self.deepest),
-            velocity: along(self.old),
-            free_velocity: along(self.free),
-        };
-        let surface = self.surface(point.colliders);
-        let restitution = Restitution {
-            coefficient: surface.restitution,
-            threshold: self.world.settings.restitution_threshold,
-        };
-        let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
-        let mu = surface.friction;
-        let law = match self.world.settings.friction {
-            FrictionModel::Cone => Law::FrictionCone { mu },
-            FrictionModel::Box => Law::FrictionBox { mu },
-            FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
-        };
-        let mut q = [q, 0.0, 0.0];
-        let mut out = out.iter_mut();
-        for (i, body) in [a, b].into_iter().enumerate() {
-            if masses[i].is_none() {
-                subtract(&mut q, &rows[i], &self.free[body]);
-            } else if let Some(out) = out.next() {
-                *out = rows[i];
-            }
-        }
-        (law, [sigma, 0.0, 0.0], q)
-    }
 }
 
 /// q ← q − G_b v_b for a body whose velocity is given.

@@ -4,6 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::rattle::Factors;
 use super::reaction::Reactions;
+use super::touches::Touches;
 use super::warm::Warm;
 use super::{
     Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Spare, Surface, World,
@@ -236,7 +237,7 @@ impl WorldBuilder {
             joined,
             apart,
             warm: Warm::default(),
-            touches: Vec::new(),
+            touches: Touches::default(),
             time: Elapsed::default(),
             spare: Spare::default(),
             factors: Factors::default(),

@@ -19,7 +19,7 @@ impl World {
     pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
         let part = h / f64::from(self.settings.substeps.max(1));
         let mut force = DVec3::ZERO;
-        for touch in &self.touches {
+        for touch in self.touches() {
             let (first, second) = touch.point.bodies;
             let sign = match (first as u32, second as u32) {
                 pair if pair == (a.0, b.0) => 1.0,

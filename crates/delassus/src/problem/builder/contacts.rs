@@ -1,18 +1,17 @@
-//! Many contacts at once, on several threads.
+//! Many contacts at once: their places are handed out first, and filled side by side.
 
-use super::{ProblemBuilder, check_compliance, next_id, place_of_c};
+use super::super::delassus::add_entry;
+use super::super::jacobian::Entry;
+use super::super::mass::MassBlock;
+use super::{Block, ProblemBuilder, check_compliance, next_id, place_of_c};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
-use crate::problem::Block;
-use crate::problem::delassus::add_entry;
-use crate::problem::jacobian::Entry;
-use crate::problem::mass::MassBlock;
 
 /// Law, Σ and q of one contact.
-type Contact = (Law, [f64; 3], [f64; 3]);
+pub(crate) type Contact = (Law, [f64; 3], [f64; 3]);
 
 impl ProblemBuilder {
     /// Adds many contacts of three rows, each on one or two free rigid bodies added before. `fill` writes the rows
@@ -23,41 +22,38 @@ impl ProblemBuilder {
         masses: &[[Option<MassId>; 2]],
         fill: impl Fn(usize, &mut [[f64; 18]]) -> Contact + Send + Sync,
     ) -> Result<(), BuildError> {
-        next_id(self.blocks.len() + masses.len(), "constraint blocks")?;
-        let (first, row) = (self.blocks.len(), self.c.len());
-        let (entry, value) = (self.jacobian.entries.len(), self.n_values);
+        let (first, count) = (self.blocks.len(), masses.len());
+        next_id(first + count, "constraint blocks")?;
+        let (row, entry, d) = (self.c.len(), self.entries.len(), self.d.len());
         for mass in masses {
-            self.jacobian.starts.push(self.jacobian.entries.len());
+            self.starts.push(self.entries.len());
             for &mass in mass.iter().flatten() {
-                let start = value + 18 * (self.jacobian.entries.len() - entry);
-                self.jacobian.entries.push(Entry { mass, start });
+                let start = self.values.len() + 18 * (self.entries.len() - entry);
+                self.entries.push(Entry { mass, start });
             }
         }
-        self.values(18 * (self.jacobian.entries.len() - entry));
-        let rows = row + 3 * masses.len();
-        self.blocks.extend((0..masses.len()).map(|i| Block {
+        self.d_starts.extend((0..count).map(|i| d + 9 * i));
+        let new = Block {
             law: Law::Equality,
-            start: row + 3 * i,
+            start: row,
             n_rows: 3,
-        }));
-        for array in [&mut self.sigma, &mut self.q, &mut self.c] {
-            array.resize(rows, 0.0);
-        }
-        let mut values = self.jacobian.values[value..self.n_values]
-            .as_chunks_mut::<18>()
-            .0;
-        let mut parts = Vec::with_capacity(masses.len().div_ceil(CHUNK));
-        let lists = self.blocks[first..].chunks_mut(CHUNK);
-        let lists = lists.zip(chunks(&mut self.sigma[row..]));
-        let lists = lists.zip(chunks(&mut self.q[row..]));
-        let lists = lists.zip(chunks(&mut self.c[row..]));
-        let lists = lists.zip(self.diagonal.push_contacts(masses.len()).chunks_mut(CHUNK));
-        for ((((blocks, sigma), q), c), d) in lists {
+        };
+        let blocks = self.blocks.more(count, new).chunks_mut(CHUNK);
+        let [sigma, q, c] = [&mut self.sigma, &mut self.q, &mut self.c];
+        let sigma = chunks::<3>(sigma.more(3 * count, 0.0));
+        let q = chunks::<3>(q.more(3 * count, 0.0));
+        let c = chunks::<3>(c.more(3 * count, 0.0));
+        let d = chunks::<9>(self.d.more(9 * count, 0.0));
+        let values = self.values.more(18 * (self.entries.len() - entry), 0.0);
+        let mut values = values.as_chunks_mut::<18>().0;
+        let mut parts = Vec::with_capacity(count.div_ceil(CHUNK));
+        for ((((blocks, sigma), q), c), d) in blocks.zip(sigma).zip(q).zip(c).zip(d) {
             let start = parts.len() * CHUNK;
             let masses = &masses[start..start + blocks.len()];
             let count = masses.iter().flatten().flatten().count();
             parts.push(Part {
                 first,
+                row,
                 start,
                 masses,
                 blocks,
@@ -71,20 +67,21 @@ impl ProblemBuilder {
         let bodies = (&self.mass[..], &self.free_velocity[..], &self.offsets[..]);
         let zeros = parallel::map(parts, |part| part.fill(bodies, &fill));
         let zeros: Vec<bool> = zeros.into_iter().collect::<Result<_, _>>()?;
-        self.diagonal.note_zero(zeros.contains(&true));
+        self.has_zero |= zeros.contains(&true);
         Ok(())
     }
 }
 
-/// Rows of contacts by three, in chunks.
-fn chunks(rows: &mut [f64]) -> std::slice::ChunksMut<'_, [f64; 3]> {
-    rows.as_chunks_mut::<3>().0.chunks_mut(CHUNK)
+/// Numbers of contacts, N of each, in chunks of contacts.
+fn chunks<const N: usize>(numbers: &mut [f64]) -> std::slice::ChunksMut<'_, [f64; N]> {
+    numbers.as_chunks_mut::<N>().0.chunks_mut(CHUNK)
 }
 
 /// Consecutive contacts with their places in the arrays of the problem.
 struct Part<'a> {
-    /// First contact block of the problem, and first contact of this part.
+    /// First contact block of the problem and its first row, and first contact of this part.
     first: usize,
+    row: usize,
     start: usize,
     masses: &'a [[Option<MassId>; 2]],
     blocks: &'a mut [Block],
@@ -97,6 +94,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     /// Fills the rows and computes what follows from them: c = G v¹ − q and D. Says whether nothing moves some row.
+    #[inline(always)]
     fn fill(
         self,
         (bodies, free, offsets): (&[MassBlock], &[f64], &[usize]),
@@ -122,8 +120,11 @@ impl Part<'_> {
             BuildError::check_finite(|| place_of_c(id), &c)?;
             (0..3).for_each(|i| d[4 * i] += sigma[i]);
             has_zero |= (0..3).any(|i| d[4 * i] == 0.0);
-            (block.law, self.d[i]) = (law, d);
+            let start = self.row + 3 * (self.start + i);
+            let n_rows = 3;
+            *block = Block { law, start, n_rows };
             (self.sigma[i], self.q[i], self.c[i]) = (sigma, q, c);
+            self.d[i] = d;
         }
         Ok(has_zero)
     }

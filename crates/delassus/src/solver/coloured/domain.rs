@@ -94,15 +94,35 @@ impl Domain {
         let (rows, split) = shared.partition.rows(node);
         self.first = rows.start;
         self.split = split - rows.start;
+        // Blocks that look like contacts at a point and are none, as rows show that are not looked at before: rare.
+        let mut strange = Vec::new();
+        loop {
+            self.groups.clear(rows.len());
+            self.colour(shared, &strange);
+            let groups = &mut self.groups;
+            let found = arch.dispatch(LayOut { shared, groups });
+            if found.is_empty() {
+                break;
+            }
+            strange.extend(found);
+            strange.sort_unstable();
+        }
+        self.groups.finish();
+    }
+
+    /// Gives contacts a group and a lane, and all others their turn one by one.
+    fn colour(&mut self, shared: Shared<'_>, strange: &[u32]) {
         self.alone.clear();
-        self.groups.clear(rows.len());
-        arch.dispatch(LayOut {
-            shared,
-            first: self.first,
-            blocks: &self.blocks,
-            groups: &mut self.groups,
-            alone: &mut self.alone,
-        });
+        for &k in &self.blocks {
+            match touched(shared, k as usize) {
+                Some((mu, masses)) if strange.binary_search(&k).is_err() => {
+                    let start = shared.problem.blocks()[k as usize].start as u32;
+                    let rows = state_rows(shared, self.first, masses);
+                    self.groups.place((k, start), rows, mu);
+                }
+                _ => self.alone.push(k, shared),
+            }
+        }
     }
 
     /// Takes the impulses from the problem's rows.
@@ -125,6 +145,12 @@ impl Domain {
             let rows = blocks[k as usize].rows();
             lambda[rows.clone()].copy_from_slice(&self.alone.lambda[start..start + rows.len()]);
         }
+    }
+
+    /// The first contact in lanes.
+    #[cfg(test)]
+    pub(super) fn first_group(&self) -> Option<&Group> {
+        self.groups.lanes.first()
     }
 
     /// Sets of blocks that share no mass, in the order of a forward sweep.
@@ -182,24 +208,36 @@ impl Groups {
         self.used.resize(rows, 0);
         self.window = Window::default();
         self.blocks.clear();
-        self.lanes.clear();
     }
 
-    #[cfg(test)]
-    pub(super) fn first(&self) -> Option<&Group> {
-        self.lanes.first()
-    }
-
-    /// Gives a block, the contact in lane l of `from`, a group and a lane.
-    pub(super) fn place(&mut self, block: (u32, u32), from: &Group, l: usize) {
-        let rows = from.bodies.map(|bodies| bodies[l]);
-        let (group, lane) = self.window.place(rows, &mut self.used);
-        if group == self.blocks.len() {
-            self.blocks.push([(EMPTY, 0); LANES]);
-            self.lanes.push(Group::NONE);
+    /// Ends with the last group, and empties the lanes that got no block: groups are written over old ones.
+    fn finish(&mut self) {
+        self.lanes.truncate(self.blocks.len());
+        for (group, blocks) in self.iter_mut() {
+            for l in (0..LANES).rev().take_while(|&l| blocks[l].0 == EMPTY) {
+                group.empty(l);
+            }
         }
-        self.blocks[group][lane] = block;
-        self.lanes[group].copy(lane, from, l);
+    }
+
+    /// Gives a contact on these rows of the state a group and a lane.
+    fn place(&mut self, block: (u32, u32), rows: [u32; 2], mu: f64) {
+        let (at, lane) = self.window.place(rows, &mut self.used);
+        if at == self.blocks.len() {
+            self.blocks.push([(EMPTY, 0); LANES]);
+            if self.lanes.len() == at {
+                self.lanes.push(Group::NONE);
+            }
+        }
+        self.blocks[at][lane] = block;
+        let group = &mut self.lanes[at];
+        group.mu[lane] = mu;
+        (group.bodies[0][lane], group.bodies[1][lane]) = (rows[0], rows[1]);
+    }
+
+    /// Every group with its blocks.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&mut Group, &[(u32, u32); LANES])> {
+        self.lanes.iter_mut().zip(&self.blocks)
     }
 }
 
@@ -259,12 +297,12 @@ fn walk(
 }
 
 /// The rows of the state of a contact's bodies; ground is the first.
-pub(super) fn state_rows(shared: Shared<'_>, first: usize, masses: [Option<usize>; 2]) -> [u32; 2] {
+fn state_rows(shared: Shared<'_>, first: usize, masses: [Option<usize>; 2]) -> [u32; 2] {
     masses.map(|b| b.map_or(0, |b| (shared.partition.row(b) - first) as u32))
 }
 
 /// Coefficient of friction of block k and the bodies it touches, if it has a contact's law and shape.
-pub(super) fn touched(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usize>; 2])> {
+fn touched(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usize>; 2])> {
     let block = shared.problem.blocks().get(k)?;
     // A normal that moves nothing only lets go, which is the business of the general visit.
     let moves = 0.0 < shared.problem.diagonal_blocks().block(k)[0];
@@ -278,7 +316,8 @@ pub(super) fn touched(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usiz
     let mut masses = [None; 2];
     for (side, e) in jacobian.entry_range(k).enumerate() {
         let mass = jacobian.entry_mass(e);
-        if !matches!(shared.primal.mass()[mass], MassBlock::Rigid(_)) {
+        let rigid = |b: usize| matches!(shared.primal.mass()[b], MassBlock::Rigid(_));
+        if !(shared.partition.is_rigid() || rigid(mass)) {
             return None;
         }
         *masses.get_mut(side)? = Some(mass);
@@ -296,7 +335,7 @@ impl Alone {
         self.columns.clear();
     }
 
-    pub(super) fn push(&mut self, k: u32, shared: Shared<'_>) {
+    fn push(&mut self, k: u32, shared: Shared<'_>) {
         let block = &shared.problem.blocks()[k as usize];
         let d = shared.problem.diagonal_blocks().block(k as usize);
         self.blocks.push(k);

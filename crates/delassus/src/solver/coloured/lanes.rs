@@ -57,23 +57,23 @@ impl Group {
         bodies: [[0; LANES]; 2],
     };
 
-    /// The contact in lane m of another group, but its impulses, into lane l.
-    pub(super) fn copy(&mut self, l: usize, from: &Group, m: usize) {
-        for i in 0..3 {
-            self.normal[i][l] = from.normal[i][m];
-            self.tangent[i][l] = from.tangent[i][m];
-            self.arms[0][i][l] = from.arms[0][i][m];
-            self.arms[1][i][l] = from.arms[1][i][m];
-            self.q[i][l] = from.q[i][m];
-            self.sigma[i][l] = from.sigma[i][m];
+    /// A lane without a contact.
+    pub(super) fn empty(&mut self, l: usize) {
+        let lanes = [
+            &mut self.normal,
+            &mut self.tangent,
+            &mut self.q,
+            &mut self.sigma,
+        ];
+        let [first, second] = &mut self.arms;
+        for lane in lanes.into_iter().chain([first, second, &mut self.lambda]) {
+            lane.iter_mut().for_each(|x| x[l] = 0.0);
         }
-        for i in 0..2 {
-            self.coupling[i][l] = from.coupling[i][m];
-            self.bodies[i][l] = from.bodies[i][m];
+        self.coupling.iter_mut().for_each(|x| x[l] = 0.0);
+        for lane in [&mut self.normal_step, &mut self.step, &mut self.mu] {
+            lane[l] = 0.0;
         }
-        self.normal_step[l] = from.normal_step[m];
-        self.step[l] = from.step[m];
-        self.mu[l] = from.mu[m];
+        self.bodies.iter_mut().for_each(|rows| rows[l] = 0);
     }
 
     /// Takes the impulses of these blocks, each given with its first row, from the problem's rows.

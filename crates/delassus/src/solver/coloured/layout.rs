@@ -1,84 +1,74 @@
 //! From the rows of a problem to contacts in lanes: arms, steps and what else a visit needs.
 //!
-//! Blocks are read in their order, eight at a time, and written where the colours put them: memory is read as it
-//! stands, and of the groups only the open ones are written to. The recognition is that of
+//! Colours have given every block its group and lane; a group is filled at a time. Its blocks are near each other in
+//! the problem, so that memory is read nearly as it stands. The recognition is that of
 //! [`Point`](super::super::point::Point), for eight contacts at once.
 
 use pulp::Simd;
 
 use super::super::point::ROUNDING;
-use super::domain::{Alone, Groups, Shared, state_rows, touched};
-use super::lanes::{Group, LANES, Lane};
+use super::domain::{Groups, Shared};
+use super::lanes::{EMPTY, Group, LANES, Lane};
 use crate::math::simd::{Vec3, X, cross, difference, sum};
 
-/// Puts blocks into groups, and those that are no contacts at a point behind the blocks visited alone.
+/// Fills the groups; gives the blocks whose rows are not those of a contact at a point.
 pub(super) struct LayOut<'a> {
     pub(super) shared: Shared<'a>,
-    /// First row of the domain's state.
-    pub(super) first: usize,
-    pub(super) blocks: &'a [u32],
     pub(super) groups: &'a mut Groups,
-    pub(super) alone: &'a mut Alone,
 }
 
 impl pulp::WithSimd for LayOut<'_> {
-    type Output = ();
+    type Output = Vec<u32>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let mut contacts = Group::NONE;
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<u32> {
         let mut source = Source::NONE;
-        for blocks in self.blocks.chunks(LANES) {
-            source.gather(self.shared, self.first, blocks, &mut contacts);
+        let mut strange = Vec::new();
+        for (group, blocks) in self.groups.iter_mut() {
+            source.gather(self.shared, blocks, group);
             let mut wrong = [0.0; LANES];
             for part in 0..LANES / S::F64_LANES {
-                let defects = recognise(simd, &source, &mut contacts, part);
+                let defects = recognise(simd, &source, group, part);
                 defects.store(&mut wrong, part);
             }
-            for (l, &k) in blocks.iter().enumerate() {
-                if source.looks[l] && wrong[l] == 0.0 {
-                    let start = self.shared.problem.blocks()[k as usize].start as u32;
-                    self.groups.place((k, start), &contacts, l);
-                } else {
-                    self.alone.push(k, self.shared);
-                }
-            }
+            let wrong = blocks.iter().zip(wrong);
+            let wrong = wrong.filter(|((k, _), wrong)| *k != EMPTY && *wrong != 0.0);
+            strange.extend(wrong.map(|((k, _), _)| *k));
         }
+        strange
     }
 }
 
-/// What has to be computed with: the rows of G on both bodies, and D as (nn, nt₁, nt₂, t₁t₁, t₁t₂, t₂t₂).
+/// What has to be computed with: the rows of G on both bodies, and D as (nn, nt₁, nt₂, t₁t₁, t₁t₂, t₂t₂). Lanes without
+/// a block hold anything.
 struct Source {
     rows: [[Lane; 18]; 2],
     d: [Lane; 6],
-    /// Which lanes look like contacts; others hold anything.
-    looks: [bool; LANES],
 }
 
 impl Source {
     const NONE: Source = Source {
         rows: [[[0.0; LANES]; 18]; 2],
         d: [[0.0; LANES]; 6],
-        looks: [false; LANES],
     };
 
-    /// Copies the numbers of up to eight blocks into lanes; those that a visit needs as they are into `contacts`.
-    fn gather(&mut self, shared: Shared<'_>, first: usize, blocks: &[u32], contacts: &mut Group) {
+    /// Copies the numbers of up to eight blocks into lanes; those that a visit needs as they are into the group.
+    fn gather(&mut self, shared: Shared<'_>, blocks: &[(u32, u32); LANES], group: &mut Group) {
         let (problem, primal) = (shared.problem, shared.primal);
-        for (l, &k) in blocks.iter().enumerate() {
-            let k = k as usize;
-            let touched = touched(shared, k);
-            self.looks[l] = touched.is_some();
-            let Some((mu, masses)) = touched else {
-                continue;
-            };
-            let entries = primal.jacobian().entry_range(k);
+        let jacobian = primal.jacobian();
+        for (l, &(k, start)) in blocks.iter().enumerate() {
+            if k == EMPTY {
+                break;
+            }
+            let (k, start) = (k as usize, start as usize);
+            let entries = jacobian.entry_range(k);
+            let on_ground = entries.len() == 1;
             for (side, e) in self.rows.iter_mut().zip(entries) {
-                for (lane, value) in side.iter_mut().zip(primal.jacobian().entry_values(e)) {
+                for (lane, value) in side.iter_mut().zip(jacobian.entry_values(e)) {
                     lane[l] = *value;
                 }
             }
-            if masses[1].is_none() {
+            if on_ground {
                 // Ground is pushed the other way, and does not turn.
                 for i in 0..18 {
                     let pushed = -self.rows[0][i][l];
@@ -89,15 +79,11 @@ impl Source {
             for (lane, from) in self.d.iter_mut().zip([0, 3, 6, 4, 5, 8]) {
                 lane[l] = d[from];
             }
-            let rows = problem.blocks()[k].rows();
-            let targets = primal.q()[rows.clone()].iter().zip(&primal.sigma()[rows]);
-            for (i, (q, sigma)) in targets.enumerate() {
-                contacts.q[i][l] = *q;
-                contacts.sigma[i][l] = *sigma;
+            let (q, sigma) = (&primal.q()[start..], &primal.sigma()[start..]);
+            for i in 0..3 {
+                group.q[i][l] = q[i];
+                group.sigma[i][l] = sigma[i];
             }
-            contacts.mu[l] = mu;
-            let bodies = state_rows(shared, first, masses);
-            (contacts.bodies[0][l], contacts.bodies[1][l]) = (bodies[0], bodies[1]);
         }
     }
 }
@@ -187,6 +173,7 @@ fn beyond<S: Simd>(x: X<S>, limit: X<S>) -> X<S> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::domain::Domain;
     use super::super::partition::Partition;
     use super::*;
     use crate::math::{DMat3, DVec3, Random, tangents};
@@ -222,21 +209,16 @@ mod tests {
         };
         let mut partition = Partition::default();
         partition.prepare(primal, 1);
-        let (mut groups, mut alone) = (Groups::default(), Alone::default());
-        groups.clear(partition.n_rows());
-        pulp::Arch::new().dispatch(LayOut {
-            shared: Shared {
-                problem: &problem,
-                primal,
-                partition: &partition,
-                rule: Rule::Iso,
-            },
-            first: 0,
-            blocks: &[0],
-            groups: &mut groups,
-            alone: &mut alone,
-        });
-        let Some(group) = groups.first() else {
+        let shared = Shared {
+            problem: &problem,
+            primal,
+            partition: &partition,
+            rule: Rule::Iso,
+        };
+        let mut domain = Domain::default();
+        domain.blocks.push(0);
+        domain.prepare(0, shared, pulp::Arch::new());
+        let Some(group) = domain.first_group() else {
             return false;
         };
         let arms = group.arms.map(|arm| arm.map(|x| x[0]));

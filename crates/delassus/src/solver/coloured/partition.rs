@@ -26,6 +26,8 @@ pub(super) struct Partition {
     starts: Vec<usize>,
     /// Blocks on each mass.
     weight: Vec<u32>,
+    /// Every mass is a free rigid body.
+    rigid: bool,
 }
 
 impl Partition {
@@ -45,10 +47,12 @@ impl Partition {
         self.leaf.clear();
         self.row.clear();
         self.starts.clear();
+        self.rigid = true;
         let (mut row, mut before) = (0, 0);
         for (b, mass) in masses.iter().enumerate() {
             let leaf = before * leaves / total;
             self.open(leaf, &mut row);
+            self.rigid &= matches!(mass, MassBlock::Rigid(_));
             self.leaf.push(leaf as u32);
             self.row.push(row as u32);
             row += rows_of(mass);
@@ -69,6 +73,11 @@ impl Partition {
     /// Number of leaves, a power of two.
     pub(super) fn leaves(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// Whether every mass is a free rigid body.
+    pub(super) fn is_rigid(&self) -> bool {
+        self.rigid
     }
 
     /// Number of rows of the state.
@@ -121,6 +130,7 @@ mod tests {
                 row: Vec::new(),
                 starts: (0..=leaves).collect(),
                 weight: Vec::new(),
+                rigid: true,
             };
             for a in 0..leaves {
                 for b in 0..leaves {

@@ -1,0 +1,298 @@
+//! One time step: find contacts, assemble, start from the last step's impulses, solve, move the bodies.
+
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::assemble::{self, Assembly};
+use super::{Integrator, JointKind, Key, Probe, World};
+use crate::error::BuildError;
+use crate::index::BodyId;
+use crate::problem::{Problem, Solution};
+use crate::solver::{Report, Solver};
+
+/// Why a step was refused. The world is as it was before, forces and torques of the caller included: a bad one stays
+/// in [`Bodies::force`] until it is replaced, and the next step is refused for it too.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The step size is not a positive number.
+    #[error("the step is {h} s; it must be positive and finite")]
+    BadStep {
+        /// The step given \[s\].
+        h: f64,
+    },
+    /// Collision detection refused the state.
+    #[error("collision detection: {what}")]
+    Collide {
+        /// What it said.
+        what: String,
+    },
+    /// Somebody asked the solver for an early end before it had an answer.
+    #[error("the step was interrupted")]
+    Interrupted,
+    /// The problem could not be assembled.
+    #[error("assembly: {0}")]
+    Assemble(#[from] BuildError),
+    /// The step would have put a number that is not finite into the state.
+    #[error(
+        "the step was refused: body \"{body}\" would leave the finite numbers (worst constraint: {row}); the last good state is kept"
+    )]
+    NotFinite {
+        /// The first body concerned.
+        body: String,
+        /// The constraint with the largest residual.
+        row: String,
+        /// The problem that led there.
+        problem: Box<Problem>,
+    },
+}
+
+/// What one step did.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The solver's report (of the last substep; iterations are summed and the residual is the worst).
+    pub report: Report,
+    /// Whose block has the worst residual; [`World::describe`] puts it into words.
+    pub worst: Option<Key>,
+    /// Substeps whose solve did not end as solved.
+    pub unsolved: u32,
+    /// Substeps in which another solver went on where the chosen one failed.
+    pub fallbacks: u32,
+    /// Substeps taken at first order where second was asked for.
+    pub coarse: u32,
+    /// Contacts in the last substep.
+    pub contacts: usize,
+    /// Deepest penetration met while stepping \[m\].
+    pub penetration: f64,
+    /// Largest joint violation after the step \[m or rad\].
+    pub violation: f64,
+    /// Energy and momentum after the step.
+    pub probe: Probe,
+    /// Where the time went.
+    pub clock: Clock,
+}
+
+/// Seconds spent in each phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Clock {
+    /// Finding contacts.
+    pub collide: f64,
+    /// Building the problem.
+    pub assemble: f64,
+    /// Solving it, judging included.
+    pub solve: f64,
+    /// Moving bodies and taking stock.
+    pub integrate: f64,
+}
+
+impl World {
+    /// Advances the world by h seconds. Where there are many bodies and contacts the threads of the current rayon pool
+    /// share the work; their number changes no bit of the result. It is fastest when called from within the pool.
+    pub fn step(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        let substeps = self.settings.substeps.max(1);
+        let part = h / f64::from(substeps);
+        if !(part.is_finite() && 0.0 < part) {
+            return Err(StepError::BadStep { h });
+        }
+        self.check_finite()?;
+        let mut before = std::mem::take(&mut self.spare.before);
+        self.snapshot(&mut before);
+        self.reactions.clear();
+        let step = match self.substeps(part, substeps, solver) {
+            Ok(step) => step,
+            Err(error) => {
+                self.rewind(before);
+                return Err(error);
+            }
+        };
+        self.spare.before = before;
+        self.bodies.force.fill(DVec3::ZERO);
+        self.bodies.torque.fill(DVec3::ZERO);
+        for robot in &mut self.robots {
+            robot.force.fill(0.0);
+        }
+        Ok(step)
+    }
+
+    fn substeps(&mut self, h: f64, count: u32, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        let mut step = self.substep(h, solver)?;
+        for _ in 1..count {
+            step.join(self.substep(h, solver)?);
+        }
+        Ok(step)
+    }
+
+    /// The problem the next step of h seconds would solve, with its warm start.
+    pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
+        self.check_finite()?;
+        self.prepare_robots(h);
+        let contacts = self.collide_awake(h)?;
+        let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
+        let mut solution = Solution::default();
+        self.warm.guess(&assembly, h, &mut solution.lambda);
+        let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
+        Ok((assembly.problem, solution))
+    }
+
+    fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
+        match self.settings.integrator {
+            Integrator::Spook | Integrator::Midpoint => self.first_order(h, solver),
+            Integrator::Rattle => self.second_order(h, solver),
+        }
+    }
+
+    /// Collide, assemble, warm-start, solve, integrate.
+    pub(super) fn first_order(
+        &mut self,
+        h: f64,
+        solver: &mut dyn Solver,
+    ) -> Result<Step, StepError> {
+        let mut clock = Clock::default();
+        let mut start = Instant::now();
+        let mut lap = |at: &mut f64| {
+            *at = start.elapsed().as_secs_f64();
+            start = Instant::now();
+        };
+        self.prepare_robots(h);
+        let contacts = self.collide_awake(h)?;
+        lap(&mut clock.collide);
+        let room = std::mem::take(&mut self.spare.room);
+        let assembly = assemble::assemble(self, h, &contacts, room)?;
+        let mut solution = std::mem::take(&mut self.spare.solution);
+        self.warm.guess(&assembly, h, &mut solution.lambda);
+        lap(&mut clock.assemble);
+        let report = solver.solve(&assembly.problem, &mut solution);
+        lap(&mut clock.solve);
+        if report.status != crate::Status::Solved && solver.stop().is_cancelled() {
+            return Err(StepError::Interrupted);
+        }
+        self.add_reactions(&assembly, &solution.lambda, h);
+        let worst = assembly.key(report.residual.worst_block);
+        let mut assembly = self.commit(h, assembly, &solution, worst)?;
+        self.warm.save(&assembly, &solution.lambda, h);
+        self.rest(h, &contacts);
+        let violation = self.violation();
+        let probe = self.probe();
+        let count = contacts.len();
+        let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
+        let touches = &mut self.touches;
+        let old = touches.replace(contacts, &mut assembly, &solution.lambda);
+        self.give_back(old);
+        self.spare.room = assembly.recycle();
+        self.spare.solution = solution;
+        lap(&mut clock.integrate);
+        Ok(Step {
+            worst,
+            unsolved: u32::from(report.status != crate::Status::Solved),
+            fallbacks: u32::from(report.fallback.is_some()),
+            coarse: 0,
+            report,
+            contacts: count,
+            penetration,
+            violation,
+            probe,
+            clock,
+        })
+    }
+
+    /// Writes the new velocities and moves the bodies, unless a number would stop being finite.
+    fn commit(
+        &mut self,
+        h: f64,
+        assembly: Assembly,
+        solution: &Solution,
+        worst: Option<Key>,
+    ) -> Result<Assembly, StepError> {
+        for (id, v) in assembly.bodies.iter().zip(solution.v.chunks_exact(6)) {
+            self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
+            self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
+        }
+        let gears = self
+            .joints
+            .iter()
+            .any(|joint| matches!(joint.kind, JointKind::Gear(_)));
+        let turned = if gears {
+            self.bodies.orientation.clone()
+        } else {
+            Vec::new()
+        };
+        self.bodies.advance(h);
+        let moved = self.move_robots(h, &solution.v[6 * assembly.bodies.len()..]);
+        let lost = self.bodies.not_finite();
+        let lost = lost.map(|id| self.bodies.name[id.index()].clone());
+        if let Some(body) = moved.err().or(lost) {
+            let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
+            let problem = Box::new(assembly.problem);
+            return Err(StepError::NotFinite { body, row, problem });
+        }
+        for i in 0..self.joints.len() {
+            let joint = &self.joints[i];
+            self.joints[i].coordinate = match &joint.kind {
+                JointKind::Gear(terms) => {
+                    let rate = |&(body, axis, ratio): &(BodyId, DVec3, f64)| {
+                        let axis = turned[body.index()] * axis;
+                        ratio * axis.dot(self.bodies.spin[body.index()])
+                    };
+                    joint.coordinate + h * terms.iter().map(rate).sum::<f64>()
+                }
+                _ => joint.measure(&self.bodies),
+            };
+        }
+        self.time.add(h);
+        Ok(assembly)
+    }
+
+    /// Refuses numbers that a caller put into the bodies and that no step can start from.
+    pub(super) fn check_finite(&self) -> Result<(), StepError> {
+        let bodies = &self.bodies;
+        self.check_joint_forces()?;
+        for i in 0..bodies.len() {
+            let vectors = [
+                ("position", bodies.position[i]),
+                ("velocity", bodies.velocity[i]),
+                ("spin", bodies.spin[i]),
+                ("force", bodies.force[i]),
+                ("torque", bodies.torque[i]),
+            ];
+            if let Some((what, vector)) = vectors.iter().find(|(_, v)| !v.is_finite()) {
+                let numbers = vector.to_array();
+                let worst = numbers.iter().find(|x| !x.is_finite());
+                return Err(StepError::Assemble(BuildError::NotFinite {
+                    place: format!("{what} of body \"{}\"", bodies.name[i]),
+                    value: worst.copied().unwrap_or(f64::NAN),
+                }));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// Adds a later substep to this step.
+    pub(super) fn join(&mut self, next: Step) {
+        let iterations = self.report.iterations + next.report.iterations;
+        let residual = if self.report.residual.law < next.report.residual.law {
+            self.worst = next.worst;
+            next.report.residual
+        } else {
+            self.report.residual
+        };
+        self.report = Report {
+            iterations,
+            residual,
+            ..next.report
+        };
+        self.unsolved += next.unsolved;
+        self.fallbacks += next.fallbacks;
+        self.coarse += next.coarse;
+        self.contacts = next.contacts;
+        self.penetration = self.penetration.max(next.penetration);
+        self.violation = next.violation;
+        self.probe = next.probe;
+        self.clock.collide += next.clock.collide;
+        self.clock.assemble += next.clock.assemble;
+        self.clock.solve += next.clock.solve;
+        self.clock.integrate += next.clock.integrate;
+    }
+}
