@@ -2,6 +2,7 @@
 
 use super::dense::Dense;
 use super::driver::Lemke;
+use super::every::solve_every;
 use super::game::solve_game;
 use super::island::{Budget, Island};
 use super::method::{CHANCES, CoverChoice, Method};
@@ -66,9 +67,12 @@ impl Lemke {
             }
         }
         // The plain method ends where its path does; another path is the driver's business.
+        if self.method != Method::Driver {
+            return status;
+        }
         let options = self.dense_options(pivot, budget);
-        let game = (self.method == Method::Driver).then(|| solve_game(&dense.lcp, &options));
-        if let Some(answer) = game.flatten() {
+        let found = solve_game(&dense.lcp, &options).or_else(|| solve_every(&dense.lcp));
+        if let Some(answer) = found {
             budget.pivots += answer.pivots;
             budget.certificate = None;
             dense.impulses(&answer.z, lambda);

@@ -13,6 +13,7 @@ mod crowd;
 mod degree;
 mod dense;
 mod driver;
+mod every;
 mod free;
 mod fronts;
 mod game;

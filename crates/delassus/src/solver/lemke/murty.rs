@@ -20,15 +20,9 @@ pub fn murty(lcp: &Lcp, pivots: usize) -> LcpAnswer {
     let mut answer = LcpAnswer::new(n);
     let below = -NEGATIVE * max_abs(lcp.q());
     loop {
-        factor.refactor(set.len(), |i, j| lcp.column(set[j])[set[i]]);
-        let mut x: Vec<f64> = set.iter().map(|&i| -lcp.q()[i]).collect();
-        if !factor.solve(&mut x) {
+        if !basic(lcp, &set, &mut factor, &mut answer.z) {
             answer.status = Status::Breakdown;
             return answer;
-        }
-        answer.z.fill(0.0);
-        for (&j, x) in set.iter().zip(&x) {
-            answer.z[j] = *x;
         }
         let w = lcp.w(&answer.z);
         let negative = |i: usize| {
@@ -49,4 +43,16 @@ pub fn murty(lcp: &Lcp, pivots: usize) -> LcpAnswer {
         }
         answer.pivots += 1;
     }
+}
+
+/// z with w = 0 in the rows of a set and z = 0 in all others; false where these have no single answer.
+pub(super) fn basic(lcp: &Lcp, set: &[usize], factor: &mut Factor, z: &mut [f64]) -> bool {
+    factor.refactor(set.len(), |i, j| lcp.column(set[j])[set[i]]);
+    let mut x: Vec<f64> = set.iter().map(|&i| -lcp.q()[i]).collect();
+    z.fill(0.0);
+    let single = factor.solve(&mut x);
+    for (&j, x) in set.iter().zip(&x).filter(|_| single) {
+        z[j] = *x;
+    }
+    single
 }
