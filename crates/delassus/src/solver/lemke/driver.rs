@@ -262,7 +262,15 @@ impl Solver for Lemke {
             }
         }
         *solution = Solution::from_lambda(problem, lambda);
-        let ended = monitor.pivoted(budget.pivots, &solution.lambda, status);
+        let mut ended = monitor.pivoted(budget.pivots, &solution.lambda, status);
+        let vague = status == Status::Solved && ended == Status::Breakdown;
+        if vague && self.method == Method::Driver {
+            let left = budget.time_left();
+            if let Some(lambda) = self.sharpened(problem, left, monitor) {
+                *solution = Solution::from_lambda(problem, lambda);
+                ended = Status::Solved;
+            }
+        }
         match ended {
             Status::Solved | Status::TimeLimit => ended,
             _ if self.stop.is_cancelled() => Status::Interrupted,

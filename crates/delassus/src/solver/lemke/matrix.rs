@@ -1,5 +1,7 @@
 //! The last of the driver's attempts, and the only one of `lemke-standard`: the dense matrix.
 
+use std::time::Duration;
+
 use super::dense::Dense;
 use super::driver::Lemke;
 use super::every::solve_every;
@@ -10,10 +12,12 @@ use super::solve::{Cover, LcpAnswer, LcpOptions, solve};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::problem::Problem;
-use crate::solver::{Certificate, Status};
+use crate::solver::{Certificate, Monitor, Status};
 
 /// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
 const LARGEST: usize = 6000;
+/// Most unknowns of an island that is solved again by its matrix for a few more digits: a matter of milliseconds.
+const SHARPENED: usize = 200;
 
 impl Lemke {
     /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
@@ -79,6 +83,40 @@ impl Lemke {
             status = Status::Solved;
         }
         status
+    }
+
+    /// All islands of a small problem by their matrices, where the tolerance asks for more digits than a path without
+    /// matrix has kept; none where these have not either.
+    pub(super) fn sharpened(
+        &mut self,
+        problem: &Problem,
+        time: Option<Duration>,
+        monitor: &mut Monitor<'_>,
+    ) -> Option<Vec<f64>> {
+        let islands = problem.islands();
+        if islands
+            .iter()
+            .any(|blocks| SHARPENED < rows_of(problem, blocks, self.directions))
+        {
+            return None;
+        }
+        let mut budget = Budget::new(time);
+        let mut lambda = vec![0.0; problem.n_rows()];
+        for blocks in &islands {
+            self.work.meter.renew();
+            let status = self.dense(&mut Island {
+                problem,
+                blocks,
+                guess: None,
+                lambda: &mut lambda,
+                budget: &mut budget,
+            });
+            if status != Status::Solved {
+                return None;
+            }
+        }
+        let ended = monitor.pivoted(budget.pivots, &lambda, Status::Solved);
+        (ended == Status::Solved).then_some(lambda)
     }
 
     /// Limits of one path, whose pivots cost about so many multiplications each.
