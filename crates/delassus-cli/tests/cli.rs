@@ -4,10 +4,7 @@
 
 mod common;
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-use common::{Started, delassus, delassus_reading, folder, interrupt, rows, write};
+use common::{delassus, delassus_reading, folder, rows, write};
 use serde_json::Value;
 
 /// An answer without what differs from run to run.
@@ -321,80 +318,6 @@ fn joints_that_already_agree_are_solved_at_once() {
     assert_eq!(ran.code, 0, "{}", ran.stdout);
 }
 
-fn data(name: &str) -> String {
-    format!("{}/tests/data/{name}.json", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// No single rule settles everywhere; without `--solver` the next one is tried, and the answer says which it was.
-#[test]
-fn where_the_first_rule_stalls_another_one_answers() {
-    let file = data("exact_rule_stalls");
-    let exact = [
-        "solve",
-        &file,
-        "--json",
-        "--solver",
-        "gauss-seidel,rule=exact",
-    ];
-    let ran = delassus(&exact);
-    assert_eq!(
-        (ran.code, ran.json()["status"].as_str()),
-        (1, Some("stalled"))
-    );
-    let ran = delassus(&["solve", &file, "--json"]);
-    assert_eq!(ran.code, 0, "{}", ran.stdout);
-    assert_eq!(ran.json()["options"]["rule"], "iso");
-}
-
-/// M is singular and q points out of what it reaches. Its least eigenvalue comes out as rounding, so that pivoting may
-/// end at z of 1e16, whose residual rounds to zero and means nothing.
-#[test]
-fn what_rounding_hides_is_no_answer() {
-    let lcp = r#"{"schema": "delassus-oracle-1", "kind": "lcp", "n": 2,
-        "M": [[0.129547505015226, -0.4416614151401357], [-0.4416614151401357, 1.5057395787025067]],
-        "q": [-0.01826082961479547, -0.6704686340761139], "expect": {}}"#;
-    let ran = delassus_reading(&["solve", "-", "--json"], lcp.as_bytes());
-    assert_eq!((ran.code, &ran.json()["status"]), (1, &"ray".into()));
-    let lex = [
-        "solve",
-        "-",
-        "--json",
-        "--solver",
-        "lemke-standard,pivot=lex",
-    ];
-    let ran = delassus_reading(&lex, lcp.as_bytes());
-    assert_eq!(ran.code, 1, "{}", ran.stdout);
-    let z = ran.json()["z"].clone();
-    assert!(z[0].as_f64().unwrap().abs() < 1e3, "{z}");
-}
-
-/// Its largest residual rests for thousands of sweeps while the rows as a whole still settle.
-#[test]
-fn where_no_sweep_helps_whatever_else_there_is_comes_last() {
-    let ran = delassus(&["solve", &data("redundant_joints"), "--json"]);
-    assert_eq!((ran.code, &ran.json()["solver"]), (0, &"auto".into()));
-    let file = data("exact_rule_cycles");
-    let ran = delassus(&["solve", &file, "--json", "--solver", "auto"]);
-    assert_eq!(ran.json()["status"], "solved", "{}", ran.stdout);
-}
-
-/// Twenty tonnes behind a link of 230 g: without the matrix two digits fewer are left than are asked for.
-#[test]
-fn lemke_takes_the_matrix_where_digits_are_missing() {
-    let file = data("light_link_in_a_heavy_tree");
-    let ran = delassus(&["solve", &file, "--json", "--solver", "lemke"]);
-    let answer = ran.json();
-    assert_eq!((ran.code, &answer["status"]), (0, &"solved".into()));
-    assert!(answer["residual"]["relative"].as_f64().unwrap() < 1e-12);
-}
-
-#[test]
-fn slow_convergence_is_not_called_a_stall() {
-    let file = data("slow_convex_rows");
-    let ran = delassus(&["solve", &file, "--json", "--solver", "gauss-seidel"]);
-    assert_eq!(ran.json()["status"], "solved", "{}", ran.stdout);
-}
-
 #[test]
 fn info_shows_a_robot_and_refuses_a_broken_one_with_its_line() {
     let folder = folder("info");
@@ -422,86 +345,4 @@ fn info_shows_a_robot_and_refuses_a_broken_one_with_its_line() {
     let ran = delassus(&["info", &bad]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("bad.urdf:2: <mass>"), "{}", ran.stderr);
-}
-
-/// Bodies hanging below each other, the last a thousand times as heavy: hundreds of thousands of sweeps, or one factor.
-fn heavy_chain(links: usize) -> String {
-    let links: Vec<usize> = (0..links).collect();
-    let mass = |i: usize| if i + 1 < links.len() { 1.0 } else { 1000.0 };
-    let body = |&i: &usize| {
-        let (m, z, inertia) = (mass(i), -0.1 * i as f64 - 0.05, 0.01 * mass(i));
-        format!(
-            r#"{{"m": {m}, "I_body": [[{inertia}, 0, 0], [0, {inertia}, 0], [0, 0, {inertia}]], "x": [0, 0, {z}], "q": [1, 0, 0, 0], "f": [0, 0, {}]}}"#,
-            -9.81 * m
-        )
-    };
-    let joint = |&i: &usize| {
-        let (a, b, z) = (i, i as i64 - 1, -0.1 * i as f64);
-        format!(r#"{{"a": {a}, "b": {b}, "p": [0, 0, {z}]}}"#)
-    };
-    let bodies: Vec<String> = links.iter().map(body).collect();
-    let joints: Vec<String> = links.iter().map(joint).collect();
-    format!(
-        r#"{{"schema": "delassus-problem-1", "kind": "joints", "h": 0.01, "bodies": [{}], "joints": [{}]}}"#,
-        bodies.join(", "),
-        joints.join(", ")
-    )
-}
-
-#[test]
-fn by_default_what_sweeps_creep_on_is_handed_on_within_the_time_allowed() {
-    let ran = delassus_reading(
-        &["solve", "-", "--json", "--time-limit", "20"],
-        heavy_chain(40).as_bytes(),
-    );
-    let answer = ran.json();
-    assert_eq!(
-        (ran.code, &answer["status"]),
-        (0, &"solved".into()),
-        "{answer}"
-    );
-    assert_eq!(answer["solver"], "auto", "{answer}");
-}
-
-#[test]
-fn by_default_a_faceted_cone_without_friction_is_solved() {
-    let file = r#"{"schema": "delassus-problem-1", "kind": "problem",
-        "masses": [{"dense": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "p": [-1, 1, 0]}],
-        "blocks": [{"law": {"name": "friction-facets", "mu": 0, "directions": 4},
-                    "on": [{"mass": 0, "G": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}],
-                    "sigma": [0, 0, 0], "q": [0, 0, 0]}]}"#;
-    let ran = delassus_reading(&["solve", "-", "--json"], file.as_bytes());
-    assert_eq!((ran.code, &ran.json()["status"]), (0, &"solved".into()));
-}
-
-#[test]
-fn an_interrupted_solve_still_answers() {
-    let folder = folder("interrupted-solve");
-    let file = write(&folder, "chain.json", &heavy_chain(40));
-    let saved = folder.join("saved.json");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_delassus"));
-    let endless = [
-        "--solver=gauss-seidel",
-        "--tolerance=0",
-        "--iterations=1000000000000",
-    ];
-    command
-        .args(["solve", &file, "--json", "--save-problem"])
-        .arg(&saved)
-        .args(endless);
-    let child = Started::new(command.stdout(Stdio::piped()));
-    // The problem is written just before it is solved.
-    let start = Instant::now();
-    while !saved.exists() {
-        assert!(start.elapsed() < Duration::from_secs(60));
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    interrupt(child.id());
-    let output = child.output();
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (output.status.code(), &answer["status"]),
-        (Some(1), &"interrupted".into())
-    );
-    assert!(answer["lambda"].is_array());
 }

@@ -90,7 +90,7 @@ fn the_four_bar_stays_closed_over_many_steps() {
 }
 
 #[test]
-#[ignore = "a million steps take minutes"]
+#[ignore = "a million steps: half a minute with --release, many without"]
 fn the_four_bar_stays_closed_over_a_million_steps() {
     let open = four_bar(1_000_000);
     eprintln!("the loop was open by {open:.1e} m at most");

@@ -22,14 +22,7 @@ const SHARPENED: usize = 200;
 impl Lemke {
     /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
     pub(super) fn dense(&mut self, island: &mut Island<'_>) -> Status {
-        let Island {
-            problem,
-            blocks,
-            lambda,
-            budget,
-            ..
-        } = island;
-        let n = rows_of(problem, blocks, self.directions);
+        let n = rows_of(island.problem, island.blocks, self.directions);
         if LARGEST < n {
             return Status::Unsupported;
         }
@@ -38,7 +31,7 @@ impl Lemke {
             return Status::PivotLimit;
         }
         self.work.meter.begin(1);
-        let dense = Dense::new(problem, blocks, self.directions);
+        let dense = Dense::new(island.problem, island.blocks, self.directions);
         let mut status = Status::Breakdown;
         let rounds = match self.method {
             Method::Driver => CHANCES,
@@ -48,8 +41,8 @@ impl Lemke {
             if self.work.meter.is_cancelled() {
                 return Status::Interrupted;
             }
-            let mut options = self.dense_options(pivot, budget);
-            if options.pivots == 0 && budget.pivots != 0 {
+            let mut options = self.dense_options(pivot, island.budget);
+            if options.pivots == 0 && island.budget.pivots != 0 {
                 return Status::PivotLimit;
             }
             options.cover = match (round, self.cover) {
@@ -58,12 +51,12 @@ impl Lemke {
                 _ => Cover::Random(self.chance(round).bits()),
             };
             let answer = solve(&dense.lcp, &options);
-            budget.pivots += answer.pivots;
+            island.budget.pivots += answer.pivots;
             self.work.meter.spend(pivot * answer.pivots as u64);
             if round == 0 || answer.status == Status::Solved {
                 status = answer.status;
-                dense.impulses(&answer.z, lambda);
-                budget.certificate = certificate(&dense, &answer, lambda.len());
+                dense.impulses(&answer.z, island.lambda);
+                island.budget.certificate = certificate(&dense, &answer, island.lambda.len());
             }
             let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
             if answer.status == Status::Solved || hopeless {
@@ -74,12 +67,12 @@ impl Lemke {
         if self.method != Method::Driver {
             return status;
         }
-        let options = self.dense_options(pivot, budget);
+        let options = self.dense_options(pivot, island.budget);
         let found = solve_game(&dense.lcp, &options).or_else(|| solve_every(&dense.lcp));
         if let Some(answer) = found {
-            budget.pivots += answer.pivots;
-            budget.certificate = None;
-            dense.impulses(&answer.z, lambda);
+            island.budget.pivots += answer.pivots;
+            island.budget.certificate = None;
+            dense.impulses(&answer.z, island.lambda);
             status = Status::Solved;
         }
         status

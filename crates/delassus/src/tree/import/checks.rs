@@ -1,11 +1,68 @@
-//! What an MJCF file must keep and its parser does not look at: numbers, classes, names; and attributes that say
-//! something nobody uses.
+//! What an MJCF file must keep and its parser does not look at: numbers, classes, names; and the elements and
+//! attributes that say something nobody uses.
 
 use roxmltree::{Attribute, Node};
 
-use super::mjcf::KNOWN;
+use super::actuator::ACTUATORS;
 use super::xml::Source;
 use super::{ImportError, Warning};
+
+/// Elements that are used, by parent.
+const KNOWN: [(&str, &[&str]); 8] = [
+    (
+        "mujoco",
+        &[
+            "compiler",
+            "option",
+            "default",
+            "worldbody",
+            "equality",
+            "actuator",
+            "include",
+            "asset",
+        ],
+    ),
+    ("asset", &["mesh"]),
+    (
+        "default",
+        &[
+            "default", "joint", "geom", "equality", "motor", "position", "velocity", "general",
+        ],
+    ),
+    ("worldbody", &["body", "geom", "frame"]),
+    (
+        "frame",
+        &["body", "geom", "joint", "freejoint", "inertial", "frame"],
+    ),
+    (
+        "body",
+        &["body", "geom", "joint", "freejoint", "inertial", "frame"],
+    ),
+    ("equality", &["connect", "weld", "joint"]),
+    ("actuator", ACTUATORS),
+];
+
+/// Why an element is left out.
+fn why_unused(tag: &str) -> String {
+    match tag {
+        "visual" | "light" | "camera" | "statistic" | "site" | "texture" | "material" => {
+            "looks and marks are not used"
+        }
+        "intvelocity" | "damper" | "cylinder" | "muscle" | "adhesion" | "plugin" => {
+            "this kind of actuator is not supported"
+        }
+        "sensor" | "keyframe" | "custom" | "size" => "is not used",
+        "contact" => "pairs and exclusions are not used",
+        "tendon" => "tendons are not supported",
+        _ => "is not understood and not used",
+    }
+    .to_owned()
+}
+
+/// Elements that are left out, one warning for each kind.
+pub(super) fn unused_elements(source: &Source<'_>) -> Vec<Warning> {
+    source.unused(&KNOWN, why_unused)
+}
 
 /// Attributes made of numbers.
 const NUMBERS: [&str; 33] = [

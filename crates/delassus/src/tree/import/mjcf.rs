@@ -7,71 +7,17 @@ use std::path::Path;
 use glam::{DMat3, DVec3};
 use mjcf_rs::body::{Body, GeomType, InertiaSpec, JointType};
 use mjcf_rs::compiler::InertiaFromGeom;
-use mjcf_rs::equality::{Equality, EqualityCommon, EqualityConnect, EqualityWeld};
 use mjcf_rs::types::Tristate;
 use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
 
-use super::actuator::ACTUATORS;
 use super::xml::Source;
 use super::{
-    Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, checks,
-    shapes, tree_fault,
+    Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, checks, shapes, tree_fault,
 };
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
-
-/// Elements that are used, by parent.
-pub(super) const KNOWN: [(&str, &[&str]); 8] = [
-    (
-        "mujoco",
-        &[
-            "compiler",
-            "option",
-            "default",
-            "worldbody",
-            "equality",
-            "actuator",
-            "include",
-            "asset",
-        ],
-    ),
-    ("asset", &["mesh"]),
-    (
-        "default",
-        &[
-            "default", "joint", "geom", "equality", "motor", "position", "velocity", "general",
-        ],
-    ),
-    ("worldbody", &["body", "geom", "frame"]),
-    (
-        "frame",
-        &["body", "geom", "joint", "freejoint", "inertial", "frame"],
-    ),
-    (
-        "body",
-        &["body", "geom", "joint", "freejoint", "inertial", "frame"],
-    ),
-    ("equality", &["connect", "weld", "joint"]),
-    ("actuator", ACTUATORS),
-];
-
-fn why_unused(tag: &str) -> String {
-    match tag {
-        "visual" | "light" | "camera" | "statistic" | "site" | "texture" | "material" => {
-            "looks and marks are not used"
-        }
-        "intvelocity" | "damper" | "cylinder" | "muscle" | "adhesion" | "plugin" => {
-            "this kind of actuator is not supported"
-        }
-        "sensor" | "keyframe" | "custom" | "size" => "is not used",
-        "contact" => "pairs and exclusions are not used",
-        "tendon" => "tendons are not supported",
-        _ => "is not understood and not used",
-    }
-    .to_owned()
-}
 
 pub(super) fn read(
     source: &Source<'_>,
@@ -89,7 +35,7 @@ pub(super) fn read(
         owners: Vec::new(),
         joints: Vec::new(),
         seats: vec![(None, Pose::IDENTITY)],
-        warnings: source.unused(&KNOWN, why_unused),
+        warnings: checks::unused_elements(source),
     };
     robot.warnings.extend(checks::unused_attributes(source));
     for id in 1..model.bodies.len() {
@@ -146,7 +92,7 @@ pub(super) struct Reader<'a> {
     /// Joints by their place in the model: body and index.
     pub(super) joints: Vec<(usize, usize, JointEntry)>,
     /// Where each body sits: its link, and its frame in that of the link.
-    seats: Vec<(Option<LinkId>, Pose)>,
+    pub(super) seats: Vec<(Option<LinkId>, Pose)>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -162,7 +108,7 @@ impl Reader<'_> {
     }
 
     /// Says it where it is met first.
-    fn warn(&mut self, body: usize, text: String) {
+    pub(super) fn warn(&mut self, body: usize, text: String) {
         if self.warnings.iter().all(|warning| warning.text != text) {
             let line = self.source.line(self.element(body));
             self.warnings.push(Warning { line, text });
@@ -419,114 +365,5 @@ impl Reader<'_> {
             gravity: Some(DVec3::from(self.model.option.gravity)),
             warnings: self.warnings,
         })
-    }
-
-    /// Link and frame of a body of an equality; no name is the world.
-    fn body(&self, name: Option<&str>) -> Result<(Option<LinkId>, Pose), ImportError> {
-        let Some(name) = name.filter(|name| *name != "world") else {
-            return Ok((None, Pose::IDENTITY));
-        };
-        let id = self.model.body_id_by_name(name);
-        id.map(|id| self.seats[id]).ok_or_else(|| {
-            let uses = |n: &Node<'_, '_>| {
-                n.attribute("body1") == Some(name) || n.attribute("body2") == Some(name)
-            };
-            let node = self.source.root().descendants().find(uses);
-            let what = format!("body \"{name}\" does not exist");
-            self.source
-                .fault(node.unwrap_or_else(|| self.source.root()), what)
-        })
-    }
-
-    /// Coordinate and velocity of a joint with one dof.
-    fn coordinate(&self, tree: &Tree, name: &str) -> Result<(usize, usize), ImportError> {
-        let joint = self.joints.iter().find(|(_, _, joint)| joint.name == name);
-        let link = joint.map(|(_, _, joint)| joint.link);
-        let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
-        let offsets = link.filter(single).and_then(|link| tree.offsets(link));
-        offsets.ok_or_else(|| {
-            let uses = |n: &Node<'_, '_>| {
-                n.attribute("joint1") == Some(name) || n.attribute("joint2") == Some(name)
-            };
-            let node = self.source.root().descendants().find(uses);
-            let what = format!("joint \"{name}\" does not exist or has several dofs");
-            self.source
-                .fault(node.unwrap_or_else(|| self.source.root()), what)
-        })
-    }
-
-    fn closure(
-        &mut self,
-        tree: &Tree,
-        equality: &Equality,
-    ) -> Result<Option<Closure>, ImportError> {
-        let data = tree.data();
-        let frame = |link: Option<LinkId>| {
-            let pose = link.and_then(|link| tree.pose(&data, link).ok());
-            pose.unwrap_or(Pose::IDENTITY)
-        };
-        let (common, kind): (&EqualityCommon, ClosureKind) = match equality {
-            Equality::Connect(EqualityConnect { body1, .. })
-            | Equality::Weld(EqualityWeld { body1, .. })
-                if body1.is_empty() =>
-            {
-                self.warn(
-                    0,
-                    "equality of sites is not supported: name bodies".to_owned(),
-                );
-                return Ok(None);
-            }
-            Equality::Connect(e) => {
-                let (a, seat) = self.body(Some(&e.body1))?;
-                let (b, _) = self.body(e.body2.as_deref())?;
-                let point = seat.point(DVec3::from(e.anchor));
-                // The points coincide in the configuration of the file.
-                let other = frame(b).inverse().point(frame(a).point(point));
-                (
-                    &e.common,
-                    ClosureKind::Connect {
-                        a: (a, point),
-                        b: (b, other),
-                    },
-                )
-            }
-            Equality::Weld(e) => {
-                let (a, seat_a) = self.body(Some(&e.body1))?;
-                let (b, seat_b) = self.body(e.body2.as_deref())?;
-                // A turn of zero length stands for the configuration of the file.
-                let turn = e.relpose.as_ref().map(|pose| pose.rotation);
-                let turn = turn
-                    .filter(|turn| 1e-12 < turn.length())
-                    .map(|turn| turn.normalize());
-                let relative = match (&e.relpose, turn) {
-                    // Given between the bodies: taken to the frames of their links.
-                    (Some(pose), Some(turn)) => seat_a
-                        .then(&Pose::new(pose.translation, turn))
-                        .then(&seat_b.inverse()),
-                    _ => frame(a).inverse().then(&frame(b)),
-                };
-                (&e.common, ClosureKind::Weld { a, b, relative })
-            }
-            Equality::Joint(e) => {
-                let dependent = self.coordinate(tree, &e.joint1)?;
-                let on = e.joint2.as_deref().map(|name| self.coordinate(tree, name));
-                let kind = ClosureKind::Joint {
-                    dependent,
-                    on: on.transpose()?,
-                    coefficients: e.polycoef,
-                };
-                (&e.common, kind)
-            }
-            Equality::Tendon(_) => {
-                self.warn(0, "equality of tendons is not supported".to_owned());
-                return Ok(None);
-            }
-        };
-        let name = common.name.clone().unwrap_or_default();
-        if !common.active {
-            self.warn(0, format!("equality \"{name}\" is inactive and left out"));
-            return Ok(None);
-        }
-        Ok(Some(Closure { name, kind }))
     }
 }

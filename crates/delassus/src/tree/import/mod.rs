@@ -6,6 +6,7 @@
 mod actuator;
 mod checks;
 mod closure;
+mod equality;
 mod geometry;
 mod include;
 mod mesh;
