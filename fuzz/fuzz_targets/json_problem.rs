@@ -3,7 +3,7 @@
 
 use delassus::problem::file::{Format, Work, parse};
 use delassus::solver::Rule;
-use delassus::solver::gauss_seidel::SweepKind;
+use delassus::solver::sweep::gauss_seidel::SweepKind;
 use delassus::{GaussSeidel, Solution, Solver, Stop};
 use libfuzzer_sys::fuzz_target;
 

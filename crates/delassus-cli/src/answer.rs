@@ -5,7 +5,7 @@ use std::time::Duration;
 use delassus::problem::Form;
 use delassus::problem::file::SpookRow;
 use delassus::solver::Sweep;
-use delassus::solver::kkt::Rank;
+use delassus::solver::exact::kkt::Rank;
 use delassus::{Problem, Report, Residual, Solution};
 use serde::{Serialize, Serializer};
 

@@ -1,8 +1,8 @@
 //! The device's solvers by name, as `jacobi-gpu,scheme=plain`.
 
-use delassus::solver::coloured::Coloured;
-use delassus::solver::gauss_seidel::Order;
-use delassus::solver::jacobi::{Accelerate, Scheme};
+use delassus::solver::sweep::coloured::Coloured;
+use delassus::solver::sweep::gauss_seidel::Order;
+use delassus::solver::sweep::jacobi::{Accelerate, Scheme};
 use delassus::solver::{Description, Rule, SpecError, choose, relaxation};
 use delassus::{Jacobi, Solver, Stop};
 

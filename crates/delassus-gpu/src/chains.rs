@@ -6,7 +6,7 @@
 //! (6) positions are kept relative to the anchor of their chain, where single precision is finest.
 
 use delassus::problem::stabilise::Stabilise;
-use delassus::solver::jacobi::Scheme;
+use delassus::solver::sweep::jacobi::Scheme;
 
 use crate::device::{Binding, Gpu, GpuError, Kernels, groups, single};
 use crate::scene::{Bead, ChainScene};

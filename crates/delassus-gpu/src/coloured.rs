@@ -2,8 +2,8 @@
 
 use delassus::problem::Form;
 use delassus::solver::Monitor;
-use delassus::solver::coloured::Coloured;
-use delassus::solver::gauss_seidel::Order;
+use delassus::solver::sweep::coloured::Coloured;
+use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::{BlockId, Fit, Law, Problem, Solution, Solver, Status, Stop};
 
 use crate::colour::colours;

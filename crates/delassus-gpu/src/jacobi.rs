@@ -1,7 +1,7 @@
 //! Jacobi on the device: λ of every block in one pass, velocities by the lists of their bodies in another.
 
 use delassus::solver::Monitor;
-use delassus::solver::jacobi::{Accelerate, majorant};
+use delassus::solver::sweep::jacobi::{Accelerate, majorant};
 use delassus::{Fit, Jacobi, Law, Problem, Solution, Solver, Status, Stop};
 
 use crate::device::{Gpu, GpuError};

@@ -9,7 +9,7 @@ mod device;
 use delassus::chains::Chain;
 use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::problem::stabilise::Stabilise;
-use delassus::solver::jacobi::Scheme;
+use delassus::solver::sweep::jacobi::Scheme;
 use delassus_gpu::{BallJoint, Bead, ChainOptions, ChainScene, ChainState, GpuChains, GpuError};
 use device::gpu;
 

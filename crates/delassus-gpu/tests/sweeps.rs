@@ -14,9 +14,9 @@ use common::scenes::star;
 use common::{assert_finite, dense, distance};
 use delassus::problem::Form;
 use delassus::solver::Rule;
-use delassus::solver::coloured::Coloured;
-use delassus::solver::gauss_seidel::Order;
-use delassus::solver::jacobi::{Accelerate, Scheme, majorant};
+use delassus::solver::sweep::coloured::Coloured;
+use delassus::solver::sweep::gauss_seidel::Order;
+use delassus::solver::sweep::jacobi::{Accelerate, Scheme, majorant};
 use delassus::{
     BlockId, GaussSeidel, Jacobi, Law, Problem, Report, Solution, Solver, Status, Stop, gallery,
 };

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use delassus::math::{DMat3, DVec3, Random};
 use delassus::problem::jacobian::point_rows;
-use delassus::solver::direct::Joints;
+use delassus::solver::exact::direct::Joints;
 use delassus::{
     BuildError, Direct, Jacobi, Law, MassBlock, MassId, Problem, Residual, Solution, Solver, Stop,
 };

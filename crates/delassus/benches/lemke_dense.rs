@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use delassus::math::{DVec3, Random, tangents};
 use delassus::problem::jacobian::point_rows;
-use delassus::solver::lemke::{Lcp, LcpOptions, Pivot, solve};
+use delassus::solver::pivot::{Lcp, LcpOptions, Pivot, solve};
 use delassus::{Law, MassBlock, Problem, Status};
 
 /// A round peg in a hole: two rings of contacts, friction 0.2 to 0.3, a random wrench.

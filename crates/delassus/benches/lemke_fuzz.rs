@@ -11,9 +11,9 @@ mod scenes;
 
 use std::collections::BTreeMap;
 
-use delassus::solver::lemke::contact::ContactLcp;
-use delassus::solver::lemke::structural::{Options, Outcome, Work};
-use delassus::solver::lemke::{self, Lcp, LcpOptions, Lemke, Method, Pivot, reduced, structural};
+use delassus::solver::pivot::contact::ContactLcp;
+use delassus::solver::pivot::structural::{Options, Outcome, Work};
+use delassus::solver::pivot::{self, Lcp, LcpOptions, Lemke, Method, Pivot, reduced, structural};
 use delassus::{Law, Problem, Residual, Solution, Solver, Status, Stop};
 
 type Run = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
@@ -47,7 +47,7 @@ fn leftover(problem: &Problem, seed: u64) -> String {
         let by = report.fallback.unwrap_or("pivoting");
         return format!("solved by {by}");
     }
-    let answer = lemke::solve(&Lcp::of_problem(problem, 8), &LcpOptions::default());
+    let answer = pivot::solve(&Lcp::of_problem(problem, 8), &LcpOptions::default());
     if answer.farkas.is_some() {
         return "no answer exists, proved".to_owned();
     }

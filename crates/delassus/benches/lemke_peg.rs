@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use delassus::gallery::experiments;
-use delassus::solver::lemke::{Lemke, Method};
+use delassus::solver::pivot::{Lemke, Method};
 use delassus::{Solution, Solver, Status, Stop};
 
 fn main() {

@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
-use delassus::solver::kkt::TreeKkt;
+use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Batch, Data, Elimination, Joint, Link, Propagation, Rows, Tree};
 use trees::{random_body, random_configuration, random_vector, weld};

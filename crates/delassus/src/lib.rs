@@ -65,13 +65,13 @@
 //! | [`problem::stabilise`] | Σ and q of joints and contacts: SPOOK, Baumgarte, springs, restitution |
 //! | [`problem::file`] | reading and writing problems: JSON, Siconos, FCLIB |
 //! | [`solver`] | the trait, how a run stops, what it reports |
-//! | [`solver::gauss_seidel`] | projected Gauss-Seidel |
-//! | [`solver::coloured`] | the same, contacts in lanes and parts on threads |
-//! | [`solver::lemke`] | Lemke's algorithm |
-//! | [`solver::direct`] | joints exactly, by sparse factorisation |
-//! | [`solver::hybrid`] | joints exactly, contacts by sweeps through them |
-//! | [`solver::jacobi`] | projected Jacobi in two parallel passes |
-//! | [`solver::kkt`] | constrained trees by articulated-body passes; equality rows at once |
+//! | [`solver::sweep::gauss_seidel`] | projected Gauss-Seidel |
+//! | [`solver::sweep::coloured`] | the same, contacts in lanes and parts on threads |
+//! | [`solver::pivot`] | Lemke's algorithm |
+//! | [`solver::exact::direct`] | joints exactly, by sparse factorisation |
+//! | [`solver::sweep::hybrid`] | joints exactly, contacts by sweeps through them |
+//! | [`solver::sweep::jacobi`] | projected Jacobi in two parallel passes |
+//! | [`solver::exact::kkt`] | constrained trees by articulated-body passes; equality rows at once |
 //! | [`solver::auto`] | one of these by a table |
 //! | [`doctor`] | what is wrong with a scene or a problem, in words |
 //! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
@@ -89,6 +89,7 @@ pub mod error;
 pub mod gallery;
 pub mod index;
 pub mod law;
+mod linalg;
 pub mod math;
 pub mod problem;
 pub mod scenes;
@@ -102,11 +103,11 @@ pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
-pub use solver::direct::Direct;
-pub use solver::gauss_seidel::GaussSeidel;
-pub use solver::hybrid::Hybrid;
-pub use solver::jacobi::Jacobi;
-pub use solver::lemke::Lemke;
+pub use solver::exact::direct::Direct;
+pub use solver::pivot::Lemke;
+pub use solver::sweep::gauss_seidel::GaussSeidel;
+pub use solver::sweep::hybrid::Hybrid;
+pub use solver::sweep::jacobi::Jacobi;
 pub use solver::{Fit, Report, Solver, Status, Stop};
 pub use tree::Tree;
 pub use world::{World, WorldBuilder};

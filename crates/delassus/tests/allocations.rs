@@ -11,8 +11,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use delassus::math::{DMat3, DVec3};
+use delassus::solver::exact::kkt::TreeKkt;
 use delassus::solver::from_spec;
-use delassus::solver::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Joint, Link, MassProperties, Rows, Tree};
 use delassus::{LinkId, Problem, Solution, Stop, gallery};

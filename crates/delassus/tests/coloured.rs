@@ -16,8 +16,8 @@ use common::{distance, label, rebuilt};
 use delassus::math::{DMat3, DVec3, tangents};
 use delassus::problem::Form;
 use delassus::problem::jacobian::point_rows;
-use delassus::solver::coloured::Coloured;
-use delassus::solver::gauss_seidel::Order;
+use delassus::solver::sweep::coloured::Coloured;
+use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::solver::{Record, Rule, from_spec};
 use delassus::{
     BlockId, GaussSeidel, Law, MassBlock, MassId, Problem, Solution, Solver, Status, Stop, gallery,

@@ -1,5 +1,5 @@
 //! Slips of the chain notes [Chain]: each test does what is printed, shows what goes wrong with it, and shows the
-//! library right in the same situation. `docs/errata.md` lists them by key.
+//! library right in the same situation. `crates/delassus/docs/errata.md` lists them by key.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
@@ -11,7 +11,7 @@ use common::dense::{self, Assembled};
 use common::{distance, scenes};
 use delassus::chains::{Chain, Chains, Integrator, Solve};
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::solver::jacobi::Scheme;
+use delassus::solver::sweep::jacobi::Scheme;
 use delassus::world::{Body, Gyroscopic};
 use delassus::{GaussSeidel, Jacobi, Problem, Solution, Solver, Status, WorldBuilder, gallery};
 

@@ -1,5 +1,5 @@
 //! Slips of the 2011 notes [GS11]: each test writes the formula as printed, shows what goes wrong with it, and
-//! shows the library right in the same situation. `docs/errata.md` lists them by key.
+//! shows the library right in the same situation. `crates/delassus/docs/errata.md` lists them by key.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
@@ -14,7 +14,7 @@ use delassus::math::{DVec3, Random};
 use delassus::problem::Form;
 use delassus::problem::jacobian::{point_row, point_rows};
 use delassus::solver::Rule;
-use delassus::solver::gauss_seidel::SweepKind;
+use delassus::solver::sweep::gauss_seidel::SweepKind;
 use delassus::{Fit, GaussSeidel, Law, Problem, Solution, Solver, Status};
 
 /// Numbers of size one after a converged iteration or a closed formula.

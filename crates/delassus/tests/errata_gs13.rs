@@ -1,5 +1,5 @@
 //! Slips of the 2013 notes [GS13]: each test writes the formula as printed, shows what goes wrong with it, and
-//! shows the library right in the same situation. `docs/errata.md` lists them by key.
+//! shows the library right in the same situation. `crates/delassus/docs/errata.md` lists them by key.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
@@ -15,7 +15,7 @@ use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::jacobian::{point_row, point_rows};
 use delassus::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use delassus::solver::Rule;
-use delassus::solver::gauss_seidel::SweepKind;
+use delassus::solver::sweep::gauss_seidel::SweepKind;
 use delassus::{GaussSeidel, Law, MassBlock, Problem, Residual, Solution, Solver, Status};
 
 /// Numbers of size one after a converged iteration or a closed formula.

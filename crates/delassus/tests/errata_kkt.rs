@@ -1,5 +1,5 @@
 //! Slips of the notes on KKT systems [KKT]: each test writes the step as printed, shows what goes wrong with it, and
-//! shows the library right in the same situation. `docs/errata.md` lists them by key.
+//! shows the library right in the same situation. `crates/delassus/docs/errata.md` lists them by key.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its tree must stop there"
@@ -14,7 +14,7 @@ mod trees;
 
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
-use delassus::solver::kkt::TreeKkt;
+use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::{Data, Joint, Link, Rows, Tree};
 use trees::{random_body, random_configuration, random_vector};
 

@@ -1,5 +1,5 @@
 //! Slips of [Lemke05] about contacts: each test writes the formula as printed, shows what goes wrong with it, and
-//! shows the library right in the same situation. `docs/errata.md` lists them by key.
+//! shows the library right in the same situation. `crates/delassus/docs/errata.md` lists them by key.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
@@ -13,9 +13,9 @@ mod dense;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::lemke::contact::ContactLcp;
-use delassus::solver::lemke::structural::{Options, Outcome, Work};
-use delassus::solver::lemke::{Lcp, LcpOptions, Pivot, reduced, solve, structural};
+use delassus::solver::pivot::contact::ContactLcp;
+use delassus::solver::pivot::structural::{Options, Outcome, Work};
+use delassus::solver::pivot::{Lcp, LcpOptions, Pivot, reduced, solve, structural};
 use delassus::{Law, MassBlock, Problem, Residual, Solution, Status};
 
 type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;

@@ -7,7 +7,7 @@
 
 use delassus::math::{DMat3, DVec3, Random, tangents};
 use delassus::problem::jacobian::point_rows;
-use delassus::solver::lemke::{Cover, CoverChoice, Lcp, LcpOptions, Lemke, Method, Pivot, solve};
+use delassus::solver::pivot::{Cover, CoverChoice, Lcp, LcpOptions, Lemke, Method, Pivot, solve};
 use delassus::{Law, MassBlock, Problem, Solution, Solver, Status, Stop};
 
 /// Textbook pivoting on the whole tableau. Ties go to z₀ if `prefer` says so, else to the first or last row. None

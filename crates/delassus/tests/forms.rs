@@ -10,7 +10,7 @@ use delassus::math::Random;
 use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::{Form, Problem};
 use delassus::solver::Rule;
-use delassus::solver::gauss_seidel::{Order, SweepKind};
+use delassus::solver::sweep::gauss_seidel::{Order, SweepKind};
 use delassus::{Fit, GaussSeidel, Law, Residual, Solution, Solver, Status, Stop};
 
 /// Law residual to reach [m/s], as in `planted.rs`.

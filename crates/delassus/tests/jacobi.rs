@@ -12,7 +12,7 @@ use common::scenes::{self, grid, star};
 use common::{distance, solve, sweeps};
 use delassus::math::DVec3;
 use delassus::solver::Rule;
-use delassus::solver::jacobi::{Accelerate, Scheme};
+use delassus::solver::sweep::jacobi::{Accelerate, Scheme};
 use delassus::{Fit, GaussSeidel, Jacobi, Law, Report, Solution, Solver, Status, Stop, gallery};
 
 /// Law residual that a solved problem must reach [m/s].

@@ -13,7 +13,7 @@ mod dense;
 mod trees;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::kkt::{Kkt, TreeKkt};
+use delassus::solver::exact::kkt::{Kkt, TreeKkt};
 use delassus::tree::{Data, Elimination, Propagation, Rows, Tree};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{assert_close, largest, random_configuration, random_tree, random_vector, weld};

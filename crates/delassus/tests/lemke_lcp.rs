@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use delassus::Status;
 use delassus::math::Random;
-use delassus::solver::lemke::{Cover, Lcp, LcpAnswer, LcpOptions, Pivot, murty, solve};
+use delassus::solver::pivot::{Cover, Lcp, LcpAnswer, LcpOptions, Pivot, murty, solve};
 use serde_json::Value;
 
 fn lcp(rows: &[&[f64]], q: &[f64]) -> Lcp {

@@ -9,7 +9,7 @@ use common::planted::{Recipe, draw, law_residual, planted};
 use common::scenes::{self, Wrench, chain, conflict, one_contact, tilted_rod};
 use common::{assert_finite, distance, label, solve, sweeps, variants, with_rule};
 use delassus::math::Random;
-use delassus::solver::gauss_seidel::Order;
+use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::solver::{Record, Rule};
 use delassus::{Fit, GaussSeidel, Law, Problem, Solution, Solver, Status, Stop};
 

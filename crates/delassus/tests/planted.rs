@@ -5,8 +5,8 @@ mod common;
 use common::planted::{Planted, Recipe, planted};
 use common::{assert_finite, distance, label, variants};
 use delassus::solver::Rule;
-use delassus::solver::coloured::Coloured;
-use delassus::solver::gauss_seidel::Order;
+use delassus::solver::sweep::coloured::Coloured;
+use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::{Fit, GaussSeidel, Law, Residual, Solution, Solver, Status, Stop};
 
 /// Law residual every exact variant must reach [m/s]: five digits above rounding of numbers of size one, far

@@ -14,7 +14,7 @@ mod trees;
 
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
-use delassus::solver::kkt::TreeKkt;
+use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::import::{Base, ClosureKind, Robot, parse};
 use delassus::tree::{Joint, Rows};
 

@@ -1,7 +1,7 @@
 //! The recordings of a run: trajectory as CSV and as binary, what acts from each frame on, and one line of
 //! diagnostics per step.
 //!
-//! The layout of the binary is given in `docs/run.md`. No file has a count of frames at its head, so that a run
+//! The layout of the binary is given in `crates/delassus/docs/run.md`. No file has a count of frames at its head, so that a run
 //! killed at any moment leaves files that can be read up to the last whole frame.
 
 use std::fs::File;

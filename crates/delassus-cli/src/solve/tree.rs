@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use delassus::math::DVec3;
 use delassus::problem::file::TreeWork;
-use delassus::solver::kkt::{Kkt, Rank, TreeKkt};
+use delassus::solver::exact::kkt::{Kkt, Rank, TreeKkt};
 use delassus::tree::{Propagation, TreeError};
 use delassus::{Fit, Report, Residual, Solution, Solver, Status};
 

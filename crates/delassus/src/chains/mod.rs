@@ -1,6 +1,6 @@
 //! Very many chains of beads on ball joints, side by side: a closed system that only has to be fast and right.
 //!
-#![doc = include_str!("../../../../docs/chains.md")]
+#![doc = include_str!("../../docs/chains.md")]
 
 mod algebra;
 mod build;

@@ -1,6 +1,6 @@
 //! What is wrong with a scene or a problem, in words: findings with a place, a number and a remedy.
 //!
-#![doc = include_str!("../../../../docs/doctor.md")]
+#![doc = include_str!("../../docs/doctor.md")]
 
 mod problem;
 mod scene;

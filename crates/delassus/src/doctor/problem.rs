@@ -7,7 +7,7 @@ use crate::math::{dot, max_abs};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal, Problem, Solution};
 use crate::solver::auto::{Auto, choose};
-use crate::solver::direct::Direct;
+use crate::solver::exact::direct::Direct;
 use crate::solver::{Solver, Status, Stop};
 
 /// A constraint moves one of its bodies so many times as easily as the other before it is worth a word …

@@ -1,7 +1,7 @@
 //! The laws a constraint block may obey: a closed set, each a condition between the impulse λ and the row
 //! velocity w of one block.
 //!
-#![doc = include_str!("../../../../docs/laws.md")]
+#![doc = include_str!("../../docs/laws.md")]
 
 pub mod bounds;
 pub mod cone;

@@ -1,6 +1,6 @@
 //! The problem every solver solves, as one immutable value.
 //!
-#![doc = include_str!("../../../../docs/problem.md")]
+#![doc = include_str!("../../docs/problem.md")]
 
 mod builder;
 pub mod delassus;

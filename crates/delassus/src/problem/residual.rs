@@ -1,6 +1,6 @@
 //! The only judge: how good an answer is, measured the same way whoever computed it.
 //!
-#![doc = include_str!("../../../../docs/residual.md")]
+#![doc = include_str!("../../docs/residual.md")]
 
 use std::cell::RefCell;
 

@@ -1,6 +1,6 @@
 //! The solver that picks a solver: by the problem's class, its size and the tolerance asked for.
 //!
-#![doc = include_str!("../../../../docs/auto.md")]
+#![doc = include_str!("../../docs/auto.md")]
 
 mod parts;
 mod proof;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 pub use self::table::{Choice, TABLE, choose};
-use super::gauss_seidel::GaussSeidel;
+use super::sweep::gauss_seidel::GaussSeidel;
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
 use crate::math::max_abs;
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_solver_of_the_table_can_be_made_and_stands_in_the_chapter() {
-        let chapter = include_str!("../../../../docs/auto.md");
+        let chapter = include_str!("../../docs/auto.md");
         for choice in TABLE {
             for &spec in [choice.solver].iter().chain(choice.then) {
                 assert!(from_spec(spec, Stop::default(), 0).is_ok(), "{spec}");

@@ -1,13 +1,13 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
 use super::auto::Auto;
-use super::coloured::Coloured;
-use super::direct::Direct;
-use super::gauss_seidel::{GaussSeidel, Order, SweepKind};
-use super::hybrid::Hybrid;
-use super::jacobi::{Accelerate, Jacobi, Scheme};
-use super::kkt::Kkt;
-use super::lemke::{CoverChoice, Lemke, Method, Pivot};
+use super::exact::direct::Direct;
+use super::exact::kkt::Kkt;
+use super::pivot::{CoverChoice, Lemke, Method, Pivot};
+use super::sweep::coloured::Coloured;
+use super::sweep::gauss_seidel::{GaussSeidel, Order, SweepKind};
+use super::sweep::hybrid::Hybrid;
+use super::sweep::jacobi::{Accelerate, Jacobi, Scheme};
 use super::{Rule, Solver, Stop};
 
 /// What is wrong with a solver's name or keys.

@@ -6,18 +6,11 @@
 pub mod auto;
 mod cancel;
 mod catalogue;
-pub mod coloured;
-pub mod direct;
-pub mod gauss_seidel;
-pub mod hybrid;
-pub mod jacobi;
-pub mod kkt;
-pub mod lemke;
-pub(crate) mod local;
+pub mod exact;
 mod monitor;
 mod observed;
-mod point;
-mod secular;
+pub mod pivot;
+pub mod sweep;
 mod topology;
 
 use std::fmt;
@@ -27,9 +20,9 @@ use serde::Serialize;
 
 pub use cancel::Cancel;
 pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
-pub use local::Rule;
 pub use monitor::{Monitor, Sweep, SweepStats};
 pub use observed::{Observed, Seen};
+pub use sweep::Rule;
 pub use topology::Topology;
 
 use crate::law::Law;

@@ -1,6 +1,6 @@
 //! Kinematic trees in joint coordinates: links, joints, and the recursions over them.
 //!
-#![doc = include_str!("../../../../docs/tree.md")]
+#![doc = include_str!("../../docs/tree.md")]
 
 mod aba;
 mod batch;

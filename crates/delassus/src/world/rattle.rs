@@ -21,7 +21,7 @@ use super::rows::Target;
 use super::state::Snapshot;
 use super::{Clock, Gyroscopic, JointKind, Step, StepError, World, integrate};
 use crate::problem::Solution;
-use crate::solver::direct::{Direct, Joints, Work};
+use crate::solver::exact::direct::{Direct, Joints, Work};
 use crate::solver::{Solver, Status};
 
 /// How a world is taken through time.

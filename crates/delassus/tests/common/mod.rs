@@ -15,7 +15,7 @@ pub(crate) mod scenes;
 
 use delassus::problem::Form;
 use delassus::solver::Rule;
-use delassus::solver::gauss_seidel::{Order, SweepKind};
+use delassus::solver::sweep::gauss_seidel::{Order, SweepKind};
 use delassus::{BlockId, GaussSeidel, Law, MassId, Problem, Report, Solution, Solver, Stop};
 
 /// Largest absolute difference of two vectors; a not-a-number on either side is infinite.

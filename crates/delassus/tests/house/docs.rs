@@ -41,7 +41,7 @@ fn prose() -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut files = rust_sources();
     files.extend(
-        sources("docs")
+        sources("crates/delassus/docs")
             .into_iter()
             .filter(|source| source.name.ends_with(".md")),
     );
@@ -63,8 +63,8 @@ fn prose() -> Vec<(String, String)> {
 
 #[test]
 fn every_citation_has_a_key_in_the_references() {
-    let references = fs::read_to_string(root().join("docs/references.md"))
-        .expect("docs/references.md lists the citation keys");
+    let references = fs::read_to_string(root().join("crates/delassus/docs/references.md"))
+        .expect("crates/delassus/docs/references.md lists the citation keys");
     let keys = listed_keys(&references);
     let mut faults = Vec::new();
     for (place, text) in prose() {
@@ -79,14 +79,14 @@ fn every_citation_has_a_key_in_the_references() {
     }
     fail_if_any(
         &faults,
-        "add the key to docs/references.md, or correct the citation:",
+        "add the key to crates/delassus/docs/references.md, or correct the citation:",
     );
 }
 
 #[test]
 fn every_erratum_named_is_in_the_errata() {
-    let Ok(errata) = fs::read_to_string(root().join("docs/errata.md")) else {
-        eprintln!("skipped: there is no docs/errata.md");
+    let Ok(errata) = fs::read_to_string(root().join("crates/delassus/docs/errata.md")) else {
+        eprintln!("skipped: there is no crates/delassus/docs/errata.md");
         return;
     };
     let is_key = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
@@ -110,7 +110,10 @@ fn every_erratum_named_is_in_the_errata() {
             }
         }
     }
-    fail_if_any(&faults, "docs/errata.md has no entry with these keys:");
+    fail_if_any(
+        &faults,
+        "crates/delassus/docs/errata.md has no entry with these keys:",
+    );
 }
 
 /// `a/{b,c}.rs` as `a/b.rs` and `a/c.rs`.
@@ -129,16 +132,23 @@ fn expanded(path: &str) -> Vec<String> {
 
 #[test]
 fn every_path_named_in_the_docs_exists() {
-    let folders = ["crates/", "docs/", "fuzz/", "results/", ".ci/", ".cargo/"];
+    let folders = [
+        "crates/",
+        "crates/delassus/docs/",
+        "fuzz/",
+        "results/",
+        ".ci/",
+        ".cargo/",
+    ];
     let endings = [".rs", ".md", ".wgsl"];
     let bases = [
         "",
         "crates",
         "crates/delassus",
         "crates/delassus/src",
-        "docs",
+        "crates/delassus/docs",
     ];
-    let mut files = sources("docs");
+    let mut files = sources("crates/delassus/docs");
     files.extend(sources("fuzz"));
     for name in ["README.md", "CONTRIBUTING.md"] {
         if let Ok(text) = fs::read_to_string(root().join(name)) {
@@ -180,7 +190,7 @@ fn every_path_named_in_the_docs_exists() {
 #[test]
 fn every_example_file_in_the_docs_is_read() {
     let mut read = BTreeMap::new();
-    for source in sources("docs") {
+    for source in sources("crates/delassus/docs") {
         for (fence, format) in [("```json\n", Format::Json), ("```dat\n", Format::Dat)] {
             let mut from = 0;
             while let Some(start) = source.text[from..].find(fence) {
@@ -211,7 +221,7 @@ fn every_example_file_in_the_docs_is_read() {
     ] {
         assert!(
             read.contains_key(kind),
-            "docs/files.md has no example of kind {kind}"
+            "crates/delassus/docs/files.md has no example of kind {kind}"
         );
     }
 }

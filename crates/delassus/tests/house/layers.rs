@@ -6,39 +6,48 @@ use std::fs;
 use crate::sources::{blanked, fail_if_any, is_word, library_code, line_of, root, rust_sources};
 
 /// What every module of the library may use besides itself: arrows never point upwards.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("math", &["index", "error"]),
+    ("linalg", &["math", "index", "error"]),
     ("index", &["math", "error"]),
     ("error", &["math", "index"]),
-    ("law", &["math", "index", "error"]),
-    ("tree", &["math", "index", "error"]),
-    ("collide", &["math", "index", "error"]),
-    ("problem", &["law", "tree", "math", "index", "error"]),
-    ("gallery", &["problem", "law", "math", "index", "error"]),
+    ("law", &["linalg", "math", "index", "error"]),
+    ("tree", &["linalg", "math", "index", "error"]),
+    ("collide", &["linalg", "math", "index", "error"]),
+    (
+        "problem",
+        &["law", "tree", "linalg", "math", "index", "error"],
+    ),
+    (
+        "gallery",
+        &["problem", "law", "linalg", "math", "index", "error"],
+    ),
     (
         "chains",
-        &["problem", "law", "tree", "math", "index", "error"],
+        &["problem", "law", "tree", "linalg", "math", "index", "error"],
     ),
     (
         "solver",
-        &["problem", "law", "tree", "math", "index", "error"],
+        &["problem", "law", "tree", "linalg", "math", "index", "error"],
     ),
     (
         "world",
         &[
-            "solver", "collide", "problem", "law", "tree", "math", "index", "error",
+            "solver", "collide", "problem", "law", "tree", "linalg", "math", "index", "error",
         ],
     ),
     (
         "doctor",
         &[
-            "world", "solver", "collide", "problem", "law", "tree", "math", "index", "error",
+            "world", "solver", "collide", "problem", "law", "tree", "linalg", "math", "index",
+            "error",
         ],
     ),
     (
         "scenes",
         &[
-            "world", "solver", "collide", "problem", "law", "tree", "math", "index", "error",
+            "world", "solver", "collide", "problem", "law", "tree", "linalg", "math", "index",
+            "error",
         ],
     ),
 ];

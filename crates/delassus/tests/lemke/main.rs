@@ -17,7 +17,7 @@ use delassus::problem::Form;
 use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::file::{Format, Loaded, Work, parse};
 use delassus::solver::from_spec;
-use delassus::solver::lemke::{CoverChoice, Lcp, Method, Pivot};
+use delassus::solver::pivot::{CoverChoice, Lcp, Method, Pivot};
 use delassus::{
     BlockId, Fit, GaussSeidel, Law, Lemke, MassBlock, Problem, Report, Residual, Solution, Solver,
     Status, Stop,

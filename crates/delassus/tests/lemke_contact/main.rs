@@ -9,10 +9,10 @@ mod lloyd;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::lemke::contact::ContactLcp;
-use delassus::solver::lemke::structural::{Options, Outcome, Work};
-use delassus::solver::lemke::{self, Lcp, LcpOptions, Pivot};
-use delassus::solver::lemke::{reduced, structural};
+use delassus::solver::pivot::contact::ContactLcp;
+use delassus::solver::pivot::structural::{Options, Outcome, Work};
+use delassus::solver::pivot::{self, Lcp, LcpOptions, Pivot};
+use delassus::solver::pivot::{reduced, structural};
 use delassus::{Problem, Residual, Solution, Status};
 
 type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
@@ -191,7 +191,7 @@ fn velocities_agree_with_the_dense_matrix_where_they_are_unique() {
         };
         let lcp = ContactLcp::new(&problem, 8).unwrap();
         let (m, q, _) = lcp.dense();
-        let answer = lemke::solve(&Lcp::new(&m, q).unwrap(), &LcpOptions::default());
+        let answer = pivot::solve(&Lcp::new(&m, q).unwrap(), &LcpOptions::default());
         assert_eq!(answer.status, Status::Solved, "{seed}");
         let mut lambda = vec![0.0; problem.n_rows()];
         lcp.impulses_of(&answer.z, &mut lambda);
@@ -225,7 +225,7 @@ fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
                 pivot,
                 ..LcpOptions::default()
             };
-            let answer = lemke::solve(&lcp, &dense);
+            let answer = pivot::solve(&lcp, &dense);
             let (outcome, _) = solve(&problem, structural::solve, pivot);
             assert_eq!(outcome.status, answer.status, "{round} {pivot:?}");
             assert_eq!(outcome.pivots, answer.pivots, "{round} {pivot:?}");

@@ -3,7 +3,7 @@
 //! Reading never panics and never reserves more memory than a small multiple of the input: a size that a
 //! file declares is believed only after the input is seen to be long enough for it.
 //!
-#![doc = include_str!("../../../../../docs/files.md")]
+#![doc = include_str!("../../../docs/files.md")]
 
 mod condense;
 mod error;

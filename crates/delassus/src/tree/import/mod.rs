@@ -1,7 +1,7 @@
 //! Robots from files: URDF and MJCF into a [`Tree`], with joint limits, loop closures, and a list of everything
 //! the file says that is not used.
 //!
-#![doc = include_str!("../../../../../docs/robots.md")]
+#![doc = include_str!("../../../docs/robots.md")]
 
 mod actuator;
 mod checks;

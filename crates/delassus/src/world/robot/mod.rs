@@ -20,7 +20,7 @@ pub use build::Placement;
 use super::{Drive, Servo, World};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
-use crate::solver::kkt::TreeKkt;
+use crate::solver::exact::kkt::TreeKkt;
 use crate::tree::import::{Closure, ClosureKind};
 use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
 

@@ -1,6 +1,6 @@
 //! Scene files: TOML in, a [`World`] with run defaults out.
 //!
-#![doc = include_str!("../../../../../docs/scenes.md")]
+#![doc = include_str!("../../../docs/scenes.md")]
 
 mod body;
 mod joint;

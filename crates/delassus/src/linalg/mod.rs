@@ -1,0 +1,1 @@
+//! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.

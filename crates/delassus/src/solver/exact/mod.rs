@@ -1,0 +1,8 @@
+//! Solvers of linear systems: equality rows at once, by factorisation.
+//!
+//! [`direct`] factors along an elimination tree of the bodies, [`kkt`] lets kinematic trees answer their rows.
+
+pub mod direct;
+pub mod kkt;
+
+use super::{Fit, Monitor, Solver, Status, Stop, SweepStats, topology};

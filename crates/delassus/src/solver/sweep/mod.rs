@@ -1,0 +1,17 @@
+//! Solvers that visit one block after the other, or all at once, until nothing changes any more.
+//!
+//! [`gauss_seidel`] is the plain form, [`coloured`] the same with contacts in lanes and on threads, [`jacobi`] visits
+//! all blocks at once, [`hybrid`] sees joints as factored lumps. All of them solve one block by [`Rule`].
+
+pub mod coloured;
+pub mod gauss_seidel;
+pub mod hybrid;
+pub mod jacobi;
+mod point;
+mod rule;
+mod secular;
+
+pub use rule::Rule;
+
+use super::catalogue::name_of;
+use super::{Fit, Monitor, Solver, Status, Stop, SweepStats, exact, topology};
