@@ -66,12 +66,16 @@ impl RowBlock {
         let Way::Along(_, point) = self.rows.first()?.way else {
             return None;
         };
-        let directions = self.rows.iter().map(|row| match row.way {
-            Way::Along(direction, arms) if arms == point => Some(direction.to_array()),
-            _ => None,
-        });
-        let directions: Option<Vec<[f64; 3]>> = directions.collect();
-        Some((directions?.concat(), point))
+        let mut directions = Vec::with_capacity(3 * self.rows.len());
+        for row in &self.rows {
+            match row.way {
+                Way::Along(direction, arms) if arms == point => {
+                    directions.extend(direction.to_array());
+                }
+                _ => return None,
+            }
+        }
+        Some((directions, point))
     }
 }
 
