@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may stop anywhere.
 
 use delassus::problem::Form;
+use delassus::problem::place::At;
 use delassus::solver::auto::{Auto, choose};
 use delassus::solver::{Record, from_spec};
 use delassus::{
@@ -159,10 +160,16 @@ fn mixed() -> Problem {
             masses.push(builder.add_mass(mass.clone(), p).unwrap());
         }
         for (k, block) in problem.blocks().iter().enumerate() {
-            let entries = primal.jacobian().block(BlockId(k as u32));
-            let rows: Vec<_> = entries.map(|(id, g)| (masses[id.index()], g)).collect();
+            let places = primal.places(BlockId(k as u32));
+            let moved = |at: At<'_>| masses[at.mass.index()];
+            let on: Vec<_> = places
+                .map(|at| At {
+                    mass: moved(at),
+                    ..at
+                })
+                .collect();
             let (sigma, q) = (&primal.sigma()[block.rows()], &primal.q()[block.rows()]);
-            builder.add_block(block.law, &rows, sigma, q).unwrap();
+            builder.add_block_at(block.law, &on, sigma, q).unwrap();
         }
     }
     builder.build().unwrap()
