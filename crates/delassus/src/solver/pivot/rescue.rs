@@ -37,7 +37,7 @@ impl Rescue {
             true => "the work allowed to pivoting was used up before it had an answer",
             false => "pivoting found no answer that could be verified",
         };
-        let first = choose(problem, self.stop.tolerance).solver;
+        let first = choose(problem, self.stop.tolerance).first.solver;
         let then = THEN.into_iter().filter(|spec| *spec != first);
         for spec in std::iter::once(first).chain(then) {
             let stop = Stop {
