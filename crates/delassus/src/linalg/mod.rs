@@ -1,1 +1,3 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
+
+pub(crate) mod disjoint;
