@@ -1,8 +1,9 @@
 //! What elimination does to one kind of island, worked out once: where every block stands and what touches it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use super::order::{Vertex, eliminate};
+use crate::linalg::minimum_degree::Eliminated;
 
 /// Masses and joints of an island, numbered from zero: islands with equal shapes are solved side by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -116,7 +117,7 @@ impl Plan {
     }
 
     /// A plan for a matrix that is given block by block.
-    pub(super) fn of_pattern(sizes: &[usize], neighbours: Vec<BTreeSet<u32>>) -> Plan {
+    pub(super) fn of_pattern(sizes: &[usize], neighbours: Vec<Vec<usize>>) -> Plan {
         let graph = neighbours
             .into_iter()
             .zip(sizes)
@@ -139,12 +140,12 @@ impl Plan {
     fn lay_out(
         nodes: &[Node],
         shape: &Shape,
-        order: &[(u32, Vec<u32>)],
+        order: &[Eliminated],
         partly: impl Fn(usize) -> bool,
     ) -> Plan {
         let mut place = vec![0; nodes.len()];
-        for (i, (x, _)) in order.iter().enumerate() {
-            place[*x as usize] = i;
+        for (i, step) in order.iter().enumerate() {
+            place[step.node] = i;
         }
         let mut plan = Plan::default();
         plan.unknowns.push(0);
@@ -152,12 +153,9 @@ impl Plan {
             Node::Joint(k) => shape.joints[k] as usize,
             Node::Mass(b) => shape.masses[b] as usize,
         };
-        let all: Vec<usize> = order
-            .iter()
-            .map(|(x, _)| size(nodes[*x as usize]))
-            .collect();
-        for (i, (x, later)) in order.iter().enumerate() {
-            let node = nodes[*x as usize];
+        let all: Vec<usize> = order.iter().map(|step| size(nodes[step.node])).collect();
+        for (i, step) in order.iter().enumerate() {
+            let node = nodes[step.node];
             plan.nodes.push(node);
             plan.beside_mass.push(match node {
                 Node::Joint(k) => partly(k),
@@ -167,7 +165,7 @@ impl Plan {
             plan.diagonals.push(plan.values);
             plan.values += all[i] * all[i];
             plan.starts.push(plan.edges.len());
-            let mut to: Vec<usize> = later.iter().map(|&y| place[y as usize]).collect();
+            let mut to: Vec<usize> = step.later.iter().map(|&y| place[y]).collect();
             to.sort_unstable();
             let first = plan.values;
             for to in to {
@@ -313,20 +311,20 @@ fn graph(
     let mut number = vec![0; shape.masses.len()];
     for (mass, &kept) in kept.iter().enumerate() {
         if kept {
-            number[mass] = nodes.len() as u32;
+            number[mass] = nodes.len();
             nodes.push(Node::Mass(mass));
         }
     }
     let vertex = |node: &Node| match *node {
         Node::Joint(joint) => {
-            let (mut neighbours, mut condensed) = (BTreeSet::new(), Vec::new());
-            for &mass in shape.entries_of(joint) {
-                if kept[mass as usize] {
-                    neighbours.insert(number[mass as usize]);
+            let (mut neighbours, mut condensed) = (Vec::new(), Vec::new());
+            for mass in shape.entries_of(joint).iter().map(|&mass| mass as usize) {
+                if kept[mass] {
+                    neighbours.push(number[mass]);
                 } else {
                     condensed.push(mass);
-                    let others = touches[mass as usize].iter().map(|t| t.joint as u32);
-                    neighbours.extend(others.filter(|&k| k as usize != joint));
+                    let others = touches[mass].iter().map(|touch| touch.joint);
+                    neighbours.extend(others.filter(|&k| k != joint));
                 }
             }
             Vertex {
@@ -341,7 +339,7 @@ fn graph(
             size: shape.masses[mass] as usize,
             is_mass: true,
             late: false,
-            neighbours: touches[mass].iter().map(|t| t.joint as u32).collect(),
+            neighbours: touches[mass].iter().map(|touch| touch.joint).collect(),
             condensed: Vec::new(),
         },
     };
