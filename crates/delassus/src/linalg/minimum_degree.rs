@@ -32,10 +32,6 @@ pub(crate) trait Gate {
 }
 
 /// A gate that lets everything go.
-#[allow(
-    dead_code,
-    reason = "for fronts, whose pivots are regular in any order"
-)]
 pub(crate) struct Open;
 
 impl Gate for Open {

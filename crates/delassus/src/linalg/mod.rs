@@ -2,6 +2,7 @@
 
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
+pub(crate) mod ldl;
 pub(crate) mod minimum_degree;
 pub(crate) mod ranked;
 
