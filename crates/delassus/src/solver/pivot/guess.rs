@@ -11,7 +11,7 @@
 
 use super::contact::{ContactLcp, Group, NONE, Normal};
 use super::point::Point;
-use crate::math::largest_eigenvalue_2;
+use crate::linalg::largest_eigenvalue_2;
 
 /// Friction this close to its bound slips, and a share of it this small is none.
 pub(super) const CLOSE: f64 = 1e-9;
