@@ -11,16 +11,12 @@ mod scenes;
 
 use std::collections::BTreeMap;
 
-use delassus::solver::pivot::contact::ContactLcp;
-use delassus::solver::pivot::structural::{Options, Outcome, Work};
-use delassus::solver::pivot::{self, Lcp, LcpOptions, Lemke, Method, Pivot, reduced, structural};
+use delassus::solver::pivot::contact::{ContactLcp, Options, Outcome, Work, reduced, structural};
+use delassus::solver::pivot::{self, Lcp, LcpOptions, Lemke, Method, Pivot};
 use delassus::{Law, Problem, Residual, Solution, Solver, Status, Stop};
 
 type Run = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
-const METHODS: [(&str, Run); 2] = [
-    ("structural", structural::solve),
-    ("reduced", reduced::solve),
-];
+const METHODS: [(&str, Run); 2] = [("structural", structural), ("reduced", reduced)];
 
 /// Whether an answer is one; panics where a method says so and it is none.
 fn check(problem: &Problem, lambda: Vec<f64>, solved: bool, what: &str) {

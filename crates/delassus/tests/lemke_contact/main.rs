@@ -9,17 +9,12 @@ mod lloyd;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::pivot::contact::ContactLcp;
-use delassus::solver::pivot::structural::{Options, Outcome, Work};
+use delassus::solver::pivot::contact::{ContactLcp, Options, Outcome, Work, reduced, structural};
 use delassus::solver::pivot::{self, Lcp, LcpOptions, Pivot};
-use delassus::solver::pivot::{reduced, structural};
 use delassus::{Problem, Residual, Solution, Status};
 
 type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
-const METHODS: [(&str, Method); 2] = [
-    ("structural", structural::solve),
-    ("reduced", reduced::solve),
-];
+const METHODS: [(&str, Method); 2] = [("structural", structural), ("reduced", reduced)];
 const PIVOTS: [Pivot; 2] = [Pivot::Big, Pivot::Lex];
 
 fn options(pivot: Pivot) -> Options<'static> {
@@ -90,12 +85,12 @@ fn chain(problem: &Problem) -> (usize, Outcome, Solution) {
         chance(&mut random),
     ];
     let attempts: [(Method, Pivot, &Vec<f64>); 6] = [
-        (reduced::solve, Pivot::Big, &ones),
-        (reduced::solve, Pivot::Lex, &ones),
-        (structural::solve, Pivot::Big, &ones),
-        (structural::solve, Pivot::Big, &covers[0]),
-        (structural::solve, Pivot::Big, &covers[1]),
-        (structural::solve, Pivot::Big, &covers[2]),
+        (reduced, Pivot::Big, &ones),
+        (reduced, Pivot::Lex, &ones),
+        (structural, Pivot::Big, &ones),
+        (structural, Pivot::Big, &covers[0]),
+        (structural, Pivot::Big, &covers[1]),
+        (structural, Pivot::Big, &covers[2]),
     ];
     let mut last = None;
     for (k, (method, pivot, cover)) in attempts.into_iter().enumerate() {
@@ -226,7 +221,7 @@ fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
                 ..LcpOptions::default()
             };
             let answer = pivot::solve(&lcp, &dense);
-            let (outcome, _) = solve(&problem, structural::solve, pivot);
+            let (outcome, _) = solve(&problem, structural, pivot);
             assert_eq!(outcome.status, answer.status, "{round} {pivot:?}");
             assert_eq!(outcome.pivots, answer.pivots, "{round} {pivot:?}");
         }

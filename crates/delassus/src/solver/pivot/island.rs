@@ -7,26 +7,26 @@ use crate::problem::Problem;
 use crate::solver::Certificate;
 
 /// Blocks that depend on each other, and where their impulses go.
-pub(super) struct Island<'a> {
-    pub(super) problem: &'a Problem,
-    pub(super) blocks: &'a [BlockId],
+pub(crate) struct Island<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) blocks: &'a [BlockId],
     /// Impulses of the whole problem that are nearly right, those of the last step.
-    pub(super) guess: Option<&'a [f64]>,
+    pub(crate) guess: Option<&'a [f64]>,
     /// Impulses of the whole problem, of which those of this island are written.
-    pub(super) lambda: &'a mut [f64],
-    pub(super) budget: &'a mut Budget,
+    pub(crate) lambda: &'a mut [f64],
+    pub(crate) budget: &'a mut Budget,
 }
 
 /// What a run has spent and found.
-pub(super) struct Budget {
-    pub(super) pivots: usize,
-    pub(super) deadline: Option<Instant>,
-    pub(super) certificate: Option<Certificate>,
+pub(crate) struct Budget {
+    pub(crate) pivots: usize,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) certificate: Option<Certificate>,
 }
 
 impl Budget {
     /// Nothing spent yet, and so much time.
-    pub(super) fn new(time: Option<Duration>) -> Budget {
+    pub(crate) fn new(time: Option<Duration>) -> Budget {
         Budget {
             pivots: 0,
             deadline: time.and_then(|time| Instant::now().checked_add(time)),
@@ -34,17 +34,17 @@ impl Budget {
         }
     }
 
-    pub(super) fn left(&self, most: usize) -> usize {
+    pub(crate) fn left(&self, most: usize) -> usize {
         most.saturating_sub(self.pivots)
     }
 
-    pub(super) fn time_left(&self) -> Option<Duration> {
+    pub(crate) fn time_left(&self) -> Option<Duration> {
         self.deadline
             .map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Whether nothing is left after something was spent: without pivots trivial problems are still answered.
-    pub(super) fn is_spent(&self, most: usize) -> bool {
+    pub(crate) fn is_spent(&self, most: usize) -> bool {
         self.pivots != 0 && self.left(most) == 0
     }
 }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::dense::Dense;
-use super::driver::Lemke;
-use super::every::solve_every;
-use super::game::solve_game;
-use super::island::{Budget, Island};
-use super::method::{CHANCES, CoverChoice, Method};
-use super::solve::{Cover, LcpAnswer, LcpOptions, solve};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::problem::Problem;
+use crate::solver::pivot::attempts::Lemke;
+use crate::solver::pivot::island::{Budget, Island};
+use crate::solver::pivot::lcp::game::solve_game;
+use crate::solver::pivot::lcp::laws::Dense;
+use crate::solver::pivot::lcp::murty::solve_every;
+use crate::solver::pivot::lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
+use crate::solver::pivot::method::{CHANCES, CoverChoice, Method};
 use crate::solver::{Certificate, Monitor, Status};
 
 /// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
@@ -21,7 +21,7 @@ const SHARPENED: usize = 200;
 
 impl Lemke {
     /// The dense matrix; the driver tries other covering vectors where a ray proves nothing.
-    pub(super) fn dense(&mut self, island: &mut Island<'_>) -> Status {
+    pub(crate) fn dense(&mut self, island: &mut Island<'_>) -> Status {
         let n = rows_of(island.problem, island.blocks, self.directions);
         if LARGEST < n {
             return Status::Unsupported;
@@ -80,7 +80,7 @@ impl Lemke {
 
     /// All islands of a small problem by their matrices, where the tolerance asks for more digits than a path without
     /// matrix has kept; none where these have not either.
-    pub(super) fn sharpened(
+    pub(crate) fn sharpened(
         &mut self,
         problem: &Problem,
         time: Option<Duration>,

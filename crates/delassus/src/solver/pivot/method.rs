@@ -1,10 +1,10 @@
 //! The solvers by name, their covering vectors, and the attempts each makes without a matrix.
 
-use super::ratio::Pivot;
 use crate::solver::catalogue::name_of;
+use crate::solver::pivot::lcp::ratio::Pivot;
 
 /// Covering vectors by chance that are tried before the dense matrix.
-pub(super) const CHANCES: u64 = 3;
+pub(crate) const CHANCES: u64 = 3;
 
 /// Which form of the problem is pivoted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,16 +68,16 @@ impl CoverChoice {
 
 /// One attempt without matrix.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Friction added where load appears, instead of all of it from the start.
-    pub(super) reduced: bool,
-    pub(super) pivot: Pivot,
+    pub(crate) reduced: bool,
+    pub(crate) pivot: Pivot,
     /// Which covering vector by chance, or zero for the solver's own.
-    pub(super) chance: u64,
+    pub(crate) chance: u64,
 }
 
 impl Plan {
-    pub(super) fn reduced(pivot: Pivot) -> Plan {
+    pub(crate) fn reduced(pivot: Pivot) -> Plan {
         Plan {
             reduced: true,
             pivot,
@@ -95,7 +95,7 @@ impl Plan {
 
 impl Method {
     /// The attempts without matrix, in order.
-    pub(super) fn plans(self, pivot: Pivot) -> Vec<Plan> {
+    pub(crate) fn plans(self, pivot: Pivot) -> Vec<Plan> {
         let reduced = [Plan::reduced(pivot), Plan::reduced(Pivot::Lex)];
         let structural = [Plan::structural(pivot), Plan::structural(Pivot::Lex)];
         match self {

@@ -2,52 +2,22 @@
 //!
 #![doc = include_str!("../../../docs/lemke.md")]
 
-mod back;
-mod basis;
-mod bodies;
-mod choice;
-mod columns;
+mod attempts;
+mod budget;
 pub mod contact;
-mod crash;
 mod crowd;
-mod degree;
-mod dense;
-mod driver;
-mod every;
-mod free;
-mod fronts;
-mod game;
-mod guess;
 mod island;
-mod kernel;
-mod lcp;
+pub mod lcp;
 mod matrix;
-mod meter;
 mod method;
-mod murty;
-mod partition;
-mod path;
-mod point;
-pub(crate) mod ratio;
-pub mod reduced;
 mod rescue;
-mod scaled;
-mod single;
-mod solve;
-mod sparse;
-mod standard;
-pub mod structural;
-mod table;
-mod values;
-mod warm;
-mod written;
 
-pub use driver::Lemke;
+pub use attempts::Lemke;
 pub use lcp::Lcp;
+pub use lcp::murty::murty;
+pub use lcp::ratio::Pivot;
+pub use lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
 pub use method::{CoverChoice, Method};
-pub use murty::murty;
-pub use ratio::Pivot;
-pub use solve::{Cover, LcpAnswer, LcpOptions, solve};
 
 use crate::solver::Status;
 
@@ -100,6 +70,3 @@ impl Limits {
         late.then_some(End::TimeLimit)
     }
 }
-
-#[cfg(test)]
-mod tests;

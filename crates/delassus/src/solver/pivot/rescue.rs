@@ -14,17 +14,17 @@ const SWEEPS: usize = 5000;
 const THEN: [&str; 2] = ["jacobi,accelerate=nesterov", "gauss-seidel,rule=exact"];
 
 /// How pivoting ended.
-pub(super) struct Rescue {
-    pub(super) failed: Status,
+pub(crate) struct Rescue {
+    pub(crate) failed: Status,
     /// Whether it might have gone on if more had been allowed.
-    pub(super) short: bool,
-    pub(super) stop: Stop,
-    pub(super) seed: u64,
+    pub(crate) short: bool,
+    pub(crate) stop: Stop,
+    pub(crate) seed: u64,
 }
 
 impl Rescue {
     /// Solves by others, telling the monitor who and why.
-    pub(super) fn go_on(
+    pub(crate) fn go_on(
         &self,
         problem: &Problem,
         solution: &mut Solution,

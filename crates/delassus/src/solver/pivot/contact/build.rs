@@ -4,7 +4,7 @@ use super::{Back, ContactLcp, Free, Group, NONE, Normal, Rows};
 use crate::index::BlockId;
 use crate::law::{Law, facets};
 use crate::problem::{Block, Problem};
-use crate::solver::pivot::columns::Gather;
+use crate::solver::pivot::contact::columns::Gather;
 
 /// Bounds that are none.
 const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -187,7 +187,7 @@ impl ContactLcp {
     }
 
     /// Bounds that are not zero shift the origin: every row feels the impulse at which its unit starts.
-    pub(super) fn add_given_impulses(&mut self, sigma: &[f64]) {
+    pub(crate) fn add_given_impulses(&mut self, sigma: &[f64]) {
         if self.backs.iter().all(|back| back.shift == 0.0) {
             return;
         }
@@ -209,7 +209,7 @@ impl ContactLcp {
     }
 
     /// Constant parts of the rows, from those of the units.
-    pub(super) fn spread_constants(&mut self) {
+    pub(crate) fn spread_constants(&mut self) {
         for normal in &mut self.normals {
             normal.q = self.constants[normal.unit][0];
         }
