@@ -14,7 +14,7 @@
 //! the constants ν⁰, σ⁰, γ⁰ and v⁰ are q for values, the driving column for rates.   [Lemke05 (38)–(41)]
 //! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
 
-use crate::solver::pivot::contact::kernel::{Kernel, SMALL, Small};
+use crate::linalg::lu::{Kernel, SMALL, Small};
 use crate::solver::pivot::contact::one_body::{Fill, Pairs, Six};
 use crate::solver::pivot::contact::sparse::Touch;
 use crate::solver::pivot::contact::{ContactLcp, NONE};

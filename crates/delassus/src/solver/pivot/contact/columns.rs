@@ -1,7 +1,8 @@
 //! Columns of the contact problem: rows of G times F with FᵀF = M⁻¹, stored body by body.
 
 use crate::index::BlockId;
-use crate::math::{cholesky, dot, dot_6};
+use crate::linalg::cholesky::cholesky;
+use crate::math::{dot, dot_6};
 use crate::problem::Primal;
 use crate::problem::mass::MassBlock;
 

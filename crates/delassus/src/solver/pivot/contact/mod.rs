@@ -21,7 +21,6 @@ pub(crate) mod basis;
 mod build;
 pub(crate) mod columns;
 mod expansion;
-pub(crate) mod kernel;
 pub(crate) mod one_body;
 pub(crate) mod pivots;
 pub(crate) mod point;

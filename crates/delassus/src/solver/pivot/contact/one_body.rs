@@ -1,7 +1,7 @@
 //! The kernel of a single free body: columns of six numbers, at most eight unknowns, everything in registers.
 
 use crate::solver::pivot::contact::basis::{Constants, Last, Partition, What, bound_share};
-use crate::solver::pivot::contact::kernel::SMALL;
+use crate::linalg::lu::SMALL;
 use crate::solver::pivot::contact::{ContactLcp, NONE};
 use pulp::Simd;
 

@@ -1,4 +1,13 @@
-//! A dense Cholesky factor that says which rows are independent.
+//! A dense Cholesky factor that says which rows are independent: S = P L Lᵀ Pᵀ for a symmetric positive semidefinite S.
+//!
+//! S is scaled to a unit diagonal first, so that pivots compare whatever the units of their rows. Rows are taken in the
+//! given order, in lanes, as long as every pivot is large; where one is not, all is done again with pivoting, and rows
+//! whose pivot is rounding are left out. Where the smallest pivot is small an answer is refined once by its residual.
+//!
+//! Bits do not depend on the processor: every lane computes what a single number would, and nothing is fused.
+//! Cost: m³/3 multiplications, a quarter to an eighth of that in time; with pivoting m²·rank without lanes.
+//! Prefer [`super::cholesky`] where a matrix that is not safely positive definite is an error, [`super::ldl`] where most
+//! blocks are zero.
 
 use pulp::Simd;
 
@@ -15,10 +24,11 @@ const SAFE: f64 = 1e-4;
 /// Below this smallest pivot an answer is refined by its residual.
 const REFINE: f64 = 1e-3;
 
-/// Cholesky factor with pivoting of a symmetric positive semidefinite matrix, scaled to a unit diagonal.
-#[derive(Clone, Debug)]
-pub(super) struct Factor {
-    pub(super) matrix: Vec<f64>,
+/// A symmetric positive semidefinite matrix and its factor.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RankedCholesky {
+    /// S, row-major: to be filled before it is factored, and left as it is.
+    pub(crate) matrix: Vec<f64>,
     /// Columns of L, rows in the order of the pivots, with the diagonal inverted; whole vectors.
     columns: Vec<f64>,
     stride: usize,
@@ -35,26 +45,9 @@ pub(super) struct Factor {
     arch: pulp::Arch,
 }
 
-impl Default for Factor {
-    fn default() -> Factor {
-        Factor {
-            matrix: Vec::new(),
-            columns: Vec::new(),
-            stride: 0,
-            lower: Vec::new(),
-            scale: Vec::new(),
-            order: Vec::new(),
-            pivot: Vec::new(),
-            least: 1.0,
-            work: Vec::new(),
-            arch: pulp::Arch::new(),
-        }
-    }
-}
-
-impl Factor {
-    /// S = P L Lᵀ Pᵀ on the independent rows; in the given order where that is safe.
-    pub(super) fn factorise(&mut self, m: usize) {
+impl RankedCholesky {
+    /// Factors the matrix of m rows: S = P L Lᵀ Pᵀ on the independent ones, in the given order where that is safe.
+    pub(crate) fn factorise(&mut self, m: usize) {
         let a = &self.matrix;
         self.stride = m.next_multiple_of(LANES);
         self.columns.clear();
@@ -135,7 +128,7 @@ impl Factor {
     }
 
     /// x = S⁻¹b on the independent rows, zero on the others; refined where pivots are small.
-    pub(super) fn solve(&mut self, b: &[f64], x: &mut [f64]) {
+    pub(crate) fn solve(&mut self, b: &[f64], x: &mut [f64]) {
         x.fill(0.0);
         let m = b.len();
         let mut rest = std::mem::take(&mut self.work);
@@ -175,12 +168,13 @@ impl Factor {
         }
     }
 
-    pub(super) fn rank(&self) -> Rank {
-        let mut redundant: Vec<usize> = (0..self.scale.len()).collect();
-        redundant.retain(|i| !self.order.contains(i));
+    /// Which rows were taken.
+    pub(crate) fn rank(&self) -> Rank {
+        let mut taken = vec![false; self.scale.len()];
+        self.order.iter().for_each(|&i| taken[i] = true);
         Rank {
             rank: self.order.len(),
-            redundant,
+            redundant: (0..taken.len()).filter(|&i| !taken[i]).collect(),
         }
     }
 }
@@ -262,4 +256,79 @@ fn product<S: Simd>(
     let column = &columns[k * stride..(k + 1) * stride];
     let (parts, _) = S::as_simd_f64s(column);
     X::splat(simd, column[j]) * X(simd, parts[p])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Random, max_abs};
+
+    /// A Aᵀ of m rows of k numbers, whose rows have units of their own.
+    fn gram(m: usize, k: usize, random: &mut Random) -> Vec<f64> {
+        let unit: Vec<f64> = (0..m).map(|_| random.range(-3.0, 3.0).exp()).collect();
+        let a: Vec<f64> = (0..m * k)
+            .map(|e| unit[e / k] * random.range(-1.0, 1.0))
+            .collect();
+        let row = |i: usize| &a[i * k..(i + 1) * k];
+        (0..m * m).map(|e| dot(row(e / m), row(e % m))).collect()
+    }
+
+    fn solved(matrix: &[f64], b: &[f64], arch: pulp::Arch) -> (Vec<f64>, Rank) {
+        let mut factor = RankedCholesky {
+            matrix: matrix.to_vec(),
+            arch,
+            ..RankedCholesky::default()
+        };
+        let mut x = vec![f64::NAN; b.len()];
+        factor.factorise(b.len());
+        factor.solve(b, &mut x);
+        (x, factor.rank())
+    }
+
+    /// Largest |S x − b| over the size of its terms.
+    fn error(matrix: &[f64], x: &[f64], b: &[f64]) -> f64 {
+        let rows = matrix.chunks_exact(b.len()).zip(b);
+        let errors = rows.map(|(row, b)| {
+            let terms: Vec<f64> = row.iter().zip(x).map(|(a, x)| a * x).collect();
+            (terms.iter().sum::<f64>() - b).abs() / max_abs(&terms).max(b.abs())
+        });
+        errors.fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn rows_that_depend_on_others_are_named_and_every_consistent_system_is_solved() {
+        let mut random = Random::new(11);
+        for (m, k) in [(1, 1), (5, 9), (24, 40), (12, 5), (30, 29), (40, 8)] {
+            for _ in 0..20 {
+                let matrix = gram(m, k, &mut random);
+                let y: Vec<f64> = (0..m).map(|_| random.range(-1.0, 1.0)).collect();
+                let b: Vec<f64> = matrix.chunks_exact(m).map(|row| dot(row, &y)).collect();
+                let (x, rank) = solved(&matrix, &b, pulp::Arch::new());
+                assert_eq!(rank.rank, m.min(k));
+                assert_eq!(rank.redundant.len(), m - m.min(k));
+                assert!(rank.redundant.iter().all(|&i| x[i] == 0.0));
+                let error = error(&matrix, &x, &b);
+                assert!(error < 1e-9, "{m} rows of {k}: {error:.1e}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_that_moves_nothing_is_redundant() {
+        let matrix = [2.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0];
+        let (x, rank) = solved(&matrix, &[3.0, 5.0, 2.0], pulp::Arch::new());
+        assert_eq!(rank.redundant, [1]);
+        assert!((x[0] - 1.0).abs() < 1e-15 && x[1] == 0.0 && (x[2] - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn bits_do_not_depend_on_the_width_of_the_processor() {
+        let mut random = Random::new(12);
+        for m in [3, 17, 50] {
+            let matrix = gram(m, 2 * m, &mut random);
+            let b: Vec<f64> = (0..m).map(|_| random.range(-1.0, 1.0)).collect();
+            let wide = solved(&matrix, &b, pulp::Arch::new());
+            assert_eq!(wide, solved(&matrix, &b, pulp::Arch::Scalar));
+        }
+    }
 }
