@@ -13,18 +13,20 @@ mod dense;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::pivot::contact::{ContactLcp, Options, Outcome, Work, reduced, structural};
+use delassus::solver::pivot::contact::{
+    ContactLcp, PivotOptions, PivotOutcome, PivotWork, reduced, structural,
+};
 use delassus::solver::pivot::{Lcp, LcpOptions, Pivot, solve};
 use delassus::{Law, MassBlock, Problem, Residual, Solution, Status};
 
-type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
+type Method = fn(&ContactLcp, &PivotOptions<'_>, &mut PivotWork) -> PivotOutcome;
 type Vector = Vec<f64>;
 
 /// What a printed formula must be off by to be called wrong.
 const VISIBLE: f64 = 1e-3;
 
-fn options(cover: &[f64]) -> Options<'_> {
-    Options {
+fn options(cover: &[f64]) -> PivotOptions<'_> {
+    PivotOptions {
         pivot: Pivot::Big,
         cover,
         pivots: 5000,
@@ -32,9 +34,9 @@ fn options(cover: &[f64]) -> Options<'_> {
     }
 }
 
-fn run(problem: &Problem, method: Method, cover: &[f64]) -> (Outcome, Solution) {
+fn run(problem: &Problem, method: Method, cover: &[f64]) -> (PivotOutcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     let outcome = method(&lcp, &options(cover), &mut work);
     let mut lambda = vec![0.0; problem.n_rows()];
     work.impulses(&lcp, &mut lambda);

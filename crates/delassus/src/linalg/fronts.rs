@@ -40,13 +40,13 @@ struct Front {
 }
 
 /// The dense block of a front while elements are added to it.
-pub(crate) struct Block<'a> {
+pub(crate) struct FrontBlock<'a> {
     values: &'a mut [f64],
     width: usize,
     local: &'a [usize],
 }
 
-impl Block<'_> {
+impl FrontBlock<'_> {
     /// A += scale × column rowᵀ, for velocities that begin at the two offsets.
     pub(crate) fn add(
         &mut self,
@@ -116,7 +116,7 @@ impl Fronts {
     pub(crate) fn factor(
         &mut self,
         is_new: impl Fn(usize) -> bool,
-        mut add: impl FnMut(usize, &mut Block<'_>),
+        mut add: impl FnMut(usize, &mut FrontBlock<'_>),
     ) -> Option<u64> {
         let fresh = !std::mem::take(&mut self.factored);
         self.changed.clear();
@@ -149,7 +149,7 @@ impl Fronts {
     }
 
     /// The dense block of a front: ones, what its elements add, and what its children leave.
-    fn assemble(&mut self, f: usize, add: &mut impl FnMut(usize, &mut Block<'_>)) {
+    fn assemble(&mut self, f: usize, add: &mut impl FnMut(usize, &mut FrontBlock<'_>)) {
         let front = &self.fronts[f];
         let width = front.rows.len();
         self.dense.clear();
@@ -160,7 +160,7 @@ impl Fronts {
         for i in 0..front.own {
             self.dense[i * width + i] = 1.0;
         }
-        let mut block = Block {
+        let mut block = FrontBlock {
             values: &mut self.dense,
             width,
             local: &self.local,

@@ -1,12 +1,12 @@
-//! LU factors of the small dense system of one basis, with partial pivoting.
+//! Dense LU factors with partial pivoting: of rows that know where their nonzeros begin and end, and of at most eight
+//! unknowns in columns of fixed length.
 //!
-//! Systems of up to eight unknowns, a single body without compliance among them, are kept in columns of fixed length.
-//! In larger ones rows know where their nonzeros begin and end, so that a tower,
-//! whose unknowns couple neighbours only, costs a band and not a square. The last column, that of z₀, is dense and counts for every row.
+//! [`ProfileLu`] costs a band and not a square where unknowns couple neighbours only. The last column counts as dense in
+//! every row: that of a border. [`SmallLu`] leaves rows where they are, so that every loop has eight steps and no branch.
 
 /// A square system, its factors and its right-hand side.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kernel {
+pub(crate) struct ProfileLu {
     n: usize,
     a: Vec<f64>,
     /// Nonzeros of row i, the last column apart: `first[i]..reach[i]`.
@@ -16,7 +16,7 @@ pub(crate) struct Kernel {
     inverse: Vec<f64>,
 }
 
-impl Kernel {
+impl ProfileLu {
     /// An empty system of the given size.
     pub(crate) fn reset(&mut self, n: usize) {
         self.n = n;
@@ -120,13 +120,13 @@ impl Kernel {
     }
 }
 
-/// Most unknowns of a [`Small`] system.
+/// Most unknowns of a [`SmallLu`] system.
 pub(crate) const SMALL: usize = 8;
 
 /// A system of at most eight unknowns, stored by columns of eight. Rows stay where they are, and lanes of rows that
 /// are used up are passed over, so that every loop has eight steps and no branch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Small {
+pub(crate) struct SmallLu {
     n: usize,
     /// The matrix; once factored, U in the lanes of rows used before the column's own.
     columns: [[f64; SMALL]; SMALL],
@@ -137,7 +137,7 @@ pub(crate) struct Small {
     inverse: [f64; SMALL],
 }
 
-impl Small {
+impl SmallLu {
     /// A system of the given size; all its columns are to be written.
     #[inline(always)]
     pub(crate) fn resize(&mut self, n: usize) {
@@ -232,15 +232,15 @@ mod tests {
     use crate::math::{Random, max_abs};
 
     fn check(n: usize, entry: impl Fn(usize, usize, &mut Random) -> f64, random: &mut Random) {
-        let mut kernel = Kernel::default();
-        kernel.reset(n);
+        let mut lu = ProfileLu::default();
+        lu.reset(n);
         let mut dense = vec![0.0; n * n];
         for i in 0..n {
             for j in 0..n {
                 let x = entry(i, j, random);
                 dense[i * n + j] = x;
                 if x != 0.0 {
-                    kernel.add(i, j, x);
+                    lu.add(i, j, x);
                 }
             }
         }
@@ -249,9 +249,9 @@ mod tests {
             .chunks_exact(n)
             .map(|row| row.iter().zip(&wanted).map(|(a, b)| a * b).sum())
             .collect();
-        assert!(0.0 < kernel.factor());
+        assert!(0.0 < lu.factor());
         if n <= SMALL {
-            let mut small = Small::default();
+            let mut small = SmallLu::default();
             small.resize(n);
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 small.column_mut(j)[i] = dense[i * n + j];
@@ -263,7 +263,7 @@ mod tests {
             let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();
             assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
         }
-        kernel.solve(&mut x);
+        lu.solve(&mut x);
         let error: Vec<f64> = x.iter().zip(&wanted).map(|(a, b)| a - b).collect();
         assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
     }
@@ -283,11 +283,11 @@ mod tests {
 
     #[test]
     fn singular_systems_have_no_pivot() {
-        let mut kernel = Kernel::default();
-        kernel.reset(2);
+        let mut lu = ProfileLu::default();
+        lu.reset(2);
         for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            kernel.add(i, j, 2.0);
+            lu.add(i, j, 2.0);
         }
-        assert!(kernel.factor() <= 0.0);
+        assert!(lu.factor() <= 0.0);
     }
 }

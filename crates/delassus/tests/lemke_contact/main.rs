@@ -9,16 +9,18 @@ mod lloyd;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::pivot::contact::{ContactLcp, Options, Outcome, Work, reduced, structural};
+use delassus::solver::pivot::contact::{
+    ContactLcp, PivotOptions, PivotOutcome, PivotWork, reduced, structural,
+};
 use delassus::solver::pivot::{self, Lcp, LcpOptions, Pivot};
 use delassus::{Problem, Residual, Solution, Status};
 
-type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
+type Method = fn(&ContactLcp, &PivotOptions<'_>, &mut PivotWork) -> PivotOutcome;
 const METHODS: [(&str, Method); 2] = [("structural", structural), ("reduced", reduced)];
 const PIVOTS: [Pivot; 2] = [Pivot::Big, Pivot::Lex];
 
-fn options(pivot: Pivot) -> Options<'static> {
-    Options {
+fn options(pivot: Pivot) -> PivotOptions<'static> {
+    PivotOptions {
         pivot,
         cover: &[],
         pivots: 20_000,
@@ -26,9 +28,9 @@ fn options(pivot: Pivot) -> Options<'static> {
     }
 }
 
-fn solve(problem: &Problem, method: Method, pivot: Pivot) -> (Outcome, Solution) {
+fn solve(problem: &Problem, method: Method, pivot: Pivot) -> (PivotOutcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     let outcome = method(&lcp, &options(pivot), &mut work);
     let mut lambda = vec![0.0; problem.n_rows()];
     if outcome.status == Status::Solved {
@@ -69,9 +71,9 @@ fn every_published_experiment_is_solved_by_both_methods_and_rules() {
 }
 
 /// The chain of attempts of the driver: the first verified answer, and which attempt gave it.
-fn chain(problem: &Problem) -> (usize, Outcome, Solution) {
+fn chain(problem: &Problem) -> (usize, PivotOutcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     let mut random = Random::new(1);
     let ones = Vec::new();
     let chance = |random: &mut Random| {
@@ -96,7 +98,7 @@ fn chain(problem: &Problem) -> (usize, Outcome, Solution) {
     for (k, (method, pivot, cover)) in attempts.into_iter().enumerate() {
         let outcome = method(
             &lcp,
-            &Options {
+            &PivotOptions {
                 cover,
                 ..options(pivot)
             },
@@ -289,8 +291,8 @@ fn random_problems_end_with_a_status_and_no_false_answer() {
         for (name, method) in METHODS {
             let pivot = PIVOTS[(seed / 2 % 2) as usize];
             let lcp = ContactLcp::new(&problem, 8).unwrap();
-            let mut work = Work::default();
-            let options = Options {
+            let mut work = PivotWork::default();
+            let options = PivotOptions {
                 pivots: 2000,
                 ..options(pivot)
             };

@@ -60,10 +60,10 @@ fn solutions_meet_the_equations_of_a_sparse_unsymmetric_matrix() {
 fn singular_matrices_are_refused() {
     let mut fronts = Fronts::default();
     fronts.plan(&[(0, 1)], &[vec![0]]);
-    let singular = |_, block: &mut Block<'_>| block.add((0, &[1.0]), (0, &[1.0]), -1.0);
+    let singular = |_, block: &mut FrontBlock<'_>| block.add((0, &[1.0]), (0, &[1.0]), -1.0);
     assert_eq!(fronts.factor(|_| true, singular), None);
     // Nothing is kept of it.
-    let regular = |_, block: &mut Block<'_>| block.add((0, &[1.0]), (0, &[1.0]), 1.0);
+    let regular = |_, block: &mut FrontBlock<'_>| block.add((0, &[1.0]), (0, &[1.0]), 1.0);
     assert!(fronts.factor(|_| false, regular).is_some());
     let mut x = [3.0];
     fronts.solve(&mut x);
@@ -77,7 +77,7 @@ fn what_has_not_changed_is_kept() {
     let bodies: Vec<(usize, usize)> = (0..n).map(|x| (2 * x, 2)).collect();
     let elements: Vec<Vec<usize>> = (0..n - 1).map(|x| vec![x, x + 1]).collect();
     let add = |stiff: usize| {
-        move |e: usize, block: &mut Block<'_>| {
+        move |e: usize, block: &mut FrontBlock<'_>| {
             let scale = if e == stiff { 9.0 } else { 1.0 };
             block.add((2 * e, &[1.0, 0.5]), (2 * e, &[1.0, 0.2]), scale);
             block.add((2 * e + 2, &[0.3, 0.4]), (2 * e, &[1.0, 0.1]), scale);

@@ -1,92 +1,117 @@
-//! The solver behind `lemke`, `lemke-reduced`, `lemke-structural` and `lemke-standard`.
+//! One island: which path of pivots is followed after which, until an answer is verified.
 //!
-//! Islands are solved one by one. `lemke` goes from fast to robust: reduced, then structural, then the dense
-//! matrix, each answer verified before it is believed; the other three run their own method alone. A problem given
-//! by its Delassus matrix has no columns to pivot on, and all four use the dense matrix.
+//! ```text
+//! lemke              the basis of a guess; a crowd's own attempts; reduced, reduced by lex, structural with ones and
+//!                    with three covering vectors by chance; compliance that fades; the dense matrix with the same
+//!                    covering vectors; the path of a game; every basis of a small problem
+//! lemke-reduced      reduced, reduced by lex, structural, structural by lex
+//! lemke-structural   structural, structural by lex
+//! lemke-standard     the dense matrix
+//! ```
+//!
+//! A problem given by its Delassus matrix has no columns to pivot on, and all four use the dense matrix. No attempt is
+//! that of another solver: where all of them fail the island keeps the best impulses met, and the status says how the
+//! last path ended.
 
-use crate::law::Law;
+use std::time::Duration;
+
+use super::budget::Spent;
+use super::contact::{self, ContactLcp, PivotOptions, PivotOutcome, warm_start};
+use super::crowd::Crowd;
+use super::lcp::game::solve_game;
+use super::lcp::laws::WrittenOut;
+use super::lcp::murty::solve_every;
+use super::lcp::ratio::Pivot;
+use super::lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
+use super::{CoverChoice, Lemke, Method};
+use crate::index::BlockId;
 use crate::math::Random;
-use crate::problem::{Problem, Solution};
-use crate::solver::pivot::budget::Meter;
-use crate::solver::pivot::contact::ContactLcp;
-use crate::solver::pivot::contact::pivots::{Options, Outcome, Work};
-use crate::solver::pivot::contact::warm_start;
-use crate::solver::pivot::contact::{reduced, structural};
-use crate::solver::pivot::crowd::is_many;
-use crate::solver::pivot::island::{Budget, Island};
-use crate::solver::pivot::lcp::ratio::Pivot;
-use crate::solver::pivot::method::{CoverChoice, Method, Plan};
-use crate::solver::pivot::rescue::Rescue;
-use crate::solver::{Fit, Monitor, Solver, Status, Stop};
+use crate::problem::Problem;
+use crate::solver::{Certificate, Monitor, Status};
 
-/// Largest natural residual of a scaled island, relative to its max|q|, that the driver accepts.
-pub(crate) const ACCEPTED: f64 = 1e-9;
+/// Covering vectors by chance that are tried before the dense matrix, and with it.
+const CHANCES: u64 = 3;
 /// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
-const DENSE: usize = 500;
-/// Multiplications that `lemke` may do for an island unless it is told otherwise, in millions.
-const BUDGET: u64 = 2000;
+const MENDED: usize = 500;
+/// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
+const LARGEST: usize = 6000;
+/// Most unknowns of an island that is solved again by its matrix for a few more digits: a matter of milliseconds.
+const SHARPENED: usize = 200;
 
-/// Lemke's algorithm as a solver.
-#[derive(Clone, Debug)]
-pub struct Lemke {
-    /// Which form is pivoted.
-    pub method: Method,
-    /// How ties are broken.
-    pub pivot: Pivot,
-    /// The covering vector.
-    pub cover: CoverChoice,
-    /// Facets that stand for a round or elliptic cone.
-    pub directions: u32,
-    /// When to stop.
-    pub stop: Stop,
-    /// Seed of covering vectors by chance.
-    pub seed: u64,
-    /// Most multiplications of an island in millions, about; zero for no limit. They are counted and not timed, so that
-    /// the same problem ends the same way on any machine.
-    pub budget: u64,
-    lcp: ContactLcp,
-    pub(crate) work: Work,
+/// Blocks that depend on each other, and where their impulses go.
+pub(super) struct Island<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) blocks: &'a [BlockId],
+    /// Impulses of the whole problem that are nearly right, those of the last step.
+    pub(super) guess: Option<&'a [f64]>,
+    /// Impulses of the whole problem, of which those of this island are written.
+    pub(super) lambda: &'a mut [f64],
+    pub(super) spent: &'a mut Spent,
 }
 
-impl Default for Lemke {
-    fn default() -> Lemke {
-        Lemke::new(Method::Driver)
+/// One attempt without matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// Friction added where load appears, instead of all of it from the start.
+    reduced: bool,
+    pivot: Pivot,
+    /// Which covering vector by chance, or zero for the solver's own.
+    chance: u64,
+}
+
+impl Plan {
+    pub(super) fn reduced(pivot: Pivot) -> Plan {
+        Plan {
+            reduced: true,
+            pivot,
+            chance: 0,
+        }
+    }
+
+    fn structural(pivot: Pivot) -> Plan {
+        Plan {
+            reduced: false,
+            ..Plan::reduced(pivot)
+        }
+    }
+}
+
+impl Method {
+    /// The attempts without matrix, in order.
+    fn plans(self, pivot: Pivot) -> Vec<Plan> {
+        let reduced = [Plan::reduced(pivot), Plan::reduced(Pivot::Lex)];
+        let structural = [Plan::structural(pivot), Plan::structural(Pivot::Lex)];
+        match self {
+            Method::Best => {
+                let mut plans = reduced.to_vec();
+                plans.extend((0..=CHANCES).map(|chance| Plan {
+                    chance,
+                    ..Plan::structural(pivot)
+                }));
+                plans
+            }
+            // Where the covering vector would grow too large, the structural method has to finish; where large pivots
+            // cycle, the lexicographic rule.
+            Method::Reduced => [reduced, structural].concat(),
+            Method::Structural => structural.to_vec(),
+            Method::Standard => Vec::new(),
+        }
     }
 }
 
 impl Lemke {
-    /// The solver with its defaults: largest pivots, ones, eight facets.
-    pub fn new(method: Method) -> Lemke {
-        Lemke {
-            method,
-            pivot: Pivot::Big,
-            cover: CoverChoice::Ones,
-            directions: 8,
-            stop: Stop::default(),
-            seed: 0,
-            budget: if method == Method::Driver { BUDGET } else { 0 },
-            lcp: ContactLcp::default(),
-            work: Work::default(),
-        }
-    }
-
-    /// Numbers of one covering vector by chance.
-    pub(crate) fn chance(&self, round: u64) -> Random {
-        Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
     /// One island: without matrix where that is possible, else with it.
-    fn island(&mut self, island: &mut Island<'_>) -> Status {
+    pub(super) fn solve_island(&mut self, island: &mut Island<'_>) -> Status {
         let mut lcp = std::mem::take(&mut self.lcp);
         let columns = self.method != Method::Standard
             && lcp.refill(island.problem, island.blocks, self.directions);
-        let found = columns.then(|| self.contacts(island, &lcp)).flatten();
+        let found = columns.then(|| self.without_matrix(island, &lcp)).flatten();
         self.lcp = lcp;
-        found.unwrap_or_else(|| self.dense(island))
+        found.unwrap_or_else(|| self.by_matrix(island))
     }
 
-    /// One island without matrix; none where the driver has to go on.
-    fn contacts(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+    /// The attempts without matrix; none where the dense matrix has to be tried.
+    fn without_matrix(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
         let joints = lcp.frees.len() as u64;
         // The joints alone are one system.
         if !self.work.meter.afford(joints.pow(3) / 3) {
@@ -95,26 +120,32 @@ impl Lemke {
         if self.resumed(island, lcp) {
             return Some(Status::Solved);
         }
-        let crowd = self.method == Method::Driver && is_many(lcp);
-        let found = crowd.then(|| self.crowd(island, lcp)).flatten();
-        if let Some(status) = found.or_else(|| self.paths(island, lcp)) {
-            return Some(status);
+        if self.method != Method::Best {
+            return self.paths(island, lcp);
         }
-        let lost = !crowd && !self.work.meter.is_cancelled();
+        if Crowd::is_one(lcp) {
+            let before = Crowd::new(self, island, lcp).before_paths();
+            return before.or_else(|| self.paths(island, lcp));
+        }
+        let found = self.paths(island, lcp);
+        if found.is_some() || self.work.meter.is_cancelled() {
+            return found;
+        }
         self.work.meter.begin(2);
-        (lost && self.softened(island, lcp)).then_some(Status::Solved)
+        let softened = Crowd::new(self, island, lcp).softened();
+        softened.then_some(Status::Solved)
     }
 
     /// From the basis of a guess, where there is one.
     fn resumed(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> bool {
-        let near = island.guess.filter(|_| lcp.normals.len() <= DENSE);
+        let near = island.guess.filter(|_| lcp.normals.len() <= MENDED);
         let Some(guess) = near.filter(|guess| lcp.is_loaded(guess)) else {
             return false;
         };
-        let options = self.options_of(lcp, &[], self.pivot, island.budget);
+        let options = self.options_of(lcp, &[], self.pivot, island.spent);
         self.work.meter.begin(4);
         let outcome = warm_start::solve(lcp, guess, &options, &mut self.work);
-        island.budget.pivots += outcome.pivots;
+        island.spent.pivots += outcome.pivots;
         let solved = outcome.status == Status::Solved;
         if solved {
             self.work.impulses(lcp, island.lambda);
@@ -122,166 +153,192 @@ impl Lemke {
         solved
     }
 
-    /// The paths of the method, one after the other; none where all of the driver's are lost.
+    /// The paths of the method, one after the other; none where all of `lemke` are lost.
     fn paths(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
-        let driver = self.method == Method::Driver;
+        let best = self.method == Method::Best;
         let mut last = Status::Breakdown;
         for plan in self.method.plans(self.pivot) {
-            if island.budget.is_spent(self.stop.pivots) {
+            if island.spent.is_over() {
                 return Some(Status::PivotLimit);
             }
             if self.work.meter.is_cancelled() {
                 return Some(Status::Interrupted);
             }
             // A path that wanders leaves something to the next.
-            self.work.meter.begin(if driver { 2 } else { 1 });
-            let outcome = self.attempt(lcp, plan, island.budget);
+            self.work.meter.begin(if best { 2 } else { 1 });
+            let outcome = self.attempt(lcp, plan, island.spent);
             if outcome.residual.is_finite() {
                 self.work.impulses(lcp, island.lambda);
             }
-            if outcome.is_good() || outcome.status == Status::TimeLimit {
-                return Some(outcome.status);
+            last = outcome.status;
+            if matches!(last, Status::Solved | Status::TimeLimit) {
+                return Some(last);
             }
-            last = match outcome.status {
-                Status::Solved => Status::Breakdown,
-                status => status,
-            };
-            // A path that cycled or lost its digits goes on by the next plan; a ray is an answer.
+            // After a path that cycled or lost its digits the next plan is tried; a ray is an answer.
             let lost = matches!(last, Status::PivotLimit | Status::Breakdown);
-            if !driver && !lost {
+            if !best && !lost {
                 return Some(last);
             }
         }
-        (!driver).then_some(last)
+        (!best).then_some(last)
     }
 
-    /// One run without matrix.
-    pub(crate) fn attempt(&mut self, lcp: &ContactLcp, plan: Plan, budget: &mut Budget) -> Outcome {
+    /// One path without matrix.
+    pub(super) fn attempt(
+        &mut self,
+        lcp: &ContactLcp,
+        plan: Plan,
+        spent: &mut Spent,
+    ) -> PivotOutcome {
         let mut cover = Vec::new();
         if plan.chance != 0 || self.cover == CoverChoice::Random {
             let mut random = self.chance(plan.chance);
             cover.extend((0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)));
         }
-        let options = self.options_of(lcp, &cover, plan.pivot, budget);
+        let options = self.options_of(lcp, &cover, plan.pivot, spent);
         let outcome = match plan.reduced {
-            true => reduced(lcp, &options, &mut self.work),
-            false => structural(lcp, &options, &mut self.work),
+            true => contact::reduced(lcp, &options, &mut self.work),
+            false => contact::structural(lcp, &options, &mut self.work),
         };
-        budget.pivots += outcome.pivots;
+        spent.pivots += outcome.pivots;
         outcome
     }
 
+    /// Numbers of one covering vector by chance.
+    fn chance(&self, round: u64) -> Random {
+        Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     /// Limits of one attempt, with this covering vector and this rule for ties.
-    pub(crate) fn options_of<'a>(
+    pub(super) fn options_of<'a>(
         &self,
         lcp: &ContactLcp,
         cover: &'a [f64],
         pivot: Pivot,
-        budget: &Budget,
-    ) -> Options<'a> {
-        Options {
+        spent: &Spent,
+    ) -> PivotOptions<'a> {
+        PivotOptions {
             pivot,
             cover,
             // A path that is this long is a cycle or would not end in time anyway.
-            pivots: budget.left(self.stop.pivots).min(100 + 50 * lcp.n_pairs()),
-            deadline: budget.deadline,
-        }
-    }
-}
-
-impl Outcome {
-    /// Whether it is an answer that the driver believes.
-    pub(crate) fn is_good(&self) -> bool {
-        self.status == Status::Solved && self.residual <= ACCEPTED
-    }
-}
-
-impl Solver for Lemke {
-    fn name(&self) -> &'static str {
-        self.method.name()
-    }
-
-    fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("pivot", self.pivot.name().to_owned()),
-            ("cover", self.cover.name().to_owned()),
-            ("directions", self.directions.to_string()),
-            ("budget", self.budget.to_string()),
-        ]
-    }
-
-    fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::FrictionCone { mu } if *mu != 0.0 => Fit::Approximate,
-            Law::EllipticCone { mu } if *mu != [0.0; 2] => Fit::Approximate,
-            _ => Fit::Exact,
+            pivots: spent.pivots_left().min(100 + 50 * lcp.n_pairs()),
+            deadline: spent.deadline,
         }
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
+    /// The dense matrix; `lemke` tries other covering vectors where a ray proves nothing.
+    fn by_matrix(&mut self, island: &mut Island<'_>) -> Status {
+        let n = WrittenOut::count(island.problem, island.blocks, self.directions);
+        if LARGEST < n {
+            return Status::Unsupported;
+        }
+        let pivot = (n as u64).pow(2).max(1);
+        if !self.work.meter.afford(pivot.saturating_mul(n as u64)) {
+            return Status::PivotLimit;
+        }
+        self.work.meter.begin(1);
+        let written = WrittenOut::new(island.problem, island.blocks, self.directions);
+        let mut status = Status::Breakdown;
+        let rounds = match self.method {
+            Method::Best => CHANCES,
+            _ => 0,
+        };
+        for round in 0..=rounds {
+            if self.work.meter.is_cancelled() {
+                return Status::Interrupted;
+            }
+            let mut options = self.matrix_options(pivot, island.spent);
+            if options.pivots == 0 && island.spent.pivots != 0 {
+                return Status::PivotLimit;
+            }
+            options.cover = match (round, self.cover) {
+                (0, CoverChoice::Ones) => Cover::Ones,
+                (0, CoverChoice::Scaled) => Cover::Scaled,
+                _ => Cover::Random(self.chance(round).bits()),
+            };
+            let answer = solve(&written.lcp, &options);
+            island.spent.pivots += answer.pivots;
+            self.work.meter.spend(pivot * answer.pivots as u64);
+            if round == 0 || answer.status == Status::Solved {
+                status = answer.status;
+                written.impulses(&answer.z, island.lambda);
+                island.spent.certificate = certificate(&written, &answer, island.lambda.len());
+            }
+            let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
+            if answer.status == Status::Solved || hopeless {
+                return status;
+            }
+        }
+        // The plain method ends where its path does.
+        if self.method != Method::Best {
+            return status;
+        }
+        let options = self.matrix_options(pivot, island.spent);
+        let found = solve_game(&written.lcp, &options).or_else(|| solve_every(&written.lcp));
+        if let Some(answer) = found {
+            island.spent.pivots += answer.pivots;
+            island.spent.certificate = None;
+            written.impulses(&answer.z, island.lambda);
+            status = Status::Solved;
+        }
+        status
     }
 
-    fn advice(&self, status: Status) -> Option<String> {
-        let short = status == Status::PivotLimit && self.work.meter.is_short();
-        short.then(|| {
-            let budget = self.budget;
-            format!("the work allowed was used up; allow more than budget={budget}, or try another solver")
-        })
-    }
-
-    fn run(
+    /// All islands of a small problem by their matrices, where the tolerance asks for more digits than a path without
+    /// matrix has kept; none where these have not either.
+    pub(super) fn sharpened(
         &mut self,
         problem: &Problem,
-        solution: &mut Solution,
+        time: Option<Duration>,
         monitor: &mut Monitor<'_>,
-    ) -> Status {
-        let mut budget = Budget::new(self.stop.time);
-        let mut lambda = std::mem::take(&mut solution.lambda);
-        // The basis of a guess is worth a try; the other methods follow their own path alone.
-        let warm = self.method == Method::Driver && lambda.iter().any(|x| *x != 0.0);
-        let guess = warm.then(|| lambda.clone());
-        lambda.fill(0.0);
-        let mut status = Status::Solved;
-        let most = (self.budget != 0).then(|| self.budget.saturating_mul(1_000_000));
-        self.work.meter = Meter::new(most, self.stop.cancel);
-        for blocks in problem.islands() {
+    ) -> Option<Vec<f64>> {
+        let islands = problem.islands();
+        let large =
+            |blocks: &Vec<BlockId>| SHARPENED < WrittenOut::count(problem, blocks, self.directions);
+        if islands.iter().any(large) {
+            return None;
+        }
+        let mut spent = Spent::new(self.stop.pivots, time);
+        let mut lambda = vec![0.0; problem.n_rows()];
+        for blocks in &islands {
             self.work.meter.renew();
-            let found = self.island(&mut Island {
+            let status = self.by_matrix(&mut Island {
                 problem,
-                blocks: &blocks,
-                guess: guess.as_deref(),
+                blocks,
+                guess: None,
                 lambda: &mut lambda,
-                budget: &mut budget,
+                spent: &mut spent,
             });
-            if status == Status::Solved {
-                status = found;
-                monitor.certify(budget.certificate.take());
+            if status != Status::Solved {
+                return None;
             }
         }
-        *solution = Solution::from_lambda(problem, lambda);
-        let mut ended = monitor.pivoted(budget.pivots, &solution.lambda, status);
-        let vague = status == Status::Solved && ended == Status::Breakdown;
-        if vague && self.method == Method::Driver {
-            let left = budget.time_left();
-            if let Some(lambda) = self.sharpened(problem, left, monitor) {
-                *solution = Solution::from_lambda(problem, lambda);
-                ended = Status::Solved;
-            }
-        }
-        match ended {
-            Status::Solved | Status::TimeLimit => ended,
-            _ if self.stop.is_cancelled() => Status::Interrupted,
-            _ if self.method == Method::Driver => {
-                let rescue = Rescue {
-                    failed: ended,
-                    short: self.work.meter.is_short(),
-                    stop: self.stop,
-                    seed: self.seed,
-                };
-                rescue.go_on(problem, solution, monitor)
-            }
-            _ => ended,
+        let ended = monitor.pivoted(spent.pivots, &lambda, Status::Solved);
+        (ended == Status::Solved).then_some(lambda)
+    }
+
+    /// Limits of one path with matrix, whose pivots cost about so many multiplications each.
+    fn matrix_options(&self, pivot: u64, spent: &Spent) -> LcpOptions {
+        let affordable = usize::try_from(self.work.meter.left() / pivot).unwrap_or(usize::MAX);
+        LcpOptions {
+            pivot: self.pivot,
+            pivots: spent.pivots_left().min(affordable),
+            time: spent.time_left(),
+            ..LcpOptions::default()
         }
     }
+}
+
+/// What a path found instead of an answer, in the rows of the whole problem.
+fn certificate(written: &WrittenOut, answer: &LcpAnswer, rows: usize) -> Option<Certificate> {
+    let spread = |x: &[f64]| {
+        let mut spread = vec![0.0; rows];
+        written.add(x, &mut spread);
+        spread
+    };
+    let farkas = answer.farkas.as_deref().filter(|_| written.is_plain());
+    Some(Certificate {
+        ray: spread(answer.ray.as_deref()?),
+        farkas: farkas.map(spread),
+    })
 }

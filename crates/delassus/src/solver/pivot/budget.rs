@@ -1,9 +1,50 @@
-//! How much an island may cost, counted in multiplications and not in seconds: the same problem ends at the same place
-//! on any machine.
+//! What a run may cost: pivots and time as the caller says, and multiplications, which are counted and not timed, so
+//! that the same problem ends at the same place on any machine.
 //!
-//! One attempt after the other gets a share of what is left, so that a path that wanders leaves something to the next.
+//! One attempt after the other gets a share of the multiplications that are left, so that a path that wanders leaves
+//! something to the next.
 
+use std::time::{Duration, Instant};
+
+use crate::solver::Certificate;
 use crate::solver::cancel::Cancel;
+
+/// What a run has spent and found.
+pub(super) struct Spent {
+    pub(super) pivots: usize,
+    /// Most pivots.
+    most: usize,
+    pub(super) deadline: Option<Instant>,
+    /// What the island at hand has instead of an answer.
+    pub(super) certificate: Option<Certificate>,
+}
+
+impl Spent {
+    /// Nothing spent yet; so many pivots and so much time are allowed.
+    pub(super) fn new(most: usize, time: Option<Duration>) -> Spent {
+        Spent {
+            pivots: 0,
+            most,
+            deadline: time.and_then(|time| Instant::now().checked_add(time)),
+            certificate: None,
+        }
+    }
+
+    /// Pivots that are left.
+    pub(super) fn pivots_left(&self) -> usize {
+        self.most.saturating_sub(self.pivots)
+    }
+
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        self.deadline
+            .map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether no pivot is left after some were made: where none are allowed trivial problems are still answered.
+    pub(super) fn is_over(&self) -> bool {
+        self.pivots != 0 && self.pivots_left() == 0
+    }
+}
 
 /// Counts what is done for an island. The default counts without a limit.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +66,7 @@ impl Default for Meter {
 
 impl Meter {
     /// Nothing done yet; no limit where there is none.
-    pub(crate) fn new(most: Option<u64>, cancel: Option<Cancel>) -> Meter {
+    pub(super) fn new(most: Option<u64>, cancel: Option<Cancel>) -> Meter {
         let most = most.unwrap_or(u64::MAX);
         Meter {
             done: 0,
@@ -37,23 +78,23 @@ impl Meter {
     }
 
     /// Another island begins, which may do as much.
-    pub(crate) fn renew(&mut self) {
+    pub(super) fn renew(&mut self) {
         (self.done, self.end) = (0, self.most);
     }
 
     /// Another attempt begins, which may do this part of what is left.
-    pub(crate) fn begin(&mut self, part: u64) {
+    pub(super) fn begin(&mut self, part: u64) {
         self.end = self.done.saturating_add(self.left() / part.max(1));
     }
 
     /// Multiplications that are left in all.
-    pub(crate) fn left(&self) -> u64 {
+    pub(super) fn left(&self) -> u64 {
         self.most.saturating_sub(self.done)
     }
 
     /// Counts multiplications. True where the attempt has to end.
     #[inline]
-    pub(crate) fn spend(&mut self, count: u64) -> bool {
+    pub(super) fn spend(&mut self, count: u64) -> bool {
         self.done = self.done.saturating_add(count);
         self.short |= self.end <= self.done;
         self.end <= self.done || self.is_cancelled()
@@ -61,23 +102,23 @@ impl Meter {
 
     /// Counts one system of n unknowns, factored anew, and a pass over so many other numbers.
     #[inline]
-    pub(crate) fn spend_system(&mut self, n: usize, others: usize) -> bool {
+    pub(super) fn spend_system(&mut self, n: usize, others: usize) -> bool {
         let n = n as u64;
         self.spend(n * n * n / 3 + 4 * n * n + 4 * others as u64)
     }
 
     /// Whether an attempt ended because of its limit, for this island or one before.
-    pub(crate) fn is_short(&self) -> bool {
+    pub(super) fn is_short(&self) -> bool {
         self.short
     }
 
-    /// Whether somebody has asked to stop.
-    pub(crate) fn is_cancelled(&self) -> bool {
+    /// Whether the caller has asked to stop.
+    pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(Cancel::is_raised)
     }
 
     /// Leaves something undone that would cost more than is left.
-    pub(crate) fn afford(&mut self, count: u64) -> bool {
+    pub(super) fn afford(&mut self, count: u64) -> bool {
         let enough = count <= self.left();
         self.short |= !enough;
         enough
@@ -105,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_ends_unless_somebody_asks() {
+    fn without_a_limit_nothing_ends_unless_the_caller_asks() {
         use std::sync::atomic::{AtomicBool, Ordering};
         static FLAG: AtomicBool = AtomicBool::new(false);
         let mut meter = Meter::new(None, Some(Cancel::new(&FLAG)));

@@ -14,11 +14,8 @@
 //! the constants ν⁰, σ⁰, γ⁰ and v⁰ are q for values, the driving column for rates.   [Lemke05 (38)–(41)]
 //! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
 
-use crate::linalg::lu::{Kernel, SMALL, Small};
-use crate::solver::pivot::contact::one_body::{Fill, Pairs, Six};
-use crate::solver::pivot::contact::sparse::Touch;
-use crate::solver::pivot::contact::{ContactLcp, NONE};
-use crate::solver::pivot::crowd::bodies::Bodies;
+use super::point::Point;
+use super::{ContactLcp, NONE};
 
 /// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
 /// the order in which they joined, the directions and the bound.
@@ -49,12 +46,20 @@ pub(crate) enum What {
 }
 
 /// The row of the pair r.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Last {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum LastRow {
     /// A complementary basis: z₀ = 0 and no such row.
+    #[default]
     Absent,
-    /// ν_r or σ_r: a row of the unit, the index and that of φ_x in its group if it slips.
-    Row(usize, [f64; 3], usize, usize),
+    /// ν_r or σ_r as shares of the rows of a unit.
+    Velocity {
+        unit: usize,
+        share: [f64; 3],
+        /// Index of the pair in the pivot tables, and that of φ_x if its group slips, else [`NONE`].
+        r: usize,
+        x: usize,
+    },
+    /// γ of this group.
     Bound(usize),
 }
 
@@ -75,30 +80,9 @@ pub(crate) struct Member {
     pub(crate) bound: f64,
 }
 
-/// Which groups have constants that are not zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Constants {
-    Everywhere,
-    /// From this group on, so many at most.
-    In(usize, usize),
-    Nowhere,
-}
-
-impl Constants {
-    /// Whether this group may have some.
-    #[inline(always)]
-    pub(crate) fn has(self, g: usize) -> bool {
-        match self {
-            Constants::Everywhere => true,
-            Constants::In(first, number) => first <= g && g < first + number,
-            Constants::Nowhere => false,
-        }
-    }
-}
-
-/// A basis with everything needed to solve in it.
+/// Which z are basic, and what the rows of such a basis need.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Partition {
+pub(crate) struct ContactBasis {
     pub(crate) slots: Vec<Slot>,
     pub(crate) cover: Vec<f64>,
     /// The covering vector asked for.
@@ -122,38 +106,14 @@ pub(crate) struct Partition {
     pub(crate) slips: Vec<usize>,
     /// φ_x of every group that slips, and [`NONE`] for others.
     pub(crate) x: Vec<usize>,
+    /// Unknowns of the kernel, and its last row.
     pub(crate) unknowns: Vec<Unknown>,
-    /// Entries of L and R, unknown after unknown, for bodies of any number and kind.
-    pub(crate) left: Vec<f64>,
-    pub(crate) right: Vec<f64>,
-    pub(crate) touches: Vec<Touch>,
-    pub(crate) last: Option<Last>,
-    pub(crate) star: Vec<f64>,
-    pub(crate) kernel: Kernel,
-    pub(crate) bodies: Bodies,
-    /// Whether complementary bases are solved through the bodies, and whether this one is.
-    pub(crate) many: bool,
-    pub(crate) by_bodies: bool,
-    pub(crate) rhs: Vec<f64>,
-    /// A table and free multipliers from which solutions through the bodies start; zero where they are too short.
-    pub(crate) start: Vec<f64>,
-    pub(crate) free_start: Vec<f64>,
-    pub(crate) small: Small,
-    pub(crate) six: Six,
-    /// Rows of all pairs of a single body.
-    pub(crate) pairs: Pairs,
+    pub(crate) last: LastRow,
     /// Groups that take part, in the order in which they joined.
     pub(crate) members: Vec<Member>,
-    /// Whether the system of this basis is in `small`.
-    pub(crate) is_small: bool,
-    pub(crate) n: usize,
-    pub(crate) y: Vec<f64>,
-    /// Σφ_κ of every group.
-    pub(crate) sums: Vec<f64>,
-    pub(crate) arch: pulp::Arch,
 }
 
-impl Partition {
+impl ContactBasis {
     /// The basis of all w, with the normals alone. `cover` is as long as it should be, or empty.
     pub(crate) fn reset(&mut self, lcp: &ContactLcp, cover: &[f64]) {
         let n = lcp.normals.len();
@@ -177,30 +137,19 @@ impl Partition {
         self.at.resize(lcp.groups.len(), NONE);
         self.x.clear();
         self.x.resize(lcp.groups.len(), NONE);
-        self.sums.clear();
-        self.sums.resize(lcp.groups.len(), 0.0);
         self.frees.clear();
         self.frees.extend(0..lcp.frees.len());
         self.free_constant.clear();
         self.free_constant.resize(lcp.frees.len(), 0.0);
         self.free_q.clear();
         self.free_q.extend(lcp.frees.iter().map(|free| free.q));
-        for v in [&mut self.base, &mut self.star] {
-            v.clear();
-            v.resize(lcp.columns.dofs, 0.0);
-        }
+        self.base.clear();
+        self.base.resize(lcp.columns.dofs, 0.0);
         self.thetas.clear();
         self.phis.clear();
         self.slips.clear();
         self.members.clear();
-        self.last = None;
-        self.many = false;
-        self.start.clear();
-        self.free_start.clear();
-        self.pairs.clear();
-        if lcp.columns.single {
-            self.pair_normals(lcp);
-        }
+        self.last = LastRow::Absent;
     }
 
     /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
@@ -236,9 +185,6 @@ impl Partition {
         self.cover.push(bound_cover);
         self.constant.resize(size, 0.0);
         self.basic.resize(size, false);
-        if lcp.columns.single {
-            self.pair_group(lcp, g);
-        }
         (slip_cover, bound_cover)
     }
 
@@ -256,47 +202,41 @@ impl Partition {
         }
     }
 
+    /// The constants become q, and q what they were; again, and both are what they were.
+    pub(crate) fn swap_constants(&mut self) {
+        std::mem::swap(&mut self.constant, &mut self.q);
+        std::mem::swap(&mut self.free_constant, &mut self.free_q);
+    }
+
+    pub(crate) fn clear_constants(&mut self) {
+        self.constant.fill(0.0);
+        self.free_constant.fill(0.0);
+    }
+
     /// Number of unknowns of the kernel, z₀ counted.
     pub(crate) fn size(&self) -> usize {
-        self.n
+        self.unknowns.len() + usize::from(self.last != LastRow::Absent)
     }
 
-    /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. Returns the
-    /// smallest pivot; zero means that there is no such basis.
-    pub(crate) fn assemble(&mut self, lcp: &ContactLcp, r: Option<usize>) -> f64 {
-        if !self.list(lcp) {
-            return 0.0;
-        }
-        self.last = Some(r.map_or(Last::Absent, |r| self.last_row(lcp, r)));
-        self.n = self.unknowns.len() + usize::from(self.last != Some(Last::Absent));
-        self.by_bodies = self.many && self.last == Some(Last::Absent);
-        if self.by_bodies {
-            self.is_small = false;
-            let regular = self.bodies.factor(lcp, &self.unknowns);
-            return f64::from(u8::from(regular));
-        }
-        self.is_small = lcp.columns.single && self.n <= SMALL;
-        if self.is_small {
-            let arch = self.arch;
-            arch.dispatch(Fill { basis: self, lcp })
-        } else {
-            self.star_sparse(lcp);
-            self.fill_sparse(lcp);
-            self.fill_last(lcp);
-            self.kernel.factor()
-        }
-    }
-
-    /// Lists the unknowns, units in order. False where a group slips and has no friction to give, which only
-    /// lost digits lead to.
-    fn list(&mut self, lcp: &ContactLcp) -> bool {
+    /// Lists the unknowns of the kernel with the row of pair `r`, or of the complementary basis. False where a group
+    /// slips and has no friction to give, which only lost digits lead to.
+    pub(crate) fn list(&mut self, lcp: &ContactLcp, r: Option<usize>) -> bool {
         for &g in &self.slips {
             self.x[g] = NONE;
         }
         self.unknowns.clear();
-        if lcp.columns.single {
-            return self.list_single(lcp);
+        let found = match lcp.columns.single {
+            true => self.list_single(lcp),
+            false => self.list_by_unit(lcp),
+        };
+        if found {
+            self.last = r.map_or(LastRow::Absent, |r| self.last_row(lcp, r));
         }
+        found
+    }
+
+    /// Units in order, so that the kernel of a tower is a band.
+    fn list_by_unit(&mut self, lcp: &ContactLcp) -> bool {
         let mut found = 0;
         for &(g, j) in &self.phis {
             let bound = self.at[g] + lcp.groups[g].count;
@@ -335,14 +275,37 @@ impl Partition {
         }
     }
 
-    pub(crate) fn push(
-        &mut self,
-        what: What,
-        unit: usize,
-        left: [f64; 3],
-        right: [f64; 3],
-        sigma: f64,
-    ) {
+    /// On one body everything couples and no order is better than another. φ and slips are sorted by group, and the
+    /// first φ of a group that slips is φ_x.
+    fn list_single(&mut self, lcp: &ContactLcp) -> bool {
+        let mut found = 0;
+        for k in 0..self.phis.len() {
+            let (g, j) = self.phis[k];
+            match self.slips.get(found) {
+                Some(&next) if next == g => {
+                    self.x[g] = j;
+                    found += 1;
+                }
+                // That group slips and has no φ.
+                Some(&next) if next < g => return false,
+                _ => self.push_phi(lcp, g, j),
+            }
+        }
+        if found != self.slips.len() {
+            return false;
+        }
+        for k in 0..self.thetas.len() {
+            self.push_theta(lcp, self.thetas[k]);
+        }
+        for k in 0..self.frees.len() {
+            let (f, share) = (self.frees[k], [1.0, 0.0, 0.0]);
+            let free = &lcp.frees[f];
+            self.push(What::Free(f), free.unit, share, share, free.sigma);
+        }
+        true
+    }
+
+    fn push(&mut self, what: What, unit: usize, left: [f64; 3], right: [f64; 3], sigma: f64) {
         self.unknowns.push(Unknown {
             what,
             unit,
@@ -352,7 +315,7 @@ impl Partition {
         });
     }
 
-    pub(crate) fn push_theta(&mut self, lcp: &ContactLcp, i: usize) {
+    fn push_theta(&mut self, lcp: &ContactLcp, i: usize) {
         let normal = &lcp.normals[i];
         let mut right = [1.0, 0.0, 0.0];
         for g in normal.groups() {
@@ -373,7 +336,7 @@ impl Partition {
         );
     }
 
-    pub(crate) fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
+    fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
         let group = &lcp.groups[g];
         let [mut a, mut b] = lcp.directions[group.start + j];
         if self.basic[self.at[g] + group.count] {
@@ -387,10 +350,15 @@ impl Partition {
         self.push(What::Phi(g, j), group.unit, share, share, 0.0);
     }
 
-    fn last_row(&self, lcp: &ContactLcp, r: usize) -> Last {
+    fn last_row(&self, lcp: &ContactLcp, r: usize) -> LastRow {
         match self.slots[r] {
-            Slot::Cover => Last::Absent,
-            Slot::Normal(i) => Last::Row(lcp.normals[i].unit, [1.0, 0.0, 0.0], r, NONE),
+            Slot::Cover => LastRow::Absent,
+            Slot::Normal(i) => LastRow::Velocity {
+                unit: lcp.normals[i].unit,
+                share: [1.0, 0.0, 0.0],
+                r,
+                x: NONE,
+            },
             Slot::Direction(g, j) => {
                 let group = &lcp.groups[g];
                 let [mut a, mut b] = lcp.directions[group.start + j];
@@ -400,38 +368,14 @@ impl Partition {
                     (a, b) = (a - c, b - d);
                     x = self.at[g] + self.x[g];
                 }
-                Last::Row(group.unit, [0.0, a, b], r, x)
-            }
-            Slot::Bound(g) => Last::Bound(g),
-        }
-    }
-
-    /// The column of z₀, which holds Lᵀc* already, and the last row.
-    fn fill_last(&mut self, lcp: &ContactLcp) {
-        let count = self.unknowns.len();
-        let Some(last) = self.last.filter(|last| *last != Last::Absent) else {
-            return;
-        };
-        for k in 0..count {
-            let c = self.cover_of(lcp, self.unknowns[k].what);
-            self.kernel.row_mut(k)[count] += c;
-        }
-        match last {
-            Last::Absent => {}
-            Last::Row(_, _, r, x) => {
-                let other = if x == NONE { 0.0 } else { self.cover[x] };
-                self.kernel.row_mut(count)[count] += self.cover[r] - other;
-            }
-            Last::Bound(r) => {
-                for k in 0..count {
-                    let share = bound_share(lcp, r, self.unknowns[k].what);
-                    if share != 0.0 {
-                        self.kernel.add(count, k, share);
-                    }
+                LastRow::Velocity {
+                    unit: group.unit,
+                    share: [0.0, a, b],
+                    r,
+                    x,
                 }
-                let c = self.cover[self.at[r] + lcp.groups[r].count];
-                self.kernel.row_mut(count)[count] = c;
             }
+            Slot::Bound(g) => LastRow::Bound(g),
         }
     }
 
@@ -450,6 +394,77 @@ impl Partition {
                 self.cover[at + j] - x
             }
             What::Free(_) => 0.0,
+        }
+    }
+
+    /// Constant part of the row of an unknown.
+    #[inline]
+    pub(crate) fn constant_of(&self, lcp: &ContactLcp, what: What) -> f64 {
+        match what {
+            What::Theta(i) => self.constant[1 + i],
+            What::Phi(g, j) => {
+                let at = self.at[g];
+                let slips = self.basic[at + lcp.groups[g].count];
+                let x = if slips {
+                    self.constant[at + self.x[g]]
+                } else {
+                    0.0
+                };
+                self.constant[at + j] - x
+            }
+            What::Free(f) => self.free_constant[f],
+        }
+    }
+
+    /// Covering vector of the last row beside products of columns, and its constant part.
+    #[inline(always)]
+    pub(crate) fn cover_of_last(&self, lcp: &ContactLcp) -> f64 {
+        self.of_last(lcp, &self.cover)
+    }
+
+    #[inline(always)]
+    pub(crate) fn constant_of_last(&self, lcp: &ContactLcp) -> f64 {
+        self.of_last(lcp, &self.constant)
+    }
+
+    #[inline(always)]
+    fn of_last(&self, lcp: &ContactLcp, table: &[f64]) -> f64 {
+        match self.last {
+            LastRow::Absent => 0.0,
+            LastRow::Velocity { r, x, .. } => {
+                let other = if x == NONE { 0.0 } else { table[x] };
+                table[r] - other
+            }
+            LastRow::Bound(g) => table[self.at[g] + lcp.groups[g].count],
+        }
+    }
+
+    /// Basic φ_κ, and nothing for the pair r.
+    #[inline(always)]
+    pub(crate) fn overwrite(&self, lcp: &ContactLcp, y: &[f64], out: &mut [f64]) {
+        for (unknown, &y) in self.unknowns.iter().zip(y) {
+            if let What::Phi(g, j) = unknown.what {
+                out[self.at[g] + j] = y;
+            }
+        }
+        match self.last {
+            LastRow::Velocity { r, .. } => out[r] = 0.0,
+            LastRow::Bound(g) => out[self.at[g] + lcp.groups[g].count] = 0.0,
+            LastRow::Absent => {}
+        }
+    }
+
+    /// Writes the z-part of a table of basic variables into a point.
+    pub(crate) fn read(&self, lcp: &ContactLcp, table: &[f64], point: &mut Point) {
+        point.reset(lcp);
+        for &i in &self.thetas {
+            point.theta[i] = table[1 + i].max(0.0);
+        }
+        for &(g, j) in &self.phis {
+            point.phi[lcp.groups[g].start + j] = table[self.at[g] + j].max(0.0);
+        }
+        for &g in &self.slips {
+            point.bound[g] = table[self.at[g] + lcp.groups[g].count].max(0.0);
         }
     }
 }

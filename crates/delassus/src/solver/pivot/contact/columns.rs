@@ -8,7 +8,7 @@ use crate::problem::mass::MassBlock;
 
 /// Rows of one unit on one body: `rows × width` numbers from `start`, at `offset` of the velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct BodyRows {
     pub(crate) offset: usize,
     pub(crate) width: usize,
     pub(crate) start: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Unit {
 pub(crate) struct Columns {
     pub(crate) dofs: usize,
     pub(crate) units: Vec<Unit>,
-    parts: Vec<Part>,
+    parts: Vec<BodyRows>,
     pub(crate) values: Vec<f64>,
     /// True if every unit acts on one and the same free body and on nothing else.
     pub(crate) single: bool,
@@ -48,7 +48,7 @@ impl Columns {
     fn open(&mut self, offset: usize, width: usize, rows: usize) -> usize {
         let start = self.values.len();
         self.values.resize(start + rows * width, 0.0);
-        self.parts.push(Part {
+        self.parts.push(BodyRows {
             offset,
             width,
             start,
@@ -61,7 +61,7 @@ impl Columns {
         let start = self.values.len();
         self.values.extend(given.iter().map(|x| scale * x));
         self.values.resize(start + rows * width, 0.0);
-        self.parts.push(Part {
+        self.parts.push(BodyRows {
             offset,
             width,
             start,
@@ -80,7 +80,7 @@ impl Columns {
         self.units.len() - 1
     }
 
-    pub(crate) fn parts(&self, unit: usize) -> &[Part] {
+    pub(crate) fn parts(&self, unit: usize) -> &[BodyRows] {
         let (start, count) = self.units[unit].parts;
         &self.parts[start..start + count]
     }
@@ -132,6 +132,32 @@ impl Columns {
             }
         }
         sums
+    }
+
+    /// (Σ share_i row_i)ᵀ v.
+    #[inline]
+    pub(crate) fn along(&self, unit: usize, share: [f64; 3], v: &[f64]) -> f64 {
+        let dots = self.dots(unit, v);
+        share[0] * dots[0] + share[1] * dots[1] + share[2] * dots[2]
+    }
+
+    /// Σ share_i row_i on one body, behind what is in `out`.
+    pub(crate) fn combine(
+        &self,
+        unit: usize,
+        part: &BodyRows,
+        share: [f64; 3],
+        out: &mut Vec<f64>,
+    ) {
+        let rows = self.units[unit].rows;
+        let values = &self.values[part.start..part.start + rows * part.width];
+        for w in 0..part.width {
+            let mut sum = 0.0;
+            for (row, share) in values.chunks_exact(part.width).zip(share) {
+                sum += share * row[w];
+            }
+            out.push(sum);
+        }
     }
 
     /// v += rowsᵀ share.
@@ -242,7 +268,7 @@ pub(crate) struct Gather {
     columns: Columns,
     /// The block read last: its rows times F, body after body, and where those of each body are.
     rows: Vec<f64>,
-    bodies: Vec<Part>,
+    bodies: Vec<BodyRows>,
 }
 
 impl Gather {
@@ -287,7 +313,7 @@ impl Gather {
             self.rows
                 .extend_from_slice(&jacobian.entry_values(e)[..n_rows * width]);
             half.apply(&mut self.rows[start..]);
-            self.bodies.push(Part {
+            self.bodies.push(BodyRows {
                 offset: *offset,
                 width,
                 start,
@@ -297,7 +323,7 @@ impl Gather {
 
     /// |row i|² of the block read last.
     fn square(&self, i: usize) -> f64 {
-        let square = |part: &Part| {
+        let square = |part: &BodyRows| {
             let at = part.start + i * part.width;
             let row = &self.rows[at..at + part.width];
             product(row, row)
@@ -317,7 +343,7 @@ impl Gather {
         let scale = scale_of(self.square(i) + sigma);
         let first = self.columns.parts.len();
         let shown = if tangent { 3 } else { 1 };
-        for &Part {
+        for &BodyRows {
             offset,
             width,
             start,
@@ -348,7 +374,7 @@ impl Gather {
             (1..count).map(|i| self.square(i) + sigma[i]).sum()
         });
         let first = self.columns.parts.len();
-        for &Part {
+        for &BodyRows {
             offset,
             width,
             start,
@@ -368,7 +394,7 @@ impl Gather {
     }
 
     pub(crate) fn finish(mut self) -> Columns {
-        let body = |part: &Part| part.offset == 0 && part.width == 6;
+        let body = |part: &BodyRows| part.offset == 0 && part.width == 6;
         let one = self.columns.parts.len() == self.columns.units.len();
         self.columns.single = one && self.columns.dofs == 6 && self.columns.parts.iter().all(body);
         self.columns

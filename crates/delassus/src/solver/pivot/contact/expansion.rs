@@ -2,9 +2,9 @@
 //!
 #![doc = include_str!("../../../../docs/lemke-contact.md")]
 
-use crate::solver::pivot::contact::basis::Slot;
-use crate::solver::pivot::contact::pivots::{self, Options, Outcome, Work};
-use crate::solver::pivot::contact::{ContactLcp, NONE};
+use super::basis::Slot;
+use super::pivots::{self, Friction, PivotOptions, PivotOutcome};
+use super::{ContactLcp, NONE, PivotWork};
 
 /// Largest entry of the covering vector. It grows as z₀ shrinks, and beyond this the arithmetic suffers.
 const COVER_LIMIT: f64 = 1e7;
@@ -13,14 +13,14 @@ const MARGIN: f64 = 1e-3;
 
 /// Solves with the friction of a contact left out until its normal drives for the first time. Ends with
 /// `cover_limit` where that comes too late; the structural method has no such limit.   [Lemke05 §5.3, App. D]
-pub fn reduced(lcp: &ContactLcp, options: &Options<'_>, work: &mut Work) -> Outcome {
-    pivots::run(lcp, options, work, true)
+pub fn reduced(lcp: &ContactLcp, options: &PivotOptions<'_>, work: &mut PivotWork) -> PivotOutcome {
+    pivots::run(lcp, options, work, Friction::WhereLoaded)
 }
 
 /// Adds the friction of the normal that is about to drive, before its ratio test: z₀ may leave in that very
 /// pivot (errata Lemke05-5.3-moment). One value of the covering vector serves all directions of a group and
 /// leaves a margin (errata Lemke05-59). False if that value is too large.
-pub(crate) fn expand(lcp: &ContactLcp, work: &mut Work, pair: usize, scale: f64) -> bool {
+pub(super) fn expand(lcp: &ContactLcp, work: &mut PivotWork, pair: usize, scale: f64) -> bool {
     let Slot::Normal(i) = work.basis.slots[pair] else {
         return true;
     };
@@ -29,28 +29,28 @@ pub(crate) fn expand(lcp: &ContactLcp, work: &mut Work, pair: usize, scale: f64)
             continue;
         }
         let group = &lcp.groups[g];
-        let [_, v1, v2] = lcp.columns.dots(group.unit, &work.v);
-        let at = work.values.len();
+        let [_, v1, v2] = lcp.columns.dots(group.unit, &work.values.v);
+        let at = work.values.pairs.len();
         let (mut least, mut largest) = (f64::INFINITY, MARGIN * scale);
         for j in group.range() {
             let [a, b] = lcp.directions[j];
             // σ as it would be without covering.
             let sigma = a * v1 + b * v2 + lcp.slip[j];
-            work.values.push(sigma);
+            work.values.pairs.push(sigma);
             least = least.min(sigma);
             largest = largest.max(sigma.abs());
         }
-        let z0 = work.values[0];
+        let z0 = work.values.pairs[0];
         let need = (largest - least) / z0;
         // Written so that a number that is not one is refused too.
         if !(need <= COVER_LIMIT) {
             return false;
         }
-        let (slip, bound) = work.basis.join(lcp, g, need);
-        for value in &mut work.values[at..] {
+        let (slip, bound) = work.join(lcp, g, need);
+        for value in &mut work.values.pairs[at..] {
             *value += slip * z0;
         }
-        work.values.push(group.room + bound * z0);
+        work.values.pairs.push(group.room + bound * z0);
     }
     true
 }

@@ -14,33 +14,46 @@
 //! group of a single direction with no normal, μ = 0 and r = hi − lo. Compliance of a normal or free row stands
 //! on the diagonal; that of a tangent is a velocity of its own that only this tangent feels.
 //!
+//! | file | what is there |
+//! |---|---|
+//! | this file | the problem; impulses as its variables and back; the problem written out |
+//! | `build.rs`, `columns.rs` | laws as pairs, rows of G as columns |
+//! | `point.rs` | the natural residual of a point |
+//! | `basis.rs`, `kernel.rs`, `one_body.rs` | which variables are basic, and solving in such a basis |
+//! | `values.rs`, `pivots.rs` | values and rates, and the path of pivots |
+//! | `expansion.rs` | the reduced method: friction joins where load appears |
+//! | `warm_start.rs` | from the impulses of the last step |
+//!
 //! Every unit is scaled by a = (|n|² + Σ)^(−1/2), after which all quantities are square roots of energy and one
 //! tolerance fits all.   [Lemke05 (6)–(8)]
 
-pub(crate) mod basis;
+pub(super) mod basis;
 mod build;
-pub(crate) mod columns;
+mod columns;
 mod expansion;
-pub(crate) mod one_body;
-pub(crate) mod pivots;
-pub(crate) mod point;
-pub(crate) mod sparse;
-pub(crate) mod table;
+pub(super) mod kernel;
+mod one_body;
+pub(super) mod pivots;
+pub(super) mod point;
 mod values;
-pub(crate) mod warm_start;
+pub(super) mod warm_start;
 
 pub use expansion::reduced;
-pub use pivots::{Options, Outcome, Work, structural};
+pub use pivots::{PivotOptions, PivotOutcome, structural};
+pub use values::PivotWork;
 
 use std::ops::Range;
 
+use self::columns::{Columns, Gather};
+use self::point::{Point, are_zero};
 use crate::index::BlockId;
+use crate::math::dot;
 use crate::problem::{Form, Primal, Problem};
-use crate::solver::pivot::contact::columns::{Columns, Gather};
-use crate::solver::pivot::contact::point::{Point, are_zero};
 
 /// No normal: the bound of the group does not depend on a load.
 pub(crate) const NONE: usize = usize::MAX;
+/// Friction this close to its bound slips, and a share of it this small is none.
+pub(crate) const CLOSE: f64 = 1e-9;
 
 /// A contact problem in the form Lemke's algorithm pivots on, never assembled.
 #[derive(Clone, Debug, Default)]
@@ -69,12 +82,13 @@ pub(crate) struct Normal {
     pub(crate) q: f64,
     pub(crate) sigma: f64,
     /// First friction group of this normal, and their number.
-    pub(crate) groups: (usize, usize),
+    pub(crate) first_group: usize,
+    pub(crate) n_groups: usize,
 }
 
 impl Normal {
     pub(crate) fn groups(&self) -> Range<usize> {
-        self.groups.0..self.groups.0 + self.groups.1
+        self.first_group..self.first_group + self.n_groups
     }
 }
 
@@ -117,7 +131,7 @@ pub(crate) struct Back {
 
 /// What the rows of the whole problem are like.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
+struct RowData<'a> {
     primal: &'a Primal,
     /// Row velocities without impulses.
     c: &'a [f64],
@@ -149,7 +163,7 @@ impl ContactLcp {
         let Form::Primal(primal) = problem.form() else {
             return false;
         };
-        let rows = Rows {
+        let rows = RowData {
             primal,
             c: problem.c(),
             sigma: primal.sigma(),
@@ -185,7 +199,7 @@ impl ContactLcp {
                 c[row] -= soft * around[row];
             }
         }
-        let rows = Rows {
+        let rows = RowData {
             primal,
             c: &c,
             sigma: &sigma,
@@ -196,7 +210,7 @@ impl ContactLcp {
     fn refill_rows(
         &mut self,
         problem: &Problem,
-        rows: Rows<'_>,
+        rows: RowData<'_>,
         blocks: &[BlockId],
         directions: u32,
     ) -> bool {
@@ -251,11 +265,11 @@ impl ContactLcp {
             let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
             for (&k, other) in kept.iter().zip(&factor) {
                 let product = self.columns.dot(self.frees[k].unit, &column);
-                let done = crate::math::dot(&row, &other[..row.len()]);
+                let done = dot(&row, &other[..row.len()]);
                 row.push((product - done) / other[row.len()]);
             }
             let own = self.columns.dot(free.unit, &column) + free.sigma;
-            let rest = own - crate::math::dot(&row, &row);
+            let rest = own - dot(&row, &row);
             if least < rest {
                 row.push(rest.sqrt());
                 factor.push(row);
@@ -399,7 +413,7 @@ impl ContactLcp {
         }
         for (i, left) in columns.iter().enumerate() {
             for (j, right) in columns.iter().enumerate() {
-                m[i * n + j] += crate::math::dot(left, right);
+                m[i * n + j] += dot(left, right);
             }
         }
         (m, q, self.frees.len())

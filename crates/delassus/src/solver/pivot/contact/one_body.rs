@@ -1,62 +1,57 @@
 //! The kernel of a single free body: columns of six numbers, at most eight unknowns, everything in registers.
+//!
+//! The formulas are those of `kernel.rs`. How this differs: (1) columns of L stand with their components apart, and rows
+//! of eight pairs together, so that products run side by side; (2) the system is factored with columns of fixed length.
+//! It is compiled once for every kind of processor and chosen at run time. A kernel of more than eight unknowns, which
+//! compliance makes, is solved as that of several bodies.
 
-use crate::solver::pivot::contact::basis::{Constants, Last, Partition, What, bound_share};
-use crate::linalg::lu::SMALL;
-use crate::solver::pivot::contact::{ContactLcp, NONE};
-use pulp::Simd;
+use super::basis::{ContactBasis, LastRow, What, bound_share};
+use super::kernel::{Constants, Table};
+use super::{ContactLcp, NONE};
+use crate::linalg::lu::{SMALL, SmallLu};
+use pulp::{Arch, Simd};
 
-/// Columns of L and R, those of the last row and of z₀ at the end.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Six {
-    /// L with its components apart, so that products with all its columns run side by side.
+/// Rows and factors of one body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OneBody {
+    /// L with its components apart, so that products with all its columns run side by side; its last column is that of
+    /// the last row, as the last of R is c*, that of z₀.
     left: [[f64; SMALL]; 6],
     right: [[f64; 6]; SMALL],
-}
-
-/// Rows of all pairs with their components apart, eight together: products with v run over pairs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pairs {
-    /// z₀ and the normals, their covering vector at the end.
+    lu: SmallLu,
+    /// Rows of z₀ and the normals with their components apart, eight together, their covering vector at the end.
     normals: Vec<[[f64; 8]; 7]>,
     /// t₁ and t₂ of the groups in the order in which they joined; every direction is a combination of them.
     tangents: Vec<[[[f64; 8]; 6]; 2]>,
 }
 
-impl Pairs {
-    /// z₀, normals and groups taken out.
-    pub(crate) fn clear(&mut self) {
-        self.normals.clear();
-        self.tangents.clear();
-    }
+/// v of a solution, and z₀.
+#[derive(Clone, Copy)]
+struct Motion {
+    v: [f64; 6],
+    z0: f64,
 }
 
-/// Builds and factors the kernel. Like [`Solve`], it is compiled once for every kind of processor and chosen at run
-/// time.
-pub(crate) struct Fill<'a> {
-    pub(crate) basis: &'a mut Partition,
-    pub(crate) lcp: &'a ContactLcp,
+struct Factor<'a> {
+    body: &'a mut OneBody,
+    basis: &'a ContactBasis,
+    lcp: &'a ContactLcp,
 }
 
-impl pulp::WithSimd for Fill<'_> {
+impl pulp::WithSimd for Factor<'_> {
     /// The smallest pivot.
     type Output = f64;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        self.basis.star_single(self.lcp);
-        self.basis.fill_single(simd, self.lcp);
-        self.basis.small.factor()
+        self.body.fill(simd, self.basis, self.lcp);
+        self.body.lu.factor()
     }
 }
 
-/// [`Partition::solve`] for a single body.
-pub(crate) struct Solve<'a> {
-    pub(crate) basis: &'a mut Partition,
-    pub(crate) lcp: &'a ContactLcp,
-    pub(crate) constants: Constants,
-    pub(crate) out: &'a mut [f64],
-    pub(crate) v: &'a mut [f64],
-    pub(crate) free: &'a mut [f64],
+struct Solve<'a> {
+    within: Within<'a>,
+    out: &'a mut Table,
 }
 
 impl pulp::WithSimd for Solve<'_> {
@@ -64,47 +59,46 @@ impl pulp::WithSimd for Solve<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Solve {
-            basis,
-            lcp,
-            constants,
-            out,
-            v,
-            free,
-        } = self;
-        let (y, by, z0) = basis.solve_kernel(simd, lcp, constants);
-        v.copy_from_slice(&by);
-        let (normals, groups) = out.split_at_mut(1 + lcp.normals.len());
-        basis.normal_rows(simd, constants, (by, z0), normals);
-        basis.group_rows(simd, lcp, constants, (by, z0), groups);
-        basis.close(lcp, &y, out, free);
+        let within = self.within;
+        let (y, motion) = within.solve_kernel(simd);
+        let Table { pairs, v, free } = self.out;
+        v.copy_from_slice(&motion.v);
+        let (normals, groups) = pairs.split_at_mut(1 + within.lcp.normals.len());
+        within.normal_rows(simd, motion, normals);
+        within.group_rows(simd, motion, groups);
+        within.close(&y, pairs, free);
     }
 }
 
-impl Partition {
-    /// Rows of the normals, behind an empty one for z₀.
-    pub(crate) fn pair_normals(&mut self, lcp: &ContactLcp) {
+impl OneBody {
+    /// Rows of the normals, behind an empty one for z₀; no groups yet.
+    pub(crate) fn reset(&mut self, basis: &ContactBasis, lcp: &ContactLcp) {
+        self.tangents.clear();
+        self.normals.clear();
         let size = (1 + lcp.normals.len()).div_ceil(8);
-        self.pairs.normals.resize(size, [[0.0; 8]; 7]);
+        self.normals.resize(size, [[0.0; 8]; 7]);
         for (i, normal) in lcp.normals.iter().enumerate() {
-            let (eight, lane) = (&mut self.pairs.normals[(1 + i) / 8], (1 + i) % 8);
+            let (eight, lane) = (&mut self.normals[(1 + i) / 8], (1 + i) % 8);
             if let Some(row) = lcp.columns.six(normal.unit).first() {
                 for (lanes, x) in eight.iter_mut().zip(row) {
                     lanes[lane] = *x;
                 }
             }
-            eight[6][lane] = self.cover[1 + i];
+            eight[6][lane] = basis.cover[1 + i];
         }
     }
 
     /// Tangents of the group that has joined last.
-    pub(crate) fn pair_group(&mut self, lcp: &ContactLcp, g: usize) {
-        let place = self.members.len() - 1;
+    pub(crate) fn join(&mut self, basis: &ContactBasis, lcp: &ContactLcp) {
+        let Some(member) = basis.members.last() else {
+            return;
+        };
+        let place = basis.members.len() - 1;
         if place.is_multiple_of(8) {
-            self.pairs.tangents.push([[[0.0; 8]; 6]; 2]);
+            self.tangents.push([[[0.0; 8]; 6]; 2]);
         }
-        let rows = lcp.columns.six(lcp.groups[g].unit);
-        if let ([_, t1, t2], Some([first, second])) = (rows, self.pairs.tangents.last_mut()) {
+        let rows = lcp.columns.six(member.unit);
+        if let ([_, t1, t2], Some([first, second])) = (rows, self.tangents.last_mut()) {
             for i in 0..6 {
                 first[i][place % 8] = t1[i];
                 second[i][place % 8] = t2[i];
@@ -112,55 +106,40 @@ impl Partition {
         }
     }
 
-    /// Lists the unknowns; on one body everything couples and no order is better than another. φ and slips are
-    /// sorted by group, and the first φ of a group that slips is φ_x.
-    pub(crate) fn list_single(&mut self, lcp: &ContactLcp) -> bool {
-        let mut found = 0;
-        for k in 0..self.phis.len() {
-            let (g, j) = self.phis[k];
-            match self.slips.get(found) {
-                Some(&next) if next == g => {
-                    self.x[g] = j;
-                    found += 1;
-                }
-                // That group slips and has no φ.
-                Some(&next) if next < g => return false,
-                _ => self.push_phi(lcp, g, j),
-            }
-        }
-        if found != self.slips.len() {
-            return false;
-        }
-        for k in 0..self.thetas.len() {
-            self.push_theta(lcp, self.thetas[k]);
-        }
-        for k in 0..self.frees.len() {
-            let (f, share) = (self.frees[k], [1.0, 0.0, 0.0]);
-            let free = &lcp.frees[f];
-            self.push(What::Free(f), free.unit, share, share, free.sigma);
-        }
-        true
+    /// Builds and factors. Returns the smallest pivot; zero means singular.
+    pub(crate) fn factor(&mut self, arch: Arch, basis: &ContactBasis, lcp: &ContactLcp) -> f64 {
+        arch.dispatch(Factor {
+            body: self,
+            basis,
+            lcp,
+        })
     }
 
-    /// c* = D_x c_γ.
-    #[inline(always)]
-    fn star_single(&mut self, lcp: &ContactLcp) {
-        let mut star = [0.0; 6];
-        for &g in &self.slips {
-            let group = &lcp.groups[g];
-            let [a, b] = lcp.directions[group.start + self.x[g]];
-            let c = self.cover[self.at[g] + group.count];
-            add_tangents(lcp, group.unit, [c * a, c * b], &mut star);
-        }
-        self.star.copy_from_slice(&star);
+    pub(crate) fn solve(
+        &self,
+        arch: Arch,
+        basis: &ContactBasis,
+        lcp: &ContactLcp,
+        constants: Constants,
+        out: &mut Table,
+    ) {
+        let within = Within {
+            body: self,
+            basis,
+            lcp,
+            constants,
+        };
+        arch.dispatch(Solve { within, out });
     }
 
     /// LᵀR + Σ, six numbers for each row and column; then the column of z₀, c + Lᵀc*, and the last row.
     #[inline(always)]
-    fn fill_single<S: Simd>(&mut self, simd: S, lcp: &ContactLcp) {
-        let (count, n) = (self.unknowns.len().min(SMALL), self.n.min(SMALL));
-        let Six { left, right } = &mut self.six;
-        // Lanes beyond n hold what an earlier basis left there; no one reads their products.
+    fn fill<S: Simd>(&mut self, simd: S, basis: &ContactBasis, lcp: &ContactLcp) {
+        let (count, n) = (basis.unknowns.len().min(SMALL), basis.size().min(SMALL));
+        let OneBody {
+            left, right, lu, ..
+        } = self;
+        // Lanes beyond n hold what an earlier basis left there; nothing reads their products.
         macro_rules! put {
             ($k:expr, $row:expr) => {
                 for i in 0..6 {
@@ -168,7 +147,7 @@ impl Partition {
                 }
             };
         }
-        for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
+        for (k, unknown) in basis.unknowns.iter().take(SMALL).enumerate() {
             let row = combine(lcp, unknown.unit, unknown.left);
             put!(k, row);
             right[k] = if unknown.left == unknown.right {
@@ -178,138 +157,118 @@ impl Partition {
             };
         }
         if count < n {
-            let row = match self.last {
-                Some(Last::Row(unit, share, ..)) => combine(lcp, unit, share),
+            let row = match basis.last {
+                LastRow::Velocity { unit, share, .. } => combine(lcp, unit, share),
                 _ => [0.0; 6],
             };
             put!(count, row);
-            right[count].copy_from_slice(&self.star);
+            right[count] = star(basis, lcp);
         }
-        self.small.resize(n);
+        lu.resize(n);
         for (k, right) in right[..n].iter().enumerate() {
-            combine_rows(simd, left, *right, self.small.column_mut(k));
+            combine_rows(simd, left, *right, lu.column_mut(k));
         }
-        for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
+        for (k, unknown) in basis.unknowns.iter().take(SMALL).enumerate() {
             if unknown.sigma != 0.0 {
-                self.small.column_mut(k)[k] += unknown.sigma;
+                lu.column_mut(k)[k] += unknown.sigma;
             }
         }
         if count < n {
-            for k in 0..count {
-                let c = self.cover_of(lcp, self.unknowns[k].what);
-                self.small.column_mut(count)[k] += c;
-            }
-            self.fill_last_single(lcp, count);
-        }
-    }
-
-    /// What the row of the pair r has beside products of columns.
-    #[inline(always)]
-    fn fill_last_single(&mut self, lcp: &ContactLcp, count: usize) {
-        match self.last {
-            Some(Last::Row(_, _, r, x)) => {
-                let other = if x == NONE { 0.0 } else { self.cover[x] };
-                self.small.column_mut(count)[count] += self.cover[r] - other;
-            }
-            Some(Last::Bound(r)) => {
-                for k in 0..count {
-                    let share = bound_share(lcp, r, self.unknowns[k].what);
-                    self.small.column_mut(k)[count] = share;
+            for (k, unknown) in basis.unknowns.iter().take(SMALL).enumerate() {
+                lu.column_mut(count)[k] += basis.cover_of(lcp, unknown.what);
+                if let LastRow::Bound(r) = basis.last {
+                    lu.column_mut(k)[count] = bound_share(lcp, r, unknown.what);
                 }
-                let bound = self.at[r] + lcp.groups[r].count;
-                self.small.column_mut(count)[count] = self.cover[bound];
             }
-            Some(Last::Absent) | None => {}
+            lu.column_mut(count)[count] += basis.cover_of_last(lcp);
         }
     }
+}
 
+/// A factored basis and the constants to solve for.
+#[derive(Clone, Copy)]
+struct Within<'a> {
+    body: &'a OneBody,
+    basis: &'a ContactBasis,
+    lcp: &'a ContactLcp,
+    constants: Constants,
+}
+
+impl Within<'_> {
     /// The kernel's unknowns, the velocity they make, and z₀.
     #[inline(always)]
-    fn solve_kernel<S: Simd>(
-        &mut self,
-        simd: S,
-        lcp: &ContactLcp,
-        constants: Constants,
-    ) -> ([f64; SMALL], [f64; 6], f64) {
-        let mut v: [f64; 6] = self.base.as_array::<6>().copied().unwrap_or_default();
-        match constants {
+    fn solve_kernel<S: Simd>(&self, simd: S) -> ([f64; SMALL], Motion) {
+        let (body, basis, lcp) = (self.body, self.basis, self.lcp);
+        let mut v: [f64; 6] = *basis
+            .base
+            .as_array::<6>()
+            .expect("a single body has six velocities");
+        match self.constants {
             Constants::Everywhere => {
-                for &g in &self.slips {
-                    self.add_given(lcp, g, &mut v);
+                for &g in &basis.slips {
+                    self.add_given(g, &mut v);
                 }
             }
             Constants::In(first, number) => {
                 for g in first..first + number {
-                    if self.at[g] != NONE && self.basic[self.at[g] + lcp.groups[g].count] {
-                        self.add_given(lcp, g, &mut v);
+                    if basis.at[g] != NONE && basis.basic[basis.at[g] + lcp.groups[g].count] {
+                        self.add_given(g, &mut v);
                     }
                 }
             }
             Constants::Nowhere => {}
         }
-        let (count, n) = (self.unknowns.len().min(SMALL), self.n.min(SMALL));
+        let (count, n) = (basis.unknowns.len().min(SMALL), basis.size().min(SMALL));
         // −(constants + Lᵀv⁰)
         let (mut y, mut given) = ([0.0; SMALL], [0.0; SMALL]);
-        combine_rows(simd, &self.six.left, v, &mut y);
-        for (k, unknown) in self.unknowns.iter().take(SMALL).enumerate() {
-            given[k] = self.constant_of(lcp, unknown.what);
+        combine_rows(simd, &body.left, v, &mut y);
+        for (given, unknown) in given.iter_mut().zip(&basis.unknowns) {
+            *given = basis.constant_of(lcp, unknown.what);
         }
         if count < n {
-            given[count] = match self.last {
-                Some(Last::Row(_, _, r, x)) => {
-                    let other = if x == NONE { 0.0 } else { self.constant[x] };
-                    self.constant[r] - other
-                }
-                Some(Last::Bound(g)) => self.constant[self.at[g] + lcp.groups[g].count],
-                _ => 0.0,
-            };
+            given[count] = basis.constant_of_last(lcp);
         }
         for k in 0..SMALL {
             y[k] = -given[k] - y[k];
         }
-        self.small.solve(&mut y);
-        for (right, y) in self.six.right[..n].iter().zip(&y) {
+        body.lu.solve(&mut y);
+        // v = v⁰ + R y + c* z₀
+        for (right, y) in body.right[..n].iter().zip(&y) {
             for i in 0..6 {
                 v[i] += right[i] * y;
             }
         }
         let z0 = if count < n { y[count] } else { 0.0 };
-        (y, v, z0)
+        (y, Motion { v, z0 })
     }
 
     /// v += d_x γ⁰ of a group that slips.
     #[inline(always)]
-    fn add_given(&self, lcp: &ContactLcp, g: usize, v: &mut [f64; 6]) {
-        let group = &lcp.groups[g];
-        let constant = self.constant[self.at[g] + group.count];
+    fn add_given(&self, g: usize, v: &mut [f64; 6]) {
+        let (basis, group) = (self.basis, &self.lcp.groups[g]);
+        let constant = basis.constant[basis.at[g] + group.count];
         if constant != 0.0 {
-            let [a, b] = lcp.directions[group.start + self.x[g]];
-            add_tangents(lcp, group.unit, [constant * a, constant * b], v);
+            let [a, b] = self.lcp.directions[group.start + basis.x[g]];
+            add_tangents(self.lcp, group.unit, [constant * a, constant * b], v);
         }
     }
 
     /// z₀, and ν = nᵀv + c z₀ + ν⁰ of every normal.
     #[inline(always)]
-    fn normal_rows<S: Simd>(
-        &self,
-        simd: S,
-        constants: Constants,
-        (v, z0): ([f64; 6], f64),
-        out: &mut [f64],
-    ) {
-        let [a, b, c, d, e, f] = v;
+    fn normal_rows<S: Simd>(&self, simd: S, motion: Motion, out: &mut [f64]) {
+        let ([a, b, c, d, e, f], z0) = (motion.v, motion.z0);
         let by = [a, b, c, d, e, f, z0];
         let (whole, rest) = out.as_chunks_mut::<8>();
-        for (out, eight) in whole.iter_mut().zip(&self.pairs.normals) {
+        for (out, eight) in whole.iter_mut().zip(&self.body.normals) {
             combine_rows(simd, eight, by, out);
         }
-        if let (Some(eight), false) = (self.pairs.normals.get(whole.len()), rest.is_empty()) {
+        if let (Some(eight), false) = (self.body.normals.get(whole.len()), rest.is_empty()) {
             let mut rows = [0.0; 8];
             combine_rows(simd, eight, by, &mut rows);
             rest.copy_from_slice(&rows[..rest.len()]);
         }
-        if constants == Constants::Everywhere {
-            for (out, constant) in out.iter_mut().zip(&self.constant) {
+        if self.constants == Constants::Everywhere {
+            for (out, constant) in out.iter_mut().zip(&self.basis.constant) {
                 *out += constant;
             }
         }
@@ -319,34 +278,28 @@ impl Partition {
     /// σ = dᵀv + c z₀ + σ⁰ + s of every group, with the s that φ_x asks for, and what z₀ leaves of the bound; the
     /// kernel's unknowns are still to be counted.
     #[inline(always)]
-    fn group_rows<S: Simd>(
-        &self,
-        simd: S,
-        lcp: &ContactLcp,
-        constants: Constants,
-        (v, z0): ([f64; 6], f64),
-        mut out: &mut [f64],
-    ) {
-        for (members, [first, second]) in self.members.chunks(8).zip(&self.pairs.tangents) {
+    fn group_rows<S: Simd>(&self, simd: S, motion: Motion, mut out: &mut [f64]) {
+        let (basis, lcp, z0) = (self.basis, self.lcp, motion.z0);
+        for (members, [first, second]) in basis.members.chunks(8).zip(&self.body.tangents) {
             let (mut v1, mut v2) = ([0.0; 8], [0.0; 8]);
-            combine_rows(simd, first, v, &mut v1);
-            combine_rows(simd, second, v, &mut v2);
+            combine_rows(simd, first, motion.v, &mut v1);
+            combine_rows(simd, second, motion.v, &mut v2);
             for (k, member) in members.iter().enumerate() {
                 let (rows, after) = out.split_at_mut(member.count + 1);
                 out = after;
                 let (v1, v2, bound) = (v1[k], v2[k], member.at + member.count);
-                let x = self.x[member.group];
+                let x = basis.x[member.group];
                 let mut covered = member.slip * z0;
                 let mut left = member.bound * z0;
                 let (mut s, range) = (0.0, member.start..member.start + member.count);
                 let (a, b) = (&lcp.first[range.clone()], &lcp.second[range]);
-                if constants.has(member.group) {
-                    left += self.constant[bound];
+                if self.constants.has(member.group) {
+                    left += basis.constant[bound];
                     if x != NONE {
-                        s = -(a[x] * v1 + b[x] * v2 + covered + self.constant[member.at + x]);
+                        s = -(a[x] * v1 + b[x] * v2 + covered + basis.constant[member.at + x]);
                     }
-                    directions(simd, (a, b), (v1, v2, covered + s), rows);
-                    let constants = &self.constant[member.at..bound];
+                    directions(simd, [a, b], [v1, v2, covered + s], rows);
+                    let constants = &basis.constant[member.at..bound];
                     for (row, constant) in rows.iter_mut().zip(constants) {
                         *row += constant;
                     }
@@ -355,7 +308,7 @@ impl Partition {
                         s = -(a[x] * v1 + b[x] * v2 + covered);
                         covered += s;
                     }
-                    directions(simd, (a, b), (v1, v2, covered), rows);
+                    directions(simd, [a, b], [v1, v2, covered], rows);
                 }
                 if x == NONE {
                     rows[member.count] = left;
@@ -369,19 +322,24 @@ impl Partition {
 
     /// The kernel's unknowns: their own rows, the free multipliers, and what they leave of the bounds.
     #[inline(always)]
-    fn close(&self, lcp: &ContactLcp, y: &[f64; SMALL], out: &mut [f64], free: &mut [f64]) {
+    fn close(&self, y: &[f64; SMALL], out: &mut [f64], free: &mut [f64]) {
+        let (basis, lcp) = (self.basis, self.lcp);
         // What is left of a bound is γ, or φ_x where that is zero.
         let left = |g: usize| {
-            let bound = self.at[g] + lcp.groups[g].count;
-            let slips = self.basic[bound];
-            if slips { self.at[g] + self.x[g] } else { bound }
+            let bound = basis.at[g] + lcp.groups[g].count;
+            let slips = basis.basic[bound];
+            if slips {
+                basis.at[g] + basis.x[g]
+            } else {
+                bound
+            }
         };
-        for (unknown, &y) in self.unknowns.iter().zip(y) {
+        for (unknown, &y) in basis.unknowns.iter().zip(y) {
             match unknown.what {
                 What::Theta(i) => {
                     out[1 + i] = y;
                     for g in lcp.normals[i].groups() {
-                        if self.at[g] != NONE {
+                        if basis.at[g] != NONE {
                             out[left(g)] += lcp.groups[g].mu * y;
                         }
                     }
@@ -390,18 +348,26 @@ impl Partition {
                 What::Free(f) => free[f] = y,
             }
         }
-        self.overwrite(lcp, y, out);
+        basis.overwrite(lcp, y, out);
     }
+}
+
+/// c* = D_x c_γ.
+#[inline(always)]
+fn star(basis: &ContactBasis, lcp: &ContactLcp) -> [f64; 6] {
+    let mut star = [0.0; 6];
+    for &g in &basis.slips {
+        let group = &lcp.groups[g];
+        let [a, b] = lcp.directions[group.start + basis.x[g]];
+        let c = basis.cover[basis.at[g] + group.count];
+        add_tangents(lcp, group.unit, [c * a, c * b], &mut star);
+    }
+    star
 }
 
 /// a v₁ + b v₂ + c of the directions of a group.
 #[inline(always)]
-fn directions<S: Simd>(
-    simd: S,
-    (a, b): (&[f64], &[f64]),
-    (v1, v2, c): (f64, f64, f64),
-    out: &mut [f64],
-) {
+fn directions<S: Simd>(simd: S, [a, b]: [&[f64]; 2], [v1, v2, c]: [f64; 3], out: &mut [f64]) {
     if let (Some(a), Some(b), Some(out)) = (
         a.as_array::<8>(),
         b.as_array::<8>(),

@@ -1,25 +1,34 @@
-//! Lemke's algorithm on contacts through the structure of the problem: nothing of its size is ever stored.
+//! The path of pivots on contacts, through the structure of the problem: nothing of its size is ever stored.
 //!
-#![doc = include_str!("../../../../docs/lemke-contact.md")]
+//! ```text
+//! z₀ enters for the worst pair;  its z drives
+//! repeat
+//!     the kernel of the basis is built and factored                          kernel.rs
+//!     m′ ← rates of the basic variables along the driving one                values.rs       [Lemke05 §5.1, App. A]
+//!     ratio test: none leaves: a ray;  z₀ leaves: the answer                 lcp/ratio.rs    [Lemke05 §4]
+//!     q′ ← q′ + t m′;  what left is no longer basic, and its complement drives
+//! ```
+//!
+//! How this differs from the source: (1) every basis is factored anew, which costs less than updates for kernels of this
+//! size and keeps all digits; (2) values are carried along and computed anew after 16 pivots or a long way, and always
+//! before a ray is declared; (3) z₀ may leave with a weak rate, or be taken for gone, only where the point is verified
+//! (errata Lemke05-4-ties); (4) free rows that depend on others are dropped, and the point is judged with them; (5)
+//! friction may join late, see `expansion.rs`. Cost of a pivot: the kernel, and one pass over the contacts.
 
-use crate::math::max_abs;
-use crate::solver::Status;
-use crate::solver::pivot::budget::Meter;
-use crate::solver::pivot::contact::basis::Partition;
-use crate::solver::pivot::contact::expansion;
-use crate::solver::pivot::contact::point::Point;
-use crate::solver::pivot::contact::{ContactLcp, NONE};
-use crate::solver::pivot::crowd::guess::Guess;
-use crate::solver::pivot::lcp::ratio::{self, Basis, Guard, Pivot, RatioTest};
-use crate::solver::pivot::lcp::ratio::{Advance, Search};
 use std::time::Instant;
 
-/// A point is called solved up to this much of max|q|.
-pub(crate) const SOLVED: f64 = 1e-9;
-/// z₀ may leave with a weak rate if the point it leaves at is good to this much of max|q|.
-const VERIFIED: f64 = 1e-8;
+use super::expansion;
+use super::kernel::Table;
+use super::{ContactLcp, NONE, PivotWork};
+use crate::math::max_abs;
+use crate::solver::Status;
+use crate::solver::pivot::ACCEPTED;
+use crate::solver::pivot::lcp::ratio::{
+    self, Advance, BasisColumns, CycleGuard, Pivot, RatioTest, Search, VERIFIED,
+};
+
 /// A point this good needs no polish.
-pub(crate) const SHARP: f64 = 1e-11;
+pub(super) const SHARP: f64 = 1e-11;
 /// z₀ below this much of max|q| may be gone: it is worth a look.
 const SPENT: f64 = 1e-11;
 /// A free row of which this much or less is left when the rows before it are taken out depends on them: it is
@@ -29,9 +38,9 @@ const DEPENDENT: f64 = 1e-13;
 const FRESH_PIVOTS: usize = 16;
 const FRESH_TRAVEL: f64 = 30.0;
 
-/// What a run did. The point it ended at stays in [`Work`].
+/// What a run did. The point it ended at stays in [`PivotWork`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
+pub struct PivotOutcome {
     /// How it ended.
     pub status: Status,
     /// Pivots, the first one of z₀ counted.
@@ -44,29 +53,9 @@ pub struct Outcome {
     pub kernel: usize,
 }
 
-/// Arrays of a run, to be used again.
-#[derive(Clone, Debug, Default)]
-pub struct Work {
-    pub(crate) basis: Partition,
-    test: RatioTest,
-    pub(crate) values: Vec<f64>,
-    pub(crate) rates: Vec<f64>,
-    /// Velocity of the values and of the rates.
-    pub(crate) v: Vec<f64>,
-    pub(crate) dv: Vec<f64>,
-    pub(crate) free: Vec<f64>,
-    pub(crate) dfree: Vec<f64>,
-    pub(crate) point: Point,
-    /// Table of the point at which z₀ leaves.
-    pub(crate) landing: Vec<f64>,
-    pub(crate) guess: Guess,
-    /// What runs may cost and have cost.
-    pub(crate) meter: Meter,
-}
-
 /// How to pivot.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct PivotOptions<'a> {
     /// How ties are broken.
     pub pivot: Pivot,
     /// Covering vector: one positive number for every normal, then two for every friction group, for all its
@@ -78,29 +67,33 @@ pub struct Options<'a> {
     pub deadline: Option<Instant>,
 }
 
-/// Solves with all pairs present from the start.   [Lemke05 §5.1, App. A]
-pub fn structural(lcp: &ContactLcp, options: &Options<'_>, work: &mut Work) -> Outcome {
-    run(lcp, options, work, false)
+/// When the friction of a contact becomes part of the problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Friction {
+    FromStart,
+    WhereLoaded,
 }
 
-impl Work {
-    /// Writes the impulses of the point the last run ended at into the rows of its blocks.
-    pub fn impulses(&self, lcp: &ContactLcp, lambda: &mut [f64]) {
-        lcp.impulses(&self.point, lambda);
-    }
+/// Solves with all pairs present from the start.   [Lemke05 §5.1, App. A]
+pub fn structural(
+    lcp: &ContactLcp,
+    options: &PivotOptions<'_>,
+    work: &mut PivotWork,
+) -> PivotOutcome {
+    run(lcp, options, work, Friction::FromStart)
 }
 
 /// The pivots of both methods.
-pub(crate) fn run(
+pub(super) fn run(
     lcp: &ContactLcp,
-    options: &Options<'_>,
-    work: &mut Work,
-    reduced: bool,
-) -> Outcome {
-    let mut run = Run::new(lcp, options, work, reduced);
+    options: &PivotOptions<'_>,
+    work: &mut PivotWork,
+    friction: Friction,
+) -> PivotOutcome {
+    let mut run = Pivoting::new(lcp, options, work, friction);
     let end = run.start().unwrap_or_else(|| run.pivot());
     run.outcome.status = end;
-    if end == Status::Solved && !(run.outcome.residual <= SOLVED) {
+    if end == Status::Solved && !(run.outcome.residual <= ACCEPTED) {
         run.outcome.status = Status::Breakdown;
     }
     if run.outcome.residual == f64::INFINITY {
@@ -110,59 +103,46 @@ pub(crate) fn run(
     run.outcome
 }
 
-pub(crate) struct Run<'a> {
-    lcp: &'a ContactLcp,
-    options: &'a Options<'a>,
-    pub(crate) work: &'a mut Work,
-    reduced: bool,
+/// A run on its way.
+pub(crate) struct Pivoting<'a> {
+    pub(crate) lcp: &'a ContactLcp,
+    pub(crate) options: &'a PivotOptions<'a>,
+    pub(crate) work: &'a mut PivotWork,
+    friction: Friction,
     /// max|q|.
     pub(crate) scale: f64,
     /// The driving variable: z or w of this pair.
     pair: usize,
     z_drives: bool,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: PivotOutcome,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Pivoting<'a> {
     pub(crate) fn new(
         lcp: &'a ContactLcp,
-        options: &'a Options<'a>,
-        work: &'a mut Work,
-        reduced: bool,
+        options: &'a PivotOptions<'a>,
+        work: &'a mut PivotWork,
+        friction: Friction,
     ) -> Self {
         work.test = RatioTest::new(options.pivot);
-        let cover = if options.cover.len() == lcp.n_cover() {
-            options.cover
-        } else {
-            &[]
-        };
-        work.basis.reset(lcp, cover);
+        work.reset(lcp, options.cover);
         for g in 0..lcp.groups.len() {
-            if !reduced || lcp.groups[g].normal == NONE {
-                work.basis.join(lcp, g, 0.0);
+            if friction == Friction::FromStart || lcp.groups[g].normal == NONE {
+                work.join(lcp, g, 0.0);
             }
         }
-        for (v, size) in [
-            (&mut work.v, lcp.columns.dofs),
-            (&mut work.dv, lcp.columns.dofs),
-            (&mut work.free, lcp.frees.len()),
-            (&mut work.dfree, lcp.frees.len()),
-        ] {
-            v.clear();
-            v.resize(size, 0.0);
-        }
-        let outcome = Outcome {
+        let outcome = PivotOutcome {
             status: Status::Solved,
             pivots: 0,
             residual: f64::INFINITY,
             cover_limit: false,
             kernel: 0,
         };
-        Run {
+        Pivoting {
             lcp,
             options,
             work,
-            reduced,
+            friction,
             scale: 0.0,
             pair: 0,
             z_drives: true,
@@ -173,18 +153,16 @@ impl<'a> Run<'a> {
     /// The basis of all w and the scale of the problem. An end if there is no such basis.
     pub(crate) fn prepare(&mut self) -> Option<Status> {
         let (lcp, work) = (self.lcp, &mut *self.work);
-        let mut pivot = work.basis.assemble(lcp, None);
+        let mut pivot = work.factor(lcp, None);
         if pivot < DEPENDENT && !lcp.frees.is_empty() {
             work.basis.frees = lcp.independent_frees(DEPENDENT);
-            pivot = work.basis.assemble(lcp, None);
+            pivot = work.factor(lcp, None);
         }
         if pivot == 0.0 {
             return Some(Status::Breakdown);
         }
-        work.values.clear();
-        work.values.resize(work.basis.slots.len(), 0.0);
         work.refresh(lcp);
-        self.scale = max_abs(&work.values[..=lcp.normals.len()]).max(max_abs(&lcp.slip));
+        self.scale = max_abs(&work.values.pairs[..=lcp.normals.len()]).max(max_abs(&lcp.slip));
         let room = lcp.groups.iter().map(|g| g.room).fold(0.0, f64::max);
         if self.scale == 0.0 {
             self.scale = if 0.0 < room { room } else { 1.0 };
@@ -198,18 +176,21 @@ impl<'a> Run<'a> {
             return Some(end);
         }
         let (lcp, work) = (self.lcp, &mut *self.work);
-        let Some(first) = ratio::first(&work.values[1..], &work.basis.cover[1..]) else {
+        // The smallest q_i/c_i.
+        let values = &mut work.values.pairs;
+        let Some(first) = ratio::first(&values[1..], &work.basis.cover[1..]) else {
             work.read_point(lcp);
             self.outcome.residual = work.point.residual(lcp) / self.scale;
             return Some(Status::Solved);
         };
         let r = first + 1;
-        let z0 = -work.values[r] / work.basis.cover[r];
-        for (value, c) in work.values.iter_mut().zip(&work.basis.cover) {
+        // w = q + c z₀ with the least z₀ that makes it positive: that of pair r is zero.
+        let z0 = -values[r] / work.basis.cover[r];
+        for (value, c) in values.iter_mut().zip(&work.basis.cover) {
             *value += c * z0;
         }
-        work.values[0] = z0;
-        work.values[r] = 0.0;
+        values[0] = z0;
+        values[r] = 0.0;
         self.pair = r;
         self.outcome.pivots = 1;
         None
@@ -218,9 +199,9 @@ impl<'a> Run<'a> {
     fn pivot(&mut self) -> Status {
         let lcp = self.lcp;
         let (mut age, mut travel) = (0, 0.0);
-        let mut guard = Guard::new(self.options.pivot, lcp.n_pairs());
+        let mut guard = CycleGuard::new(self.options.pivot, lcp.n_pairs());
         loop {
-            if self.reduced
+            if self.friction == Friction::WhereLoaded
                 && self.z_drives
                 && !expansion::expand(lcp, self.work, self.pair, self.scale)
             {
@@ -228,7 +209,7 @@ impl<'a> Run<'a> {
                 return Status::Breakdown;
             }
             let work = &mut *self.work;
-            if work.basis.assemble(lcp, Some(self.pair)) == 0.0 {
+            if work.factor(lcp, Some(self.pair)) == 0.0 {
                 return Status::Breakdown;
             }
             self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
@@ -245,29 +226,32 @@ impl<'a> Run<'a> {
                 continue;
             };
             self.outcome.pivots += 1;
-            let step = self.work.values[out].max(0.0) / -self.work.rates[out];
+            // t = q′/(−m′) of the pair that leaves.
+            let step = self.work.values.pairs[out].max(0.0) / -self.work.rates.pairs[out];
             if out == 0 || self.is_spent(step) {
                 self.finish();
                 return Status::Solved;
             }
             let work = &mut *self.work;
-            if guard.cycles(work.values[out], self.scale) {
+            if guard.cycles(work.values.pairs[out], self.scale) {
                 return Status::PivotLimit;
             }
-            work.basis.arch.dispatch(Advance {
-                values: &mut work.values,
-                rates: &work.rates,
+            let Table { pairs, v, .. } = &mut work.values;
+            // q′ ← q′ + t m′, and v with it.
+            work.kernel.arch.dispatch(Advance {
+                values: pairs,
+                rates: &work.rates.pairs,
                 step,
             });
-            for (v, rate) in work.v.iter_mut().zip(&work.dv) {
+            for (v, rate) in v.iter_mut().zip(&work.rates.v) {
                 *v += step * rate;
             }
             if !step.is_finite() {
                 return Status::Breakdown;
             }
             (age, travel) = (age + 1, travel + step * largest);
-            work.values[self.pair] = step;
-            work.values[out] = 0.0;
+            pairs[self.pair] = step;
+            pairs[out] = 0.0;
             if self.z_drives {
                 work.basis.set(self.pair, true);
             }
@@ -293,15 +277,16 @@ impl<'a> Run<'a> {
     /// The pair that leaves, and the largest rate.
     fn leaving(&mut self) -> Option<(usize, f64)> {
         let work = &mut *self.work;
-        let choice = work.basis.arch.dispatch(Search {
-            values: &work.values,
-            rates: &work.rates,
+        let choice = work.kernel.arch.dispatch(Search {
+            values: &work.values.pairs,
+            rates: &work.rates.pairs,
             scale: self.scale,
             pivot: self.options.pivot,
         });
         if let Some(out) = choice.leaving {
             return Some((out, choice.largest));
         }
+        // The tables are lent to the test, which may ask for solutions in the basis.
         let mut test = std::mem::take(&mut work.test);
         let values = std::mem::take(&mut work.values);
         let rates = std::mem::take(&mut work.rates);
@@ -314,7 +299,7 @@ impl<'a> Run<'a> {
             z_drives: self.z_drives,
             scale: self.scale,
         };
-        let out = test.leaving(&values, &rates, 0, self.scale, &mut ask);
+        let out = test.leaving(&values.pairs, &rates.pairs, 0, self.scale, &mut ask);
         work.test = test;
         work.values = values;
         work.rates = rates;
@@ -325,7 +310,7 @@ impl<'a> Run<'a> {
     /// and letting it leave instead gives a point that solves.
     fn is_spent(&mut self, step: f64) -> bool {
         let work = &mut *self.work;
-        let (z0, rate) = (work.values[0], work.rates[0]);
+        let (z0, rate) = (work.values.pairs[0], work.rates.pairs[0]);
         if SPENT * self.scale < z0 + step * rate || 0.0 <= rate {
             return false;
         }
@@ -352,17 +337,17 @@ impl<'a> Run<'a> {
 /// Answers the questions of the ratio test.
 struct Ask<'a> {
     lcp: &'a ContactLcp,
-    work: &'a mut Work,
-    values: &'a [f64],
-    rates: &'a [f64],
+    work: &'a mut PivotWork,
+    values: &'a Table,
+    rates: &'a Table,
     pair: usize,
     z_drives: bool,
     scale: f64,
 }
 
-impl Basis for Ask<'_> {
+impl BasisColumns for Ask<'_> {
     fn columns(&self) -> usize {
-        self.values.len() - 1
+        self.values.pairs.len() - 1
     }
 
     /// B⁻¹e_j: a unit entry if w_j is basic, else one solve.
@@ -374,28 +359,24 @@ impl Basis for Ask<'_> {
             }
             return;
         }
-        let (n, slots) = (self.work.basis.size() as u64, self.rates.len() as u64);
-        self.work.meter.spend(2 * n * n + 4 * slots);
-        let (dv, dfree) = (self.work.dv.clone(), self.work.dfree.clone());
-        self.work.rates.resize(self.rates.len(), 0.0);
+        let (n, slots) = (self.work.basis.size(), self.rates.pairs.len());
+        let (size, others) = (n as u64, slots as u64);
+        self.work.meter.spend(2 * size * size + 4 * others);
+        self.work.rates.reset(self.lcp, slots);
         self.work.unit_column(self.lcp, j, 1.0);
         for (entry, &pair) in entries.iter_mut().zip(pairs) {
-            *entry = self.work.rates[pair];
+            *entry = self.work.rates.pairs[pair];
         }
-        (self.work.dv, self.work.dfree) = (dv, dfree);
     }
 
     fn verify(&mut self, _step: f64) -> bool {
         let (lcp, work) = (self.lcp, &mut *self.work);
-        // The tables are lent to the test; the landing needs its own.
-        let (v, free) = (work.v.clone(), work.free.clone());
-        work.values = self.values.to_vec();
-        work.rates = self.rates.to_vec();
+        work.values = self.values.clone();
+        work.rates = self.rates.clone();
         work.land(lcp, self.pair, self.z_drives);
         if self.z_drives {
             work.basis.set(self.pair, false);
         }
-        (work.v, work.free) = (v, free);
         work.point.residual(lcp) <= VERIFIED * self.scale
     }
 }

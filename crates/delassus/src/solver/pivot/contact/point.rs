@@ -1,6 +1,7 @@
 //! A point of the contact problem and how far it is from a solution.
 
-use crate::solver::pivot::contact::{ContactLcp, NONE};
+use super::basis::ContactBasis;
+use super::{ContactLcp, Group, NONE};
 
 /// The z-part of the complementarity problem, scaled, and the velocity it makes.
 #[derive(Clone, Debug, Default)]
@@ -49,17 +50,12 @@ impl Point {
             see(lcp.columns.dot(free.unit, &self.v) + free.sigma * lambda + free.q);
         }
         for (g, group) in lcp.groups.iter().enumerate() {
-            let theta = if group.normal == NONE {
-                0.0
-            } else {
-                self.theta[group.normal]
-            };
+            let theta = self.load(group);
             let phi = &self.phi[group.range()];
             if theta == 0.0 && group.normal != NONE && are_zero(phi) {
                 // s = max(0, −min d_jᵀv) solves the rows of a contact without load.
                 continue;
             }
-            let used: f64 = phi.iter().sum();
             let [_, v1, v2] = lcp.columns.dots(group.unit, &self.v);
             let s = self.bound[g];
             for (j, &phi) in phi.iter().enumerate() {
@@ -67,46 +63,46 @@ impl Point {
                 let sigma = a * v1 + b * v2 + s + lcp.slip[group.start + j];
                 see(phi.min(sigma));
             }
-            see(s.min(group.mu * theta - used + group.room));
+            see(s.min(self.friction_left(group)));
         }
         worst
     }
 
-    /// w of the normals and of the groups that begin at `at` of the table, and the rows of the free multipliers.
-    pub(crate) fn rows(
-        &mut self,
-        lcp: &ContactLcp,
-        at: &[usize],
-        table: &mut [f64],
-        frees: &mut [f64],
-    ) {
+    /// w of the normals and of the groups that take part, and the rows of the free multipliers, as constants of a
+    /// basis.
+    pub(crate) fn rows(&mut self, lcp: &ContactLcp, basis: &mut ContactBasis) {
         self.velocity(lcp);
         for (i, normal) in lcp.normals.iter().enumerate() {
             let nu = lcp.columns.dot(normal.unit, &self.v);
-            table[1 + i] = nu + normal.sigma * self.theta[i] + normal.q;
+            basis.constant[1 + i] = nu + normal.sigma * self.theta[i] + normal.q;
         }
         for (f, free) in lcp.frees.iter().enumerate() {
             let row = lcp.columns.dot(free.unit, &self.v);
-            frees[f] = row + free.sigma * self.free[f] + free.q;
+            basis.free_constant[f] = row + free.sigma * self.free[f] + free.q;
         }
-        for (g, group) in lcp
-            .groups
-            .iter()
-            .enumerate()
-            .filter(|(g, _)| at[*g] != NONE)
-        {
+        for member in &basis.members {
+            let (at, group) = (member.at, &lcp.groups[member.group]);
+            let s = self.bound[member.group];
             let [_, v1, v2] = lcp.columns.dots(group.unit, &self.v);
             for (j, k) in group.range().enumerate() {
                 let [a, b] = lcp.directions[k];
-                table[at[g] + j] = a * v1 + b * v2 + self.bound[g] + lcp.slip[k];
+                basis.constant[at + j] = a * v1 + b * v2 + s + lcp.slip[k];
             }
-            let theta = if group.normal == NONE {
-                0.0
-            } else {
-                self.theta[group.normal]
-            };
-            let used: f64 = self.phi[group.range()].iter().sum();
-            table[at[g] + group.count] = group.mu * theta - used + group.room;
+            basis.constant[at + group.count] = self.friction_left(group);
+        }
+    }
+
+    /// γ = μθ − Σφ + r of a group.
+    fn friction_left(&self, group: &Group) -> f64 {
+        let used: f64 = self.phi[group.range()].iter().sum();
+        group.mu * self.load(group) - used + group.room
+    }
+
+    /// θ of the normal that bounds a group.
+    fn load(&self, group: &Group) -> f64 {
+        match group.normal {
+            NONE => 0.0,
+            i => self.theta[i],
         }
     }
 

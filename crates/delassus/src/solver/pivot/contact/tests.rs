@@ -1,12 +1,11 @@
 //! The kernel against the matrix it stands for.
 
-use super::reduced;
+use super::basis::Slot;
+use super::kernel::{Constants, Table};
+use super::{ContactLcp, PivotOptions, PivotWork, reduced, structural};
 use crate::math::{DMat3, DVec3, Random, max_abs, tangents};
 use crate::problem::jacobian::point_rows;
 use crate::solver::pivot::Pivot;
-use crate::solver::pivot::contact::ContactLcp;
-use crate::solver::pivot::contact::basis::{Constants, Partition, Slot};
-use crate::solver::pivot::contact::pivots::{Options, Work, structural};
 use crate::{Law, MassBlock, MassId, Problem, Status};
 
 /// Boxes on each other and on the ground, with contacts of every law, a joint, a motor and compliance.
@@ -75,13 +74,14 @@ fn mixture(random: &mut Random) -> Problem {
 }
 
 /// A random almost complementary basis: some z basic, a group slips only if it has friction to give.
-fn random_basis(lcp: &ContactLcp, random: &mut Random) -> (Partition, usize) {
-    let mut basis = Partition::default();
+fn random_basis(lcp: &ContactLcp, random: &mut Random) -> (PivotWork, usize) {
+    let mut work = PivotWork::default();
     let cover: Vec<f64> = (0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)).collect();
-    basis.reset(lcp, &cover);
+    work.reset(lcp, &cover);
     for g in 0..lcp.groups.len() {
-        basis.join(lcp, g, 0.0);
+        work.join(lcp, g, 0.0);
     }
+    let basis = &mut work.basis;
     let r = 1 + random.below(lcp.n_pairs());
     for i in 0..lcp.normals.len() {
         basis.set(1 + i, 1 + i != r && random.below(2) == 0);
@@ -99,7 +99,7 @@ fn random_basis(lcp: &ContactLcp, random: &mut Random) -> (Partition, usize) {
         let bound = at + group.count;
         basis.set(bound, bound != r && 0 < given && random.below(2) == 0);
     }
-    (basis, r)
+    (work, r)
 }
 
 /// Solves A x = b by elimination with complete pivoting; None if it is close to singular.
@@ -145,7 +145,8 @@ fn kernel_solves_what_the_matrix_solves_for_every_kind_of_last_row() {
         let (m, _, frees) = lcp.dense();
         let pairs = lcp.n_pairs();
         let n = pairs + frees;
-        let (mut basis, r) = random_basis(&lcp, &mut random);
+        let (mut work, r) = random_basis(&lcp, &mut random);
+        let basis = &mut work.basis;
         // Rows: pairs with z basic, free rows, r. Columns: the same z, λ, z₀.
         let mut rows: Vec<usize> = (0..pairs).filter(|p| basis.basic[p + 1]).collect();
         rows.extend(pairs..n);
@@ -177,15 +178,16 @@ fn kernel_solves_what_the_matrix_solves_for_every_kind_of_last_row() {
         }
         basis.constant[1..].copy_from_slice(&b[..pairs]);
         basis.free_constant.copy_from_slice(&b[pairs..]);
-        assert!(0.0 < basis.assemble(&lcp, Some(r)));
-        let mut out = vec![0.0; pairs + 1];
-        let (mut v, mut free) = (vec![0.0; lcp.n_velocities()], vec![0.0; frees]);
-        basis.solve(&lcp, Constants::Everywhere, &mut out, &mut v, &mut free);
-        let error: Vec<f64> = out.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+        assert!(0.0 < work.factor(&lcp, Some(r)));
+        let mut out = Table::default();
+        out.reset(&lcp, pairs + 1);
+        work.kernel
+            .solve(&work.basis, &lcp, Constants::Everywhere, &mut out);
+        let error: Vec<f64> = out.pairs.iter().zip(&wanted).map(|(a, b)| a - b).collect();
         let scale = 1.0 + max_abs(&wanted);
         worst = worst.max(max_abs(&error) / scale);
         assert!(max_abs(&error) <= 1e-12 * scale, "{round}: {error:?}");
-        seen[match basis.slots[r] {
+        seen[match work.basis.slots[r] {
             Slot::Normal(_) => 0,
             Slot::Direction(..) => 1,
             _ => 2,
@@ -197,12 +199,12 @@ fn kernel_solves_what_the_matrix_solves_for_every_kind_of_last_row() {
 #[test]
 fn mixtures_of_all_laws_are_solved() {
     let mut random = Random::new(9);
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     for round in 0..2000 {
         let problem = mixture(&mut random);
         let lcp = ContactLcp::new(&problem, 8).unwrap();
         for pivot in [Pivot::Big, Pivot::Lex] {
-            let options = Options {
+            let options = PivotOptions {
                 pivot,
                 cover: &[],
                 pivots: 2000,

@@ -13,12 +13,13 @@
 
 use std::time::Instant;
 
+use super::CrowdWork;
+use super::bodies::OverBodies;
+use super::guess::Guess;
+use super::path;
 use crate::solver::Status;
-use crate::solver::pivot::contact::basis::Slot;
-use crate::solver::pivot::contact::pivots::{Options, Outcome, Run, Work};
-use crate::solver::pivot::contact::{ContactLcp, NONE};
-use crate::solver::pivot::crowd::guess::{Guess, State};
-use crate::solver::pivot::crowd::path;
+use crate::solver::pivot::contact::pivots::{Friction, Pivoting};
+use crate::solver::pivot::contact::{ContactLcp, PivotOptions, PivotOutcome, PivotWork};
 
 /// The turns in which solutions follow each other, this many at most.
 const DARING: usize = 2;
@@ -30,134 +31,149 @@ const PIVOTS: usize = 100;
 /// A point is right up to this much of max|q|.
 const RIGHT: f64 = 1e-10;
 
+/// Attempts from a guess on their way.
+pub(super) struct Crash<'a> {
+    over: OverBodies<'a>,
+    options: &'a PivotOptions<'a>,
+    /// max|q|.
+    scale: f64,
+    outcome: PivotOutcome,
+}
+
 /// Solves in bases that impulses of the whole problem lead to, in so many turns. The status is `breakdown` where that
 /// leads nowhere. Sweeps count as pivots, and so do pairs exchanged between two bases.
-pub(crate) fn solve(
+pub(super) fn solve(
     lcp: &ContactLcp,
     lambda: Option<&[f64]>,
-    most: usize,
-    options: &Options<'_>,
-    work: &mut Work,
-) -> Outcome {
-    guessing(lcp, lambda, options, work, |run, guess| {
-        run.work.basis.many = true;
-        run.work.basis.bodies.plan(lcp);
-        turns(lcp, most, options, run, guess);
+    turns: usize,
+    options: &PivotOptions<'_>,
+    work: &mut PivotWork,
+    crowd: &mut CrowdWork,
+) -> PivotOutcome {
+    with_guess(lcp, lambda, options, work, crowd, |crash, guess| {
+        crash.over.system.plan(lcp);
+        crash.turns(turns, guess);
     })
 }
 
-/// The residual of impulses of the whole problem, relative to max|q|; the point they are is left in [`Work`].
-pub(crate) fn residual(
+/// The residual of impulses of the whole problem, relative to max|q|; the point they are is left in [`PivotWork`].
+pub(super) fn residual(
     lcp: &ContactLcp,
     lambda: &[f64],
-    options: &Options<'_>,
-    work: &mut Work,
+    options: &PivotOptions<'_>,
+    work: &mut PivotWork,
+    crowd: &mut CrowdWork,
 ) -> f64 {
-    let outcome = guessing(lcp, Some(lambda), options, work, |run, guess| {
-        run.outcome.residual = run.work.judge(lcp, guess) / run.scale;
+    let outcome = with_guess(lcp, Some(lambda), options, work, crowd, |crash, guess| {
+        crash.outcome.residual = crash.over.judge(guess) / crash.scale;
     });
     outcome.residual
 }
 
 /// Does something with impulses read as a guess, whose arrays are those of the last time.
-fn guessing(
+fn with_guess(
     lcp: &ContactLcp,
     lambda: Option<&[f64]>,
-    options: &Options<'_>,
-    work: &mut Work,
-    act: impl FnOnce(&mut Run<'_>, &mut Guess),
-) -> Outcome {
-    let mut guess = std::mem::take(&mut work.guess);
-    let mut run = Run::new(lcp, options, work, false);
+    options: &PivotOptions<'_>,
+    work: &mut PivotWork,
+    crowd: &mut CrowdWork,
+    act: impl FnOnce(&mut Crash<'_>, &mut Guess),
+) -> PivotOutcome {
+    let mut run = Pivoting::new(lcp, options, work, Friction::FromStart);
     run.outcome.status = Status::Breakdown;
-    if run.prepare().is_none() {
-        guess.read(lcp, lambda);
-        act(&mut run, &mut guess);
+    if run.prepare().is_some() {
+        return run.outcome;
     }
-    run.work.guess = guess;
-    run.outcome
+    let (scale, outcome) = (run.scale, run.outcome);
+    let CrowdWork { guess, system } = crowd;
+    guess.read(lcp, lambda);
+    let mut crash = Crash {
+        over: OverBodies { lcp, work, system },
+        options,
+        scale,
+        outcome,
+    };
+    act(&mut crash, guess);
+    crash.outcome
 }
 
-fn turns(
-    lcp: &ContactLcp,
-    most: usize,
-    options: &Options<'_>,
-    run: &mut Run<'_>,
-    guess: &mut Guess,
-) {
-    // Forth and back, every number is read and written.
-    let sweep = 4 * lcp.columns.values.len() as u64;
-    // The guess itself comes first: where nothing has changed, it is right.
-    if run.try_point(lcp, guess) || solutions(lcp, run, guess) {
-        return;
-    }
-    for turn in 0..most {
-        let sweeps = SWEEPS << turn;
-        let over = (0..sweeps).any(|_| {
-            guess.sweep(lcp);
-            run.outcome.pivots += 1;
-            run.work.meter.spend(sweep)
-        });
-        let late = options.deadline.is_some_and(|end| end <= Instant::now());
-        if over || late || options.pivots < run.outcome.pivots {
-            break;
-        }
-        if turn < DARING && solutions(lcp, run, guess) {
+impl Crash<'_> {
+    fn turns(&mut self, turns: usize, guess: &mut Guess) {
+        let lcp = self.over.lcp;
+        // Forth and back, every number is read and written.
+        let sweep = 4 * lcp.columns.values.len() as u64;
+        // The guess itself comes first: where nothing has changed, it is right.
+        if self.accepts(guess) || self.solutions(guess) {
             return;
         }
-        let mut end = guess.clone();
-        let left = options.pivots.saturating_sub(run.outcome.pivots);
-        let pivots = left.min(PIVOTS);
-        let (pivots, arrived) = path::follow(lcp, run.work, &mut end, run.scale, pivots);
-        run.outcome.pivots += pivots;
-        if arrived && run.try_point(lcp, &end) {
-            return;
-        }
-        // The answer is a solution in the basis at the end of the path.
-        if arrived && run.work.solve_near(lcp, &end) {
-            run.work.read_solution(lcp, &mut end);
-            if run.try_point(lcp, &end) {
+        for turn in 0..turns {
+            let sweeps = SWEEPS << turn;
+            let over = (0..sweeps).any(|_| {
+                guess.sweep(lcp);
+                self.outcome.pivots += 1;
+                self.over.work.meter.spend(sweep)
+            });
+            let late = self
+                .options
+                .deadline
+                .is_some_and(|end| end <= Instant::now());
+            if over || late || self.options.pivots < self.outcome.pivots {
+                break;
+            }
+            if turn < DARING && self.solutions(guess) {
                 return;
             }
+            let mut end = guess.clone();
+            let left = self.options.pivots.saturating_sub(self.outcome.pivots);
+            let followed = path::follow(&mut self.over, &mut end, self.scale, left.min(PIVOTS));
+            self.outcome.pivots += followed.pivots;
+            if followed.arrived && self.accepts(&end) {
+                return;
+            }
+            // The answer is a solution in the basis at the end of the path.
+            if followed.arrived && self.over.solve_near(&end) {
+                self.read_solution(&mut end);
+                if self.accepts(&end) {
+                    return;
+                }
+            }
         }
+        // What the sweeps have found is the best there is.
+        self.outcome.residual = self.over.judge(guess) / self.scale;
     }
-    // What the sweeps have found is the best start for another solver.
-    run.outcome.residual = run.work.judge(lcp, guess) / run.scale;
-}
 
-/// Solves in the basis of the guess, then in the one that the solution shows, while that may lead to an answer.
-fn solutions(lcp: &ContactLcp, run: &mut Run<'_>, guess: &Guess) -> bool {
-    run.outcome.pivots += run.work.show(lcp, guess);
-    let mut next = guess.clone();
-    let mut least = f64::INFINITY;
-    for _ in 0..SOLUTIONS {
-        if run.work.charge() || !run.work.solve_near(lcp, &next) {
-            return false;
+    /// Solves in the basis of the guess, then in the one that the solution shows, while that may lead to an answer.
+    fn solutions(&mut self, guess: &Guess) -> bool {
+        self.outcome.pivots += self.over.show(guess);
+        let mut next = guess.clone();
+        let mut least = f64::INFINITY;
+        for _ in 0..SOLUTIONS {
+            if self.over.charge() || !self.over.solve_near(&next) {
+                return false;
+            }
+            self.read_solution(&mut next);
+            if self.accepts(&next) {
+                return true;
+            }
+            // Where it leads away it will not come back.
+            let residual = self.over.judge(&next);
+            if least <= residual {
+                return false;
+            }
+            least = residual;
+            next.aim(self.over.lcp);
+            let changes = self.over.show(&next);
+            self.outcome.pivots += changes;
+            if changes == 0 {
+                return false;
+            }
         }
-        run.work.read_solution(lcp, &mut next);
-        if run.try_point(lcp, &next) {
-            return true;
-        }
-        // Where it leads away it will not come back.
-        let residual = run.work.judge(lcp, &next);
-        if least <= residual {
-            return false;
-        }
-        least = residual;
-        next.aim(lcp);
-        let changes = run.work.show(lcp, &next);
-        run.outcome.pivots += changes;
-        if changes == 0 {
-            return false;
-        }
+        false
     }
-    false
-}
 
-impl Run<'_> {
     /// Whether these impulses are an answer. If so, they are the point of the run.
-    fn try_point(&mut self, lcp: &ContactLcp, guess: &Guess) -> bool {
-        let residual = self.work.judge(lcp, guess);
+    fn accepts(&mut self, guess: &Guess) -> bool {
+        let residual = self.over.judge(guess);
         let right = residual <= RIGHT * self.scale;
         if right {
             self.outcome.residual = residual / self.scale;
@@ -165,136 +181,10 @@ impl Run<'_> {
         }
         right
     }
-}
-
-impl Work {
-    /// Makes basic what the impulses show to be positive. Returns how many pairs that exchanges.
-    fn show(&mut self, lcp: &ContactLcp, guess: &Guess) -> usize {
-        let mut changes = 0;
-        for (i, &theta) in guess.theta.iter().enumerate() {
-            changes += self.put(1 + i, 0.0 < theta);
-        }
-        for g in 0..lcp.groups.len() {
-            changes += self.set_state(lcp, g, guess.state(lcp, g));
-        }
-        changes
-    }
-
-    /// Puts z of a pair into the basis or takes it out. Returns 1 if that is a change.
-    pub(crate) fn put(&mut self, slot: usize, basic: bool) -> usize {
-        if self.basis.basic[slot] == basic {
-            return 0;
-        }
-        self.basis.set(slot, basic);
-        1
-    }
-
-    /// The basic variables of a group in this state. Returns how many pairs that exchanges.
-    pub(crate) fn set_state(&mut self, lcp: &ContactLcp, g: usize, state: State) -> usize {
-        let (at, count) = (self.basis.at[g], lcp.groups[g].count);
-        let [i, j] = directions_of(count, state);
-        let mut changes = 0;
-        for k in 0..count {
-            changes += self.put(at + k, k == i || k == j);
-        }
-        let slips = matches!(state, State::Side(..) | State::Corner(_));
-        changes + self.put(at + count, slips)
-    }
-
-    /// Counts what systems over the bodies have cost. True where the attempt has to end.
-    pub(crate) fn charge(&mut self) -> bool {
-        let done = std::mem::take(&mut self.basis.bodies.done);
-        self.meter.spend(done)
-    }
-
-    /// Solves in the basis at hand, near the impulses given. False where there is no solution.
-    fn solve_near(&mut self, lcp: &ContactLcp, guess: &Guess) -> bool {
-        if self.basis.assemble(lcp, None) == 0.0 {
-            return false;
-        }
-        self.start_near(lcp, guess);
-        self.refresh(lcp);
-        true
-    }
-
-    /// Solutions start from the impulses given.
-    pub(crate) fn start_near(&mut self, lcp: &ContactLcp, guess: &Guess) {
-        let mut start = std::mem::take(&mut self.basis.start);
-        start.clear();
-        start.resize(self.basis.slots.len(), 0.0);
-        start[1..=guess.theta.len()].copy_from_slice(&guess.theta);
-        for (g, group) in lcp.groups.iter().enumerate() {
-            let at = self.basis.at[g];
-            let mut basic = (0..group.count).filter(|k| self.basis.basic[at + k]);
-            let d = |k: usize| lcp.directions[group.start + k];
-            let [x, y] = guess.friction[g];
-            match (basic.next(), basic.next()) {
-                (Some(i), Some(j)) => {
-                    let (a, b) = (d(i), d(j));
-                    let det = a[0] * b[1] - a[1] * b[0];
-                    start[at + i] = (x * b[1] - y * b[0]) / det;
-                    start[at + j] = (a[0] * y - a[1] * x) / det;
-                }
-                (Some(i), None) => {
-                    let [a, b] = d(i);
-                    start[at + i] = (a * x + b * y) / (a * a + b * b);
-                }
-                _ => {}
-            }
-        }
-        self.basis.start = start;
-        self.basis.free_start.clear();
-        self.basis.free_start.extend_from_slice(&guess.free);
-    }
 
     /// The impulses of the values.
-    fn read_solution(&self, lcp: &ContactLcp, guess: &mut Guess) {
-        self.read_guess(lcp, &self.values, &self.free, guess);
-    }
-
-    /// The impulses of a table and of free multipliers.
-    pub(crate) fn read_guess(
-        &self,
-        lcp: &ContactLcp,
-        table: &[f64],
-        free: &[f64],
-        guess: &mut Guess,
-    ) {
-        guess.theta.fill(0.0);
-        guess.friction.fill([0.0; 2]);
-        for (slot, &value) in table.iter().enumerate() {
-            match self.basis.slots[slot] {
-                _ if !self.basis.basic[slot] => {}
-                Slot::Normal(i) => guess.theta[i] = value,
-                Slot::Direction(g, j) => {
-                    let [a, b] = lcp.directions[lcp.groups[g].start + j];
-                    let [x, y] = guess.friction[g];
-                    guess.friction[g] = [x + a * value, y + b * value];
-                }
-                Slot::Bound(_) | Slot::Cover => {}
-            }
-        }
-        guess.free.copy_from_slice(free);
-        guess.find_velocity(lcp);
-    }
-
-    /// The residual of the impulses once they obey their bounds; the point is left for whoever likes it.
-    fn judge(&mut self, lcp: &ContactLcp, guess: &Guess) -> f64 {
-        let mut lawful = guess.clone();
-        lawful.settle(lcp);
-        lawful.point(lcp, &mut self.point);
-        self.point.residual(lcp)
-    }
-}
-
-/// Basic directions of a group of so many in this state; [`NONE`] where there are fewer. What sticks is written in two
-/// that are nearly at right angles, whatever its friction is, or in the only one there is.
-fn directions_of(count: usize, state: State) -> [usize; 2] {
-    match state {
-        State::Idle => [NONE; 2],
-        State::Stick if count < 3 => [0, NONE],
-        State::Stick => [0, (count / 4).max(1)],
-        State::Side(i, j) => [i, j],
-        State::Corner(i) => [i, NONE],
+    fn read_solution(&self, guess: &mut Guess) {
+        let values = &self.over.work.values;
+        self.over.read(&values.pairs, &values.free, guess);
     }
 }

@@ -11,14 +11,11 @@
 
 use crate::math::largest_eigenvalue_2;
 use crate::solver::pivot::contact::point::Point;
-use crate::solver::pivot::contact::{ContactLcp, Group, NONE, Normal};
-
-/// Friction this close to its bound slips, and a share of it this small is none.
-pub(crate) const CLOSE: f64 = 1e-9;
+use crate::solver::pivot::contact::{CLOSE, ContactLcp, Group, NONE, Normal};
 
 /// What a friction group does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(super) enum State {
     /// No friction: nothing presses, or a row is at its lower limit.
     #[default]
     Idle,
@@ -35,11 +32,11 @@ type Shares = ([Option<(usize, f64)>; 2], bool);
 
 /// Scaled impulses and the velocity they make.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Guess {
-    pub(crate) theta: Vec<f64>,
+pub(super) struct Guess {
+    pub(super) theta: Vec<f64>,
     /// Friction of every group along (t₁, t₂).
-    pub(crate) friction: Vec<[f64; 2]>,
-    pub(crate) free: Vec<f64>,
+    pub(super) friction: Vec<[f64; 2]>,
+    pub(super) free: Vec<f64>,
     v: Vec<f64>,
     /// 1/ρ of every group.
     steps: Vec<f64>,
@@ -47,7 +44,7 @@ pub(crate) struct Guess {
 
 impl Guess {
     /// Reads impulses of the whole problem, or starts with none.
-    pub(crate) fn read(&mut self, lcp: &ContactLcp, lambda: Option<&[f64]>) {
+    pub(super) fn read(&mut self, lcp: &ContactLcp, lambda: Option<&[f64]>) {
         let value = |read: &dyn Fn(&[f64]) -> f64| lambda.map_or(0.0, read);
         self.theta.clear();
         let normals = 0..lcp.normals.len();
@@ -67,7 +64,7 @@ impl Guess {
     }
 
     /// Loads that push and friction within its bounds, with the velocity they make.
-    pub(crate) fn settle(&mut self, lcp: &ContactLcp) {
+    pub(super) fn settle(&mut self, lcp: &ContactLcp) {
         self.theta
             .iter_mut()
             .for_each(|theta| *theta = theta.max(0.0));
@@ -78,7 +75,7 @@ impl Guess {
     }
 
     /// v = Nθ + Dφ + Bλ.
-    pub(crate) fn find_velocity(&mut self, lcp: &ContactLcp) {
+    pub(super) fn find_velocity(&mut self, lcp: &ContactLcp) {
         self.v.clear();
         self.v.resize(lcp.columns.dofs, 0.0);
         for (normal, &theta) in lcp.normals.iter().zip(&self.theta) {
@@ -93,7 +90,7 @@ impl Guess {
     }
 
     /// Where every row would go if the others stayed: θ − ν and τ − σ/ρ, not yet within bounds.
-    pub(crate) fn aim(&mut self, lcp: &ContactLcp) {
+    pub(super) fn aim(&mut self, lcp: &ContactLcp) {
         for (i, normal) in lcp.normals.iter().enumerate() {
             self.theta[i] -= self.approach(lcp, normal, self.theta[i]);
         }
@@ -103,7 +100,7 @@ impl Guess {
     }
 
     /// ν.
-    pub(crate) fn approach(&self, lcp: &ContactLcp, normal: &Normal, theta: f64) -> f64 {
+    pub(super) fn approach(&self, lcp: &ContactLcp, normal: &Normal, theta: f64) -> f64 {
         lcp.columns.dot(normal.unit, &self.v) + normal.sigma * theta + normal.q
     }
 
@@ -115,7 +112,7 @@ impl Guess {
     }
 
     /// Velocity of a group along (t₁, t₂).
-    pub(crate) fn slip(&self, lcp: &ContactLcp, g: usize) -> [f64; 2] {
+    pub(super) fn slip(&self, lcp: &ContactLcp, g: usize) -> [f64; 2] {
         let unit = lcp.groups[g].unit;
         let [_, v1, v2] = lcp.columns.dots(unit, &self.v);
         let [_, c1, c2] = lcp.constants[unit];
@@ -123,7 +120,7 @@ impl Guess {
     }
 
     /// What is left of a free row.
-    pub(crate) fn gap(&self, lcp: &ContactLcp, f: usize) -> f64 {
+    pub(super) fn gap(&self, lcp: &ContactLcp, f: usize) -> f64 {
         let free = &lcp.frees[f];
         lcp.columns.dot(free.unit, &self.v) + free.sigma * self.free[f] + free.q
     }
@@ -149,7 +146,7 @@ impl Guess {
     }
 
     /// Visits every row once, in one order and then in the other.
-    pub(crate) fn sweep(&mut self, lcp: &ContactLcp) {
+    pub(super) fn sweep(&mut self, lcp: &ContactLcp) {
         for f in 0..lcp.frees.len() {
             self.visit_free(lcp, f);
         }
@@ -236,7 +233,7 @@ impl Guess {
     }
 
     /// What the impulses show a group to do.
-    pub(crate) fn state(&self, lcp: &ContactLcp, g: usize) -> State {
+    pub(super) fn state(&self, lcp: &ContactLcp, g: usize) -> State {
         let group = &lcp.groups[g];
         if group.normal != NONE && self.theta[group.normal] <= 0.0 {
             return State::Idle;
@@ -254,7 +251,7 @@ impl Guess {
     }
 
     /// The point of these impulses, with the slip that fits.
-    pub(crate) fn point(&self, lcp: &ContactLcp, point: &mut Point) {
+    pub(super) fn point(&self, lcp: &ContactLcp, point: &mut Point) {
         point.reset(lcp);
         point.theta.copy_from_slice(&self.theta);
         point.free.copy_from_slice(&self.free);

@@ -1,15 +1,28 @@
 //! Islands of many contacts: a guess, a short path, and compliance that fades, before any long path is followed.
+//!
+//! [`Crowd`] is the only door: `attempts.rs` asks it before paths from nothing where an island [`Crowd::is_one`], and for
+//! [`Crowd::softened`] where such paths are lost. The chapter on contacts says what happens in which order. Without this
+//! folder nothing but these two attempts would be missing.
+//!
+//! | file | what is there |
+//! |---|---|
+//! | this file | the door, and compliance that fades |
+//! | `crash.rs` | solutions in the basis of a guess, sweeps, and the path from there |
+//! | `guess.rs` | impulses that are nearly right, and sweeps over them |
+//! | `bodies.rs` | bases solved over the bodies |
+//! | `path.rs` | Lemke's path from a guess |
 
-pub(crate) mod bodies;
-pub(crate) mod crash;
-pub(crate) mod guess;
-pub(crate) mod path;
+mod bodies;
+mod crash;
+mod guess;
+mod path;
 
+use self::bodies::BodySystem;
+use self::guess::Guess;
+use super::attempts::{Island, Plan};
+use super::contact::ContactLcp;
+use super::{ACCEPTED, Lemke};
 use crate::solver::Status;
-use crate::solver::pivot::attempts::{ACCEPTED, Lemke};
-use crate::solver::pivot::contact::ContactLcp;
-use crate::solver::pivot::island::Island;
-use crate::solver::pivot::method::Plan;
 
 /// More contacts than this on several bodies are guessed at before paths are followed.
 const MANY: usize = 120;
@@ -26,45 +39,73 @@ const FADED: f64 = 1e-14;
 const ROUNDS: usize = 12;
 const TURNS: usize = 4;
 
-/// Whether a path from nothing would be long.
-pub(crate) fn is_many(lcp: &ContactLcp) -> bool {
-    let mut units = 0..lcp.columns.units.len();
-    let tree = units.any(|unit| lcp.columns.parts(unit).iter().any(|part| 6 < part.width));
-    let most = if tree { MANY_OF_TREE } else { MANY };
-    !lcp.columns.single && most < lcp.normals.len()
+/// Arrays kept between solves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CrowdWork {
+    guess: Guess,
+    system: BodySystem,
 }
 
-impl Lemke {
-    /// One island of many contacts, before paths from nothing are followed; none where they have to be.
-    pub(crate) fn crowd(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
-        if self.guessed(island, lcp) {
+/// An island, and the solver whose attempts these are.
+pub(super) struct Crowd<'a, 'b> {
+    lemke: &'a mut Lemke,
+    island: &'a mut Island<'b>,
+    lcp: &'a ContactLcp,
+}
+
+impl<'a, 'b> Crowd<'a, 'b> {
+    pub(super) fn new(
+        lemke: &'a mut Lemke,
+        island: &'a mut Island<'b>,
+        lcp: &'a ContactLcp,
+    ) -> Crowd<'a, 'b> {
+        Crowd { lemke, island, lcp }
+    }
+
+    /// Whether a path from nothing would be long.
+    pub(super) fn is_one(lcp: &ContactLcp) -> bool {
+        let mut units = 0..lcp.columns.units.len();
+        let tree = units.any(|unit| lcp.columns.parts(unit).iter().any(|part| 6 < part.width));
+        let most = if tree { MANY_OF_TREE } else { MANY };
+        !lcp.columns.single && most < lcp.normals.len()
+    }
+
+    /// What is tried before paths from nothing are followed; none where they have to be.
+    pub(super) fn before_paths(&mut self) -> Option<Status> {
+        if self.guessed() {
             return Some(Status::Solved);
         }
+        let contacts = self.lcp.normals.len();
         // A few contacts of a tree may still have a short path, and it is exact.
-        if lcp.normals.len() <= MANY {
-            self.work.meter.begin(8);
-            let outcome = self.attempt(lcp, Plan::reduced(self.pivot), island.budget);
-            if outcome.is_good() {
-                self.work.impulses(lcp, island.lambda);
+        if contacts <= MANY {
+            self.lemke.work.meter.begin(8);
+            let plan = Plan::reduced(self.lemke.pivot);
+            let outcome = self.lemke.attempt(self.lcp, plan, self.island.spent);
+            if outcome.status == Status::Solved {
+                self.lemke.work.impulses(self.lcp, self.island.lambda);
                 return Some(Status::Solved);
             }
         }
-        let far = FAR < lcp.normals.len();
-        self.work.meter.begin(if far { 1 } else { 2 });
-        if self.softened(island, lcp) {
+        let far = FAR < contacts;
+        self.lemke.work.meter.begin(if far { 1 } else { 2 });
+        if self.softened() {
             return Some(Status::Solved);
         }
         far.then_some(Status::PivotLimit)
     }
 
-    /// Many bodies, from a guess.
-    fn guessed(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> bool {
-        let options = self.options_of(lcp, &[], self.pivot, island.budget);
-        self.work.meter.begin(4);
-        let outcome = crash::solve(lcp, island.guess, 1, &options, &mut self.work);
-        island.budget.pivots += outcome.pivots;
+    /// From a guess, or from none.
+    fn guessed(&mut self) -> bool {
+        let (lcp, island) = (self.lcp, &mut *self.island);
+        let options = self
+            .lemke
+            .options_of(lcp, &[], self.lemke.pivot, island.spent);
+        let Lemke { work, crowd, .. } = &mut *self.lemke;
+        work.meter.begin(4);
+        let outcome = crash::solve(lcp, island.guess, 1, &options, work, crowd);
+        island.spent.pivots += outcome.pivots;
         if outcome.residual.is_finite() {
-            self.work.impulses(lcp, island.lambda);
+            work.impulses(lcp, island.lambda);
         }
         outcome.status == Status::Solved
     }
@@ -72,27 +113,29 @@ impl Lemke {
     /// From impulses that are nearly right, with compliance that keeps rows from depending on each other. Each answer
     /// is the centre of the next problem, so that what compliance does to it fades: until nothing is left of it, or
     /// for as long as there are rounds, and the best is kept.
-    pub(crate) fn softened(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> bool {
+    pub(super) fn softened(&mut self) -> bool {
+        let (lcp, pivot, facets) = (self.lcp, self.lemke.pivot, self.lemke.directions);
         let Island {
             problem,
             blocks,
             lambda,
-            budget,
+            spent,
             ..
-        } = island;
+        } = &mut *self.island;
         let mut soft = ContactLcp::default();
         let (mut delta, mut least) = (SOFTEST, HARDEST);
         let mut centre = lambda.to_vec();
         let (mut best, mut kept) = (f64::INFINITY, lambda.to_vec());
         for _ in 0..ROUNDS {
-            if !soft.refill_soft(problem, blocks, self.directions, delta, lambda) {
+            if !soft.refill_soft(problem, blocks, facets, delta, lambda) {
                 break;
             }
-            let options = self.options_of(&soft, &[], self.pivot, budget);
-            let outcome = crash::solve(&soft, Some(lambda), TURNS, &options, &mut self.work);
-            budget.pivots += outcome.pivots;
+            let options = self.lemke.options_of(&soft, &[], pivot, spent);
+            let Lemke { work, crowd, .. } = &mut *self.lemke;
+            let outcome = crash::solve(&soft, Some(lambda), TURNS, &options, work, crowd);
+            spent.pivots += outcome.pivots;
             if outcome.residual.is_finite() {
-                self.work.impulses(&soft, lambda);
+                work.impulses(&soft, lambda);
             }
             if outcome.status != Status::Solved {
                 if SOFTEST <= delta || HARDEST < least {
@@ -105,11 +148,12 @@ impl Lemke {
                 continue;
             }
             centre.copy_from_slice(lambda);
-            let options = self.options_of(lcp, &[], self.pivot, budget);
-            let residual = crash::residual(lcp, lambda, &options, &mut self.work);
+            let options = self.lemke.options_of(lcp, &[], pivot, spent);
+            let Lemke { work, crowd, .. } = &mut *self.lemke;
+            let residual = crash::residual(lcp, lambda, &options, work, crowd);
             if residual < best {
                 best = residual;
-                self.work.impulses(lcp, &mut kept);
+                work.impulses(lcp, &mut kept);
             }
             if best <= FADED {
                 break;

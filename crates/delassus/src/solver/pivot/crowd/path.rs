@@ -12,10 +12,10 @@
 //! Contacts are followed as what they do, not as pairs: one that sticks meets the nearest side of its polygon,
 //! without passing from sector to sector of it.   [Lemke05 §4]
 
-use crate::solver::pivot::contact::basis::Constants;
-use crate::solver::pivot::contact::pivots::Work;
+use super::bodies::OverBodies;
+use super::guess::{Guess, State};
+use crate::solver::pivot::contact::kernel::{Constants, Table};
 use crate::solver::pivot::contact::{ContactLcp, Group, NONE};
-use crate::solver::pivot::crowd::guess::{Guess, State};
 
 /// Where z₀ rises this far the path leads away.
 const HIGHEST: f64 = 10.0;
@@ -27,41 +27,54 @@ const LOST: f64 = 1e-7;
 /// What has to be positive at the start is at least this much of max|q|.
 const MARGIN: f64 = 1e-5;
 
-/// Follows the path from a guess, which is left at its end. Returns the number of pivots and whether z₀ has come to
-/// zero. `scale` is max|q|, `most` the pivots allowed.
-pub(crate) fn follow(
-    lcp: &ContactLcp,
-    work: &mut Work,
+/// How a path from a guess ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Followed {
+    pub(super) pivots: usize,
+    /// Whether z₀ has come to zero.
+    pub(super) arrived: bool,
+}
+
+/// Follows the path from a guess, which is left at its end. `scale` is max|q|, `most` the pivots allowed.
+pub(super) fn follow(
+    over: &mut OverBodies<'_>,
     guess: &mut Guess,
     scale: f64,
     most: usize,
-) -> (usize, bool) {
-    let mut path = Path::new(lcp, work, guess, MARGIN * scale);
+) -> Followed {
+    let lost = |pivots| Followed {
+        pivots,
+        arrived: false,
+    };
+    let mut path = GuessPath::new(over, guess, MARGIN * scale);
     let mut entered = None;
     for pivots in 0..most {
-        if path.work.charge() || !path.solve(guess, entered, scale) {
-            return (pivots, false);
+        if path.over.charge() || !path.solve(guess, entered, scale) {
+            return lost(pivots);
         }
         let (step, event) = path.first_event();
         if path.rate < 0.0 && path.z0 <= -path.rate * step {
             // z₀ leaves.
             path.read(path.z0 / -path.rate, guess);
-            return (pivots, true);
+            return Followed {
+                pivots,
+                arrived: true,
+            };
         }
         let Some(event) = event.filter(|_| path.z0 + path.rate * step <= HIGHEST) else {
-            return (pivots, false);
+            return lost(pivots);
         };
         path.read(step, guess);
         path.z0 += path.rate * step;
         path.exchange(event, step);
         entered = Some(event);
     }
-    (most, false)
+    lost(most)
 }
 
-struct Path<'a> {
-    lcp: &'a ContactLcp,
-    work: &'a mut Work,
+struct GuessPath<'a, 'b> {
+    over: &'a mut OverBodies<'b>,
+    lcp: &'b ContactLcp,
     states: Vec<State>,
     /// c.
     cover: Table,
@@ -71,31 +84,6 @@ struct Path<'a> {
     /// Rates along the variable that entered.
     b: Table,
     rate: f64,
-}
-
-/// A number for each pair, and for each free row.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    pairs: Vec<f64>,
-    frees: Vec<f64>,
-}
-
-impl Table {
-    fn zeros(pairs: usize, frees: usize) -> Table {
-        Table {
-            pairs: vec![0.0; pairs],
-            frees: vec![0.0; frees],
-        }
-    }
-
-    /// self + step × rates.
-    fn ahead(&self, rates: &Table, step: f64) -> Table {
-        let at = |(a, b): (&f64, &f64)| a + step * b;
-        Table {
-            pairs: self.pairs.iter().zip(&rates.pairs).map(at).collect(),
-            frees: self.frees.iter().zip(&rates.frees).map(at).collect(),
-        }
-    }
 }
 
 /// A solution of the kernel, with its z₀.
@@ -112,21 +100,23 @@ impl Solved {
     }
 }
 
-impl<'a> Path<'a> {
-    fn new(lcp: &'a ContactLcp, work: &'a mut Work, guess: &Guess, margin: f64) -> Path<'a> {
-        let zeros = Table::zeros(work.basis.slots.len(), lcp.frees.len());
+impl<'a, 'b> GuessPath<'a, 'b> {
+    fn new(over: &'a mut OverBodies<'b>, guess: &Guess, margin: f64) -> GuessPath<'a, 'b> {
+        let lcp = over.lcp;
+        let mut zeros = Table::default();
+        zeros.reset(lcp, over.work.basis.slots.len());
         let mut cover = zeros.clone();
         for (i, normal) in lcp.normals.iter().enumerate() {
             let theta = guess.theta[i];
             let nu = guess.approach(lcp, normal, theta);
             let closed = 0.0 < theta;
-            work.put(1 + i, closed);
+            over.put(1 + i, closed);
             cover.pairs[1 + i] = if closed { -nu } else { (margin - nu).max(0.0) };
         }
         let mut states = Vec::with_capacity(lcp.groups.len());
         for (g, group) in lcp.groups.iter().enumerate() {
             let state = guess.state(lcp, g);
-            work.set_state(lcp, g, state);
+            over.set_state(g, state);
             states.push(state);
             let idle = state == State::Idle && group.normal != NONE;
             let slip = guess.slip(lcp, g);
@@ -136,17 +126,17 @@ impl<'a> Path<'a> {
                 lawful(lcp, group, state, slip, margin)
             };
             let c = [wanted[0] - slip[0], wanted[1] - slip[1]];
-            let at = work.basis.at[g];
+            let at = over.work.basis.at[g];
             for (j, [a, b]) in lcp.directions[group.range()].iter().enumerate() {
                 cover.pairs[at + j] = a * c[0] + b * c[1];
             }
         }
-        for (f, c) in cover.frees.iter_mut().enumerate() {
+        for (f, c) in cover.free.iter_mut().enumerate() {
             *c = -guess.gap(lcp, f);
         }
-        Path {
+        GuessPath {
+            over,
             lcp,
-            work,
             states,
             cover,
             a: zeros.clone(),
@@ -163,11 +153,10 @@ impl<'a> Path<'a> {
     /// A y + c z₀ = b,   e(y, z₀) = 0                A y′ + c z₀′ = 0,   e(y′, z₀′) = 1
     /// ```
     fn solve(&mut self, guess: &Guess, entered: Option<Event>, scale: f64) -> bool {
-        let lcp = self.lcp;
-        if self.work.basis.assemble(lcp, None) == 0.0 {
+        if !self.over.factor() {
             return false;
         }
-        self.work.start_near(lcp, guess);
+        self.over.start_near(guess);
         let (q, c) = (self.right_side(0.0, 1.0), self.right_side(1.0, 0.0));
         let Some(rates) = self.rates(&c, entered) else {
             return false;
@@ -176,7 +165,7 @@ impl<'a> Path<'a> {
             y: Vec::new(),
             z0: self.z0,
         };
-        self.work.basis.begin(&mut point.y);
+        self.over.begin(&mut point.y);
         let mut least = f64::INFINITY;
         for _ in 0..CORRECTIONS {
             let b: Vec<f64> = q.iter().zip(&c).map(|(q, c)| q + point.z0 * c).collect();
@@ -230,50 +219,42 @@ impl<'a> Path<'a> {
 
     /// Sets the constants to q × `q` + c × `z0`.
     fn set_constants(&mut self, z0: f64, q: f64) {
-        let basis = &mut self.work.basis;
+        let basis = &mut self.over.work.basis;
         for (k, constant) in basis.constant.iter_mut().enumerate() {
             *constant = q * basis.q[k] + z0 * self.cover.pairs[k];
         }
         for (f, constant) in basis.free_constant.iter_mut().enumerate() {
-            *constant = q * basis.free_q[f] + z0 * self.cover.frees[f];
+            *constant = q * basis.free_q[f] + z0 * self.cover.free[f];
         }
-    }
-
-    fn clear_constants(&mut self) {
-        self.work.basis.constant.fill(0.0);
-        self.work.basis.free_constant.fill(0.0);
     }
 
     /// Right-hand side of the kernel.
     fn right_side(&mut self, z0: f64, q: f64) -> Vec<f64> {
         self.set_constants(z0, q);
-        let mut v = std::mem::take(&mut self.work.v);
-        self.work.basis.right_side(self.lcp, &mut v);
-        self.work.v = v;
-        self.clear_constants();
-        self.work.basis.y.clone()
+        let work = &mut *self.over.work;
+        let (several, v) = (&mut work.kernel.several, &mut work.values.v);
+        several.right_side(&work.basis, self.lcp, v);
+        work.basis.clear_constants();
+        work.kernel.several.y.clone()
     }
 
     /// A correction of y, and how much was left over.
     fn step(&mut self, b: &[f64], y: &[f64]) -> (Vec<f64>, f64) {
-        let basis = &mut self.work.basis;
-        let left = basis.bodies.left_over(self.lcp, &basis.unknowns, b, y);
-        basis.bodies.step(self.lcp, &basis.unknowns);
-        (basis.bodies.left.clone(), left)
+        let unknowns = &self.over.work.basis.unknowns;
+        let left = self.over.system.left_over(self.lcp, unknowns, b, y);
+        self.over.system.step(self.lcp, unknowns);
+        (self.over.system.left.clone(), left)
     }
 
     /// The table of a solution, written over another.
     fn table(&mut self, solved: &Solved, q: f64, mut table: Table) -> Table {
         self.set_constants(solved.z0, q);
-        let mut v = std::mem::take(&mut self.work.v);
-        self.work.basis.right_side(self.lcp, &mut v);
-        let Table { pairs, frees } = &mut table;
-        let constants = Constants::Everywhere;
-        self.work
-            .basis
-            .spread(self.lcp, constants, &solved.y, (pairs, &mut v, frees));
-        self.work.v = v;
-        self.clear_constants();
+        let work = &mut *self.over.work;
+        let several = &mut work.kernel.several;
+        several.right_side(&work.basis, self.lcp, &mut table.v);
+        let everywhere = Constants::Everywhere;
+        several.spread(&work.basis, self.lcp, everywhere, &solved.y, &mut table);
+        work.basis.clear_constants();
         table
     }
 
@@ -287,7 +268,7 @@ impl<'a> Path<'a> {
         self.b = self.table(solved, q, b);
         match event {
             Event::Close(i) | Event::Open(i) => self.b.pairs[1 + i],
-            Event::Turn(g, _, Entering::Pair(k)) => self.b.pairs[self.work.basis.at[g] + k],
+            Event::Turn(g, _, Entering::Pair(k)) => self.b.pairs[self.over.work.basis.at[g] + k],
             Event::Turn(g, _, Entering::Room(normal)) => {
                 let group = &self.lcp.groups[g];
                 q * group.room + self.room(g, group, normal).1
@@ -297,38 +278,42 @@ impl<'a> Path<'a> {
 
     /// The impulses a step away.
     fn read(&self, step: f64, guess: &mut Guess) {
-        let Table { pairs, frees } = self.a.ahead(&self.b, step);
-        self.work.read_guess(self.lcp, &pairs, &frees, guess);
+        let ahead = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| a + step * b).collect()
+        };
+        let pairs = ahead(&self.a.pairs, &self.b.pairs);
+        let free = ahead(&self.a.free, &self.b.free);
+        self.over.read(&pairs, &free, guess);
+    }
+
+    fn set_state(&mut self, g: usize, state: State) {
+        self.over.set_state(g, state);
+        self.states[g] = state;
     }
 
     /// Goes over to the basis beyond an event.
     fn exchange(&mut self, event: Event, step: f64) {
-        let (lcp, work) = (self.lcp, &mut *self.work);
+        let lcp = self.lcp;
         match event {
-            Event::Turn(g, state, _) => {
-                work.set_state(lcp, g, state);
-                self.states[g] = state;
-            }
+            Event::Turn(g, state, _) => self.set_state(g, state),
             Event::Open(i) => {
-                work.put(1 + i, false);
+                self.over.put(1 + i, false);
                 for g in lcp.normals[i].groups() {
-                    work.set_state(lcp, g, State::Idle);
-                    self.states[g] = State::Idle;
+                    self.set_state(g, State::Idle);
                 }
             }
             Event::Close(i) => {
-                work.put(1 + i, true);
+                self.over.put(1 + i, true);
                 for g in lcp.normals[i].groups() {
                     // It slips as it did before; friction opposes that most along one direction.
                     let slip = |j: usize| {
-                        let k = work.basis.at[g] + j;
+                        let k = self.over.work.basis.at[g] + j;
                         self.a.pairs[k] + step * self.b.pairs[k]
                     };
                     let directions = 0..lcp.groups[g].count;
                     let least = directions.min_by(|&i, &j| slip(i).total_cmp(&slip(j)));
-                    let state = State::Corner(least.unwrap_or(0));
-                    work.set_state(lcp, g, state);
-                    self.states[g] = state;
+                    let least = least.expect("a friction group has a direction");
+                    self.set_state(g, State::Corner(least));
                 }
             }
         }
@@ -346,7 +331,7 @@ const STILL: f64 = 1e-11;
 
 /// What happens where a variable vanishes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Event {
+enum Event {
     /// ν = 0: the contact closes; θ = 0: it opens.
     Close(usize),
     Open(usize),
@@ -356,16 +341,16 @@ pub(crate) enum Event {
 
 /// The variable of a group that enters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Entering {
+enum Entering {
     /// The basic variable of this index of the group: σ or φ of a direction, or the slip s.
     Pair(usize),
     /// What is left to the side with this normal.
     Room([f64; 2]),
 }
 
-impl Path<'_> {
+impl GuessPath<'_, '_> {
     /// The first variable to vanish: how far away that is, and what happens there.
-    pub(crate) fn first_event(&self) -> (f64, Option<Event>) {
+    fn first_event(&self) -> (f64, Option<Event>) {
         let largest = self.b.pairs.iter().fold(0.0_f64, |m, b| m.max(b.abs()));
         let mut best = (f64::INFINITY, 0.0, None);
         self.visit(|(a, rate), event| {
@@ -382,7 +367,7 @@ impl Path<'_> {
     /// Shows every variable that must not become negative, as a and b, with what happens where it vanishes.
     fn visit(&self, mut see: impl FnMut((f64, f64), Event)) {
         for i in 0..self.lcp.normals.len() {
-            let closed = self.work.basis.basic[1 + i];
+            let closed = self.over.work.basis.basic[1 + i];
             let event = if closed {
                 Event::Open(i)
             } else {
@@ -391,7 +376,7 @@ impl Path<'_> {
             see((self.a.pairs[1 + i], self.b.pairs[1 + i]), event);
         }
         for (g, group) in self.lcp.groups.iter().enumerate() {
-            let at = self.work.basis.at[g];
+            let at = self.over.work.basis.at[g];
             let pair = |k: usize| (self.a.pairs[at + k], self.b.pairs[at + k]);
             let turn = |state, entering| Event::Turn(g, state, entering);
             match self.states[g] {
@@ -425,7 +410,7 @@ impl Path<'_> {
     fn visit_stick(&self, g: usize, group: &Group, see: &mut impl FnMut((f64, f64), Event)) {
         let slips = Entering::Pair(group.count);
         if group.count == 1 {
-            let at = self.work.basis.at[g];
+            let at = self.over.work.basis.at[g];
             let drop = Event::Turn(g, State::Idle, Entering::Pair(0));
             see((self.a.pairs[at], self.b.pairs[at]), drop);
         }
@@ -443,15 +428,15 @@ impl Path<'_> {
     }
 
     /// What is left to a side of the polygon, without its constant part.
-    pub(crate) fn room(&self, g: usize, group: &Group, normal: [f64; 2]) -> (f64, f64) {
-        let at = self.work.basis.at[g];
+    fn room(&self, g: usize, group: &Group, normal: [f64; 2]) -> (f64, f64) {
+        let at = self.over.work.basis.at[g];
         let (mut a, mut b) = (0.0, 0.0);
         if group.normal != NONE {
             a = group.mu * self.a.pairs[1 + group.normal];
             b = group.mu * self.b.pairs[1 + group.normal];
         }
         for k in 0..group.count {
-            if self.work.basis.basic[at + k] {
+            if self.over.work.basis.basic[at + k] {
                 let [x, y] = self.lcp.directions[group.start + k];
                 let share = normal[0] * x + normal[1] * y;
                 a -= share * self.a.pairs[at + k];
@@ -463,7 +448,7 @@ impl Path<'_> {
 }
 
 /// n with nᵀd = 1 for two directions: friction t is within their side of the polygon if nᵀt ≤ μθ.
-pub(crate) fn side(lcp: &ContactLcp, group: &Group, i: usize, j: usize) -> [f64; 2] {
+fn side(lcp: &ContactLcp, group: &Group, i: usize, j: usize) -> [f64; 2] {
     let (a, b) = (
         lcp.directions[group.start + i],
         lcp.directions[group.start + j],
@@ -473,20 +458,14 @@ pub(crate) fn side(lcp: &ContactLcp, group: &Group, i: usize, j: usize) -> [f64;
 }
 
 /// The same for the ends of friction along one line, and its only direction.
-pub(crate) fn end(lcp: &ContactLcp, group: &Group, i: usize) -> [f64; 2] {
+fn end(lcp: &ContactLcp, group: &Group, i: usize) -> [f64; 2] {
     let [a, b] = lcp.directions[group.start + i];
     let square = a * a + b * b;
     [a / square, b / square]
 }
 
 /// The slip nearest to the one given that goes with a state.
-pub(crate) fn lawful(
-    lcp: &ContactLcp,
-    group: &Group,
-    state: State,
-    slip: [f64; 2],
-    margin: f64,
-) -> [f64; 2] {
+fn lawful(lcp: &ContactLcp, group: &Group, state: State, slip: [f64; 2], margin: f64) -> [f64; 2] {
     let d = |k: usize| lcp.directions[group.start + k];
     match state {
         State::Stick if group.count < 3 => along(d(0), slip, |_| 0.0),

@@ -4,9 +4,11 @@ use super::*;
 use crate::gallery;
 use crate::math::Random;
 use crate::solver::pivot::Pivot;
-use crate::solver::pivot::contact::pivots::{Options, Run};
+use crate::solver::pivot::contact::pivots::{Friction, Pivoting};
+use crate::solver::pivot::contact::{PivotOptions, PivotWork};
+use crate::solver::pivot::crowd::bodies::BodySystem;
 
-const OPTIONS: Options<'static> = Options {
+const OPTIONS: PivotOptions<'static> = PivotOptions {
     pivot: Pivot::Big,
     cover: &[],
     pivots: 1000,
@@ -15,17 +17,20 @@ const OPTIONS: Options<'static> = Options {
 
 /// Follows the path from a guess. The pivots and the residual of its end, where it has one.
 fn follow_from(lcp: &ContactLcp, guess: &Guess) -> (usize, Option<f64>) {
-    let mut work = Work::default();
-    let mut run = Run::new(lcp, &OPTIONS, &mut work, false);
+    let mut work = PivotWork::default();
+    let mut run = Pivoting::new(lcp, &OPTIONS, &mut work, Friction::FromStart);
     assert!(run.prepare().is_none());
     let scale = run.scale;
-    work.basis.many = true;
-    work.basis.bodies.plan(lcp);
+    let mut system = BodySystem::default();
+    system.plan(lcp);
+    let mut over = OverBodies {
+        lcp,
+        work: &mut work,
+        system: &mut system,
+    };
     let mut end = guess.clone();
-    let (pivots, arrived) = follow(lcp, &mut work, &mut end, scale, 200);
-    end.settle(lcp);
-    end.point(lcp, &mut work.point);
-    let residual = work.point.residual(lcp) / scale;
+    let Followed { pivots, arrived } = follow(&mut over, &mut end, scale, 200);
+    let residual = over.judge(&end) / scale;
     (pivots, arrived.then_some(residual))
 }
 

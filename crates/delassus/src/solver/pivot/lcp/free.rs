@@ -4,47 +4,75 @@
 //! beside which unknown is nobody's law: equalities may be combined with each other at will, and the path of pivots
 //! depends on how they are.
 
-use crate::solver::pivot::lcp::Lcp;
+use super::Lcp;
+use crate::math::dot;
 
 /// Pivots of the elimination below this much of the largest entry are taken for rounding.
 const RANK: f64 = 1e-10;
 
-/// The problem without free rows, and for each of its rows the row and the sign it stands for.
-pub(crate) fn unfold(lcp: &Lcp) -> (Lcp, Vec<(usize, f64)>) {
-    let mut source: Vec<(usize, f64)> = (0..lcp.len()).map(|i| (i, 1.0)).collect();
-    source.extend((0..lcp.len()).filter(|&i| lcp.free()[i]).map(|i| (i, -1.0)));
-    let mut columns = Vec::with_capacity(source.len() * source.len());
-    for &(j, column_sign) in &source {
-        let column = lcp.column(j);
-        columns.extend(
-            source
-                .iter()
-                .map(|&(i, sign)| sign * column_sign * column[i]),
-        );
+/// A problem without free rows: each is written as a pair of inequalities, its unknown as a difference.
+pub(super) struct Unfolded {
+    pub(super) lcp: Lcp,
+    /// For each row the row and the sign it stands for.
+    source: Vec<(usize, f64)>,
+    /// Rows of the problem itself.
+    n: usize,
+}
+
+impl Unfolded {
+    pub(super) fn of(lcp: &Lcp) -> Unfolded {
+        let mut source: Vec<(usize, f64)> = (0..lcp.len()).map(|i| (i, 1.0)).collect();
+        source.extend((0..lcp.len()).filter(|&i| lcp.free()[i]).map(|i| (i, -1.0)));
+        let mut columns = Vec::with_capacity(source.len() * source.len());
+        for &(j, column_sign) in &source {
+            let column = lcp.column(j);
+            let rows = source.iter();
+            columns.extend(rows.map(|&(i, sign)| sign * column_sign * column[i]));
+        }
+        let q = source.iter().map(|&(i, sign)| sign * lcp.q()[i]).collect();
+        let free = vec![false; source.len()];
+        Unfolded {
+            lcp: Lcp::from_columns(columns, q, free),
+            source,
+            n: lcp.len(),
+        }
     }
-    let q = source.iter().map(|&(i, sign)| sign * lcp.q()[i]).collect();
-    let free = vec![false; source.len()];
-    (Lcp::from_columns(columns, q, free), source)
+
+    /// What belongs to rows of this problem as what belongs to rows of the problem itself.
+    pub(super) fn fold(&self, x: &[f64]) -> Vec<f64> {
+        let mut folded = vec![0.0; self.n];
+        for (x, &(i, sign)) in x.iter().zip(&self.source) {
+            folded[i] += sign * x;
+        }
+        folded
+    }
 }
 
 /// A form of the problem with fewer equalities, and the way back to all unknowns.
-pub(crate) struct Opposed {
-    pub(crate) lcp: Lcp,
+pub(super) struct Opposed {
+    pub(super) lcp: Lcp,
     /// Which unknowns are left.
     kept: Vec<usize>,
-    /// z_j = constant + coefficients · z of what is left, for the others.
-    gone: Vec<(usize, f64, Vec<f64>)>,
+    /// The others.
+    gone: Vec<Gone>,
+}
+
+/// z_j = constant + coefficients · z of what is left.
+struct Gone {
+    j: usize,
+    constant: f64,
+    coefficients: Vec<f64>,
 }
 
 impl Opposed {
     /// All unknowns from those that are left.
-    pub(crate) fn restore(&self, kept: &[f64]) -> Vec<f64> {
+    pub(super) fn restore(&self, kept: &[f64]) -> Vec<f64> {
         let mut z = vec![0.0; self.kept.len() + self.gone.len()];
         for (&j, value) in self.kept.iter().zip(kept) {
             z[j] = *value;
         }
-        for (j, constant, coefficients) in &self.gone {
-            z[*j] = constant + crate::math::dot(coefficients, kept);
+        for gone in &self.gone {
+            z[gone.j] = gone.constant + dot(&gone.coefficients, kept);
         }
         z
     }
@@ -55,7 +83,7 @@ impl Opposed {
 /// sign in which its equations were written. Equalities without pairs are used up for free unknowns before. The
 /// problem must be in its own units: rows and columns scaled apart would not oppose each other. None where no
 /// regular T does it.
-pub(crate) fn opposed(lcp: &Lcp) -> Option<Opposed> {
+pub(super) fn opposed(lcp: &Lcp) -> Option<Opposed> {
     let (free, pairs): (Vec<usize>, Vec<usize>) = (0..lcp.len()).partition(|&i| lcp.free()[i]);
     // P M_EN has unit columns at the pivots, and its other rows vanish: equalities without pairs.
     let block = |i: usize, j: usize| lcp.column(pairs[j])[free[i]];
@@ -73,7 +101,7 @@ fn combine(lcp: &Lcp, free: &[usize], t: &[Vec<f64>]) -> Lcp {
     let combined = |values: &mut [f64]| {
         let old: Vec<f64> = free.iter().map(|&i| values[i]).collect();
         for (&i, t) in free.iter().zip(t) {
-            values[i] = crate::math::dot(t, &old);
+            values[i] = dot(t, &old);
         }
     };
     let mut columns = lcp.columns().to_vec();
@@ -99,50 +127,41 @@ fn substitute(lcp: &Lcp, free: &[usize], lone: &[usize]) -> Opposed {
         let sum = p[i].iter().zip(lone).map(|(p, &row)| p * values[free[row]]);
         -sum.sum::<f64>()
     };
-    let gone: Vec<(usize, f64, Vec<f64>)> = pivots
-        .iter()
-        .map(|&(i, j)| {
-            let coefficients = kept.iter().map(|&k| {
-                if lcp.free()[k] {
-                    solved(i, lcp.column(k))
-                } else {
-                    0.0
-                }
-            });
-            (free[j], solved(i, lcp.q()), coefficients.collect())
-        })
-        .collect();
     let pairs_first = |order: &[usize]| -> Vec<usize> {
         let (free, pairs): (Vec<usize>, Vec<usize>) = order.iter().partition(|&&i| lcp.free()[i]);
         pairs.into_iter().chain(free).collect()
     };
-    let (rows, order) = (pairs_first(&rows), pairs_first(&kept));
+    let (rows, kept) = (pairs_first(&rows), pairs_first(&kept));
+    let gone: Vec<Gone> = pivots
+        .iter()
+        .map(|&(i, j)| {
+            let coefficient = |&k: &usize| match lcp.free()[k] {
+                true => solved(i, lcp.column(k)),
+                false => 0.0,
+            };
+            Gone {
+                j: free[j],
+                constant: solved(i, lcp.q()),
+                coefficients: kept.iter().map(coefficient).collect(),
+            }
+        })
+        .collect();
     let mut columns = Vec::with_capacity(rows.len() * rows.len());
-    for &k in &order {
-        let at = kept.iter().position(|&j| j == k).unwrap_or(0);
+    for (at, &k) in kept.iter().enumerate() {
         columns.extend(rows.iter().map(|&i| {
-            let through = gone.iter().map(|(j, _, x)| lcp.column(*j)[i] * x[at]);
+            let through = gone.iter().map(|g| lcp.column(g.j)[i] * g.coefficients[at]);
             lcp.column(k)[i] + through.sum::<f64>()
         }));
     }
     let constant = |&i: &usize| {
-        let through = gone.iter().map(|(j, x, _)| lcp.column(*j)[i] * x);
+        let through = gone.iter().map(|g| lcp.column(g.j)[i] * g.constant);
         lcp.q()[i] + through.sum::<f64>()
     };
     let q = rows.iter().map(constant).collect();
-    let is_free = order.iter().map(|&k| lcp.free()[k]).collect();
-    let gone = gone
-        .into_iter()
-        .map(|(j, constant, x)| {
-            let sorted = order
-                .iter()
-                .map(|k| kept.iter().position(|j| j == k).map_or(0.0, |at| x[at]));
-            (j, constant, sorted.collect())
-        })
-        .collect();
+    let is_free = kept.iter().map(|&k| lcp.free()[k]).collect();
     Opposed {
         lcp: Lcp::from_columns(columns, q, is_free),
-        kept: order,
+        kept,
         gone,
     }
 }

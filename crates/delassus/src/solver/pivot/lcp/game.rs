@@ -7,13 +7,12 @@
 
 use std::time::Instant;
 
+use super::Lcp;
+use super::ratio::Pivot;
+use super::scaled::Scaled;
+use super::solve::{LcpAnswer, LcpOptions};
+use super::standard::{self, Limits, Start};
 use crate::solver::Status;
-use crate::solver::pivot::Limits;
-use crate::solver::pivot::lcp::Lcp;
-use crate::solver::pivot::lcp::ratio::Pivot;
-use crate::solver::pivot::lcp::scaled::Scaled;
-use crate::solver::pivot::lcp::solve::{LcpAnswer, LcpOptions};
-use crate::solver::pivot::lcp::standard::{self, Start};
 
 /// Most strategies whose path is followed.
 const STARTS: usize = 8;
@@ -32,7 +31,7 @@ pub(crate) fn solve_game(lcp: &Lcp, options: &LcpOptions) -> Option<LcpAnswer> {
             pivots: options.pivots.saturating_sub(answer.pivots),
             deadline,
         };
-        let run = standard::run_from(&scaled.lcp, &cover, start, Pivot::Lex, limits);
+        let run = standard::follow(&scaled.lcp, &cover, start, Pivot::Lex, limits);
         answer.pivots += run.pivots;
         answer.z = scaled.unscaled(&run.z);
         answer.conclude(lcp, run.end.status());
@@ -52,7 +51,7 @@ fn sides(lcp: &Lcp) -> Option<Vec<bool>> {
     if !negative || lcp.free().contains(&true) || lcp.columns().iter().any(|x| *x < 0.0) {
         return None;
     }
-    // Row 0 is the first player's, and whoever answers to column 0 is the second.
+    // Row 0 is the first player's, and rows with an entry in column 0 are the second's.
     let side: Vec<bool> = (0..n).map(|i| 0.0 < lcp.column(0)[i]).collect();
     let apart = (0..n).all(|j| {
         let rows = lcp.column(j).iter().zip(&side);
@@ -79,7 +78,7 @@ fn opening(lcp: &Lcp, side: &[bool], k: usize) -> Option<(Vec<f64>, Start)> {
     let start = if r == k {
         Start::Solution(vec![k, s])
     } else {
-        Start::Path {
+        Start::Basis {
             rows: vec![k, s, r],
             cols: vec![k, s, n],
             driving: r,

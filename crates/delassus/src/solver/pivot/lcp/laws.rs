@@ -1,4 +1,4 @@
-//! Laws as complementary pairs: the contact problem with its matrix written out.   [Lemke05 (7), (8)]
+//! Laws as complementary pairs: a constraint problem with its matrix written out.   [Lemke05 (7), (8)]
 //!
 //! Impulses are combinations of unknowns, λ = λ⁰ + Bz, and the pairs follow row by row:
 //!
@@ -10,28 +10,38 @@
 //! | facets | θ, φ_j, s | w_n ⟂ θ, d_j·w_t + s ⟂ φ_j, μθ − Σφ_j ⟂ s |
 //! | box | θ, and φ₊, φ₋, s for each tangent | the same with d = ±t |
 //!
-//! A round or elliptic cone becomes facets inscribed in it.
+//! and with c the row velocities without impulses, S the Delassus matrix and K the entries that the table shows beside w:
+//!
+//! ```text
+//! M = BᵀSB + K,   q = Bᵀ(Sλ⁰ + c) + constants
+//! ```
+//!
+//! How this differs from the source: (1) all laws, not contacts alone; (2) a round or elliptic cone becomes facets
+//! inscribed in it, whose number the solver's option `directions` gives. Cost: O(n²) products of B with S.
 
+use super::Lcp;
 use crate::index::BlockId;
 use crate::law::{Law, facets};
 use crate::problem::Problem;
-use crate::solver::pivot::lcp::Lcp;
 
 /// The complementarity problem of some blocks of a problem, and the way back to their impulses.
-pub(crate) struct Dense {
+pub(crate) struct WrittenOut {
     pub(crate) lcp: Lcp,
     /// Rows of the whole problem, in local order.
     rows: Vec<usize>,
     /// λ⁰ by local row.
     shift: Vec<f64>,
     /// Shares of each unknown in the local rows: a column of B.
-    shares: Vec<Vec<(usize, f64)>>,
+    shares: Vec<Shares>,
 }
+
+/// A column of B: local rows and the share in each.
+type Shares = Vec<(usize, f64)>;
 
 /// Unknowns and pairs while they are gathered.
 #[derive(Default)]
 struct Pairs {
-    shares: Vec<Vec<(usize, f64)>>,
+    shares: Vec<Shares>,
     free: Vec<bool>,
     /// Entries of M beside BᵀSB, and of q beside Bᵀ(Sλ⁰ + c).
     links: Vec<(usize, usize, f64)>,
@@ -40,7 +50,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn add(&mut self, shares: Vec<(usize, f64)>) -> usize {
+    fn add(&mut self, shares: Shares) -> usize {
         self.shares.push(shares);
         self.free.push(false);
         self.constants.push(0.0);
@@ -116,12 +126,7 @@ impl Pairs {
     }
 
     /// Directions that share the bound μθ.
-    fn friction(
-        &mut self,
-        normal: usize,
-        mu: f64,
-        directions: impl IntoIterator<Item = Vec<(usize, f64)>>,
-    ) {
+    fn friction(&mut self, normal: usize, mu: f64, directions: impl IntoIterator<Item = Shares>) {
         if mu == 0.0 {
             return;
         }
@@ -142,13 +147,13 @@ impl Lcp {
     /// round and elliptic cones as `directions` facets. It takes 8 bytes for each pair of unknowns.
     pub fn of_problem(problem: &Problem, directions: u32) -> Lcp {
         let blocks: Vec<BlockId> = (0..problem.blocks().len() as u32).map(BlockId).collect();
-        Dense::new(problem, &blocks, directions).lcp
+        WrittenOut::new(problem, &blocks, directions).lcp
     }
 }
 
-impl Dense {
+impl WrittenOut {
     /// The pairs of the given blocks, round and elliptic cones as `directions` facets.
-    pub(crate) fn new(problem: &Problem, blocks: &[BlockId], directions: u32) -> Dense {
+    pub(crate) fn new(problem: &Problem, blocks: &[BlockId], directions: u32) -> WrittenOut {
         let mut pairs = Pairs::default();
         let mut rows = Vec::new();
         for id in blocks {
@@ -190,12 +195,25 @@ impl Dense {
         let q = q
             .map(|(shares, constant)| combined(shares, &image) + constant)
             .collect();
-        Dense {
+        WrittenOut {
             lcp: Lcp::from_columns(columns, q, pairs.free),
             rows,
             shift: pairs.shift,
             shares: pairs.shares,
         }
+    }
+
+    /// About how many unknowns the problem of the given blocks has.
+    pub(crate) fn count(problem: &Problem, blocks: &[BlockId], directions: u32) -> usize {
+        let unknowns = |id: &BlockId| {
+            let block = &problem.blocks()[id.index()];
+            match block.law {
+                Law::FrictionFacets { directions, .. } => 2 + directions as usize,
+                Law::FrictionCone { .. } | Law::EllipticCone { .. } => 2 + directions as usize,
+                _ => 2 * block.n_rows,
+            }
+        };
+        blocks.iter().map(unknowns).sum()
     }
 
     /// Writes the impulses that belong to z into the rows of these blocks.
@@ -217,7 +235,7 @@ impl Dense {
 
     /// True where unknown i is the impulse of local row i and nothing else: a plain complementarity problem.
     pub(crate) fn is_plain(&self) -> bool {
-        let own = |(i, shares): (usize, &Vec<(usize, f64)>)| shares[..] == [(i, 1.0)];
+        let own = |(i, shares): (usize, &Shares)| shares[..] == [(i, 1.0)];
         self.shares.len() == self.rows.len()
             && self.shift.iter().all(|x| *x == 0.0)
             && self.shares.iter().enumerate().all(own)

@@ -1,16 +1,33 @@
-//! One linear complementarity problem with a dense matrix, free rows allowed, and how well z solves it.
+//! Linear complementarity problems with a dense matrix: 0 ≤ z ⟂ w = Mz + q ≥ 0, free rows allowed.   [Lemke05 §4]
+//!
+//! | file | what is there |
+//! |---|---|
+//! | this file | the problem, how well z solves it, and what proves that nothing does |
+//! | `laws.rs` | the laws of a constraint problem as complementary pairs |
+//! | `scaled.rs` | rows and columns brought to the size of one |
+//! | `ratio.rs` | the ratio test: which variable leaves; contacts without matrix use it too |
+//! | `standard.rs` | one path of pivots |
+//! | `solve.rs` | from the door to a verified answer or a proof that there is none |
+//! | `free.rs` | free rows that depend on each other |
+//! | `game.rs`, `murty.rs` | other paths: Lemke and Howson, least-index principal pivots, every basis |
+//!
+//! A problem takes 8 n² bytes; contacts with columns are better pivoted without it.
 
 mod free;
-pub(crate) mod game;
-pub(crate) mod laws;
-pub(crate) mod murty;
-pub(crate) mod ratio;
+pub(super) mod game;
+pub(super) mod laws;
+pub(super) mod murty;
+pub(super) mod ratio;
 mod scaled;
-pub(crate) mod solve;
+pub(super) mod solve;
 mod standard;
 
 use crate::error::BuildError;
-use crate::math::max_abs;
+use crate::math::{dot, max_abs};
+
+/// |yᵀq| above this share of its terms is no rounding, and neither is an entry of Mᵀy above that of its column.
+const PROVEN: f64 = 1e-9;
+const ZERO: f64 = 1e-11;
 
 /// 0 ≤ z ⟂ w = Mz + q ≥ 0, except for free rows, where w = 0 and z has any sign.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +59,7 @@ impl Lcp {
     }
 
     /// From columns that are known to be finite.
-    pub(crate) fn from_columns(columns: Vec<f64>, q: Vec<f64>, free: Vec<bool>) -> Lcp {
+    pub(super) fn from_columns(columns: Vec<f64>, q: Vec<f64>, free: Vec<bool>) -> Lcp {
         Lcp { columns, q, free }
     }
 
@@ -79,7 +96,7 @@ impl Lcp {
     }
 
     /// All columns of M, one after the other.
-    pub(crate) fn columns(&self) -> &[f64] {
+    pub(super) fn columns(&self) -> &[f64] {
         &self.columns
     }
 
@@ -120,15 +137,15 @@ impl Lcp {
         }
         let size: f64 = y.iter().map(|y| y.abs()).sum();
         let signs = (0..n).all(|i| self.free[i] || 0.0 <= y[i]);
-        let work = crate::math::dot(y, &self.q);
+        let work = dot(y, &self.q);
         let terms: f64 = y.iter().zip(&self.q).map(|(y, q)| (y * q).abs()).sum();
-        if !signs || !(work < -1e-9 * terms) {
+        if !signs || !(work < -PROVEN * terms) {
             return false;
         }
         (0..n).all(|j| {
             let column = self.column(j);
-            let sum = crate::math::dot(column, y);
-            let slack = 1e-11 * max_abs(column) * size;
+            let sum = dot(column, y);
+            let slack = ZERO * max_abs(column) * size;
             sum <= slack && (!self.free[j] || -slack <= sum)
         })
     }
@@ -136,7 +153,7 @@ impl Lcp {
 
 /// y += x·a.
 #[inline]
-pub(crate) fn add_column(y: &mut [f64], x: f64, a: &[f64]) {
+fn add_column(y: &mut [f64], x: f64, a: &[f64]) {
     for (y, a) in y.iter_mut().zip(a) {
         *y += x * a;
     }

@@ -1,13 +1,17 @@
-//! Murty's least-index principal pivoting: a second opinion that shares nothing with Lemke but the factorisation.
+//! Complementary bases without a path: Murty's least-index principal pivoting, and every basis of a small problem.
 //!
-//! From the empty set, the first pair whose basic variable is negative changes sides, until none is. For a P-matrix
-//! (every principal minor positive) this ends at the one solution; for others it may cycle, and the pivot limit ends it.
+//! [`murty`] starts from the empty set, and the first pair whose basic variable is negative changes sides, until none
+//! is. For a P-matrix (every principal minor positive) this ends at the one solution; for others it may cycle, and the
+//! pivot limit ends it. It shares nothing with Lemke's method but the factorisation: a second opinion.
+//!
+//! Where all paths end on rays an answer may still stand beside them: [`solve_every`] tries all bases in turn. A pivot
+//! or a basis costs a fresh factorisation, O(n³); Lemke's path is cheaper wherever it ends.
 
+use super::Lcp;
+use super::solve::LcpAnswer;
 use crate::linalg::qr_update::Factor;
 use crate::math::max_abs;
 use crate::solver::Status;
-use crate::solver::pivot::lcp::Lcp;
-use crate::solver::pivot::lcp::solve::LcpAnswer;
 
 /// A value below zero by more than this much of max|q| counts as negative.
 const NEGATIVE: f64 = 1e-12;
@@ -46,7 +50,7 @@ pub fn murty(lcp: &Lcp, pivots: usize) -> LcpAnswer {
 }
 
 /// z with w = 0 in the rows of a set and z = 0 in all others; false where these have no single answer.
-pub(crate) fn basic(lcp: &Lcp, set: &[usize], factor: &mut Factor, z: &mut [f64]) -> bool {
+fn basic(lcp: &Lcp, set: &[usize], factor: &mut Factor, z: &mut [f64]) -> bool {
     factor.refactor(set.len(), |i, j| lcp.column(set[j])[set[i]]);
     let mut x: Vec<f64> = set.iter().map(|&i| -lcp.q()[i]).collect();
     z.fill(0.0);

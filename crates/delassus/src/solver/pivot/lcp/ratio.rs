@@ -13,13 +13,16 @@ use crate::solver::catalogue::name_of;
 use pulp::Simd;
 
 /// A basic value may fall below zero by this much of the scale of q.
-pub(crate) const SLACK: f64 = 1e-12;
+const SLACK: f64 = 1e-12;
 /// Rates below this much of the largest are taken for rounding.
-pub(crate) const PIVOT: f64 = 1e-10;
+const WEAKEST: f64 = 1e-10;
 /// The lexicographic rule does not look at pivots this much smaller than the best.
 const WEAK: f64 = 1e-4;
 /// A variable that leaves at this much of the scale of q or less does not move the others.
 const STILL: f64 = 1e-10;
+/// z₀ may leave with a rate below [`WEAKEST`] if the natural residual of the point it leaves at is at most this much
+/// of the scale of q.
+pub(crate) const VERIFIED: f64 = 1e-8;
 /// Entries of the lexicographic comparison closer than this are equal.
 const SAME: f64 = 1e-10;
 
@@ -46,19 +49,19 @@ impl Pivot {
 /// Tells a cycle from a long way: pivots that leave at zero move nothing, and only such pivots can repeat a basis. The
 /// lexicographic rule never does and needs no guard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct CycleGuard {
     still: usize,
     most: usize,
 }
 
-impl Guard {
+impl CycleGuard {
     /// A guard for so many pairs.
-    pub(crate) fn new(pivot: Pivot, pairs: usize) -> Guard {
+    pub(crate) fn new(pivot: Pivot, pairs: usize) -> CycleGuard {
         let most = match pivot {
             Pivot::Big => 100 + 2 * pairs,
             Pivot::Lex => usize::MAX,
         };
-        Guard { still: 0, most }
+        CycleGuard { still: 0, most }
     }
 
     /// Call after every pivot with the value its variable left at; true if this looks like a cycle.
@@ -70,7 +73,7 @@ impl Guard {
 }
 
 /// What the ratio test asks the method that keeps the basis.
-pub(crate) trait Basis {
+pub(crate) trait BasisColumns {
     /// Number of columns the lexicographic rule compares, in one fixed order over the whole run.
     fn columns(&self) -> usize;
 
@@ -108,10 +111,10 @@ impl RatioTest {
         rates: &[f64],
         z0: usize,
         scale: f64,
-        basis: &mut impl Basis,
+        basis: &mut impl BasisColumns,
     ) -> Option<usize> {
         let largest = rates.iter().fold(1.0_f64, |m, rate| m.max(rate.abs()));
-        let least = -PIVOT * largest;
+        let least = -WEAKEST * largest;
         let slack = SLACK * scale;
         let mut limit = f64::INFINITY;
         for (&value, &rate) in values.iter().zip(rates) {
@@ -148,7 +151,7 @@ impl RatioTest {
     }
 
     /// Keeps, column by column, the ties with the smallest (B⁻¹)_ij/(−m_i).
-    fn lexicographic(&mut self, rates: &[f64], basis: &mut impl Basis) {
+    fn lexicographic(&mut self, rates: &[f64], basis: &mut impl BasisColumns) {
         for j in 0..basis.columns() {
             if self.ties.len() <= 1 {
                 return;
@@ -186,20 +189,23 @@ pub(crate) fn first(q: &[f64], cover: &[f64]) -> Option<usize> {
 /// Registers that are worked on together, so that none waits for the one before.
 const WIDE: usize = 4;
 
-/// The outcome of the ratio test where it needs nothing but values and rates: the same choice as
-/// [`RatioTest::leaving`]. `leaving` is none where the test must look closer: at a weak rate of z₀, at ties
-/// under the lexicographic rule, at a ray. `largest` is max(1, |m′|).
-pub(crate) struct Choice {
-    pub(crate) leaving: Option<usize>,
-    pub(crate) largest: f64,
-}
-
-/// Arguments of the test, which is compiled once for every kind of processor and chosen at run time.
+/// The ratio test where it needs nothing but values and rates, for tables that are searched at every pivot: the same
+/// choice as [`RatioTest::leaving`] with z₀ at index 0. It is compiled once for every kind of processor and chosen at
+/// run time.
 pub(crate) struct Search<'a> {
     pub(crate) values: &'a [f64],
     pub(crate) rates: &'a [f64],
     pub(crate) scale: f64,
     pub(crate) pivot: Pivot,
+}
+
+/// What the search found.
+pub(crate) struct Choice {
+    /// The pair that leaves. None where the test must look closer: at a weak rate of z₀, at ties under the
+    /// lexicographic rule, at a ray.
+    pub(crate) leaving: Option<usize>,
+    /// max(1, |m′|).
+    pub(crate) largest: f64,
 }
 
 impl pulp::WithSimd for Search<'_> {
@@ -209,7 +215,7 @@ impl pulp::WithSimd for Search<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Choice {
         let (values, rates) = (self.values, self.rates);
         let largest = largest_rate(simd, rates);
-        let (least, slack) = (-PIVOT * largest, SLACK * self.scale);
+        let least = -WEAKEST * largest;
         let mut choice = Choice {
             leaving: None,
             largest,
@@ -217,7 +223,7 @@ impl pulp::WithSimd for Search<'_> {
         if values.is_empty() || least <= rates[0] && rates[0] < 0.0 || !largest.is_finite() {
             return choice;
         }
-        let limit = largest_step(simd, (values, rates), (least, slack));
+        let limit = self.largest_step(simd, least);
         if limit == f64::INFINITY {
             return choice;
         }
@@ -226,14 +232,67 @@ impl pulp::WithSimd for Search<'_> {
             return choice;
         }
         let mut block = Blocking {
+            least,
+            limit,
             ties: 0,
             best: 0,
             steepest: 0.0,
         };
-        block.search(simd, (values, rates), (least, limit));
+        block.search(simd, values, rates);
         let clear = block.ties == 1 || block.ties != 0 && self.pivot == Pivot::Big;
         choice.leaving = clear.then_some(block.best);
         choice
+    }
+}
+
+impl Search<'_> {
+    /// The largest step that keeps every value above the slack: the smallest (q′ + δ)/(−m′), found without a division
+    /// for every pair.
+    #[inline(always)]
+    fn largest_step<S: Simd>(&self, simd: S, least: f64) -> f64 {
+        let slack = SLACK * self.scale;
+        let zero = simd.splat_f64s(0.0);
+        let (leasts, slacks) = (simd.splat_f64s(least), simd.splat_f64s(slack));
+        let (values, rest_values) = S::as_simd_f64s(self.values);
+        let (rates, rest_rates) = S::as_simd_f64s(self.rates);
+        let (wide_values, narrow_values) = values.as_chunks::<WIDE>();
+        let (wide_rates, narrow_rates) = rates.as_chunks::<WIDE>();
+        // −(q′ + δ)/m′ of the pair that binds most in each lane; 1/0 is no limit.
+        let mut up = [simd.splat_f64s(1.0); WIDE];
+        let mut down = [simd.splat_f64s(-0.0); WIDE];
+        macro_rules! look {
+            ($k:expr, $value:expr, $rate:expr) => {
+                let value = simd.add_f64s(simd.max_f64s($value, zero), slacks);
+                let (mine, best) = (simd.mul_f64s(value, down[$k]), simd.mul_f64s(up[$k], $rate));
+                let binds = simd.and_m64s(
+                    simd.less_than_f64s($rate, leasts),
+                    simd.less_than_f64s(best, mine),
+                );
+                up[$k] = simd.select_f64s(binds, value, up[$k]);
+                down[$k] = simd.select_f64s(binds, $rate, down[$k]);
+            };
+        }
+        for (values, rates) in wide_values.iter().zip(wide_rates) {
+            for k in 0..WIDE {
+                look!(k, values[k], rates[k]);
+            }
+        }
+        for (k, (value, rate)) in narrow_values.iter().zip(narrow_rates).enumerate() {
+            look!(k, *value, *rate);
+        }
+        for (k, other) in [(0, 1), (2, 3), (0, 2)] {
+            let mine = simd.mul_f64s(up[k], down[other]);
+            let binds = simd.less_than_f64s(mine, simd.mul_f64s(up[other], down[k]));
+            up[k] = simd.select_f64s(binds, up[other], up[k]);
+            down[k] = simd.select_f64s(binds, down[other], down[k]);
+        }
+        let mut limit = -simd.reduce_max_f64s(simd.div_f64s(up[0], down[0]));
+        for (value, rate) in rest_values.iter().zip(rest_rates) {
+            if *rate < least {
+                limit = smaller(limit, (positive(*value) + slack) / -rate);
+            }
+        }
+        limit
     }
 }
 
@@ -287,60 +346,11 @@ fn largest_rate<S: Simd>(simd: S, rates: &[f64]) -> f64 {
     largest
 }
 
-/// The largest step that keeps every value above the slack: the smallest (q′ + δ)/(−m′), found without a division
-/// for every pair.
-#[inline(always)]
-fn largest_step<S: Simd>(
-    simd: S,
-    (values, rates): (&[f64], &[f64]),
-    (least, slack): (f64, f64),
-) -> f64 {
-    let zero = simd.splat_f64s(0.0);
-    let (leasts, slacks) = (simd.splat_f64s(least), simd.splat_f64s(slack));
-    let (values, rest_values) = S::as_simd_f64s(values);
-    let (rates, rest_rates) = S::as_simd_f64s(rates);
-    let (wide_values, narrow_values) = values.as_chunks::<WIDE>();
-    let (wide_rates, narrow_rates) = rates.as_chunks::<WIDE>();
-    // −(q′ + δ)/m′ of the pair that binds most in each lane; 1/0 is no limit.
-    let mut up = [simd.splat_f64s(1.0); WIDE];
-    let mut down = [simd.splat_f64s(-0.0); WIDE];
-    macro_rules! look {
-        ($k:expr, $value:expr, $rate:expr) => {
-            let value = simd.add_f64s(simd.max_f64s($value, zero), slacks);
-            let (mine, best) = (simd.mul_f64s(value, down[$k]), simd.mul_f64s(up[$k], $rate));
-            let binds = simd.and_m64s(
-                simd.less_than_f64s($rate, leasts),
-                simd.less_than_f64s(best, mine),
-            );
-            up[$k] = simd.select_f64s(binds, value, up[$k]);
-            down[$k] = simd.select_f64s(binds, $rate, down[$k]);
-        };
-    }
-    for (values, rates) in wide_values.iter().zip(wide_rates) {
-        for k in 0..WIDE {
-            look!(k, values[k], rates[k]);
-        }
-    }
-    for (k, (value, rate)) in narrow_values.iter().zip(narrow_rates).enumerate() {
-        look!(k, *value, *rate);
-    }
-    for (k, other) in [(0, 1), (2, 3), (0, 2)] {
-        let mine = simd.mul_f64s(up[k], down[other]);
-        let binds = simd.less_than_f64s(mine, simd.mul_f64s(up[other], down[k]));
-        up[k] = simd.select_f64s(binds, up[other], up[k]);
-        down[k] = simd.select_f64s(binds, down[other], down[k]);
-    }
-    let mut limit = -simd.reduce_max_f64s(simd.div_f64s(up[0], down[0]));
-    for (value, rate) in rest_values.iter().zip(rest_rates) {
-        if *rate < least {
-            limit = smaller(limit, (positive(*value) + slack) / -rate);
-        }
-    }
-    limit
-}
-
 /// Pairs that reach zero at or before the limit, and the one with the largest rate among them.
 struct Blocking {
+    /// Rates below this block, up to this step.
+    least: f64,
+    limit: f64,
     ties: usize,
     best: usize,
     steepest: f64,
@@ -348,14 +358,9 @@ struct Blocking {
 
 impl Blocking {
     #[inline(always)]
-    fn search<S: Simd>(
-        &mut self,
-        simd: S,
-        (values, rates): (&[f64], &[f64]),
-        (least, limit): (f64, f64),
-    ) {
+    fn search<S: Simd>(&mut self, simd: S, values: &[f64], rates: &[f64]) {
         let (zero, one) = (simd.splat_f64s(0.0), simd.splat_f64s(1.0));
-        let (leasts, limits) = (simd.splat_f64s(least), simd.splat_f64s(limit));
+        let (leasts, limits) = (simd.splat_f64s(self.least), simd.splat_f64s(self.limit));
         let two = 2 * S::F64_LANES;
         let (wide_values, _) = S::as_simd_f64s(values).0.as_chunks::<2>();
         let (wide_rates, _) = S::as_simd_f64s(rates).0.as_chunks::<2>();
@@ -368,23 +373,17 @@ impl Blocking {
             }
             if simd.reduce_min_f64s(simd.min_f64s(rest[0], rest[1])) <= 0.0 {
                 let first = block * two;
-                self.look(
-                    first,
-                    &values[first..first + two],
-                    &rates[first..],
-                    least,
-                    limit,
-                );
+                self.look(first, &values[first..first + two], &rates[first..]);
             }
         }
         let first = wide_values.len() * two;
-        self.look(first, &values[first..], &rates[first..], least, limit);
+        self.look(first, &values[first..], &rates[first..]);
     }
 
     #[inline(always)]
-    fn look(&mut self, first: usize, values: &[f64], rates: &[f64], least: f64, limit: f64) {
+    fn look(&mut self, first: usize, values: &[f64], rates: &[f64]) {
         for (i, (&value, &rate)) in values.iter().zip(rates).enumerate() {
-            if rate < least && left(value, rate, limit) <= 0.0 {
+            if rate < self.least && left(value, rate, self.limit) <= 0.0 {
                 self.ties += 1;
                 if rate < self.steepest {
                     (self.best, self.steepest) = (first + i, rate);
@@ -417,7 +416,7 @@ mod tests {
     /// A basis whose inverse is given.
     struct Given(Vec<[f64; 3]>, bool);
 
-    impl Basis for Given {
+    impl BasisColumns for Given {
         fn columns(&self) -> usize {
             3
         }
@@ -509,7 +508,10 @@ mod tests {
 
     #[test]
     fn a_cycle_is_a_long_run_of_pivots_that_move_nothing() {
-        let (mut big, mut lex) = (Guard::new(Pivot::Big, 3), Guard::new(Pivot::Lex, 3));
+        let (mut big, mut lex) = (
+            CycleGuard::new(Pivot::Big, 3),
+            CycleGuard::new(Pivot::Lex, 3),
+        );
         assert!((0..1000).all(|_| !lex.cycles(0.0, 1.0)));
         assert!((0..106).all(|_| !big.cycles(0.0, 1.0)));
         assert!(!big.cycles(0.5, 1.0));

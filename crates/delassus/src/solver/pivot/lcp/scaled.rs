@@ -1,11 +1,10 @@
 //! A dense problem brought to the size of one, and its answers back to their own units.
 
+use super::Lcp;
+use super::solve::Cover;
 use crate::math::{Random, max_abs};
-use crate::solver::pivot::lcp::Lcp;
-use crate::solver::pivot::lcp::solve::Cover;
+use crate::solver::pivot::ACCEPTED;
 
-/// Largest natural residual of a scaled problem, relative to its max|q|, that counts as solved.
-pub(crate) const ACCEPTED: f64 = 1e-9;
 /// Ratio of row scales beyond which a ray found with ones is looked for again with a scaled covering vector.
 const TORN: f64 = 1e3;
 /// Most passes of equilibration; each halves the exponents that are left.
@@ -14,16 +13,16 @@ const PASSES: usize = 12;
 /// A problem whose rows and columns have been brought to the size of one: M̂ = R M C, q̂ = R q, z = C ẑ.
 ///
 /// R and C are powers of two, so that scaling rounds nothing.
-pub(crate) struct Scaled<'a> {
-    pub(crate) lcp: Lcp,
-    pub(crate) row: Vec<f64>,
+pub(super) struct Scaled<'a> {
+    pub(super) lcp: Lcp,
+    pub(super) row: Vec<f64>,
     col: Vec<f64>,
     /// The problem itself, for proofs.
     original: &'a Lcp,
 }
 
 impl<'a> Scaled<'a> {
-    pub(crate) fn of(lcp: &'a Lcp) -> Scaled<'a> {
+    pub(super) fn of(lcp: &'a Lcp) -> Scaled<'a> {
         let n = lcp.len();
         let (mut row, mut col) = (vec![1.0_f64; n], vec![1.0_f64; n]);
         for _ in 0..PASSES {
@@ -64,33 +63,33 @@ impl<'a> Scaled<'a> {
     }
 
     /// max|q̂|, or one where q = 0.
-    pub(crate) fn scale(&self) -> f64 {
+    pub(super) fn scale(&self) -> f64 {
         let scale = max_abs(self.lcp.q());
         if 0.0 < scale { scale } else { 1.0 }
     }
 
     /// Whether the scales of rows differ so much that ones are no longer like ones.
-    pub(crate) fn is_torn(&self) -> bool {
+    pub(super) fn is_torn(&self) -> bool {
         let least = self.row.iter().fold(f64::INFINITY, |m, x| m.min(*x));
         TORN * least < max_abs(&self.row)
     }
 
     /// Whether z, in the problem's own units, counts as solved.
-    pub(crate) fn accepts(&self, z: &[f64]) -> bool {
+    pub(super) fn accepts(&self, z: &[f64]) -> bool {
         let z: Vec<f64> = z.iter().zip(&self.col).map(|(z, col)| z / col).collect();
         self.lcp.residual(&z) <= ACCEPTED * self.scale()
     }
 
-    pub(crate) fn unscaled(&self, z: &[f64]) -> Vec<f64> {
+    pub(super) fn unscaled(&self, z: &[f64]) -> Vec<f64> {
         z.iter().zip(&self.col).map(|(z, col)| z * col).collect()
     }
 
-    pub(crate) fn original_is_farkas(&self, y: &[f64]) -> bool {
+    pub(super) fn original_is_farkas(&self, y: &[f64]) -> bool {
         self.original.is_farkas(y)
     }
 
     /// The covering vector in scaled units, zero in free rows.
-    pub(crate) fn cover(&self, cover: &Cover) -> Vec<f64> {
+    pub(super) fn cover(&self, cover: &Cover) -> Vec<f64> {
         let n = self.row.len();
         let mut values = match cover {
             Cover::Ones => self.row.clone(),

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use super::Lcp;
+use super::free::{Unfolded, opposed};
+use super::ratio::Pivot;
+use super::scaled::Scaled;
+use super::standard::{self, End, Limits, PathEnd, Start};
 use crate::math::max_abs;
 use crate::solver::Status;
-use crate::solver::pivot::lcp::Lcp;
-use crate::solver::pivot::lcp::free::{opposed, unfold};
-use crate::solver::pivot::lcp::ratio::Pivot;
-use crate::solver::pivot::lcp::scaled::{ACCEPTED, Scaled};
-use crate::solver::pivot::lcp::standard::{self, Run};
-use crate::solver::pivot::{End, Limits};
+use crate::solver::pivot::ACCEPTED;
 
 /// A residual below this is as good as it gets: no other attempt is made.
 const GOOD: f64 = 1e-11;
@@ -72,7 +72,7 @@ pub struct LcpAnswer {
 }
 
 impl LcpAnswer {
-    pub(crate) fn new(n: usize) -> LcpAnswer {
+    pub(super) fn new(n: usize) -> LcpAnswer {
         LcpAnswer {
             status: Status::Breakdown,
             z: vec![0.0; n],
@@ -84,7 +84,7 @@ impl LcpAnswer {
     }
 
     /// Sets status and residual; what is not verified is not solved.
-    pub(crate) fn conclude(&mut self, lcp: &Lcp, status: Status) {
+    pub(super) fn conclude(&mut self, lcp: &Lcp, status: Status) {
         let solved = Scaled::of(lcp).accepts(&self.z);
         self.residual = lcp.residual(&self.z);
         self.status = match status {
@@ -104,11 +104,12 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let own = &options.cover;
     let mut end = End::Breakdown;
     let mut last = None;
+    let plan = |pivot, cover| Plan { pivot, cover };
     for plan in [
-        (options.pivot, own),
-        (Pivot::Lex, own),
-        (Pivot::Big, &Cover::Scaled),
-        (Pivot::Lex, &Cover::Scaled),
+        plan(options.pivot, own),
+        plan(Pivot::Lex, own),
+        plan(Pivot::Big, &Cover::Scaled),
+        plan(Pivot::Lex, &Cover::Scaled),
     ] {
         let left = options.pivots.saturating_sub(answer.pivots);
         if last == Some(plan) || (last.is_some() && left == 0) {
@@ -116,7 +117,7 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
         }
         last = Some(plan);
         // Large pivots may cycle on degenerate problems: leave pivots for the rule that cannot.
-        let pivots = if plan.0 == Pivot::Big {
+        let pivots = if plan.pivot == Pivot::Big {
             left.div_ceil(2)
         } else {
             left
@@ -147,21 +148,28 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     answer
 }
 
-/// One run of pivots on the scaled problem; the best z by its residual is kept.
+/// One path: how ties are broken, and from which covering vector.
+#[derive(Clone, Copy, PartialEq)]
+struct Plan<'a> {
+    pivot: Pivot,
+    cover: &'a Cover,
+}
+
+/// One path on the scaled problem; the best z by its residual is kept.
 fn attempt(
     scaled: &Scaled<'_>,
-    (pivot, cover): (Pivot, &Cover),
+    plan: Plan<'_>,
     limits: Limits,
     answer: &mut LcpAnswer,
     best: &mut f64,
 ) -> End {
-    let cover = scaled.cover(cover);
-    let Run {
+    let cover = scaled.cover(plan.cover);
+    let PathEnd {
         mut end,
         pivots,
         z,
         ray,
-    } = standard::run(&scaled.lcp, &cover, pivot, limits);
+    } = standard::follow(&scaled.lcp, &cover, Start::Zero, plan.pivot, limits);
     answer.pivots += pivots;
     let merit = scaled.lcp.residual(&z);
     if merit < *best {
@@ -231,9 +239,9 @@ fn folded_back(
     spent: usize,
     answer: &mut LcpAnswer,
 ) -> End {
-    let (plain, source) = unfold(lcp);
-    let scaled = Scaled::of(&plain);
-    let (mut inner, mut best) = (LcpAnswer::new(plain.len()), f64::INFINITY);
+    let plain = Unfolded::of(lcp);
+    let scaled = Scaled::of(&plain.lcp);
+    let (mut inner, mut best) = (LcpAnswer::new(plain.lcp.len()), f64::INFINITY);
     let limits = Limits {
         pivots: options.pivots.saturating_sub(spent),
         deadline,
@@ -242,26 +250,26 @@ fn folded_back(
         chance @ Cover::Random(_) => chance,
         _ => &Cover::Scaled,
     };
-    let end = attempt(&scaled, (Pivot::Lex, cover), limits, &mut inner, &mut best);
-    let fold = |x: &[f64]| {
-        let mut folded = vec![0.0; lcp.len()];
-        for (x, &(i, sign)) in x.iter().zip(&source) {
-            folded[i] += sign * x;
-        }
-        folded
-    };
+    let pivot = Pivot::Lex;
+    let end = attempt(
+        &scaled,
+        Plan { pivot, cover },
+        limits,
+        &mut inner,
+        &mut best,
+    );
     answer.pivots = inner.pivots;
-    answer.z = fold(&inner.z);
-    answer.ray = inner.ray.as_deref().map(fold);
-    answer.farkas = inner.farkas.as_deref().map(fold);
+    answer.z = plain.fold(&inner.z);
+    answer.ray = inner.ray.as_deref().map(|x| plain.fold(x));
+    answer.farkas = inner.farkas.as_deref().map(|x| plain.fold(x));
     end
 }
 
 /// The linear program min t, Mz + t ≥ −q, z ≥ 0, t ≥ 0 as a complementarity problem with a skew matrix, which Lemke
 /// always solves; where t > 0 its multipliers prove that t = 0 is out of reach.
 fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
-    let (plain, source) = unfold(lcp);
-    let n = plain.len();
+    let plain = Unfolded::of(lcp);
+    let n = plain.lcp.len();
     if LARGEST_PROOF < n {
         return None;
     }
@@ -270,13 +278,13 @@ fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
     let mut columns = vec![0.0; size * size];
     let mut q = vec![0.0; size];
     for j in 0..n {
-        for (i, entry) in plain.column(j).iter().enumerate() {
+        for (i, entry) in plain.lcp.column(j).iter().enumerate() {
             columns[j * size + n + 1 + i] = *entry;
             columns[(n + 1 + i) * size + j] = -entry;
         }
         columns[n * size + n + 1 + j] = 1.0;
         columns[(n + 1 + j) * size + n] = -1.0;
-        q[n + 1 + j] = plain.q()[j];
+        q[n + 1 + j] = plain.lcp.q()[j];
     }
     q[n] = 1.0;
     let program = Lcp::from_columns(columns, q, vec![false; size]);
@@ -286,16 +294,15 @@ fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
         pivots: 100 * size,
         deadline,
     };
-    let plan = (Pivot::Lex, &Cover::Scaled);
+    let plan = Plan {
+        pivot: Pivot::Lex,
+        cover: &Cover::Scaled,
+    };
     let end = attempt(&scaled, plan, limits, &mut answer, &mut best);
     if end != End::Solved {
         return None;
     }
-    let mut y = vec![0.0; lcp.len()];
-    for (value, &(i, sign)) in answer.z[n + 1..].iter().zip(&source) {
-        y[i] += sign * value;
-    }
-    let y = normalised(y);
+    let y = normalised(plain.fold(&answer.z[n + 1..]));
     lcp.is_farkas(&y).then_some(y)
 }
 

@@ -1,76 +1,128 @@
-//! Revised Lemke for a dense matrix: the small block A of the basis is factored, never the whole.   [Lemke05 §4]
+//! One path of pivots on a dense matrix: revised Lemke, where only the small block A of the basis is factored.
 //!
-//! Pair i has z_i or w_i in the basis, except one pair r with neither while z₀ is basic. With α the basic z and z₀,
-//! and α̃ the same pairs with r for z₀, A = M̄_α̃α gives everything [Lemke05 (15)-(21)]: the values
-//! q′_α = −A⁻¹q_α̃, q′_β = q_β + M̄_βα q′_α and the rates along the driving variable by the same two products.
-//! A pivot changes a row of A, a column, or both. Free columns are basic from the start and never leave.
+//! Pair i has z_i or w_i in the basis, except one pair r with neither while z₀ is basic. With α the basic z and z₀, α̃
+//! the same pairs with r for z₀, β the others, and M̄ = [M c], A = M̄_α̃α gives everything:
+//!
+//! ```text
+//! q′_α = −A⁻¹q_α̃          q′_β = q_β + M̄_βα q′_α             values of the basic variables
+//! m′_α = −A⁻¹m_α̃          m′_β = m_β + M̄_βα m′_α             rates along a driving z, whose column is m
+//! m′_α = +A⁻¹e_r           m′_β =       M̄_βα m′_α             rates along a driving w_r           [Lemke05 (15)–(21)]
+//! ```
+//!
+//! How this differs from the source: (1) A is kept as Q A = R under plane rotations and factored afresh when its rows,
+//! zero but for rounding in every product, show drift, after max(32, rows) exchanges, and before a ray is declared;
+//! (2) free columns are basic from the start and never leave; (3) a path may start from a given basis; (4) under the
+//! lexicographic rule every solve is refined once. Cost of a pivot: O(n |α|). Contacts with columns are better pivoted
+//! without their matrix.
 
+use std::time::Instant;
+
+use super::ratio::{BasisColumns, CycleGuard, Pivot, RatioTest, VERIFIED, first};
+use super::{Lcp, add_column};
 use crate::linalg::qr_update::Factor;
 use crate::math::max_abs;
-use crate::solver::pivot::lcp::ratio::{Basis, Guard, Pivot, RatioTest, first};
-use crate::solver::pivot::lcp::{Lcp, add_column};
-use crate::solver::pivot::{End, Limits};
+use crate::solver::Status;
 
 /// Rows of α̃ come out as zero but for rounding; beyond this much of the values A is factored afresh.
 const DRIFT: f64 = 1e-10;
 /// Changes after which A is factored afresh, or as many as it has rows if those are more.
 const REFACTOR: usize = 32;
-/// Largest natural residual, relative to max|q|, with which z₀ may leave by a tiny rate.
-const VERIFIED: f64 = 1e-8;
 
-/// What a run of pivots came to.
+/// How a path ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// z₀ left the basis: the values are a solution, to be verified.
+    Solved,
+    /// The driving variable can grow for ever.
+    Ray,
+    /// The allowed pivots are used up.
+    PivotLimit,
+    /// The allowed time is used up.
+    TimeLimit,
+    /// The basis became singular, or numbers lost all meaning.
+    Breakdown,
+}
+
+impl End {
+    /// The status of a report.
+    pub(super) fn status(self) -> Status {
+        match self {
+            End::Solved => Status::Solved,
+            End::Ray => Status::Ray,
+            End::PivotLimit => Status::PivotLimit,
+            End::TimeLimit => Status::TimeLimit,
+            End::Breakdown => Status::Breakdown,
+        }
+    }
+}
+
+/// Limits of one path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Most pivots.
+    pub(super) pivots: usize,
+    /// The moment to stop at.
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// The end a path meets that has done so many pivots, if any.
+    fn reached(&self, pivots: usize) -> Option<End> {
+        if self.pivots <= pivots {
+            return Some(End::PivotLimit);
+        }
+        let late = self
+            .deadline
+            .is_some_and(|deadline| deadline <= Instant::now());
+        late.then_some(End::TimeLimit)
+    }
+}
+
+/// What a path came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
-    pub(crate) end: End,
+pub(super) struct PathEnd {
+    pub(super) end: End,
     /// Exchanges, the first with z₀ included.
-    pub(crate) pivots: usize,
+    pub(super) pivots: usize,
     /// The solution, or the last basic values of z.
-    pub(crate) z: Vec<f64>,
+    pub(super) z: Vec<f64>,
     /// Direction along which z can grow for ever, with the growth of z₀ last.
-    pub(crate) ray: Option<Vec<f64>>,
+    pub(super) ray: Option<Vec<f64>>,
 }
 
-/// Pivots from z = 0 (free columns: from w = 0) until z₀ leaves. The covering vector must vanish in free rows.
-pub(crate) fn run(lcp: &Lcp, cover: &[f64], pivot: Pivot, limits: Limits) -> Run {
-    let mut path = Path::new(lcp, cover, pivot);
-    let mut test = RatioTest::new(pivot);
-    let end = path.follow(&mut test, limits);
-    path.concluded(end)
-}
-
-/// Where a path starts that does not start at z = 0.
+/// Where a path starts.
 #[derive(Clone, Debug)]
-pub(crate) enum Start {
+pub(super) enum Start {
+    /// z = 0, and w = 0 in free rows.
+    Zero,
     /// The basic z of a solution.
     Solution(Vec<usize>),
     /// A basis with z₀, by the rows and columns of A, and the pair whose z drives.
-    Path {
+    Basis {
         rows: Vec<usize>,
         cols: Vec<usize>,
         driving: usize,
     },
 }
 
-/// Pivots from a given basis until z₀ leaves.
-pub(crate) fn run_from(
+/// Pivots from the start until z₀ leaves. The covering vector must vanish in free rows.
+pub(super) fn follow(
     lcp: &Lcp,
     cover: &[f64],
     start: Start,
     pivot: Pivot,
     limits: Limits,
-) -> Run {
-    let mut path = Path::new(lcp, cover, pivot);
+) -> PathEnd {
+    let mut path = DensePath::new(lcp, cover, pivot);
+    let mut test = RatioTest::new(pivot);
     let end = match start {
+        Start::Zero => path.follow(&mut test, limits),
         Start::Solution(basic) => {
             path.pivots = basic.len();
             (path.rows, path.cols) = (basic.clone(), basic);
-            if path.finish() {
-                End::Solved
-            } else {
-                End::Breakdown
-            }
+            path.finish()
         }
-        Start::Path {
+        Start::Basis {
             rows,
             cols,
             driving,
@@ -79,7 +131,7 @@ pub(crate) fn run_from(
             (path.rows, path.cols) = (rows, cols);
             path.driving = Driving::Z(driving);
             path.refactor();
-            path.pursue(&mut RatioTest::new(pivot), limits)
+            path.pursue(&mut test, limits)
         }
     };
     path.concluded(end)
@@ -93,7 +145,7 @@ enum Driving {
 }
 
 /// A basis on its way.
-struct Path<'a> {
+struct DensePath<'a> {
     lcp: &'a Lcp,
     cover: &'a [f64],
     /// max|q|: what tolerances refer to.
@@ -115,11 +167,11 @@ struct Path<'a> {
     work: Vec<f64>,
 }
 
-impl<'a> Path<'a> {
-    fn new(lcp: &'a Lcp, cover: &'a [f64], pivot: Pivot) -> Path<'a> {
+impl<'a> DensePath<'a> {
+    fn new(lcp: &'a Lcp, cover: &'a [f64], pivot: Pivot) -> DensePath<'a> {
         let n = lcp.len();
         let free: Vec<usize> = (0..n).filter(|&i| lcp.free()[i]).collect();
-        let mut path = Path {
+        let mut path = DensePath {
             lcp,
             cover,
             scale: max_abs(lcp.q()),
@@ -180,7 +232,7 @@ impl<'a> Path<'a> {
     /// Pivots from a basis with z₀.
     fn pursue(&mut self, test: &mut RatioTest, limits: Limits) -> End {
         let n = self.n();
-        let mut guard = Guard::new(test.pivot(), n);
+        let mut guard = CycleGuard::new(test.pivot(), n);
         loop {
             if let Some(end) = limits.reached(self.pivots) {
                 return end;
@@ -218,18 +270,14 @@ impl<'a> Path<'a> {
             self.exchange(leaving);
             self.pivots += 1;
             if leaving == n {
-                return if self.finish() {
-                    End::Solved
-                } else {
-                    End::Breakdown
-                };
+                return self.finish();
             }
         }
     }
 
-    fn concluded(self, end: End) -> Run {
+    fn concluded(self, end: End) -> PathEnd {
         let ray = (end == End::Ray).then(|| self.direction());
-        Run {
+        PathEnd {
             end,
             pivots: self.pivots,
             z: self.z(),
@@ -321,7 +369,7 @@ impl<'a> Path<'a> {
     }
 
     /// A fresh solve in the final basis, with one step of refinement.
-    fn finish(&mut self) -> bool {
+    fn finish(&mut self) -> End {
         let n = self.n();
         self.refactor();
         let mut values = std::mem::take(&mut self.values);
@@ -340,7 +388,7 @@ impl<'a> Path<'a> {
         }
         fine |= max_abs(&values).is_finite();
         self.values = values;
-        fine
+        if fine { End::Solved } else { End::Breakdown }
     }
 
     /// z of the current basis, without what rounding leaves below zero.
@@ -375,15 +423,10 @@ impl<'a> Path<'a> {
     }
 }
 
-impl Path<'_> {
-    /// Whether z of pair i is basic.
-    fn is_z(&self, i: usize) -> bool {
-        self.cols.contains(&i)
-    }
-
+impl DensePath<'_> {
     /// The driving variable enters for the basic variable of pair `leaving` (n: z₀).
     fn exchange(&mut self, leaving: usize) {
-        let leaves_z = leaving == self.n() || self.is_z(leaving);
+        let leaves_z = leaving == self.n() || self.cols.contains(&leaving);
         match (self.driving, leaves_z) {
             (Driving::Z(j), false) => self.enter_z(j, leaving),
             (Driving::Z(j), true) => self.exchange_column(leaving, j),
@@ -410,9 +453,7 @@ impl Path<'_> {
 
     /// z_new enters, z_old leaves.
     fn exchange_column(&mut self, old: usize, new: usize) {
-        let Some(at) = self.cols.iter().position(|&j| j == old) else {
-            return;
-        };
+        let at = place(&self.cols, old);
         self.cols.remove(at);
         self.cols.push(new);
         let column = self.part(new);
@@ -421,9 +462,7 @@ impl Path<'_> {
 
     /// w_old enters, w_new leaves.
     fn exchange_row(&mut self, old: usize, new: usize) {
-        let Some(at) = self.rows.iter().position(|&i| i == old) else {
-            return;
-        };
+        let at = place(&self.rows, old);
         self.rows.remove(at);
         self.rows.push(new);
         let row = self.row(new);
@@ -432,13 +471,10 @@ impl Path<'_> {
 
     /// w_i enters, z_j leaves.
     fn drop_pair(&mut self, i: usize, j: usize) {
-        let row = self.rows.iter().position(|&r| r == i);
-        let column = self.cols.iter().position(|&c| c == j);
-        if let (Some(row), Some(column)) = (row, column) {
-            self.rows.remove(row);
-            self.cols.remove(column);
-            self.factor.shrink(row, column);
-        }
+        let (row, column) = (place(&self.rows, i), place(&self.cols, j));
+        self.rows.remove(row);
+        self.cols.remove(column);
+        self.factor.shrink(row, column);
     }
 
     /// Row i of M̄ at α.
@@ -453,14 +489,20 @@ impl Path<'_> {
     }
 }
 
+/// Where a pair stands in A.
+fn place(list: &[usize], pair: usize) -> usize {
+    let at = list.iter().position(|&other| other == pair);
+    at.expect("what leaves is basic, and the row of a driving w is one of A")
+}
+
 /// A basis that answers the ratio test.
 struct Asked<'a, 'b> {
-    path: &'b mut Path<'a>,
+    path: &'b mut DensePath<'a>,
     values: &'b [f64],
     rates: &'b [f64],
 }
 
-impl Basis for Asked<'_, '_> {
+impl BasisColumns for Asked<'_, '_> {
     fn columns(&self) -> usize {
         self.path.n()
     }
