@@ -13,7 +13,7 @@ use super::warm::Key;
 use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
+use crate::index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
@@ -227,24 +227,9 @@ impl<'a> Step<'a> {
                 damping: joint.damping.unwrap_or(2.0 * self.h),
             }
         };
-        if let super::JointKind::Gear(terms) = &joint.kind {
-            let bodies = self.world.bodies();
-            let entries: Vec<(BodyId, Vec<f64>)> = terms
-                .iter()
-                .map(|&(body, axis, ratio)| {
-                    let axis = bodies.orientation[body.index()] * axis * ratio;
-                    (body, spatial(DVec3::ZERO, axis).to_vec())
-                })
-                .collect();
-            let velocity: f64 = entries
-                .iter()
-                .map(|(b, row)| dot(row, &self.old[b.index()]))
-                .sum();
-            let (sigma, q) = hold.row(self.h, joint.coordinate, velocity);
-            return self.block(Law::Equality, &entries, (&[sigma], &[q]), Key::joint(id, 0));
-        }
         for block in joint.rows(self.world.bodies()) {
-            self.row_block(&block, &hold, Key::joint(id, block.part))?;
+            let part = block.part;
+            self.row_block(&block, &hold, Key::Joint { joint: id, part })?;
         }
         Ok(())
     }
@@ -258,19 +243,18 @@ impl<'a> Step<'a> {
         let h = self.h;
         let (mut sigma, mut q) = (Vec::new(), Vec::new());
         let mut entries: Vec<(BodyId, Vec<f64>)> = Vec::new();
-        for (side, link) in block.bodies.iter().enumerate() {
-            if let Some(body) = link {
-                let rows = block.rows.iter();
-                let rows = rows.flat_map(|row| if side == 0 { row.first } else { row.second });
-                entries.push((*body, rows.collect()));
+        for side in &block.sides {
+            if let Some(body) = side.link {
+                entries.push((body, side.rows.as_flattened().to_vec()));
             }
         }
-        for (i, row) in block.rows.iter().enumerate() {
+        for (i, gap) in block.gaps.iter().enumerate() {
             let velocity: f64 = entries
                 .iter()
                 .map(|(body, rows)| dot(&rows[6 * i..6 * i + 6], &self.old[body.index()]))
                 .sum();
-            let gap = row.gap.unwrap_or(0.0);
+            // Rows that prescribe a velocity have no gap to close.
+            let gap = gap.unwrap_or(0.0);
             let (s, wanted) = aim(block.target, hold, h, (gap, velocity));
             sigma.push(s);
             q.push(wanted);
@@ -301,7 +285,11 @@ impl<'a> Step<'a> {
                 let rows: [(MassId, &[f64]); 1] = [(placed.mass, &block.rows)];
                 let law = impulses(block.law, h);
                 self.builder.add_block(law, &rows, &sigma, &q)?;
-                self.keys.push(Key::robot(r, block.key));
+                self.keys.push(Key::Robot {
+                    robot: RobotId(r as u32),
+                    item: block.item,
+                    part: block.part,
+                });
             }
         }
         self.robots = robots;

@@ -7,8 +7,7 @@ use super::reaction::Reactions;
 use super::touches::Touches;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, JointKind, Motion, Robot, Settings, Spare, Surface, World,
-    WorldError,
+    Bodies, Body, Elapsed, Joint, Motion, Robot, Settings, Spare, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
@@ -337,16 +336,7 @@ pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldErr
             "its frames must be finite, compliance not negative, damping positive (zero only where compliant)",
         );
     }
-    let legal = match &joint.kind {
-        JointKind::Distance { least, greatest } => 0.0 <= *least && least <= greatest,
-        JointKind::Gear(terms) => {
-            1 < terms.len() && terms.iter().all(|t| t.1.is_finite() && t.2.is_finite())
-        }
-        JointKind::Rolling { radius } => radius.is_finite() && 0.0 < *radius,
-        JointKind::Hinge(drive) | JointKind::Slider(drive) => drive.is_legal(),
-        _ => true,
-    };
-    if legal {
+    if joint.kind.is_legal() {
         Ok(())
     } else {
         refuse("its numbers are out of range (limits in order, forces not negative)")

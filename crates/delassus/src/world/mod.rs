@@ -29,7 +29,7 @@ pub use bodies::{Bodies, Body, Motion};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
-pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
+pub use joint::{Drive, Frame, GearTerm, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
 pub use robot::{
@@ -43,7 +43,7 @@ pub use state::{State, StateError};
 pub use step::{Clock, Step, StepError};
 pub use stiffness::GeometricStiffness;
 pub use touches::Touch;
-pub use warm::Key;
+pub use warm::{JointPart, Key, RobotItem};
 
 use crate::collide::{Collider, Collisions};
 use crate::index::JointId;
@@ -248,7 +248,8 @@ impl World {
     /// N m s]: for a ball, hinge, universal or fixed joint the first three act at its point along the world's axes.
     /// Empty before the first step and where none of its bodies can move.
     pub fn joint_impulse(&self, id: JointId) -> &[f64] {
-        self.warm.impulse(warm::Key::joint(id, 0))
+        let part = JointPart::Held;
+        self.warm.impulse(Key::Joint { joint: id, part })
     }
 
     /// Friction and restitution of the materials in the order they were added, behind the default one; they may be

@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
+use super::World;
 use super::assemble::Assembly;
-use super::warm::Key;
-use super::{JointKind, World};
+use super::warm::{JointPart, Key};
 use crate::index::JointId;
 
 /// Force and torque of a joint on its first body, at the joint's point there, in world axes. The second body feels the
@@ -59,23 +59,19 @@ impl World {
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
         let mut blocks = blocks.take(assembly.first_contact).peekable();
         for (j, joint) in self.joints.iter().enumerate() {
-            let mut impulse = |part: u32| {
-                let key = Key::joint(JointId(j as u32), part);
+            let mut impulse = |part: JointPart| {
+                let joint = JointId(j as u32);
+                let key = Key::Joint { joint, part };
                 let found = blocks.next_if(|(owner, _)| **owner == key);
                 found.map_or(&[][..], |(_, block)| &lambda[block.rows()])
             };
             let sum = &mut self.reactions.sums[j];
-            if let JointKind::Gear(terms) = &joint.kind {
-                if let (Some((body, axis, ratio)), [twist]) = (terms.first(), impulse(0)) {
-                    sum.torque += self.bodies.orientation[body.index()] * *axis * (ratio * twist);
-                }
-                continue;
-            }
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
-                for (row, &push) in block.rows.iter().zip(impulse(block.part)) {
-                    force += push * DVec3::from_slice(&row.first[..3]);
-                    torque += push * DVec3::from_slice(&row.first[3..]);
+                let first = block.sides.first().map_or(&[][..], |side| &side.rows);
+                for (row, &push) in first.iter().zip(impulse(block.part)) {
+                    force += push * DVec3::from_slice(&row[..3]);
+                    torque += push * DVec3::from_slice(&row[3..]);
                 }
             }
             sum.force += force;

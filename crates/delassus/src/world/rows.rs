@@ -3,6 +3,7 @@
 
 use glam::DVec3;
 
+use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
 
@@ -18,15 +19,52 @@ pub(super) struct Row {
     pub(super) gap: Option<f64>,
 }
 
-/// Rows that share a law, between two bodies.
+/// Rows that share a law, on any number of bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RowBlock {
-    pub(super) bodies: [Link; 2],
-    pub(super) rows: Vec<Row>,
+    /// The bodies with their columns of G; reactions are told of the first.
+    pub(super) sides: Vec<Side>,
+    /// Violation g of each row \[m or rad\]; `None` for rows that prescribe a velocity alone.
+    pub(super) gaps: Vec<Option<f64>>,
     pub(super) law: Law,
     /// Which part of the joint this is: its impulse is found again by it.
-    pub(super) part: u32,
+    pub(super) part: JointPart,
     pub(super) target: Target,
+}
+
+/// What a block is to one of its bodies: six numbers a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Side {
+    pub(super) link: Link,
+    pub(super) rows: Vec<[f64; 6]>,
+}
+
+impl RowBlock {
+    /// Rows between two bodies.
+    pub(super) fn between(
+        bodies: [Link; 2],
+        rows: &[Row],
+        law: Law,
+        part: JointPart,
+        target: Target,
+    ) -> RowBlock {
+        let [a, b] = bodies;
+        let first = Side {
+            link: a,
+            rows: rows.iter().map(|row| row.first).collect(),
+        };
+        let second = Side {
+            link: b,
+            rows: rows.iter().map(|row| row.second).collect(),
+        };
+        RowBlock {
+            sides: vec![first, second],
+            gaps: rows.iter().map(|row| row.gap).collect(),
+            law,
+            part,
+            target,
+        }
+    }
 }
 
 /// Where the wanted velocity and compliance of a block come from.
@@ -60,7 +98,8 @@ pub(super) fn about(axis: DVec3, gap: Option<f64>) -> Row {
     }
 }
 
-fn spatial(linear: DVec3, angular: DVec3) -> [f64; 6] {
+/// Linear part first.
+pub(super) fn spatial(linear: DVec3, angular: DVec3) -> [f64; 6] {
     [
         linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
     ]

@@ -5,9 +5,8 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::assemble::{self, Assembly};
-use super::{Integrator, JointKind, Key, Probe, World};
+use super::{Integrator, Key, Probe, World};
 use crate::error::BuildError;
-use crate::index::BodyId;
 use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 
@@ -208,15 +207,10 @@ impl World {
             self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
             self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
         }
-        let gears = self
-            .joints
-            .iter()
-            .any(|joint| matches!(joint.kind, JointKind::Gear(_)));
-        let turned = if gears {
-            self.bodies.orientation.clone()
-        } else {
-            Vec::new()
-        };
+        let mut before = Vec::new();
+        if self.joints.iter().any(|joint| joint.counts_turns()) {
+            before.clone_from(&self.bodies.orientation);
+        }
         self.bodies.advance(h);
         let moved = self.move_robots(h, &solution.v[6 * assembly.bodies.len()..]);
         let lost = self.bodies.not_finite();
@@ -227,17 +221,7 @@ impl World {
             return Err(StepError::NotFinite { body, row, problem });
         }
         for i in 0..self.joints.len() {
-            let joint = &self.joints[i];
-            self.joints[i].coordinate = match &joint.kind {
-                JointKind::Gear(terms) => {
-                    let rate = |&(body, axis, ratio): &(BodyId, DVec3, f64)| {
-                        let axis = turned[body.index()] * axis;
-                        ratio * axis.dot(self.bodies.spin[body.index()])
-                    };
-                    joint.coordinate + h * terms.iter().map(rate).sum::<f64>()
-                }
-                _ => joint.measure(&self.bodies),
-            };
+            self.joints[i].coordinate = self.joints[i].follow(&self.bodies, &before, h);
         }
         self.time.add(h);
         Ok(assembly)
