@@ -144,27 +144,26 @@ impl WorldBuilder {
         attach: Attach,
     ) -> Result<(), WorldError> {
         let index = self.colliders.len();
-        let name = self
-            .bodies
-            .name
-            .get(body.index())
-            .cloned()
-            .unwrap_or_default();
+        let Some(name) = self.bodies.name.get(body.index()) else {
+            return Err(WorldError::UnknownBody {
+                index,
+                body,
+                count: self.bodies.len(),
+            });
+        };
         let refuse = |what: String| WorldError::Collider {
             index,
             body: name.clone(),
             what,
         };
-        if self.bodies.len() <= body.index() {
-            return Err(refuse(format!(
-                "there is no body {}; add the body first",
-                body.0
-            )));
-        }
         if self.surfaces.len() <= attach.material.0 as usize {
             return Err(refuse("its material is not of this world".to_owned()));
         }
-        shape.check().map_err(|error| refuse(error.to_string()))?;
+        shape.check().map_err(|error| WorldError::Shape {
+            index,
+            body: name.clone(),
+            error,
+        })?;
         let moves = [Motion::Dynamic, Motion::Link].contains(&self.bodies.motion[body.index()]);
         if shape.is_static_only() && moves {
             let what = "half-spaces, meshes and height fields are ground; make the body static";
@@ -212,14 +211,7 @@ impl WorldBuilder {
             let reach = collider.pose.0.length() + bounding_radius(&collider.shape);
             radius[collider.body] = f64::max(radius[collider.body], reach);
         }
-        let collisions = Collisions::new(self.colliders.clone()).map_err(|error| {
-            let what = error.to_string();
-            WorldError::Collider {
-                index: 0,
-                body: String::new(),
-                what,
-            }
-        })?;
+        let collisions = Collisions::new(self.colliders.clone())?;
         Ok(World {
             gravity: self.gravity,
             settings: self.settings,

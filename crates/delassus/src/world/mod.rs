@@ -45,8 +45,9 @@ pub use stiffness::GeometricStiffness;
 pub use touches::Touch;
 pub use warm::{JointPart, Key, RobotItem};
 
-use crate::collide::{Collider, Collisions};
-use crate::index::JointId;
+use crate::collide::{CollideError, Collider, Collisions, ShapeError};
+use crate::error::{BuildError, TreeError};
+use crate::index::{BodyId, JointId, RobotId};
 use crate::problem::Solution;
 use touches::Touches;
 use warm::Warm;
@@ -133,6 +134,32 @@ pub enum WorldError {
         /// What is wrong and how to mend it.
         what: String,
     },
+    /// A body whose mass or inertia cannot be.
+    #[error("body \"{name}\": {error}")]
+    BodyMass {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        error: BuildError,
+    },
+    /// A robot that was never added.
+    #[error("there is no {robot}; {count} were added, counted from 0")]
+    UnknownRobot {
+        /// The robot asked for.
+        robot: RobotId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A robot whose tree or state cannot be.
+    #[error("robot \"{name}\": {error}")]
+    RobotTree {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        error: TreeError,
+    },
     /// A robot that cannot be.
     #[error("robot \"{name}\": {what}")]
     Robot {
@@ -151,6 +178,30 @@ pub enum WorldError {
         /// What is wrong and how to mend it.
         what: String,
     },
+    /// A collider on a body that was never added.
+    #[error("collider {index}: there is no {body}, only {count}; add the body first")]
+    UnknownBody {
+        /// Which collider.
+        index: usize,
+        /// The body asked for.
+        body: BodyId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A collider whose shape cannot be.
+    #[error("collider {index} of body \"{body}\": {error}")]
+    Shape {
+        /// Which collider.
+        index: usize,
+        /// Its body.
+        body: String,
+        /// What is wrong with it.
+        #[source]
+        error: ShapeError,
+    },
+    /// Colliders that cannot be used together.
+    #[error(transparent)]
+    Collide(#[from] CollideError),
 }
 
 /// Bodies, joints, colliders and what is remembered between steps.

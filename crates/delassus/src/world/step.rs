@@ -6,7 +6,9 @@ use glam::DVec3;
 
 use super::assemble::{self, Assembly};
 use super::{Integrator, Key, Probe, World};
+use crate::collide::CollideError;
 use crate::error::BuildError;
+use crate::index::RobotId;
 use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 
@@ -22,11 +24,8 @@ pub enum StepError {
         h: f64,
     },
     /// Collision detection refused the state.
-    #[error("collision detection: {what}")]
-    Collide {
-        /// What it said.
-        what: String,
-    },
+    #[error("collision detection: {0}")]
+    Collide(#[from] CollideError),
     /// Somebody asked the solver for an early end before it had an answer.
     #[error("the step was interrupted")]
     Interrupted,
@@ -215,7 +214,8 @@ impl World {
         let moved = self.move_robots(h, &solution.v[6 * assembly.bodies.len()..]);
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
-        if let Some(body) = moved.err().or(lost) {
+        let robot = |id: RobotId| self.robots[id.index()].name().to_owned();
+        if let Some(body) = moved.err().map(robot).or(lost) {
             let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });

@@ -89,7 +89,7 @@ pub(super) fn add_joints(
         };
         builder
             .add_joint(joint)
-            .map_err(|error| table.fault(error))?;
+            .map_err(|error| table.refuse(error))?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ pub use build::Placement;
 pub use closure::{Closure, ClosureKind};
 pub use model::{JointModel, RobotModel, ShapeModel};
 
-use super::{Drive, RobotItem, Servo, World};
+use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
@@ -250,6 +250,14 @@ impl Robot {
         Ok(())
     }
 
+    /// Sets the state that a caller gives.
+    fn put(&mut self, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        self.place(q, v).map_err(|error| WorldError::RobotTree {
+            name: self.name.clone(),
+            error,
+        })
+    }
+
     /// Puts poses and velocities of the links into their bodies.
     pub(super) fn show(&self, bodies: &mut super::Bodies) {
         for (i, id) in self.bodies.iter().enumerate() {
@@ -306,11 +314,9 @@ impl World {
     }
 
     /// Puts a robot into a state. It is unchanged where the state does not fit.
-    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
-        let Some(robot) = self.robots.get_mut(id.index()) else {
-            return Ok(());
-        };
-        robot.place(q, v)?;
+    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        let robot = build::known(&mut self.robots, id)?;
+        robot.put(q, v)?;
         robot.show(&mut self.bodies);
         Ok(())
     }

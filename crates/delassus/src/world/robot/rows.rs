@@ -89,7 +89,7 @@ impl Robot {
     fn fault(&self, error: TreeError) -> BuildError {
         BuildError::Tree {
             place: format!("robot \"{}\"", self.name),
-            what: error.to_string(),
+            error,
         }
     }
 
