@@ -135,7 +135,7 @@ fn plain(problem: &Problem) -> Problem {
 fn step_of(scene: &str, steps: usize) -> Problem {
     let mut scene = scenes::build(scene).unwrap();
     let stop = Stop {
-        iterations: 50,
+        sweeps: 50,
         ..Stop::default()
     };
     let mut solver = from_spec("gauss-seidel", stop, 0).unwrap();
@@ -352,7 +352,7 @@ fn solvers_answer_places_as_they_answer_plain_rows() {
     // Tight enough that answers with one velocity agree to about as many digits.
     let stop = Stop {
         tolerance: 1e-10,
-        iterations: 200_000,
+        sweeps: 200_000,
         ..Stop::default()
     };
     let cases = [
