@@ -84,7 +84,7 @@ fn where_sweeps_creep_another_goes_on_and_the_report_says_so() {
         (report.status, report.fallback),
         (Status::Solved, Some("lemke"))
     );
-    let message = report.message.unwrap();
+    let message = report.message.as_deref().unwrap();
     assert!(
         message.contains("gauss-seidel ended as iteration-limit"),
         "{message}"

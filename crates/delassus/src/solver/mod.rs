@@ -180,6 +180,17 @@ pub struct Report {
     pub chosen: Vec<auto::Chosen>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
+    /// Which rows are independent, from a solver that factors them.
+    pub rank: Option<Rank>,
+}
+
+/// Which rows of a system are independent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rank {
+    /// Number of independent rows.
+    pub rank: usize,
+    /// Rows that depend on the others, in ascending order; their multipliers are zero.
+    pub redundant: Vec<usize>,
 }
 
 /// The end of a run of pivots on a ray.
@@ -297,6 +308,7 @@ pub trait Solver {
                 .or_else(|| relief(monitor.fallback(), monitor.why())),
             fallback: monitor.fallback(),
             chosen: Vec::new(),
+            rank: monitor.take_rank(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,
