@@ -6,6 +6,8 @@ pub(crate) mod simd;
 
 pub use glam::{DMat3, DQuat, DVec3};
 
+use crate::linalg::cholesky::cholesky;
+
 /// Two unit tangents of a unit normal, right-handed: `t1 × t2 = n`.
 ///
 /// Branch-free but for one sign, and continuous except at n = −z.
@@ -109,41 +111,6 @@ pub(crate) fn max_abs(a: &[f64]) -> f64 {
         return f64::INFINITY;
     }
     top.iter().fold(0.0, |m, x| x.max(m))
-}
-
-/// Lower Cholesky factor of a row-major symmetric matrix, in place (the upper part is left as it was).
-/// Fails with the index and value of the first pivot that is not safely positive.
-pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
-    for j in 0..n {
-        let (above, below) = a.split_at_mut((j + 1) * n);
-        let row_j = &mut above[j * n..];
-        let pivot = row_j[j] - dot(&row_j[..j], &row_j[..j]);
-        // A pivot of rounding size is a singular matrix, whatever its sign came out as. What cancelled is the entry of
-        // its own row, whose unit may be another than that of the others.
-        if !(pivot > 1e-15 * row_j[j].abs() && pivot >= f64::MIN_POSITIVE) {
-            return Err((j, pivot));
-        }
-        let l = pivot.sqrt();
-        row_j[j] = l;
-        for row_i in below.chunks_exact_mut(n) {
-            row_i[j] = (row_i[j] - dot(&row_i[..j], &row_j[..j])) / l;
-        }
-    }
-    Ok(())
-}
-
-/// Solves L Lᵀ x = b in place.
-pub(crate) fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
-    for i in 0..n {
-        x[i] = (x[i] - dot(&l[i * n..i * n + i], &x[..i])) / l[i * n + i];
-    }
-    for i in (0..n).rev() {
-        x[i] /= l[i * n + i];
-        let xi = x[i];
-        for j in 0..i {
-            x[j] -= l[i * n + j] * xi;
-        }
-    }
 }
 
 /// A generalised inverse of a row-major matrix by Gauss-Jordan with complete pivoting: directions whose

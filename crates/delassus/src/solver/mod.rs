@@ -25,6 +25,8 @@ pub use observed::{Observed, Seen};
 pub use sweep::Rule;
 pub use topology::Topology;
 
+pub use crate::linalg::Rank;
+
 use crate::law::Law;
 use crate::problem::residual::Residual;
 use crate::problem::{Block, Problem, Solution};
@@ -182,15 +184,6 @@ pub struct Report {
     pub certificate: Option<Certificate>,
     /// Which rows are independent, from a solver that factors them.
     pub rank: Option<Rank>,
-}
-
-/// Which rows of a system are independent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rank {
-    /// Number of independent rows.
-    pub rank: usize,
-    /// Rows that depend on the others, in ascending order; their multipliers are zero.
-    pub redundant: Vec<usize>,
 }
 
 /// The end of a run of pivots on a ray.

@@ -2,12 +2,10 @@
 //!
 #![doc = include_str!("../../../docs/kkt.md")]
 
-mod factor;
-
-use self::factor::Factor;
 use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats};
 use crate::index::BlockId;
 use crate::law::Law;
+use crate::linalg::ranked::RankedCholesky;
 use crate::math::DVec3;
 use crate::problem::mass::{MassBlock, TreeMass};
 use crate::problem::place::{At, Place};
@@ -24,7 +22,7 @@ const MANY_DOFS: usize = 64;
 pub struct TreeKkt {
     propagation: Propagation,
     elimination: Elimination,
-    factor: Factor,
+    factor: RankedCholesky,
     rest: Vec<f64>,
     /// Rows of the last solve, where they were propagated: all are independent then.
     propagated: Option<usize>,
@@ -116,7 +114,7 @@ pub struct Kkt {
     /// When an answer counts as solved.
     pub stop: Stop,
     tree: TreeKkt,
-    factor: Factor,
+    factor: RankedCholesky,
     /// Rows of the last problem.
     n_rows: usize,
     /// Whether some of them depend on others.

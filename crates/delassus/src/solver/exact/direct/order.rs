@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
+use crate::linalg::disjoint::DisjointSets;
+
 /// What is known of a node before ordering.
 #[derive(Clone, Debug)]
 pub(super) struct Vertex {
@@ -113,30 +115,23 @@ impl Graph {
 
 /// Islands of what has been eliminated, each with the number of motions left to it.
 struct Motions {
-    parent: Vec<u32>,
+    sets: DisjointSets,
+    /// Motions of the island, at the member that names it.
     free: Vec<usize>,
 }
 
 impl Motions {
     fn new(mass_sizes: &[usize]) -> Motions {
         Motions {
-            parent: (0..mass_sizes.len() as u32).collect(),
+            sets: DisjointSets::new(mass_sizes.len()),
             free: mass_sizes.to_vec(),
         }
     }
 
-    fn root(&mut self, mut x: u32) -> u32 {
-        while self.parent[x as usize] != x {
-            let above = self.parent[self.parent[x as usize] as usize];
-            self.parent[x as usize] = above;
-            x = above;
-        }
-        x
-    }
-
     /// Motions of all islands in the list, which is left with each of them once.
     fn behind(&mut self, islands: &mut Vec<u32>) -> usize {
-        islands.iter_mut().for_each(|x| *x = self.root(*x));
+        let named = |x: &mut u32| *x = self.sets.find(*x as usize) as u32;
+        islands.iter_mut().for_each(named);
         islands.sort_unstable();
         islands.dedup();
         islands.iter().map(|&x| self.free[x as usize]).sum()
@@ -146,17 +141,17 @@ impl Motions {
     /// takes its rows.
     fn join(&mut self, mut islands: Vec<u32>, size: usize, is_mass: bool) -> u32 {
         let free = self.behind(&mut islands);
-        let new = self.parent.len() as u32;
-        self.parent.push(new);
-        self.free.push(if is_mass {
+        let mut name = self.sets.push();
+        self.free.push(0);
+        for island in islands {
+            name = self.sets.join(name, island as usize);
+        }
+        self.free[name] = if is_mass {
             free + size
         } else {
             free.saturating_sub(size)
-        });
-        for root in islands {
-            self.parent[root as usize] = new;
-        }
-        new
+        };
+        name as u32
     }
 }
 
