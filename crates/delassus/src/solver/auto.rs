@@ -35,7 +35,8 @@ const TIGHT: f64 = 1e-4;
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// So many sweeps, and fewer where their rate says that these will not do; from the best impulses so far.
+    /// So many sweeps, and fewer where their rate says that these will not do, or where no more are left; from the best
+    /// impulses so far.
     Probe(usize),
     /// Half of the sweeps that are left, from the best impulses so far.
     Onward,
@@ -230,7 +231,7 @@ const MORE: Choice = Choice {
 };
 const MANY: Choice = Choice {
     class: "more than 400 contacts",
-    first: onward("coloured"),
+    first: probe("coloured", 10_000),
     then: &[onward("jacobi,accelerate=nesterov")],
     last: &PATIENCE,
     why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
@@ -453,7 +454,8 @@ impl Auto {
         report
     }
 
-    /// The limits of an attempt after those reported: what its allowance says of what is left, and half of the time.
+    /// The limits of an attempt after those reported: what its allowance says of what is left, and half of the time, or
+    /// all of it where everything is done at once.
     fn limits(&self, rung: Rung, before: Option<&Report>, spent: Duration) -> Stop {
         let (swept, pivoted, elapsed) = before.map_or((0, 0, Duration::ZERO), |report| {
             let swept = report.history.len();
@@ -462,19 +464,20 @@ impl Auto {
         });
         let left = self.stop.sweeps.saturating_sub(swept);
         let first = before.is_none();
-        let half = |time: Duration| if first { time } else { time / 2 };
+        let whole = first && rung.allowance == Allowance::Once;
+        let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
                 Allowance::Probe(sweeps) => left.min(sweeps),
-                Allowance::Onward | Allowance::Anew if !first => left.div_ceil(2),
-                _ => left,
+                Allowance::Onward | Allowance::Anew => left.div_ceil(2),
+                Allowance::Once => left,
             },
             pivots: self.stop.pivots.saturating_sub(pivoted),
-            forecast: matches!(rung.allowance, Allowance::Probe(_)),
+            forecast: matches!(rung.allowance, Allowance::Probe(sweeps) if sweeps <= left),
             time: self
                 .stop
                 .time
-                .map(|limit| half(limit.saturating_sub(spent + elapsed))),
+                .map(|limit| share(limit.saturating_sub(spent + elapsed))),
             ..self.stop
         }
     }
@@ -508,14 +511,14 @@ fn is_better(next: &Report, before: &Report) -> bool {
 }
 
 /// The ladder began with a solver that obeys the laws themselves, so these decide about the answer of one that obeys
-/// approximations of them. Where that one fails, the normals alone often contradict each other, which is a proof for
-/// the laws themselves too.
+/// approximations of them. Where that one finds no answer, the normals alone often contradict each other, which is a
+/// proof for the laws themselves too.
 fn judge_by_the_law(problem: &Problem, (before, next): (&Report, &mut Report), stop: Stop) {
     if matches!(next.status, Status::Interrupted | Status::Unsupported) {
         return;
     }
     let within = next.residual.law <= stop.tolerance;
-    if next.status != Status::Solved && !within {
+    if matches!(next.status, Status::Ray | Status::Breakdown) && !within {
         let begin = Instant::now();
         let left = |limit: Duration| limit.saturating_sub(next.elapsed);
         let time = stop.time.map(left);

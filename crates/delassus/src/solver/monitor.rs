@@ -88,8 +88,6 @@ pub struct Monitor<'a> {
     rank: Option<Rank>,
     /// The solver of the answer where it is another one, and why.
     fallback: Option<(&'static str, &'static str)>,
-    /// Sweeps that were allowed at first.
-    allowed: usize,
 }
 
 impl<'a> Monitor<'a> {
@@ -123,7 +121,6 @@ impl<'a> Monitor<'a> {
             certificate: None,
             rank: None,
             fallback: None,
-            allowed: stop.sweeps,
         }
     }
 
@@ -241,10 +238,10 @@ impl<'a> Monitor<'a> {
         self.certificate = certificate;
     }
 
-    /// Another solver continues, for at most so many sweeps, where the run's own method failed for the reason given.
-    pub fn hand_over(&mut self, name: &'static str, sweeps: usize, why: &'static str) {
+    /// The same method by another solver does the work, for the reason given: on the processor, where a device is
+    /// missing.
+    pub fn hand_over(&mut self, name: &'static str, why: &'static str) {
         self.fallback = Some((name, why));
-        self.stop.sweeps = self.allowed.min(self.history.len() + sweeps);
     }
 
     pub(super) fn fallback(&self) -> Option<&'static str> {

@@ -301,3 +301,90 @@ pub fn tree_delassus(problem: &Problem) -> Option<Vec<f64>> {
         .ok()?;
     Some(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::LinkId;
+    use crate::tree::spatial::Pose;
+    use crate::tree::{Joint, Link, MassProperties};
+    use glam::{DMat3, DQuat};
+    use std::sync::Arc;
+
+    /// Answers by different routes agree up to so much rounding.
+    const ROUNDING: f64 = 1e-9;
+
+    /// Five links on hinges, the last held at a point, once or twice; as rows on links or written out.
+    fn held(twice: bool, written: bool) -> Problem {
+        let body = MassProperties {
+            mass: 2.0,
+            com: DVec3::new(0.5, 0.1, 0.0),
+            inertia: DMat3::from_diagonal(DVec3::new(0.1, 0.2, 0.3)),
+        };
+        let links = (0..5u32).map(|i| {
+            let axis = [DVec3::Z, DVec3::Y, DVec3::X][i as usize % 3];
+            let parent = i.checked_sub(1).map(LinkId);
+            let place = Pose::new(DVec3::X, DQuat::from_rotation_z(0.3));
+            Link::new(parent, Joint::Revolute { axis }, place, body)
+        });
+        let tree = Arc::new(Tree::new(links.collect()).unwrap());
+        let q = [0.2, -0.4, 0.6, 0.3, -0.1];
+        let mut data = tree.data();
+        tree.kinematics(&q, &mut data).unwrap();
+        let mut rows = Rows::default();
+        for _ in 0..if twice { 2 } else { 1 } {
+            for direction in DVec3::AXES {
+                rows.start();
+                let point = (LinkId(4), DVec3::new(2.0, 1.0, 0.5));
+                tree.add_linear(&data, &mut rows, point, direction).unwrap();
+            }
+        }
+        let mut builder = Problem::builder();
+        let mass = MassBlock::tree(Arc::clone(&tree), &q).unwrap();
+        let mass = builder.add_mass(mass, &[1.0, 2.0, -1.0, 0.5, 3.0]).unwrap();
+        let m = rows.len();
+        let wanted: Vec<f64> = (0..m).map(|i| 0.1 * (i % 3) as f64).collect();
+        let all: Vec<usize> = (0..m).collect();
+        let on_links = tree.rows_on_links(&data, &rows, &all);
+        let matrix = tree.rows_matrix(&data, &rows);
+        let on = match written {
+            true => vec![At {
+                mass,
+                place: Place::Plain,
+                rows: &matrix,
+            }],
+            false => on_links
+                .iter()
+                .map(|(link, rows)| At {
+                    mass,
+                    place: Place::Link { link: *link },
+                    rows,
+                })
+                .collect(),
+        };
+        builder
+            .add_block_at(Law::Equality, &on, &vec![0.0; m], &wanted)
+            .unwrap();
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn rows_on_links_and_rows_written_out_get_the_same_answer() {
+        for twice in [false, true] {
+            let [on_links, written] = [false, true].map(|written| held(twice, written));
+            assert!(Carried::by_one_tree(&on_links).is_some());
+            assert!(Carried::by_one_tree(&written).is_none());
+            let [a, b] = [&on_links, &written].map(|problem| {
+                let mut solution = Solution::zeros(problem);
+                let report = Kkt::default().solve(problem, &mut solution);
+                assert_eq!(report.status, Status::Solved, "{report}");
+                (solution, report.rank.unwrap())
+            });
+            assert_eq!(a.1, b.1);
+            assert_eq!((a.1.rank, a.1.redundant.is_empty()), (3, !twice));
+            for (x, y) in a.0.v.iter().zip(&b.0.v) {
+                assert!((x - y).abs() <= ROUNDING, "{x} {y}");
+            }
+        }
+    }
+}
