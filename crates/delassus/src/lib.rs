@@ -80,7 +80,8 @@
 //! | [`gallery`] | built-in problems by name |
 //! | [`world::scene`] | scene files in TOML |
 //! | [`scenes`] | built-in scenes by name |
-//! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
+//! | [`linalg`] | factorisations, elimination orders and disjoint sets, each once |
+//! | [`math`], [`index`], [`error`] | vectors and lanes, index types, what can be wrong with an input |
 
 pub mod chains;
 pub mod collide;
@@ -89,7 +90,7 @@ pub mod error;
 pub mod gallery;
 pub mod index;
 pub mod law;
-mod linalg;
+pub mod linalg;
 pub mod math;
 pub mod problem;
 pub mod scenes;

@@ -11,6 +11,7 @@ use glam::DVec3;
 use super::mass::{MassBlock, Rigid};
 use super::{Form, Primal, Problem};
 use crate::error::BuildError;
+use crate::index::BlockId;
 use crate::math::{dot, mul_add};
 
 /// A square block-sparse matrix stored by block rows, blocks row-major, columns in ascending order.
@@ -320,23 +321,8 @@ impl Problem {
 
     /// S as a dense row-major matrix; for small problems and tests.
     pub fn delassus_dense(&self) -> Vec<f64> {
-        let n = self.n_rows;
-        let mut dense = vec![0.0; n * n];
-        let dual = self.to_dual();
-        let Form::Dual(matrix) = &dual.form else {
-            return dense;
-        };
-        for k in 0..matrix.n_blocks() {
-            let rows = matrix.rows(k);
-            for (j, values) in matrix.block_row(k) {
-                let columns = matrix.rows(j);
-                for (i, row) in values.chunks_exact(columns.len()).enumerate() {
-                    let at = (rows.start + i) * n + columns.start;
-                    dense[at..at + columns.len()].copy_from_slice(row);
-                }
-            }
-        }
-        dense
+        let blocks: Vec<BlockId> = (0..self.blocks.len() as u32).map(BlockId).collect();
+        self.delassus_of(&blocks)
     }
 }
 

@@ -1,13 +1,6 @@
-//! Small dense blocks of lanes: entry (i, j) is `[f64; L]`, one number for each of L equal islands.
-//!
-//! Every lane sees the same operations in the same order whatever L is, and products are never fused with sums,
-//! so that the bits of an island do not depend on how many others are solved beside it, nor on the processor.
+//! Small dense blocks of lanes: entry (i, j) is `[f64; L]`, one number for each of L matrices.
 
-/// One number of each of L islands.
-pub(super) type Lane<const L: usize> = [f64; L];
-
-/// A pivot below this share of its row's own diagonal is a row that depends on those before it.
-pub(super) const REDUNDANT: f64 = 1e-11;
+use super::Lane;
 
 #[inline(always)]
 fn sub_product<const L: usize>(acc: &mut Lane<L>, a: &Lane<L>, b: &Lane<L>) {
@@ -107,23 +100,63 @@ fn invert_any<const L: usize>(a: &mut [Lane<L>], n: usize, sign: f64, floor: &[L
     0.0 < dropped
 }
 
-/// W = K P for a block K of m × n and a symmetric P of n × n.
-#[inline(always)]
-pub(super) fn times_inverse<const L: usize>(
-    k: &[Lane<L>],
-    p: &[Lane<L>],
-    (m, n): (usize, usize),
-    w: &mut [Lane<L>],
-) {
-    if let ((3, 3), Some(k), Some(p), Some(w)) = (
-        (m, n),
-        k.as_array::<9>(),
-        p.as_array::<9>(),
-        w.as_mut_array::<9>(),
-    ) {
-        return times_any(k, p, (3, 3), w);
+/// A block of lanes, row by row.
+#[derive(Clone, Copy)]
+pub(super) struct Block<'a, const L: usize> {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) values: &'a [Lane<L>],
+}
+
+impl<const L: usize> Block<'_, L> {
+    /// W = K P for a symmetric P.
+    #[inline(always)]
+    pub(super) fn times_symmetric(self, p: &[Lane<L>], w: &mut [Lane<L>]) {
+        if let ((3, 3), Some(values), Some(p), Some(w)) = (
+            (self.rows, self.columns),
+            self.values.as_array::<9>(),
+            p.as_array::<9>(),
+            w.as_mut_array::<9>(),
+        ) {
+            return times_any(values, p, (3, 3), w);
+        }
+        times_any(self.values, p, (self.rows, self.columns), w);
     }
-    times_any(k, p, (m, n), w);
+
+    /// A −= W Kᵀ, where K has as many columns; of a diagonal block the lower triangle alone.
+    #[inline(always)]
+    pub(super) fn subtract_from(self, a: &mut [Lane<L>], k: Block<'_, L>, lower: bool) {
+        let sizes = (self.rows, k.rows, self.columns);
+        if let ((3, 3, 3), Some(a), Some(w), Some(k)) = (
+            sizes,
+            a.as_mut_array::<9>(),
+            self.values.as_array::<9>(),
+            k.values.as_array::<9>(),
+        ) {
+            return update_any(a, w, k, (3, 3, 3), lower);
+        }
+        update_any(a, self.values, k.values, sizes, lower);
+    }
+
+    /// y −= W x.
+    #[inline(always)]
+    pub(super) fn subtract_product(self, x: &[Lane<L>], y: &mut [Lane<L>]) {
+        for i in 0..self.rows {
+            for j in 0..self.columns {
+                sub_product(&mut y[i], &self.values[i * self.columns + j], &x[j]);
+            }
+        }
+    }
+
+    /// y −= Wᵀx.
+    #[inline(always)]
+    pub(super) fn subtract_transposed_product(self, x: &[Lane<L>], y: &mut [Lane<L>]) {
+        for i in 0..self.rows {
+            for j in 0..self.columns {
+                sub_product(&mut y[j], &self.values[i * self.columns + j], &x[i]);
+            }
+        }
+    }
 }
 
 #[inline(always)]
@@ -142,26 +175,6 @@ fn times_any<const L: usize>(
             w[i * n + j] = sum;
         }
     }
-}
-
-/// A −= W Kᵀ for W of m × r and K of n × r; of a diagonal block the lower triangle alone.
-#[inline(always)]
-pub(super) fn update<const L: usize>(
-    a: &mut [Lane<L>],
-    w: &[Lane<L>],
-    k: &[Lane<L>],
-    (m, n, r): (usize, usize, usize),
-    lower: bool,
-) {
-    if let ((3, 3, 3), Some(a), Some(w), Some(k)) = (
-        (m, n, r),
-        a.as_mut_array::<9>(),
-        w.as_array::<9>(),
-        k.as_array::<9>(),
-    ) {
-        return update_any(a, w, k, (3, 3, 3), lower);
-    }
-    update_any(a, w, k, (m, n, r), lower);
 }
 
 #[inline(always)]
@@ -183,37 +196,7 @@ fn update_any<const L: usize>(
     }
 }
 
-/// y −= W x for W of m × n.
-#[inline(always)]
-pub(super) fn sub_mul<const L: usize>(
-    w: &[Lane<L>],
-    x: &[Lane<L>],
-    (m, n): (usize, usize),
-    y: &mut [Lane<L>],
-) {
-    for i in 0..m {
-        for j in 0..n {
-            sub_product(&mut y[i], &w[i * n + j], &x[j]);
-        }
-    }
-}
-
-/// y −= Wᵀ x for W of m × n.
-#[inline(always)]
-pub(super) fn sub_mul_transposed<const L: usize>(
-    w: &[Lane<L>],
-    x: &[Lane<L>],
-    (m, n): (usize, usize),
-    y: &mut [Lane<L>],
-) {
-    for i in 0..m {
-        for j in 0..n {
-            sub_product(&mut y[j], &w[i * n + j], &x[i]);
-        }
-    }
-}
-
-/// y = P x for a symmetric P; `y` is work space of n lanes and the result goes back to x.
+/// x ← P x for a symmetric P; `y` is work space of n lanes.
 #[inline(always)]
 pub(super) fn mul_symmetric<const L: usize>(p: &[Lane<L>], x: &mut [Lane<L>], y: &mut [Lane<L>]) {
     let n = x.len();
