@@ -1,11 +1,15 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
 
 pub(crate) mod cholesky;
+pub(crate) mod degree;
 pub(crate) mod disjoint;
+pub(crate) mod fronts;
 mod generalised;
 pub(crate) mod ldl;
+pub(crate) mod lu;
 mod mat3;
 pub(crate) mod minimum_degree;
+pub(crate) mod qr_update;
 pub(crate) mod ranked;
 pub(crate) mod sym3;
 

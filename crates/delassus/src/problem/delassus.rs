@@ -291,14 +291,14 @@ impl Problem {
         }
         let sizes: Vec<usize> = self.blocks.iter().map(|block| block.n_rows).collect();
         let mut matrix = BlockMatrix::with_pattern(&sizes, pattern);
-        let mut solved = Vec::new();
+        let (mut solved, mut rows) = (Vec::new(), Written::default());
         for list in lists() {
+            rows.of(primal, list.iter().map(|&(_, e)| e));
             for &(j, e) in list {
                 primal.solve_rows(e, &mut solved);
-                for &(k, f) in list {
-                    let g = primal.jacobian.entry_values(f);
+                for (at, &(k, _)) in list.iter().enumerate() {
                     if let Some(block) = matrix.block_mut(k.index(), j.index()) {
-                        add_product(g, &solved, sizes[j.index()], block);
+                        add_product(rows.entry(at), &solved, sizes[j.index()], block);
                     }
                 }
             }
@@ -326,15 +326,28 @@ impl Problem {
     }
 }
 
-impl Primal {
-    /// Rows of (M_b⁻¹ G_kbᵀ)ᵀ for one Jacobian entry: each row of G_kb solved by its mass block.
-    pub(crate) fn solve_rows(&self, e: usize, out: &mut Vec<f64>) {
-        let mass: &MassBlock = &self.mass[self.jacobian.entry_mass(e)];
-        out.clear();
-        out.extend_from_slice(self.jacobian.entry_values(e));
-        for row in out.chunks_exact_mut(mass.dim()) {
-            mass.solve(row);
+/// The rows of several entries written out, one entry after the other.
+#[derive(Default)]
+pub(super) struct Written {
+    starts: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Written {
+    /// Writes these entries over the ones before.
+    pub(super) fn of(&mut self, primal: &Primal, entries: impl Iterator<Item = usize>) {
+        self.starts.clear();
+        self.values.clear();
+        self.starts.push(0);
+        for e in entries {
+            primal.write_rows(e, &mut self.values);
+            self.starts.push(self.values.len());
         }
+    }
+
+    /// The rows of the entry at a place of the list.
+    pub(super) fn entry(&self, at: usize) -> &[f64] {
+        &self.values[self.starts[at]..self.starts[at + 1]]
     }
 }
 

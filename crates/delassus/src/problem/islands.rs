@@ -1,6 +1,7 @@
 //! Islands: parts of a problem that share no mass, so that each can be solved by itself.
 
-use super::delassus::add_product;
+use super::delassus::{Written, add_product};
+use super::place::At;
 use super::{Form, Problem};
 use crate::index::{BlockId, MassId};
 use crate::linalg::disjoint::DisjointSets;
@@ -69,12 +70,13 @@ impl Problem {
         }
         for id in blocks {
             let block = &self.blocks[id.index()];
-            let entries = primal.jacobian.block(*id);
-            let rows: Option<Vec<(MassId, &[f64])>> = entries
-                .map(|(mass, values)| Some((place[mass.index()]?, values)))
-                .collect();
+            let on = primal.places(*id).map(|at| {
+                let mass = place[at.mass.index()]?;
+                Some(At { mass, ..at })
+            });
+            let on: Option<Vec<At<'_>>> = on.collect();
             let (sigma, q) = (&primal.sigma[block.rows()], &primal.q[block.rows()]);
-            builder.add_block(block.law, &rows?, sigma, q).ok()?;
+            builder.add_block_at(block.law, &on?, sigma, q).ok()?;
         }
         builder.build().ok()
     }
@@ -106,15 +108,16 @@ impl Problem {
                     }
                 }
                 let (mut solved, mut product) = (Vec::new(), Vec::new());
+                let mut rows = Written::default();
                 for list in on {
+                    rows.of(primal, list.iter().map(|&(_, e)| e));
                     for &(j, e) in &list {
                         primal.solve_rows(e, &mut solved);
                         let width = starts[j + 1] - starts[j];
-                        for &(k, f) in &list {
+                        for (at, &(k, _)) in list.iter().enumerate() {
                             product.clear();
                             product.resize(width * (starts[k + 1] - starts[k]), 0.0);
-                            let g = primal.jacobian.entry_values(f);
-                            add_product(g, &solved, width, &mut product);
+                            add_product(rows.entry(at), &solved, width, &mut product);
                             place(k, j, &product);
                         }
                     }
