@@ -118,10 +118,6 @@ impl Graph {
     }
 
     /// n nodes of size one; those that an element lists are neighbours of each other.
-    #[allow(
-        dead_code,
-        reason = "for fronts, whose unknowns are coupled by elements"
-    )]
     pub(crate) fn of_elements(n: usize, elements: &[Vec<usize>]) -> Graph {
         let mut near = vec![Vec::new(); n];
         for touched in elements {
