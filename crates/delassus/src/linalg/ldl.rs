@@ -333,8 +333,8 @@ mod tests {
 
         /// A⁻¹b for the given lanes, b of all ones and twos, in the order of the nodes.
         fn solved<const L: usize>(&self, lanes: [usize; L]) -> Vec<Lane<L>> {
-            let sizes: Vec<usize> = self.nodes.iter().map(|node| node.0).collect();
-            let order = Graph::new(&sizes, self.near.clone()).eliminate(&mut Open);
+            let sizes = self.nodes.iter().map(|node| node.0).collect();
+            let order = Graph::new(sizes, self.near.clone()).eliminate(&mut Open);
             let pattern = Pattern::new(&order, |x| self.nodes[x]);
             let mut values = self.laid_out((&pattern, &order), lanes);
             let (floor, mut work) = (vec![[1e-9; L]; pattern.n_unknowns()], pattern.work());

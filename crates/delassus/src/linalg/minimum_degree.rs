@@ -80,7 +80,7 @@ pub(crate) struct Graph {
 
 impl Graph {
     /// Nodes of these sizes, with neighbours of each; whoever is listed on one side only is one on both.
-    pub(crate) fn new(sizes: &[usize], mut near: Vec<Vec<usize>>) -> Graph {
+    pub(crate) fn new(sizes: Vec<usize>, mut near: Vec<Vec<usize>>) -> Graph {
         let lengths: Vec<usize> = near.iter().map(Vec::len).collect();
         for (x, &length) in lengths.iter().enumerate() {
             for i in 0..length {
@@ -92,19 +92,19 @@ impl Graph {
     }
 
     /// The same for lists that name every pair on both sides.
-    fn of_both_sides(sizes: &[usize], mut near: Vec<Vec<usize>>) -> Graph {
+    fn of_both_sides(sizes: Vec<usize>, mut near: Vec<Vec<usize>>) -> Graph {
         let n = sizes.len();
         for (x, list) in near.iter_mut().enumerate() {
             list.sort_unstable();
             list.dedup();
             list.retain(|&y| y != x);
         }
-        let node = |&size: &usize| Node {
+        let node = |size: usize| Node {
             size,
             ..Node::default()
         };
         Graph {
-            nodes: sizes.iter().map(node).collect(),
+            nodes: sizes.into_iter().map(node).collect(),
             left: n,
             lists: Lists {
                 near,
@@ -125,7 +125,7 @@ impl Graph {
                 near[x].extend(touched.iter().filter(|&&y| y != x));
             }
         }
-        Graph::of_both_sides(&vec![1; n], near)
+        Graph::of_both_sides(vec![1; n], near)
     }
 
     /// Marks nodes, which are counted for the gate.
@@ -349,26 +349,6 @@ fn each_bit(words: &[u64], from: usize, mut with: impl FnMut(usize)) {
     }
 }
 
-/// Nodes that are eliminated one after the other and see the same others, together: the own nodes of each front, and
-/// those it leaves to later ones, ascending.
-#[allow(dead_code, reason = "for fronts, which eliminate such nodes at once")]
-pub(crate) fn together(order: Vec<Eliminated>) -> Vec<(Vec<usize>, Vec<usize>)> {
-    let mut fronts: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
-    for Eliminated { node, later } in order {
-        if let Some((own, left)) = fronts.last_mut()
-            && left.len() == later.len() + 1
-            && left.binary_search(&node).is_ok()
-        {
-            // What a node of a clique sees besides itself contains the clique: equal counts are equal lists.
-            own.push(node);
-            *left = later;
-        } else {
-            fronts.push((vec![node], later));
-        }
-    }
-    fronts
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -429,7 +409,7 @@ mod tests {
             let sizes: Vec<usize> = (0..n).map(|_| 1 + random.below(6)).collect();
             let wanted = plainly(&sizes, &near);
             for few in [0, n / 2, n] {
-                let graph = Graph::new(&sizes, near.clone());
+                let graph = Graph::new(sizes.clone(), near.clone());
                 assert_eq!(graph.eliminate_with(&mut Open, few), wanted);
             }
             // One side of every pair is enough.
@@ -437,31 +417,19 @@ mod tests {
                 let larger = list.iter().copied().filter(|&y| x < y);
                 larger.collect()
             });
-            let graph = Graph::new(&sizes, larger.collect());
+            let graph = Graph::new(sizes.clone(), larger.collect());
             assert_eq!(graph.eliminate(&mut Open), wanted);
         }
     }
 
     #[test]
     fn chain_is_eliminated_from_its_end_without_fill() {
-        let order = Graph::new(&[3; 9], grid(9, 1)).eliminate(&mut Open);
+        let order = Graph::new(vec![3; 9], grid(9, 1)).eliminate(&mut Open);
         assert_eq!(order.len(), 9);
         for (i, step) in order.iter().enumerate() {
             assert_eq!(step.node, i);
             assert!(step.later.len() <= 1);
         }
-    }
-
-    #[test]
-    fn nodes_that_see_the_same_others_go_together() {
-        // Two tetrahedra that share the edge between 3 and 4.
-        let elements = [vec![0, 1, 3, 4], vec![2, 5, 3, 4]];
-        let order = Graph::of_elements(6, &elements).eliminate(&mut Open);
-        let fronts = together(order);
-        assert_eq!(
-            fronts,
-            [(vec![0, 1], vec![3, 4]), (vec![2, 3, 4, 5], vec![])]
-        );
     }
 
     /// Holds the first node back until a certain one is gone, and counts the ends of a chain beside each.
@@ -480,7 +448,7 @@ mod tests {
     #[test]
     fn a_node_waits_for_its_gate_which_knows_of_marks_beside_it() {
         for few in [0, 2, 4] {
-            let mut graph = Graph::new(&[1; 4], grid(4, 1));
+            let mut graph = Graph::new(vec![1; 4], grid(4, 1));
             graph.mark([1, 3].into_iter());
             let order = graph.eliminate_with(&mut After(1, false), few);
             let nodes: Vec<usize> = order.iter().map(|step| step.node).collect();

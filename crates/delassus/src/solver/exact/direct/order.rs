@@ -23,10 +23,10 @@ pub(super) struct Vertex {
 
 /// Each node in order of elimination, with those of its neighbours that are eliminated later.
 pub(super) fn eliminate(mut vertices: Vec<Vertex>, mass_sizes: &[usize]) -> Vec<Eliminated> {
-    let sizes: Vec<usize> = vertices.iter().map(|vertex| vertex.size).collect();
+    let sizes = vertices.iter().map(|vertex| vertex.size).collect();
     let near = vertices.iter_mut();
     let near = near.map(|vertex| std::mem::take(&mut vertex.neighbours));
-    let mut graph = Graph::new(&sizes, near.collect());
+    let mut graph = Graph::new(sizes, near.collect());
     graph.mark((0..vertices.len()).filter(|&x| vertices[x].is_mass));
     graph.eliminate(&mut Regular {
         motions: Motions::new(mass_sizes),

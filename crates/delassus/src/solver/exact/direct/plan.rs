@@ -111,7 +111,7 @@ impl Plan {
 
     /// A plan for a matrix that is given block by block.
     pub(super) fn of_pattern(sizes: &[usize], neighbours: Vec<Vec<usize>>) -> Plan {
-        let order = Graph::new(sizes, neighbours).eliminate(&mut Open);
+        let order = Graph::new(sizes.to_vec(), neighbours).eliminate(&mut Open);
         Plan {
             nodes: order.iter().map(|step| Node::Joint(step.node)).collect(),
             pattern: Pattern::new(&order, |k| (sizes[k], false)),
