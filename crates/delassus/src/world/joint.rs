@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
-use super::rows::{Link, Row, RowBlock, Side, Target, about, along, pin, spatial};
+use super::rows::{End, Link, Row, RowBlock, Target, about, along, pin};
 use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
@@ -366,15 +366,17 @@ impl Joint {
 
     /// w = Σ ratio · (axis · ω), one row on as many bodies as it has wheels; g is what their turns add up to.
     fn gear(&self, terms: &[GearTerm], bodies: &Bodies) -> RowBlock {
-        let side = |term: &GearTerm| {
+        let end = |term: &GearTerm| {
             let axis = bodies.orientation[term.body.index()] * term.axis * term.ratio;
-            Side {
+            End {
                 link: Some(term.body),
-                rows: vec![spatial(DVec3::ZERO, axis)],
+                rows: vec![0.0, 0.0, 0.0, axis.x, axis.y, axis.z],
+                point: None,
             }
         };
         RowBlock {
-            sides: terms.iter().map(side).collect(),
+            ends: terms.iter().map(end).collect(),
+            directions: Vec::new(),
             gaps: vec![Some(self.coordinate)],
             law: Law::Equality,
             part: JointPart::Held,
@@ -418,9 +420,7 @@ impl Joint {
         };
         if let Some([lo, hi]) = drive.limits {
             let low = row(Some(self.coordinate - lo));
-            let mut high = row(Some(hi - self.coordinate));
-            high.first = high.first.map(|x| -x);
-            high.second = high.second.map(|x| -x);
+            let high = row(Some(hi - self.coordinate)).turned();
             push(low, Law::Unilateral, JointPart::FirstLimit, Target::Limit);
             push(high, Law::Unilateral, JointPart::SecondLimit, Target::Limit);
         }

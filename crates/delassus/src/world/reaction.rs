@@ -68,8 +68,9 @@ impl World {
             let sum = &mut self.reactions.sums[j];
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
-                let first = block.sides.first().map_or(&[][..], |side| &side.rows);
-                for (row, &push) in first.iter().zip(impulse(block.part)) {
+                let first = block.ends.first().map_or(&[][..], |end| &end.rows);
+                let rows = first.as_chunks::<6>().0.iter();
+                for (row, &push) in rows.zip(impulse(block.part)) {
                     force += push * DVec3::from_slice(&row[..3]);
                     torque += push * DVec3::from_slice(&row[3..]);
                 }
