@@ -59,7 +59,9 @@ pub(crate) fn notice(text: &str) -> Arc<str> {
 }
 
 pub(crate) fn to_json(value: &impl Serialize) -> Arc<str> {
-    serde_json::to_string(value).unwrap_or_default().into()
+    serde_json::to_string(value)
+        .expect("messages are plain data with names for keys")
+        .into()
 }
 
 /// What is chosen, so that every page shows the same and a new one begins with it.
