@@ -2,6 +2,8 @@
 //! matrices of run-time size, and the closed-form eigenvalues the contact laws need.
 
 pub(crate) mod parallel;
+#[cfg(not(feature = "parallel"))]
+mod sequential;
 pub(crate) mod simd;
 
 pub use glam::{DMat3, DQuat, DVec3};

@@ -1,7 +1,5 @@
 //! Numbers: block L D Lᵀ of every island along its plan, eight equal islands at a time.
 
-use rayon::prelude::*;
-
 use super::islands::{self, Kind};
 use super::kernel::{
     Lane, invert, mul_symmetric, sub_mul, sub_mul_transposed, times_inverse, update,
@@ -9,6 +7,7 @@ use super::kernel::{
 use super::load::{Team, load, load_rhs};
 use super::plan::{Node, Plan};
 use crate::index::BlockId;
+use crate::math::parallel::prelude::*;
 use crate::problem::{Form, Problem};
 use crate::solver::topology::Topology;
 
