@@ -1,7 +1,7 @@
 //! What was chosen: solvers of the views and the way the worlds are stepped.
 
 use delassus::solver::{Record, catalogue, from_spec};
-use delassus::world::scene::RunDefaults;
+use delassus::world::RunDefaults;
 use delassus::world::{FrictionModel, Surface};
 use delassus::{Solver, Stop, World};
 use glam::DVec3;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use delassus::model::scene::parse;
 use delassus::scenes::{Exhibit, build, exhibits};
 use delassus::solver::{Stop, from_spec};
-use delassus::world::scene::{Scene, parse};
+use delassus::world::Scene;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

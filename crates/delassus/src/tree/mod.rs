@@ -8,7 +8,6 @@ mod build;
 mod crba;
 mod data;
 mod efpa;
-pub mod import;
 pub mod joint;
 mod joint_sums;
 mod kinematics;

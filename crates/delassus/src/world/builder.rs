@@ -276,7 +276,7 @@ fn repeated<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
 }
 
 /// R I Rᵀ, symmetric to the last bit.
-pub(super) fn turned(inertia: DMat3, rotation: DQuat) -> DMat3 {
+pub(crate) fn turned(inertia: DMat3, rotation: DQuat) -> DMat3 {
     if rotation == DQuat::IDENTITY {
         return inertia;
     }

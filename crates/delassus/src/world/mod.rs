@@ -15,7 +15,7 @@ mod rattle;
 mod reaction;
 mod robot;
 mod rows;
-pub mod scene;
+mod scene;
 mod shorthand;
 mod sleep;
 mod state;
@@ -27,13 +27,18 @@ mod warm;
 use glam::DVec3;
 
 pub use bodies::{Bodies, Body, Motion};
+pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
-pub use robot::{Control, Placement, Robot, RobotJoint, Swing};
+pub use robot::{
+    Closure, ClosureKind, Control, JointModel, Placement, Robot, RobotJoint, RobotModel,
+    ShapeModel, Swing,
+};
 pub use rows::Link;
+pub use scene::{RunDefaults, Scene};
 pub use sleep::Sleep;
 pub use state::{State, StateError};
 pub use step::{Clock, Step, StepError};

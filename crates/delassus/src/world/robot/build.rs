@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::{Control, Projection, Robot, RobotJoint};
-use crate::collide::Shape;
+use super::{Closure, ClosureKind, Control, JointModel, Projection, Robot, RobotJoint, RobotModel};
 use crate::index::{LinkId, RobotId};
-use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry, ServoEntry};
 use crate::tree::spatial::Pose;
 use crate::tree::{Midpoint, Tree, TreeError};
-use crate::world::{Attach, Body, Drive, Motion, Servo, Surface, WorldBuilder, WorldError};
+use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +41,7 @@ impl WorldBuilder {
     /// Adds a robot in the configuration of its file, at rest.
     pub fn add_robot(
         &mut self,
-        model: &import::Robot,
+        model: &RobotModel,
         placement: &Placement,
     ) -> Result<RobotId, WorldError> {
         let name = placement.name.clone();
@@ -112,7 +110,7 @@ impl WorldBuilder {
 
     fn add_shapes(
         &mut self,
-        model: &import::Robot,
+        model: &RobotModel,
         robot: &Robot,
         (placement, base): (&Placement, &Pose),
     ) -> Result<(), WorldError> {
@@ -146,7 +144,7 @@ impl WorldBuilder {
             };
             attach.position = pose.position;
             attach.rotation = DQuat::from_mat3(&pose.rotation).normalize();
-            self.add_collider(body, Shape::from(&entry.geometry), attach)?;
+            self.add_collider(body, entry.shape.clone(), attach)?;
         }
         Ok(())
     }
@@ -232,7 +230,7 @@ fn closure(closure: &Closure, base: &Pose) -> Closure {
     }
 }
 
-fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
+fn joint(entry: &JointModel, tree: &Tree) -> Option<RobotJoint> {
     let at = tree.offsets(entry.link)?;
     let dofs = tree.links()[entry.link.index()].joint.dofs();
     let single = dofs == 1;
@@ -241,9 +239,9 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
         link: entry.link,
         control: Control {
             drive: Drive {
-                limits: entry.range.filter(|_| single).map(|(lo, hi)| [lo, hi]),
+                limits: entry.range.filter(|_| single),
                 friction: entry.friction,
-                servo: entry.servo.filter(|_| single).map(servo),
+                servo: entry.servo.filter(|_| single),
                 ..Drive::default()
             },
             ..Control::default()
@@ -251,15 +249,6 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
         at,
         dofs,
     })
-}
-
-fn servo(entry: ServoEntry) -> Servo {
-    Servo {
-        position: entry.position,
-        stiffness: entry.stiffness,
-        damping: entry.damping,
-        max_force: entry.max_force,
-    }
 }
 
 /// `robot/link` for every link, with its number where the name is empty or another link's too.
@@ -276,29 +265,4 @@ fn link_names(robot: &str, tree: &Tree) -> Vec<String> {
         format!("{robot}/{name}")
     };
     tree.links().iter().enumerate().map(name).collect()
-}
-
-impl From<&Geometry> for Shape {
-    fn from(geometry: &Geometry) -> Shape {
-        match geometry.clone() {
-            Geometry::Sphere { radius } => Shape::Sphere { radius },
-            Geometry::Box { half } => Shape::Box { half },
-            Geometry::Cylinder {
-                half_length,
-                radius,
-            } => Shape::Cylinder {
-                half_length,
-                radius,
-            },
-            Geometry::Capsule {
-                half_length,
-                radius,
-            } => Shape::Capsule {
-                half_length,
-                radius,
-            },
-            Geometry::Hull { points } => Shape::Hull { points },
-            Geometry::Plane => Shape::HalfSpace,
-        }
-    }
 }

@@ -6,6 +6,8 @@
 //! joint velocities themselves; damping and armature are part of the mass.
 
 mod build;
+mod closure;
+mod model;
 mod rows;
 mod step;
 
@@ -16,12 +18,13 @@ use std::f64::consts::TAU;
 use std::sync::Arc;
 
 pub use build::Placement;
+pub use closure::{Closure, ClosureKind};
+pub use model::{JointModel, RobotModel, ShapeModel};
 
 use super::{Drive, Servo, World};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
-use crate::tree::import::{Closure, ClosureKind};
 use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
 
 /// A robot of a world: its tree and state, and what drives it.

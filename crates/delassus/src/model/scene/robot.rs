@@ -9,13 +9,14 @@ use glam::DVec3;
 use super::body::{Materials, Names, find_material};
 use super::joint::{DRIVE, read_drive};
 use super::reader::{Table, Value, hint, short};
-use super::{MAX_BODIES, RunDefaults, Scene, SceneError, read_rotation};
+use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
+use crate::model::robot::{self, Base, RobotFile};
 use crate::tree::Joint;
-use crate::tree::import::{self, Base, Geometry};
 use crate::world::{
-    Attach, Body, Control, Drive, Motion, Motor, Placement, Servo, Swing, WorldBuilder, WorldError,
+    Attach, Body, Control, Drive, Motion, Motor, Placement, RobotModel, RunDefaults, Scene, Servo,
+    Swing, WorldBuilder, WorldError,
 };
 
 const KEYS: [&str; 11] = [
@@ -52,8 +53,9 @@ pub(super) fn add_robots(
     let mut warnings = Vec::new();
     for (name, table) in named {
         table.only(&KEYS)?;
-        let (model, file) = read_model(&table, folder)?;
-        for warning in &model.warnings {
+        let (read, file) = read_model(&table, folder)?;
+        let model = &read.robot;
+        for warning in &read.warnings {
             warnings.push(format!("{file}:{}: {}", warning.line, warning.text));
         }
         let placement = Placement {
@@ -69,10 +71,10 @@ pub(super) fn add_robots(
             self_collide: table.read("self-collide", Value::flag)?.unwrap_or(false),
         };
         let id = builder
-            .add_robot(&model, &placement)
+            .add_robot(model, &placement)
             .map_err(|error| table.fault(error))?;
         read_state(&table, id, builder)?;
-        read_drives(&table, &model, id, builder)?;
+        read_drives(&table, model, id, builder)?;
         let links = (0..model.tree.links().len() as u32).map(LinkId);
         let robot = builder.robot_mut(id);
         let bodies: Vec<_> = robot.map_or_else(Vec::new, |robot| {
@@ -86,7 +88,7 @@ pub(super) fn add_robots(
 }
 
 /// The robot of a file beside the scene, or of a text within it, and how to call it.
-fn read_model(table: &Table, folder: Option<&Path>) -> Result<(import::Robot, String), SceneError> {
+fn read_model(table: &Table, folder: Option<&Path>) -> Result<(RobotFile, String), SceneError> {
     let base = table.read("base", |value| {
         value.choice(&[("fixed", Base::Fixed), ("floating", Base::Floating)])
     })?;
@@ -110,9 +112,9 @@ fn read_model(table: &Table, folder: Option<&Path>) -> Result<(import::Robot, St
         }
         _ => return Err(table.fault("give either its file, or its text")),
     };
-    let model = import::parse(&text, &file, folder.as_deref(), base.unwrap_or_default())
+    let read = robot::parse(&text, &file, folder.as_deref(), base.unwrap_or_default())
         .map_err(|error| value.fault(error))?;
-    Ok((model, file))
+    Ok((read, file))
 }
 
 /// Displacements and velocities of joints at the start, by name.
@@ -155,7 +157,7 @@ fn no_joint(name: &str, known: &[&str]) -> String {
 /// bound motors and servos.
 fn read_drives(
     table: &Table,
-    model: &import::Robot,
+    model: &RobotModel,
     id: RobotId,
     builder: &mut WorldBuilder,
 ) -> Result<(), SceneError> {
@@ -233,13 +235,14 @@ pub fn of_robot(
         place: file.to_owned(),
         what,
     };
-    let model = import::parse(text, file, folder, base).map_err(|error| SceneError::Invalid {
+    let read = robot::parse(text, file, folder, base).map_err(|error| SceneError::Invalid {
         place: format!("{file}:{}", error.line),
         what: format!("{}: {}", error.element, error.what),
     })?;
-    let warnings = model.warnings.iter();
+    let warnings = read.warnings.iter();
     let warnings = warnings.map(|w| format!("{file}:{}: {}", w.line, w.text));
     let warnings = warnings.collect();
+    let model = read.robot;
     let builder = stand(&model).map_err(|error| refuse(error.to_string()))?;
     let world = builder.build().map_err(|error| refuse(error.to_string()))?;
     let name = if model.name.is_empty() {
@@ -259,12 +262,12 @@ pub fn of_robot(
     })
 }
 
-fn stand(model: &import::Robot) -> Result<WorldBuilder, WorldError> {
+fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
     let mut builder = WorldBuilder::default();
     if let Some(gravity) = model.gravity {
         builder.gravity = gravity;
     }
-    let own_ground = model.shapes.iter().any(|s| s.geometry == Geometry::Plane);
+    let own_ground = model.shapes.iter().any(|s| s.shape == Shape::HalfSpace);
     let lowest = lowest(model).unwrap_or(0.0);
     let mut roots = model.tree.links().iter().filter(|l| l.parent.is_none());
     let free = roots.any(|link| link.joint == Joint::Floating);
@@ -302,14 +305,18 @@ fn stand(model: &import::Robot) -> Result<WorldBuilder, WorldError> {
 }
 
 /// The lowest point of a robot's shapes in the configuration of its file.
-fn lowest(model: &import::Robot) -> Option<f64> {
+fn lowest(model: &RobotModel) -> Option<f64> {
     let data = model.tree.data();
     let mut least: Option<f64> = None;
     for shape in &model.shapes {
         let link = shape.link.unwrap_or(LinkId(u32::MAX));
         let frame = model.tree.pose(&data, link).ok();
         let pose = frame.map(|frame| frame.then(&shape.pose));
-        let z = pose.and_then(|pose| shape.geometry.lowest(&pose));
+        // The lowest z = position_z − max over the shape of x · (−Rᵀz).
+        let z = pose.and_then(|pose| {
+            let down = -(pose.rotation.transpose() * DVec3::Z);
+            Some(pose.position.z - shape.shape.reach(down)?)
+        });
         least = least.into_iter().chain(z).reduce(f64::min);
     }
     least

@@ -1,4 +1,4 @@
-//! Scene files: TOML in, a [`World`] with run defaults out.
+//! Scene files: TOML in, a [`World`](crate::World) with run defaults out.
 //!
 #![doc = include_str!("../../../docs/scenes.md")]
 
@@ -12,11 +12,11 @@ use std::path::Path;
 use glam::DVec3;
 use toml::de::DeTable;
 
-use super::{
-    FrictionModel, GeometricStiffness, Gyroscopic, Integrator, Settings, Sleep, Surface, World,
-    WorldBuilder,
-};
 use crate::solver::{Stop, from_spec};
+use crate::world::{
+    FrictionModel, GeometricStiffness, Gyroscopic, Integrator, RunDefaults, Scene, Settings, Sleep,
+    Surface, WorldBuilder,
+};
 use body::Materials;
 use reader::{Table, Value, fault};
 pub use robot::of_robot;
@@ -25,46 +25,6 @@ pub use robot::of_robot;
 pub const MAX_BYTES: usize = 64 << 20;
 /// Most bodies of a scene file, and most joints.
 pub const MAX_BODIES: usize = 1_000_000;
-
-/// A world with what a run of it needs by default.
-#[derive(Debug)]
-pub struct Scene {
-    /// Its title.
-    pub title: String,
-    /// The world at time zero.
-    pub world: World,
-    /// How it is run unless asked otherwise.
-    pub run: RunDefaults,
-    /// What robot files hold that is not used, with its place.
-    pub warnings: Vec<String>,
-}
-
-/// How a scene is run unless asked otherwise.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunDefaults {
-    /// Step \[s\].
-    pub dt: f64,
-    /// Time to simulate \[s\].
-    pub time: f64,
-    /// Solver with its keys.
-    pub solver: String,
-    /// Largest acceptable law residual of a step \[m/s\].
-    pub tolerance: f64,
-    /// Most sweeps of a step.
-    pub iterations: usize,
-}
-
-impl Default for RunDefaults {
-    fn default() -> RunDefaults {
-        RunDefaults {
-            dt: 0.01,
-            time: 5.0,
-            solver: "gauss-seidel".to_owned(),
-            tolerance: 1e-6,
-            iterations: 1000,
-        }
-    }
-}
 
 /// Why a scene cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

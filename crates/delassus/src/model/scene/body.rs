@@ -8,8 +8,7 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
-use crate::world::builder::turned;
-use crate::world::{Attach, Body, MaterialId, Motion, WorldBuilder};
+use crate::world::{Attach, Body, MaterialId, Motion, WorldBuilder, turned};
 
 /// Materials by name.
 pub(super) type Materials = BTreeMap<String, MaterialId>;

@@ -4,11 +4,12 @@ use glam::DVec3;
 use mjcf_rs::equality::{Equality, EqualityCommon, EqualityConnect, EqualityWeld};
 use roxmltree::Node;
 
+use super::ImportError;
 use super::mjcf::Reader;
-use super::{Closure, ClosureKind, ImportError};
 use crate::index::LinkId;
 use crate::tree::Tree;
 use crate::tree::spatial::Pose;
+use crate::world::{Closure, ClosureKind};
 
 impl Reader<'_> {
     /// Link and frame of a body of an equality; no name is the world.
