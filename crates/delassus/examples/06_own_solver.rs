@@ -1,4 +1,4 @@
-//! A solver of one's own, judged like all others: damped Jacobi for unilateral rows.
+//! A solver of one's own, judged like all others: projected gradient steps for unilateral rows.
 //!
 //! `cargo run -p delassus --example 06_own_solver`
 
@@ -8,33 +8,32 @@ use delassus::problem::delassus::BlockMatrix;
 use delassus::solver::{Monitor, SweepStats};
 use delassus::{BuildError, Fit, Law, Problem, Solution, Solver, Status, Stop};
 
-struct Damped(f64);
+struct Gradient(f64);
 
-impl Solver for Damped {
+impl Solver for Gradient {
     fn name(&self) -> &'static str {
-        "damped"
+        "gradient"
     }
     fn fit(&self, law: &Law) -> Fit {
-        // With a law that has no rule here the solve ends as `unsupported`, not with a wrong answer.
-        [Fit::No, Fit::Exact][usize::from(*law == Law::Unilateral)]
+        match law {
+            Law::Unilateral => Fit::Exact,
+            _ => Fit::No, // the solve ends as `unsupported`, not with a wrong answer
+        }
     }
     fn stop(&self) -> Stop {
         Stop::default()
     }
     fn run(&mut self, problem: &Problem, x: &mut Solution, monitor: &mut Monitor<'_>) -> Status {
-        let (s, n) = (problem.delassus_dense(), problem.n_rows());
-        let mut w = vec![0.0; n];
+        let mut w = vec![0.0; problem.n_rows()];
         loop {
-            // λ ← max(0, λ − ω D⁻¹w), all rows from the same w; the monitor decides when to stop.
+            // λ ← max(0, λ − ρw) = λ − min(λ, ρw); the monitor decides when to stop.
             problem.row_velocity(&x.v, &x.lambda, &mut w);
             let mut stats = SweepStats::default();
-            for i in 0..n {
-                let d = s[i * n + i];
-                let z = (x.lambda[i] - self.0 * w[i] / d).max(0.0);
-                let moved = d * (z - x.lambda[i]);
-                stats.eta_squared += moved * moved;
-                stats.eta_max = stats.eta_max.max(moved.abs());
-                x.lambda[i] = z;
+            for (lambda, w) in x.lambda.iter_mut().zip(&w) {
+                let moved = lambda.min(self.0 * w);
+                *lambda -= moved;
+                stats.eta_squared += (moved / self.0).powi(2);
+                stats.eta_max = stats.eta_max.max((moved / self.0).abs());
             }
             problem.velocity(&x.lambda, &mut x.v);
             if let Some(status) = monitor.after_sweep(stats, &x.lambda) {
@@ -45,13 +44,11 @@ impl Solver for Damped {
 }
 
 fn main() -> Result<(), BuildError> {
-    // Three unit weights on top of each other, each gaining 0.1 m/s downwards: S and c by hand.
-    let s = [[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]];
-    let entries: [_; 9] = std::array::from_fn(|e| (e / 3, e % 3, s[e / 3][e % 3]));
-    let matrix = BlockMatrix::from_entries(&[1; 3], &entries)?;
-    let problem = Problem::dual(matrix, vec![-0.1, 0.0, 0.0], &[Law::Unilateral; 3])?;
-    let mut solution = Solution::zeros(&problem);
-    println!("{}", Damped(0.6).solve(&problem, &mut solution));
-    println!("impulses {:.3?}", solution.lambda);
+    // Two unit weights on each other, gaining 0.1 m/s downwards: S and c by hand.
+    let entries = [(0, 0, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)];
+    let matrix = BlockMatrix::from_entries(&[1; 2], &entries)?;
+    let problem = Problem::dual(matrix, vec![0.0, -0.1], &[Law::Unilateral; 2])?;
+    let report = Gradient(0.4).solve(&problem, &mut Solution::zeros(&problem));
+    println!("{report}");
     Ok(())
 }

@@ -81,7 +81,18 @@
 //! | [`scenes`] | built-in scenes by name |
 //! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
 
+// What only an optional module uses is dead without it; with all features the compiler still finds what nobody uses.
+#![cfg_attr(
+    not(all(feature = "files", feature = "robots", feature = "parallel")),
+    allow(dead_code)
+)]
+
+#[cfg(all(doctest, feature = "world"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod chains;
+#[cfg(feature = "world")]
 pub mod collide;
 pub mod doctor;
 pub mod error;
@@ -90,11 +101,14 @@ pub mod index;
 pub mod law;
 mod linalg;
 pub mod math;
+#[cfg(feature = "world")]
 pub mod model;
 pub mod problem;
+#[cfg(feature = "world")]
 pub mod scenes;
 pub mod solver;
 pub mod tree;
+#[cfg(feature = "world")]
 pub mod world;
 
 pub use error::BuildError;
@@ -113,4 +127,5 @@ pub use solver::sweep::hybrid::Hybrid;
 pub use solver::sweep::jacobi::Jacobi;
 pub use solver::{Fit, Report, Solver, Status, Stop};
 pub use tree::Tree;
+#[cfg(feature = "world")]
 pub use world::{World, WorldBuilder};
