@@ -70,15 +70,13 @@ fn name_of(spec: &str) -> &str {
     spec.split(',').next().unwrap_or_default().trim()
 }
 
-/// Most iterations of a step where the user names none: a scene's limit counts sweeps, and says nothing of pivots,
-/// which a pivoting solver limits by the size of the problem.
-pub(crate) fn most_iterations(spec: &str, sweeps: usize) -> usize {
-    let name = name_of(spec);
-    let pivots = entries().any(|entry| entry.name == name && entry.pivots);
-    if pivots {
-        sweeps.max(1_000_000)
-    } else {
-        sweeps
+/// The limits `--iterations` asks for, which is one on sweeps and one on pivots; else so many sweeps, which says nothing
+/// of pivots.
+pub(crate) fn limited(stop: Stop, asked: Option<usize>, sweeps: usize) -> Stop {
+    Stop {
+        sweeps: asked.unwrap_or(sweeps),
+        pivots: asked.unwrap_or(stop.pivots),
+        ..stop
     }
 }
 
@@ -117,7 +115,7 @@ impl Chosen {
     /// One for each part; none for every other solver.
     pub(crate) fn of(report: &Report) -> Vec<Chosen> {
         let chosen = report.chosen.iter().map(|part| Chosen {
-            solver: part.choice.solver,
+            solver: part.choice.first.solver,
             class: part.choice.class,
             why: part.choice.why,
             islands: (0 < part.islands).then_some(part.islands),
@@ -125,7 +123,7 @@ impl Chosen {
         chosen.collect()
     }
 
-    /// The label of a solver, with what was chosen and who went on.
+    /// The label of a solver, with what was chosen and what gave the answer instead.
     pub(crate) fn name(label: &str, chosen: &[Chosen], then: Option<&str>) -> String {
         let part = |chosen: &Chosen| match chosen.islands {
             None => chosen.solver.to_owned(),

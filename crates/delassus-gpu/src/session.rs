@@ -94,10 +94,10 @@ impl Session {
         }
     }
 
-    /// What to tell the user where the CPU went on, or where single precision ends above the tolerance.
+    /// What to tell the user where the CPU did the work, or where single precision ends above the tolerance.
     pub(crate) fn advice(&self, status: Status, cpu: &str) -> Option<String> {
         match (&self.trouble, status) {
-            (Some(trouble), _) => Some(format!("{cpu} went on on the CPU: {trouble}")),
+            (Some(trouble), _) => Some(format!("{cpu} solved it on the CPU: {trouble}")),
             (None, Status::Stalled) => Some(format!(
                 "the residual stopped falling: rows may conflict, or the tolerance lies below what single precision \
                  tells of sliding contacts, about 1e-7 of their speed; relax it, or use {cpu}"
@@ -117,7 +117,7 @@ fn sweep(
     solution: &mut Solution,
     monitor: &mut Monitor<'_>,
 ) -> Result<(Status, f64), GpuError> {
-    if plan.stop.iterations == 0 {
+    if plan.stop.sweeps == 0 {
         return Ok((Status::IterationLimit, f64::INFINITY));
     }
     let mut w = vec![0.0; problem.n_rows()];
@@ -141,7 +141,7 @@ fn sweep(
             Record::Residuals => 1,
             Record::Sweeps => resident.most_sweeps().min((done / 2).max(8)),
         };
-        let count = count.min(plan.stop.iterations - done);
+        let count = count.min(plan.stop.sweeps - done);
         directions.clear();
         directions.extend((done..done + count).map(plan.backward));
         resident.sweep(&directions, &mut batch)?;

@@ -63,7 +63,7 @@ fn recipes() -> Vec<Recipe> {
 fn exactly(sweeps: usize) -> Stop {
     Stop {
         tolerance: 0.0,
-        iterations: sweeps,
+        sweeps: sweeps,
         ..Stop::default()
     }
 }
@@ -191,9 +191,9 @@ fn reordered(problem: &Problem, order: &[BlockId]) -> Problem {
     }
     for &k in order {
         let block = problem.blocks()[k.index()];
-        let entries: Vec<_> = primal.jacobian().block(k).collect();
+        let places: Vec<_> = primal.places(k).collect();
         let (sigma, q) = (&primal.sigma()[block.rows()], &primal.q()[block.rows()]);
-        builder.add_block(block.law, &entries, sigma, q).unwrap();
+        builder.add_block_at(block.law, &places, sigma, q).unwrap();
     }
     builder.build().unwrap()
 }
@@ -250,7 +250,7 @@ const REFINED: f64 = 1e-11;
 fn solvers(gpu: &Gpu, tolerance: f64) -> Vec<Box<dyn Solver>> {
     let stop = Stop {
         tolerance,
-        iterations: 50_000,
+        sweeps: 50_000,
         ..Stop::default()
     };
     let jacobi = |accelerate, rule| {

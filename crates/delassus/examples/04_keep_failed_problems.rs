@@ -13,7 +13,7 @@ use delassus::{GaussSeidel, Solution, Status, Stop, scenes};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut scene = scenes::build("arch")?;
     let mut weak = GaussSeidel::default();
-    weak.stop.iterations = 20; // too few, on purpose
+    weak.stop.sweeps = 20; // too few, on purpose
     let mut kept = Vec::new();
     for _ in 0..20 {
         let mut solver = Observed::new(&mut weak, |seen| {

@@ -1,7 +1,7 @@
 //! What can be wrong with a problem before anything is solved. Outcomes of a solve are not errors:
 //! see [`Status`](crate::Status).
 
-use crate::index::{BlockId, MassId};
+use crate::index::{BlockId, LinkId, MassId};
 
 /// Why a [`Problem`](crate::Problem) cannot be built. Each message names the place, the value and the remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -71,13 +71,63 @@ pub enum BuildError {
         /// How many there are.
         masses: usize,
     },
-    /// A block that names one mass block twice.
-    #[error("{block} names {mass} twice; add the two Jacobian blocks and give their sum")]
+    /// A block that names one place of a mass block twice.
+    #[error(
+        "{block} names {mass} twice at the same place; add the two Jacobian blocks and give their sum"
+    )]
     RepeatedMass {
         /// The constraint block.
         block: BlockId,
         /// The mass named twice.
         mass: MassId,
+    },
+    /// Rows at a place that a mass block of this kind does not have.
+    #[error("{block} acts on {place} of {mass}, which only {needs} has; give plain rows there")]
+    WrongPlace {
+        /// The constraint block.
+        block: BlockId,
+        /// The mass.
+        mass: MassId,
+        /// The place.
+        place: &'static str,
+        /// What has such places.
+        needs: &'static str,
+    },
+    /// Rows on a link that the tree does not have.
+    #[error("{block} acts on {link} of {mass}, which has {links} links, counted from 0")]
+    UnknownLink {
+        /// The constraint block.
+        block: BlockId,
+        /// The tree.
+        mass: MassId,
+        /// The link it names.
+        link: LinkId,
+        /// How many there are.
+        links: usize,
+    },
+    /// Rows on a coordinate that the mass block does not have.
+    #[error("{block} acts on coordinate {dof} of {mass}, which has {dofs}, counted from 0")]
+    UnknownCoordinate {
+        /// The constraint block.
+        block: BlockId,
+        /// The mass.
+        mass: MassId,
+        /// The coordinate it names.
+        dof: usize,
+        /// How many there are.
+        dofs: usize,
+    },
+    /// A block at a point whose bodies do not go together.
+    #[error(
+        "{block} acts at points of {first} and {second} that are not one: give one first body, one second body and the same directions for both"
+    )]
+    TwoPoints {
+        /// The constraint block.
+        block: BlockId,
+        /// One body.
+        first: MassId,
+        /// The other body.
+        second: MassId,
     },
     /// A law laid over a number of rows it is not defined for.
     #[error("{block} has {rows} rows but its law ({law}) needs {needs}")]

@@ -79,7 +79,8 @@
 //! | [`gallery`] | built-in problems by name |
 //! | [`model`] | robots from URDF and MJCF, scenes from TOML files |
 //! | [`scenes`] | built-in scenes by name |
-//! | [`math`], [`index`], [`error`] | small dense algebra, index types, what can be wrong with an input |
+//! | [`linalg`] | factorisations, elimination orders and disjoint sets, each once |
+//! | [`math`], [`index`], [`error`] | vectors and lanes, index types, what can be wrong with an input |
 
 // What only an optional module uses is dead without it; with all features the compiler still finds what nobody uses.
 #![cfg_attr(
@@ -99,7 +100,7 @@ pub mod error;
 pub mod gallery;
 pub mod index;
 pub mod law;
-mod linalg;
+pub mod linalg;
 pub mod math;
 #[cfg(feature = "world")]
 pub mod model;

@@ -112,7 +112,7 @@ const ALL: [Exhibit; 22] = [
     exhibit(
         "pile",
         (1, 1000, 1_000_000),
-        "N balls dropped into a square container",
+        "N balls dropped into a square container, 20 sweeps a step whatever is left",
         stacks::pile,
     ),
     exhibit(
@@ -439,7 +439,8 @@ fn at(name: String, position: DVec3) -> Body {
     }
 }
 
-/// Steps of `dt` for `time` seconds, swept until `tolerance` at most `iterations` times.
+/// Steps of `dt` for `time` seconds, to a `tolerance` with at most `iterations` sweeps, or exactly so many where it is
+/// zero.
 fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults {
     RunDefaults {
         dt,
@@ -447,13 +448,5 @@ fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults
         tolerance,
         iterations,
         ..RunDefaults::default()
-    }
-}
-
-/// The same by a named solver.
-fn run_by(solver: &str, times: (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults {
-    RunDefaults {
-        solver: solver.to_owned(),
-        ..run(times, tolerance, iterations)
     }
 }

@@ -46,11 +46,7 @@ pub(super) fn humanoid(_: usize) -> Result<Made, WorldError> {
     stage.ground()?;
     let rig = figure();
     rig.stand(&mut stage, "humanoid")?;
-    // Eight corners of two feet share one load, and their rows meet in one tree: sweeps would take thousands to settle
-    // it, pivots take two a step.
-    let mut run = run((0.005, 4.0), 1e-8, 5000);
-    run.solver = "lemke".to_owned();
-    Ok((stage, run))
+    Ok((stage, run((0.005, 4.0), 1e-8, 5000)))
 }
 
 /// The figure of `humanoid`, about 75 kg and 1.75 m, with its feet on z = 0.

@@ -3,8 +3,6 @@
 
 mod contacts;
 
-use std::borrow::Cow;
-
 use glam::{DMat3, DVec3};
 
 use super::robot::Placed;
@@ -16,6 +14,7 @@ use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::{At, Place, Side};
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -229,19 +228,24 @@ impl<'a> Step<'a> {
         };
         if let super::JointKind::Gear(terms) = &joint.kind {
             let bodies = self.world.bodies();
-            let entries: Vec<(BodyId, Vec<f64>)> = terms
+            let ends: Vec<End> = terms
                 .iter()
                 .map(|&(body, axis, ratio)| {
                     let axis = bodies.orientation[body.index()] * axis * ratio;
-                    (body, spatial(DVec3::ZERO, axis).to_vec())
+                    End {
+                        body,
+                        rows: spatial(DVec3::ZERO, axis).to_vec(),
+                        point: None,
+                    }
                 })
                 .collect();
-            let velocity: f64 = entries
+            let velocity: f64 = ends
                 .iter()
-                .map(|(b, row)| dot(row, &self.old[b.index()]))
+                .map(|end| dot(&end.rows, &self.old[end.body.index()]))
                 .sum();
             let (sigma, q) = hold.row(self.h, joint.coordinate, velocity);
-            return self.block(Law::Equality, &entries, (&[sigma], &[q]), Key::joint(id, 0));
+            let aims = (&[sigma][..], &[q][..]);
+            return self.block(Law::Equality, (&ends, &[]), aims, Key::joint(id, 0));
         }
         for block in joint.rows(self.world.bodies()) {
             self.row_block(&block, &hold, Key::joint(id, block.part))?;
@@ -257,18 +261,24 @@ impl<'a> Step<'a> {
     ) -> Result<(), BuildError> {
         let h = self.h;
         let (mut sigma, mut q) = (Vec::new(), Vec::new());
-        let mut entries: Vec<(BodyId, Vec<f64>)> = Vec::new();
-        for (side, link) in block.bodies.iter().enumerate() {
-            if let Some(body) = link {
-                let rows = block.rows.iter();
-                let rows = rows.flat_map(|row| if side == 0 { row.first } else { row.second });
-                entries.push((*body, rows.collect()));
+        let point = block.point();
+        let mut ends: Vec<End> = Vec::new();
+        for (link, side) in block.bodies.iter().zip([Side::First, Side::Second]) {
+            if let Some(body) = *link {
+                ends.push(End {
+                    body,
+                    rows: block.rows.iter().flat_map(|row| row.on(side)).collect(),
+                    point: point.as_ref().map(|(_, arms)| Place::Point {
+                        arm: arms[side as usize],
+                        side,
+                    }),
+                });
             }
         }
         for (i, row) in block.rows.iter().enumerate() {
-            let velocity: f64 = entries
+            let velocity: f64 = ends
                 .iter()
-                .map(|(body, rows)| dot(&rows[6 * i..6 * i + 6], &self.old[body.index()]))
+                .map(|end| dot(&end.rows[6 * i..6 * i + 6], &self.old[end.body.index()]))
                 .sum();
             let gap = row.gap.unwrap_or(0.0);
             let (s, wanted) = aim(block.target, hold, h, (gap, velocity));
@@ -276,7 +286,8 @@ impl<'a> Step<'a> {
             q.push(wanted);
         }
         let law = impulses(block.law, h);
-        self.block(law, &entries, (&sigma, &q), key)
+        let directions = point.map_or_else(Vec::new, |(directions, _)| directions);
+        self.block(law, (&ends, &directions), (&sigma, &q), key)
     }
 
     /// Limits, motors, servos, friction and loops of the robots.
@@ -290,17 +301,19 @@ impl<'a> Step<'a> {
         for (r, placed) in robots.iter().enumerate() {
             let Some(placed) = placed else { continue };
             for block in placed.robot.joint_rows(self.world.time() + h)? {
-                let rows = block.rows.chunks_exact(placed.robot.tree().n_dofs());
                 let (mut sigma, mut q) = (Vec::new(), Vec::new());
-                for (row, gap) in rows.zip(&block.gap) {
-                    let velocity = crate::math::dot(row, placed.robot.velocity());
-                    let (s, wanted) = aim(block.target, &hold, h, (*gap, velocity));
+                for (gap, velocity) in block.gap.iter().zip(&block.velocity) {
+                    let (s, wanted) = aim(block.target, &hold, h, (*gap, *velocity));
                     sigma.push(s);
                     q.push(wanted);
                 }
-                let rows: [(MassId, &[f64]); 1] = [(placed.mass, &block.rows)];
+                let mass = placed.mass;
+                let on = block.on.iter();
+                let on: Vec<At<'_>> = on
+                    .map(|&(place, ref rows)| At { mass, place, rows })
+                    .collect();
                 let law = impulses(block.law, h);
-                self.builder.add_block(law, &rows, &sigma, &q)?;
+                self.builder.add_block_at(law, &on, &sigma, &q)?;
                 self.keys.push(Key::robot(r, block.key));
             }
         }
@@ -313,44 +326,46 @@ impl<'a> Step<'a> {
         self.mass[body].is_some() && self.world.seat(body).is_some()
     }
 
-    /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
+    /// Adds a block, given by its ends and, where it acts at a point, by its directions; bodies that impulses do not
+    /// move enter through q. Nothing is added where none moves.
     fn block(
         &mut self,
         law: Law,
-        entries: &[(BodyId, Vec<f64>)],
+        (ends, directions): (&[End], &[f64]),
         (sigma, q): (&[f64], &[f64]),
         key: Key,
     ) -> Result<(), BuildError> {
         let mut q = q.to_vec();
-        let mut rows: Vec<(MassId, Cow<'_, [f64]>)> = Vec::with_capacity(entries.len());
-        for (body, values) in entries {
-            let Some(mass) = self.mass[body.index()] else {
-                subtract(&mut q, values, &self.free[body.index()]);
+        let mut on: Vec<At<'_>> = Vec::with_capacity(ends.len());
+        for end in ends {
+            let body = end.body.index();
+            let Some(mass) = self.mass[body] else {
+                subtract(&mut q, &end.rows, &self.free[body]);
                 continue;
             };
-            let seat = self.world.seat(body.index());
-            let placed = seat.and_then(|(robot, link)| Some((self.robots[robot].as_ref()?, link)));
-            let Some((placed, link)) = placed else {
-                rows.push((mass, Cow::Borrowed(values)));
-                continue;
+            let (place, rows) = match (self.world.seat(body), end.point) {
+                (Some((_, link)), _) => (Place::Link { link }, &end.rows[..]),
+                (None, Some(point)) => (point, directions),
+                (None, None) => (Place::Plain, &end.rows[..]),
             };
-            // Two links of one robot share its mass, and their rows are added.
-            let at = rows.iter().position(|row| row.0 == mass);
-            let at = at.unwrap_or_else(|| {
-                let width = placed.robot.tree().n_dofs();
-                rows.push((mass, Cow::Owned(vec![0.0; q.len() * width])));
-                rows.len() - 1
-            });
-            placed.spread(link, values, rows[at].1.to_mut());
+            on.push(At { mass, place, rows });
         }
-        if rows.is_empty() {
+        if on.is_empty() {
             return Ok(());
         }
-        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(mass, row)| (*mass, &**row)).collect();
-        self.builder.add_block(law, &rows, sigma, &q)?;
+        self.builder.add_block_at(law, &on, sigma, &q)?;
         self.keys.push(key);
         Ok(())
     }
+}
+
+/// A block on one body.
+struct End {
+    body: BodyId,
+    /// Its rows on the body's velocity, six numbers each.
+    rows: Vec<f64>,
+    /// The point where it acts, if it is one.
+    point: Option<Place>,
 }
 
 /// The same memory without content.

@@ -339,9 +339,7 @@ impl Joint {
         };
         if let Some([lo, hi]) = drive.limits {
             let low = row(Some(self.coordinate - lo));
-            let mut high = row(Some(hi - self.coordinate));
-            high.first = high.first.map(|x| -x);
-            high.second = high.second.map(|x| -x);
+            let high = row(Some(hi - self.coordinate)).turned();
             push(low, Law::Unilateral, 1, Target::Limit);
             push(high, Law::Unilateral, 2, Target::Limit);
         }

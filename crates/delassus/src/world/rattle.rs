@@ -169,6 +169,7 @@ impl World {
         Ok(Some(Step {
             worst,
             unsolved: u32::from(report.status != Status::Solved),
+            swept: 0,
             fallbacks: 0,
             coarse: 0,
             report,

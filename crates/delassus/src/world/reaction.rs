@@ -6,6 +6,7 @@ use super::assemble::Assembly;
 use super::warm::Key;
 use super::{JointKind, World};
 use crate::index::JointId;
+use crate::problem::place::Side;
 
 /// Force and torque of a joint on its first body, at the joint's point there, in world axes. The second body feels the
 /// opposite; a gear's torque is the one on the first body it names.
@@ -74,8 +75,9 @@ impl World {
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
                 for (row, &push) in block.rows.iter().zip(impulse(block.part)) {
-                    force += push * DVec3::from_slice(&row.first[..3]);
-                    torque += push * DVec3::from_slice(&row.first[3..]);
+                    let row = row.on(Side::First);
+                    force += push * DVec3::from_slice(&row[..3]);
+                    torque += push * DVec3::from_slice(&row[3..]);
                 }
             }
             sum.force += force;

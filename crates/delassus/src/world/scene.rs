@@ -35,7 +35,7 @@ impl Default for RunDefaults {
         RunDefaults {
             dt: 0.01,
             time: 5.0,
-            solver: "gauss-seidel".to_owned(),
+            solver: crate::solver::auto::NAME.to_owned(),
             tolerance: 1e-6,
             iterations: 1000,
         }

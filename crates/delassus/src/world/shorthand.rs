@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::solver::sweep::gauss_seidel::GaussSeidel;
 
-    /// Nine digits of the weight, where solves end at 1e-8 m/s.
+    /// Six digits of the weight, where solves end at 1e-8 m/s.
     const DIGITS: f64 = 1e-6;
 
     #[test]

@@ -55,9 +55,11 @@ pub struct Step {
     pub report: Report,
     /// Whose block has the worst residual; [`World::describe`] puts it into words.
     pub worst: Option<Key>,
-    /// Substeps whose solve did not end as solved.
+    /// Substeps whose solve did not end as solved, those swept as often as asked excepted.
     pub unsolved: u32,
-    /// Substeps in which another solver went on where the chosen one failed.
+    /// Substeps swept as often as asked, where no tolerance was.
+    pub swept: u32,
+    /// Substeps whose answer came from another solver than the first one tried.
     pub fallbacks: u32,
     /// Substeps taken at first order where second was asked for.
     pub coarse: u32,
@@ -182,9 +184,11 @@ impl World {
         self.spare.room = assembly.recycle();
         self.spare.solution = solution;
         lap(&mut clock.integrate);
+        let swept = solver.stop().is_swept_as_asked(report.status);
         Ok(Step {
             worst,
-            unsolved: u32::from(report.status != crate::Status::Solved),
+            unsolved: u32::from(report.status != crate::Status::Solved && !swept),
+            swept: u32::from(swept),
             fallbacks: u32::from(report.fallback.is_some()),
             coarse: 0,
             report,
@@ -284,6 +288,7 @@ impl Step {
             ..next.report
         };
         self.unsolved += next.unsolved;
+        self.swept += next.swept;
         self.fallbacks += next.fallbacks;
         self.coarse += next.coarse;
         self.contacts = next.contacts;

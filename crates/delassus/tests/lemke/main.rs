@@ -24,7 +24,7 @@ use delassus::{
 };
 
 const METHODS: [Method; 4] = [
-    Method::Driver,
+    Method::Best,
     Method::Reduced,
     Method::Structural,
     Method::Standard,
@@ -38,7 +38,7 @@ fn size(x: &[f64]) -> f64 {
 fn stop(problem: &Problem, share: f64) -> Stop {
     Stop {
         tolerance: (share * size(problem.c())).max(1e-14),
-        iterations: 1_000_000,
+        pivots: 1_000_000,
         ..Stop::default()
     }
 }
@@ -85,7 +85,7 @@ fn files_of_complementarity_problems_are_solved_and_one_game_by_another_start() 
         for path in files(&format!("data/siconos_dat/{folder}")) {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             let problem = problem_of(parse(&fs::read(&path).unwrap(), Format::Dat).unwrap());
-            for method in [Method::Driver, Method::Standard] {
+            for method in [Method::Best, Method::Standard] {
                 for pivot in [Pivot::Big, Pivot::Lex] {
                     let (report, _) = by(method, pivot, &problem);
                     let what = format!("{name} {}: {report}", method.name());
@@ -117,7 +117,7 @@ fn equalities_that_contradict_each_other_end_on_a_ray_that_proves_it() {
         "M": rows, "q": [0.0, 0.0, -1.0, -2.0], "free": [2, 3],
     });
     let problem = problem_of(parse(text.to_string().as_bytes(), Format::Json).unwrap());
-    for method in [Method::Driver, Method::Standard] {
+    for method in [Method::Best, Method::Standard] {
         let (report, _) = by(method, Pivot::Big, &problem);
         assert_eq!(report.status, Status::Ray);
         assert_proof(&problem, &report, method.name());
@@ -164,7 +164,7 @@ fn published_experiments_are_solved_by_the_dense_method_and_by_the_driver() {
             for (method, pivot) in [
                 (Method::Standard, Pivot::Big),
                 (Method::Standard, Pivot::Lex),
-                (Method::Driver, Pivot::Big),
+                (Method::Best, Pivot::Big),
             ] {
                 // The lexicographic rule is slow here; a few of each do.
                 if pivot == Pivot::Lex && 2 <= load {
@@ -416,7 +416,7 @@ fn contradictions_come_with_a_proof_and_limits_are_kept() {
     for method in METHODS {
         let mut solver = Lemke::new(method);
         solver.stop = Stop {
-            iterations: 3,
+            pivots: 3,
             ..stop(&problem, 1e-9)
         };
         let report = solver.solve(&problem, &mut Solution::default());

@@ -4,7 +4,6 @@
 
 mod factor;
 mod islands;
-mod kernel;
 mod load;
 mod order;
 mod plan;
@@ -86,7 +85,7 @@ impl Solver for Direct {
         {
             return Status::Unsupported;
         }
-        if self.stop.iterations == 0 {
+        if self.stop.sweeps == 0 {
             return Status::IterationLimit;
         }
         let Work {
