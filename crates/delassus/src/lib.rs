@@ -85,7 +85,7 @@
 // What only an optional module uses is dead without it; with all features the compiler still finds what nobody uses.
 #![cfg_attr(
     not(all(feature = "files", feature = "robots", feature = "parallel")),
-    allow(dead_code)
+    allow(dead_code, unused_imports)
 )]
 
 #[cfg(all(doctest, feature = "world"))]
