@@ -173,6 +173,27 @@ impl<'a> Monitor<'a> {
         timed_out.then_some(Status::TimeLimit)
     }
 
+    /// Call after every iteration of a method that knows its law residual and keeps its own best iterate; `Some` ends
+    /// the run.
+    pub(super) fn after_step(&mut self, law: f64) -> Option<Status> {
+        let sweep = self.history.len() + 1;
+        self.history.push(Sweep {
+            sweep,
+            law: Some(law),
+            eta: law,
+            dual_decrease: 0.0,
+            elapsed_s: self.start.elapsed().as_secs_f64(),
+        });
+        if self.stop.is_cancelled() {
+            return Some(Status::Interrupted);
+        }
+        if self.stop.iterations <= sweep {
+            return Some(Status::IterationLimit);
+        }
+        let late = |limit| limit <= self.start.elapsed();
+        self.stop.time.is_some_and(late).then_some(Status::TimeLimit)
+    }
+
     /// Call after several sweeps at once, as a device does them, with the impulses of the last: one line of history
     /// for each, and the test on the last.
     pub fn after_sweeps(&mut self, stats: &[SweepStats], lambda: &[f64]) -> Option<Status> {

@@ -1,0 +1,140 @@
+//! Second-order solver: exact for Signorini and Coulomb, in about ten factorisations whatever the masses.
+//!
+//! Cold: an interior point on De Saxcé's path finds the modes of the contacts, semismooth steps and a smoothed
+//! continuation finish. Warm: the continuation directly. Where its path turns back it is followed by arclength.
+
+mod arclength;
+mod continuation;
+mod interior;
+mod kernel;
+mod semismooth;
+mod smoothed_law;
+mod stage;
+mod system;
+
+use crate::law::Law;
+use crate::problem::{Problem, Solution};
+use crate::solver::{Fit, Monitor, Solver, Status, Stop};
+use continuation::Course;
+use stage::{End, Stage};
+use system::System;
+
+/// The second-order solver.
+#[derive(Clone, Debug, Default)]
+pub struct Newton {
+    /// When to stop; iterations are factorisations.
+    pub stop: Stop,
+    kernel: kernel::Kernel,
+}
+
+impl Newton {
+    /// A solver with this stopping rule.
+    pub fn new(stop: Stop) -> Newton {
+        Newton { stop, kernel: kernel::Kernel::default() }
+    }
+}
+
+impl Solver for Newton {
+    fn name(&self) -> &'static str {
+        "newton"
+    }
+
+    fn fit(&self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionFacets { mu, .. } if *mu != 0.0 => Fit::No,
+            _ => Fit::Exact,
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    fn run(&mut self, problem: &Problem, solution: &mut Solution, monitor: &mut Monitor<'_>) -> Status {
+        let system = System::new(problem);
+        let kernel = std::mem::take(&mut self.kernel);
+        let mut stage = Stage::new(system, kernel, monitor, self.stop.tolerance);
+        let status = match stages(&mut stage, &solution.lambda) {
+            Err(End::Run(status)) => status,
+            _ => Status::Stalled,
+        };
+        self.kernel = std::mem::take(&mut stage.kernel);
+        solution.lambda.copy_from_slice(&stage.best.1);
+        problem.velocity(&solution.lambda, &mut solution.v);
+        status
+    }
+}
+
+/// What is tried, one after the other; every stage ends with an error, and one that ends the run is handed on.
+fn stages(stage: &mut Stage<'_, '_, '_>, start: &[f64]) -> Result<(), End> {
+    fn next(end: Result<(), End>) -> Result<(), End> {
+        match end {
+            Err(End::Run(status)) => Err(End::Run(status)),
+            _ => Ok(()),
+        }
+    }
+    stage.judge(&vec![0.0; start.len()])?;
+    if start.iter().any(|x| *x != 0.0) {
+        // Warm: from where the last step ended, with as much smoothing as is left to correct.
+        let residual = stage.judge(start)?;
+        let rho = stage.load_aware(&stage.loads(start), 1e-3);
+        let course = Course {
+            tau: (residual / stage.system.scale).clamp(1e-10, 0.1),
+            tau_most: 1.0,
+            most: 12,
+            patience: 1,
+            fastest: 0.01,
+        };
+        next(stage.continuation(stage.iterate(start), &rho, course))?;
+    }
+    let loads = stage.soft_loads()?;
+    if stage.has_interior() {
+        next(stage.interior(&loads))?;
+    }
+    let zero = vec![0.0; start.len()];
+    let bold = Course { tau: 10.0, tau_most: 100.0, most: 35, patience: 2, fastest: 0.01 };
+    let careful = Course { tau: 1.0, tau_most: 10.0, most: 60, patience: 8, fastest: 0.1 };
+    let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
+    for (rho, course) in [
+        (stage.load_aware(&loads, 0.1), bold),
+        (stage.load_aware(&loads, 1.0), bold),
+        (plain, careful),
+    ] {
+        next(stage.continuation(stage.iterate(&zero), &rho, course))?;
+    }
+    for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
+        let rho = stage.load_aware(&loads, share);
+        stage.path_rho.clone_from(&rho);
+        next(stage.arclength(&rho, accept, 400))?;
+    }
+    Err(End::Stuck)
+}
+
+impl Stage<'_, '_, '_> {
+    /// Loads of all blocks if every row were stuck and soft: K with A = 1/R, R = D/100.
+    fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
+        let mut right = vec![0.0; self.system.n_rows()];
+        self.relation.c.fill(0.0);
+        self.relation.b.fill(0.0);
+        let zero = self.iterate(&vec![0.0; self.system.n_rows()]);
+        self.state(&zero);
+        for (k, block) in self.system.blocks().iter().enumerate() {
+            let (n, square) = (block.n_rows, self.system.square(k));
+            let soft = match block.law {
+                Law::Equality => 1e-3 * self.system.stiffest,
+                _ => 1e-2 * self.system.mobility[k],
+            };
+            for i in 0..n {
+                self.relation.c[square.start + i * n + i] = soft;
+                self.relation.b[square.start + i * n + i] = 1.0;
+                right[block.start + i] = -self.w[block.start + i];
+            }
+        }
+        if !self.kernel.factor(&self.system, &self.relation) {
+            return Err(End::Stuck);
+        }
+        self.counted(self.best.0)?;
+        self.kernel.step(&self.system, &right, &self.imbalance, &mut self.change);
+        Ok(self.loads(&self.change.lambda))
+    }
+}

@@ -1,0 +1,110 @@
+//! What all stages of a solve share: the iterate, its work arrays, the best answer so far, and when to stop.
+
+use super::kernel::{Change, Kernel, Relation};
+use super::smoothed_law::Smoothed;
+use super::system::System;
+use crate::solver::{Monitor, Status};
+
+/// How a stage ended where it did not solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The monitor ended the run.
+    Run(Status),
+    /// This method got no further.
+    Stuck,
+}
+
+/// Work arrays of one solve, sized once.
+pub(super) struct Stage<'a, 'm, 'p> {
+    pub(super) system: System<'a>,
+    pub(super) kernel: Kernel,
+    pub(super) relation: Relation,
+    pub(super) change: Change,
+    pub(super) smoothed: Smoothed,
+    /// Right-hand sides, row velocities, imbalance of momentum.
+    pub(super) b: Vec<f64>,
+    pub(super) w: Vec<f64>,
+    pub(super) imbalance: Vec<f64>,
+    /// The same for a point that is only tried.
+    pub(super) trial: Iterate,
+    pub(super) trial_w: Vec<f64>,
+    pub(super) trial_imbalance: Vec<f64>,
+    pub(super) rows: Vec<f64>,
+    /// ρ of the path that is followed.
+    pub(super) path_rho: Vec<f64>,
+    scratch_v: Vec<f64>,
+    scratch_w: Vec<f64>,
+    /// Least residual so far and its impulses [m/s].
+    pub(super) best: (f64, Vec<f64>),
+    /// Largest acceptable residual [m/s].
+    pub(super) tolerance: f64,
+    pub(super) monitor: &'m mut Monitor<'p>,
+}
+
+/// Impulses and velocities that need not agree while a method is at work.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Iterate {
+    pub(super) lambda: Vec<f64>,
+    pub(super) v: Vec<f64>,
+}
+
+impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
+    pub(super) fn new(system: System<'a>, mut kernel: Kernel, monitor: &'m mut Monitor<'p>, tolerance: f64) -> Self {
+        let (m, n) = (system.n_rows(), system.problem.n_velocities());
+        kernel.prepare(&system);
+        Stage {
+            kernel,
+            relation: Relation::sized(&system),
+            change: Change::default(),
+            smoothed: Smoothed::default(),
+            b: vec![0.0; m],
+            w: vec![0.0; m],
+            imbalance: vec![0.0; n],
+            trial: Iterate { lambda: vec![0.0; m], v: vec![0.0; n] },
+            trial_w: vec![0.0; m],
+            trial_imbalance: vec![0.0; n],
+            rows: vec![0.0; m],
+            path_rho: Vec::new(),
+            scratch_v: vec![0.0; n],
+            scratch_w: vec![0.0; m],
+            best: (f64::INFINITY, vec![0.0; m]),
+            tolerance,
+            monitor,
+            system,
+        }
+    }
+
+    /// Impulses with the velocity that belongs to them.
+    pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
+        let mut v = vec![0.0; self.system.problem.n_velocities()];
+        self.system.problem.velocity(lambda, &mut v);
+        Iterate { lambda: lambda.to_vec(), v }
+    }
+
+    /// Judges impulses: their residual [m/s], or how the run ends. Keeps them where they are the best so far.
+    pub(super) fn judge(&mut self, lambda: &[f64]) -> Result<f64, End> {
+        let residual = self.system.residual(lambda, &mut self.scratch_v, &mut self.scratch_w);
+        if residual < self.best.0 {
+            self.best.0 = residual;
+            self.best.1.copy_from_slice(lambda);
+        }
+        if residual <= self.tolerance {
+            return Err(End::Run(Status::Solved));
+        }
+        Ok(residual)
+    }
+
+    /// Tells the monitor of a factorisation; an error ends the run.
+    pub(super) fn counted(&mut self, residual: f64) -> Result<(), End> {
+        match self.monitor.after_step(residual) {
+            Some(status) => Err(End::Run(status)),
+            None => Ok(()),
+        }
+    }
+
+    /// w and r_d of an iterate, into the arrays of the stage.
+    pub(super) fn state(&mut self, iterate: &Iterate) {
+        self.system.problem.row_velocity(&iterate.v, &iterate.lambda, &mut self.w);
+        self.system.imbalance(&iterate.v, &iterate.lambda, &mut self.rows, &mut self.imbalance);
+    }
+}
