@@ -108,13 +108,13 @@ fn stop(common: &Common) -> Result<Stop, Refusal> {
                 .to_owned(),
         ));
     }
-    Ok(Stop {
+    let stop = Stop {
         tolerance,
-        iterations: common.iterations.unwrap_or(ITERATIONS),
         time: Some(common.time_limit.unwrap_or(TIME_LIMIT)),
         record: Record::Sweeps,
         ..Stop::default()
-    })
+    };
+    Ok(solvers::limited(stop, common.iterations, ITERATIONS))
 }
 
 /// What is the same for all works, and what was not done.

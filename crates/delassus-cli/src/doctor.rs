@@ -57,7 +57,7 @@ fn scene(args: &DoctorArgs) -> Result<Sheet, Refusal> {
     }
     let stop = Stop {
         tolerance: plan.tolerance,
-        iterations: solvers::most_iterations(&plan.solver, plan.iterations),
+        sweeps: plan.iterations,
         ..Stop::default()
     };
     let mut solver = solvers::make(&plan.solver, stop, 0)?;

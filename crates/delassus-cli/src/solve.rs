@@ -243,7 +243,7 @@ impl Job<'_> {
             }
             let (spec, mut stop) = (attempt.spec, Stop { time: left, ..stop });
             if attempt.quick {
-                stop.iterations = FIRST_SWEEPS;
+                stop.sweeps = FIRST_SWEEPS;
                 stop.time = left.map(|left| left / 4);
             }
             let mut solution = match guess {
@@ -308,9 +308,8 @@ impl Job<'_> {
         let speed = problem.c().iter().fold(0.0, |m: f64, c| c.abs().max(m));
         let rounding = ROUNDING * problem.velocity_scale().max(SMALLEST_SPEED);
         let tolerance = (RELATIVE_TOLERANCE * speed).max(rounding);
-        Stop {
+        let stop = Stop {
             tolerance: common.tolerance.unwrap_or(tolerance),
-            iterations: common.iterations.unwrap_or(ITERATIONS),
             time: common.time_limit,
             record: if self.args.history {
                 Record::Residuals
@@ -318,7 +317,9 @@ impl Job<'_> {
                 Record::Sweeps
             },
             cancel: Some(self.cancel),
-        }
+            ..Stop::default()
+        };
+        solvers::limited(stop, common.iterations, ITERATIONS)
     }
 }
 

@@ -70,15 +70,13 @@ fn name_of(spec: &str) -> &str {
     spec.split(',').next().unwrap_or_default().trim()
 }
 
-/// Most iterations of a step where the user names none: a scene's limit counts sweeps, and says nothing of pivots,
-/// which a pivoting solver limits by the size of the problem.
-pub(crate) fn most_iterations(spec: &str, sweeps: usize) -> usize {
-    let name = name_of(spec);
-    let pivots = entries().any(|entry| entry.name == name && entry.pivots);
-    if pivots {
-        sweeps.max(1_000_000)
-    } else {
-        sweeps
+/// The limits `--iterations` asks for, which is one on sweeps and one on pivots; else so many sweeps, which says nothing
+/// of pivots.
+pub(crate) fn limited(stop: Stop, asked: Option<usize>, sweeps: usize) -> Stop {
+    Stop {
+        sweeps: asked.unwrap_or(sweeps),
+        pivots: asked.unwrap_or(stop.pivots),
+        ..stop
     }
 }
 

@@ -20,7 +20,6 @@ const ALL: &[Description] = &[
         ],
         about: "projected Jacobi on the graphics processor",
         variants: &["jacobi-gpu", "jacobi-gpu,accelerate=nesterov"],
-        pivots: false,
     },
     Description {
         name: "coloured-gpu",
@@ -31,7 +30,6 @@ const ALL: &[Description] = &[
         ],
         about: "projected Gauss-Seidel on the graphics processor, colour after colour",
         variants: &["coloured-gpu"],
-        pivots: false,
     },
 ];
 

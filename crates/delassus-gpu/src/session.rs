@@ -117,7 +117,7 @@ fn sweep(
     solution: &mut Solution,
     monitor: &mut Monitor<'_>,
 ) -> Result<(Status, f64), GpuError> {
-    if plan.stop.iterations == 0 {
+    if plan.stop.sweeps == 0 {
         return Ok((Status::IterationLimit, f64::INFINITY));
     }
     let mut w = vec![0.0; problem.n_rows()];
@@ -141,7 +141,7 @@ fn sweep(
             Record::Residuals => 1,
             Record::Sweeps => resident.most_sweeps().min((done / 2).max(8)),
         };
-        let count = count.min(plan.stop.iterations - done);
+        let count = count.min(plan.stop.sweeps - done);
         directions.clear();
         directions.extend((done..done + count).map(plan.backward));
         resident.sweep(&directions, &mut batch)?;

@@ -63,7 +63,7 @@ fn recipes() -> Vec<Recipe> {
 fn exactly(sweeps: usize) -> Stop {
     Stop {
         tolerance: 0.0,
-        iterations: sweeps,
+        sweeps: sweeps,
         ..Stop::default()
     }
 }
@@ -250,7 +250,7 @@ const REFINED: f64 = 1e-11;
 fn solvers(gpu: &Gpu, tolerance: f64) -> Vec<Box<dyn Solver>> {
     let stop = Stop {
         tolerance,
-        iterations: 50_000,
+        sweeps: 50_000,
         ..Stop::default()
     };
     let jacobi = |accelerate, rule| {

@@ -1,6 +1,6 @@
 //! What was chosen: solvers of the views and the way the worlds are stepped.
 
-use delassus::solver::{Record, catalogue, from_spec};
+use delassus::solver::{Record, from_spec};
 use delassus::world::scene::RunDefaults;
 use delassus::world::{FrictionModel, Surface};
 use delassus::{Solver, Stop, World};
@@ -12,8 +12,6 @@ use crate::message::{FrictionLaw, Parameters};
 
 /// Longest solve: a page must answer, whatever solver it was asked for.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Where pivots are counted, the limit of a scene, which counts sweeps, says nothing.
-const MOST_PIVOTS: usize = 1_000_000;
 
 /// A solver with when it stops.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,7 +20,7 @@ pub struct Choice {
     pub spec: String,
     /// Largest acceptable law residual \[m/s\].
     pub tolerance: f64,
-    /// Most sweeps or pivots.
+    /// Most sweeps.
     pub iterations: usize,
 }
 
@@ -33,7 +31,7 @@ pub struct Start {
     pub solvers: Vec<String>,
     /// Largest acceptable law residual \[m/s\].
     pub tolerance: Option<f64>,
-    /// Most sweeps or pivots.
+    /// Most sweeps.
     pub iterations: Option<usize>,
     /// Step \[s\].
     pub dt: Option<f64>,
@@ -44,18 +42,10 @@ pub struct Start {
 impl Choice {
     /// A solver with the tolerance and limit of a scene.
     pub(crate) fn of(spec: &str, run: &RunDefaults) -> Choice {
-        let name = spec.split(',').next().unwrap_or_default().trim();
-        let pivots = catalogue()
-            .iter()
-            .any(|entry| entry.name == name && entry.pivots);
         Choice {
             spec: spec.to_owned(),
             tolerance: run.tolerance,
-            iterations: if pivots {
-                run.iterations.max(MOST_PIVOTS)
-            } else {
-                run.iterations
-            },
+            iterations: run.iterations,
         }
     }
 
@@ -63,7 +53,7 @@ impl Choice {
     pub(crate) fn solver(&self, history: bool) -> Result<Box<dyn Solver + Send>, String> {
         let stop = Stop {
             tolerance: self.tolerance,
-            iterations: self.iterations,
+            sweeps: self.iterations,
             time: Some(PATIENCE),
             record: if history {
                 Record::Residuals

@@ -54,7 +54,7 @@ pub enum Command {
         spec: String,
         /// Largest acceptable law residual \[m/s\].
         tolerance: f64,
-        /// Most sweeps or pivots.
+        /// Most sweeps.
         iterations: usize,
     },
     /// Two views of the scene, or one.

@@ -128,7 +128,6 @@ struct SolverLine {
     name: &'static str,
     keys: &'static [(&'static str, &'static str)],
     about: &'static str,
-    pivots: bool,
 }
 
 fn welcome(file: Option<&str>) -> Arc<str> {
@@ -142,7 +141,6 @@ fn welcome(file: Option<&str>) -> Arc<str> {
         name: entry.name,
         keys: entry.keys,
         about: entry.about,
-        pivots: entry.pivots,
     });
     to_json(&Welcome {
         kind: "welcome",

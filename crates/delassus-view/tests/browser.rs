@@ -65,7 +65,7 @@ fn expected() -> String {
     let mut scene = scenes::build(SCENE).unwrap();
     let stop = Stop {
         tolerance: scene.run.tolerance,
-        iterations: scene.run.iterations,
+        sweeps: scene.run.iterations,
         ..Stop::default()
     };
     let mut solver = from_spec(&scene.run.solver, stop, 0).unwrap();

@@ -55,7 +55,7 @@ fn main() {
 fn measure(spec: &str, threads: usize, problem: &Problem, bandwidth: f64) {
     let stop = Stop {
         tolerance: 0.0,
-        iterations: SWEEPS,
+        sweeps: SWEEPS,
         ..Stop::default()
     };
     let contacts = problem.blocks().len();

@@ -33,7 +33,6 @@ fn row(name: &str, most: usize) {
     let run = &scene.run;
     let stop = Stop {
         tolerance: run.tolerance,
-        iterations: run.iterations.max(1_000_000),
         ..Stop::default()
     };
     let steps = most.min((run.time / run.dt).round() as usize);

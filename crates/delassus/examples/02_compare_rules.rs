@@ -10,7 +10,7 @@ use delassus::{GaussSeidel, Solution, Solver, Stop, gallery};
 fn main() -> Result<(), gallery::GalleryError> {
     let stop = Stop {
         tolerance: 1e-8,
-        iterations: 20_000,
+        sweeps: 20_000,
         ..Stop::default()
     };
     for name in ["slide", "rod", "corner", "peg", "stack", "pile"] {

@@ -183,7 +183,7 @@ mod tests {
             let problem = build(exhibit.name).unwrap();
             let stop = Stop {
                 tolerance: 1e-6,
-                iterations: 200_000,
+                sweeps: 200_000,
                 ..Stop::default()
             };
             let mut solution = Solution::zeros(&problem);

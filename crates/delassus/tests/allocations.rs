@@ -117,7 +117,7 @@ fn assert_same(name: &str, problem: &Problem, spec: &str) {
     let count = |iterations| {
         let stop = Stop {
             tolerance: 0.0,
-            iterations,
+            sweeps: iterations,
             ..Stop::default()
         };
         let mut solver = from_spec(spec, stop, 1).unwrap();

@@ -20,7 +20,7 @@ fn strict(rule: Rule) -> GaussSeidel {
     GaussSeidel {
         stop: Stop {
             tolerance: LAW,
-            iterations: 50_000,
+            sweeps: 50_000,
             ..Stop::default()
         },
         ..with_rule(rule)

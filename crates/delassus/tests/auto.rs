@@ -93,7 +93,7 @@ fn where_sweeps_creep_another_goes_on_and_the_report_says_so() {
     // The laws of the problem decide, not those of the facets that pivoting obeys: this one slides.
     let problem = gallery::build("pile:30").unwrap();
     let hard = Stop {
-        iterations: 3,
+        sweeps: 3,
         ..stop(1e-9)
     };
     let report = Auto::new(hard, 0).solve(&problem, &mut Solution::zeros(&problem));
@@ -119,7 +119,7 @@ fn exact_numbers_of_sweeps_are_done_by_the_first_choice_alone() {
     let problem = gallery::build("stack:5").unwrap();
     let fixed = Stop {
         tolerance: 0.0,
-        iterations: 7,
+        sweeps: 7,
         ..Stop::default()
     };
     let (mut auto, mut plain) = (Solution::zeros(&problem), Solution::zeros(&problem));

@@ -33,7 +33,7 @@ fn max_abs(x: &[f64]) -> f64 {
 fn exactly(iterations: usize) -> Stop {
     Stop {
         tolerance: 0.0,
-        iterations,
+        sweeps: iterations,
         ..Stop::default()
     }
 }

@@ -23,7 +23,7 @@ fn strict() -> Direct {
     Direct {
         stop: Stop {
             tolerance: 1e-12,
-            iterations: 10,
+            sweeps: 10,
             ..Stop::default()
         },
         ..Direct::default()
@@ -294,7 +294,7 @@ fn islands_side_by_side_have_the_bits_of_one_alone() {
         }
         // One solve without refinement, which would depend on the worst island.
         let mut once = strict();
-        (once.stop.tolerance, once.stop.iterations) = (0.0, 1);
+        (once.stop.tolerance, once.stop.sweeps) = (0.0, 1);
         let (_, all) = solve(&mut once, &together.build().unwrap());
         let mut random = Random::new(5);
         let mut alone = Vec::new();

@@ -35,7 +35,7 @@ fn examine(text: &str) -> Diagnosis {
     let mut scene = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let stop = Stop {
         tolerance: scene.run.tolerance,
-        iterations: scene.run.iterations,
+        sweeps: scene.run.iterations,
         ..Stop::default()
     };
     let mut solver = from_spec(&scene.run.solver, stop, 0).unwrap();
@@ -71,7 +71,7 @@ fn healthy_scenes_have_no_findings() {
         let mut scene = scenes::build(name).unwrap();
         let stop = Stop {
             tolerance: scene.run.tolerance,
-            iterations: scene.run.iterations,
+            sweeps: scene.run.iterations,
             ..Stop::default()
         };
         let mut solver = from_spec(&scene.run.solver, stop, 0).unwrap();

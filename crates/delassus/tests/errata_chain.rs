@@ -56,7 +56,7 @@ fn warm_start_with_cleared_velocity_changes_is_as_bad_as_a_cold_one() {
             scheme,
             ..Jacobi::default()
         };
-        (solver.stop.tolerance, solver.stop.iterations) = (0.0, 1);
+        (solver.stop.tolerance, solver.stop.sweeps) = (0.0, 1);
         let mut solution = Solution::from_lambda(&problem, exact.clone());
         solver.solve(&problem, &mut solution);
         assert!(error(&solution.lambda) < 1e-9, "{scheme:?}");

@@ -24,7 +24,7 @@ fn strict(rule: Rule) -> GaussSeidel {
     GaussSeidel {
         stop: Stop {
             tolerance: LAW,
-            iterations: 20_000,
+            sweeps: 20_000,
             ..Stop::default()
         },
         ..with_rule(rule)
@@ -173,7 +173,7 @@ fn rows_that_touch_no_mass_neither_move_anything_nor_break_anything() {
                 let problem = builder.build().unwrap();
                 let mut solver = GaussSeidel {
                     stop: Stop {
-                        iterations: 2000,
+                        sweeps: 2000,
                         ..Stop::default()
                     },
                     ..variant.clone()

@@ -25,7 +25,7 @@ fn hybrid(rule: Rule) -> Hybrid {
     Hybrid {
         stop: Stop {
             tolerance: LAW,
-            iterations: 50_000,
+            sweeps: 50_000,
             ..Stop::default()
         },
         rule,
@@ -145,7 +145,7 @@ fn far_fewer_sweeps_than_gauss_seidel_where_weight_hangs_on_a_chain() {
     let (report, _) = solve(&mut hybrid(Rule::Iso), &problem);
     assert_eq!(report.status, Status::Solved, "{report}");
     let mut sweeps = GaussSeidel::default();
-    (sweeps.stop.tolerance, sweeps.stop.iterations) = (LAW, 50 * report.iterations);
+    (sweeps.stop.tolerance, sweeps.stop.sweeps) = (LAW, 50 * report.iterations);
     let (slow, _) = solve(&mut sweeps, &problem);
     assert_ne!(slow.status, Status::Solved, "{slow}");
 }
@@ -158,7 +158,7 @@ fn unique_answers_are_those_of_gauss_seidel() {
         let (report, ours) = solve(&mut hybrid(Rule::Iso), &problem);
         assert_eq!(report.status, Status::Solved, "{report}");
         let mut sweeps = GaussSeidel::default();
-        (sweeps.stop.tolerance, sweeps.stop.iterations) = (1e-12, 2_000_000);
+        (sweeps.stop.tolerance, sweeps.stop.sweeps) = (1e-12, 2_000_000);
         let (other, theirs) = solve(&mut sweeps, &problem);
         assert_eq!(other.status, Status::Solved, "{other}");
         let off = distance(&ours.v, &theirs.v);

@@ -26,7 +26,7 @@ fn jacobi(scheme: Scheme, accelerate: Accelerate, rule: Rule) -> Jacobi {
     Jacobi {
         stop: Stop {
             tolerance: LAW,
-            iterations: 200_000,
+            sweeps: 200_000,
             ..Stop::default()
         },
         scheme,
@@ -172,7 +172,7 @@ fn gauss_seidel_is_exactly_two_jacobi_sweeps_on_a_chain() {
         let zeros = vec![0.0; problem.n_rows()];
         let (gauss_seidel, _) = sweeps(&GaussSeidel::default(), &problem, &zeros, 6000);
         let mut solver = jacobi(Scheme::Plain, Accelerate::None, Rule::Iso);
-        (solver.stop.tolerance, solver.stop.iterations) = (0.0, 12_000);
+        (solver.stop.tolerance, solver.stop.sweeps) = (0.0, 12_000);
         let (plain, _) = solve(&mut solver, &problem);
         let (jacobi, seidel) = (measured_rate(&plain), measured_rate(&gauss_seidel));
         let off = seidel / (jacobi * jacobi) - 1.0;
@@ -250,7 +250,7 @@ fn decrease_of_the_objective_is_exact_and_never_negative_for_convex_laws() {
             let mut before = 0.0;
             for count in 1..=12 {
                 let mut solver = jacobi(Scheme::Split, Accelerate::None, Rule::Iso);
-                (solver.stop.tolerance, solver.stop.iterations) = (0.0, count);
+                (solver.stop.tolerance, solver.stop.sweeps) = (0.0, count);
                 let (report, solution) = solve(&mut solver, &problem);
                 let after = objective(&solution.lambda);
                 let decrease = report.history[count - 1].dual_decrease;
@@ -268,7 +268,7 @@ fn bits_do_not_depend_on_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let mut solver = jacobi(Scheme::Split, Accelerate::Nesterov, Rule::Iso);
-        (solver.stop.tolerance, solver.stop.iterations) = (0.0, 20);
+        (solver.stop.tolerance, solver.stop.sweeps) = (0.0, 20);
         pool.build()
             .unwrap()
             .install(|| solve(&mut solver, &problem))

@@ -78,7 +78,7 @@ fn oracle_answers_are_reproduced() {
         }
         let stop = Stop {
             tolerance: 1e-11,
-            iterations: 200_000,
+            sweeps: 200_000,
             ..Stop::default()
         };
         let mut solution = Solution::zeros(&problem);
@@ -110,7 +110,7 @@ fn sweeps_and_dual_decrease_match_the_stored_iterates() {
         let iterations = value["expect"]["iterations"].as_u64().unwrap() as usize;
         let stop = Stop {
             tolerance: 0.0,
-            iterations,
+            sweeps: iterations,
             ..Stop::default()
         };
         let mut solution = Solution::zeros(&problem);
@@ -360,7 +360,7 @@ proptest! {
         if let Ok(loaded) = parse(text.as_bytes(), Format::Json) {
             let problem = problem_of(loaded);
             let mut solution = Solution::zeros(&problem);
-            let stop = Stop { iterations: 50, ..Stop::default() };
+            let stop = Stop { sweeps: 50, ..Stop::default() };
             GaussSeidel { stop, ..Default::default() }.solve(&problem, &mut solution);
             prop_assert!(solution.v.iter().chain(&solution.lambda).all(|x| x.is_finite()));
         }

@@ -22,7 +22,7 @@ fn run(scene: &mut Scene, steps: usize, see: impl FnMut(usize, &Step, &World)) {
 fn run_by(spec: &str, scene: &mut Scene, steps: usize, mut see: impl FnMut(usize, &Step, &World)) {
     let stop = Stop {
         tolerance: 1e-8,
-        iterations: scene.run.iterations.max(100_000),
+        sweeps: scene.run.iterations.max(100_000),
         ..Stop::default()
     };
     let mut solver = from_spec(spec, stop, 0).unwrap();

@@ -151,7 +151,7 @@ fn iteration_limit_returns_an_iterate_and_its_own_residual() {
     for iterations in [1, 5, 20, 80] {
         solver.stop = Stop {
             tolerance: 1e-12,
-            iterations,
+            sweeps: iterations,
             ..Stop::default()
         };
         let (report, solution) = solve(&mut solver, &problem);
@@ -195,7 +195,7 @@ fn contradictions_stall_and_say_so() {
         assert_eq!(report.status, Status::Stalled);
         assert!(report.message.unwrap().contains("conflict"));
         // Noticed, not merely run out of sweeps.
-        assert!(report.iterations < Stop::default().iterations);
+        assert!(report.iterations < Stop::default().sweeps);
     }
 }
 
@@ -209,7 +209,7 @@ fn only_the_rule_known_to_diverge_diverges() {
             let problem = scene.problem(Law::FrictionCone { mu: 0.3 }, 0.0);
             for (_, rule) in Rule::NAMES {
                 let mut solver = with_rule(rule);
-                solver.stop.iterations = 2000;
+                solver.stop.sweeps = 2000;
                 let (report, solution) = solve(&mut solver, &problem);
                 assert_finite(&report, &solution, rule.name());
                 if report.status == Status::Diverged {

@@ -93,7 +93,7 @@ fn strict(solver: &GaussSeidel) -> GaussSeidel {
     GaussSeidel {
         stop: Stop {
             tolerance: LAW,
-            iterations: 20_000,
+            sweeps: 20_000,
             ..Stop::default()
         },
         ..solver.clone()

@@ -22,7 +22,7 @@ use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 fn solver(spec: &str, tolerance: f64) -> Box<dyn Solver> {
     let stop = Stop {
         tolerance,
-        iterations: 5000,
+        sweeps: 5000,
         ..Stop::default()
     };
     from_spec(spec, stop, 0).unwrap()

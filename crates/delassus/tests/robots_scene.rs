@@ -35,7 +35,7 @@ const TABLE: &str = r#"<robot name="table">
 fn play(scene: &mut Scene, seconds: f64) -> f64 {
     let stop = Stop {
         tolerance: 1e-8,
-        iterations: 5000,
+        sweeps: 5000,
         ..Stop::default()
     };
     let mut solver = from_spec("gauss-seidel", stop, 0).unwrap();
@@ -285,7 +285,7 @@ fn published_models_fall_on_the_ground_and_stay_finite() {
         let mut scene = scene.unwrap_or_else(|error| panic!("{error}"));
         let stop = Stop {
             tolerance: 1e-4,
-            iterations: 200,
+            sweeps: 200,
             ..Stop::default()
         };
         let mut solver = from_spec("gauss-seidel", stop, 0).unwrap();

@@ -13,7 +13,7 @@ use delassus::{Fit, Law, Problem, Report, RobotId, Solution, Solver, Status};
 fn solver(spec: &str, tolerance: f64) -> Box<dyn Solver> {
     let stop = Stop {
         tolerance,
-        iterations: 200_000,
+        sweeps: 200_000,
         ..Stop::default()
     };
     from_spec(spec, stop, 0).unwrap()
@@ -201,7 +201,7 @@ fn every_step_of_a_robot_is_solved_at_the_defaults_of_its_scene() {
         let mut scene = build(name).unwrap();
         let stop = Stop {
             tolerance: scene.run.tolerance,
-            iterations: scene.run.iterations,
+            sweeps: scene.run.iterations,
             ..Stop::default()
         };
         let mut solver = from_spec(&scene.run.solver, stop, 0).unwrap();

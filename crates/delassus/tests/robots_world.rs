@@ -22,7 +22,7 @@ const H: f64 = 0.005;
 fn solver(spec: &str, tolerance: f64) -> Box<dyn Solver> {
     let stop = Stop {
         tolerance,
-        iterations: 20_000,
+        sweeps: 20_000,
         ..Stop::default()
     };
     from_spec(spec, stop, 0).unwrap()
@@ -413,7 +413,7 @@ fn a_refused_step_keeps_the_robot() {
 fn play(scene: &mut Scene, seconds: f64) {
     let stop = Stop {
         tolerance: scene.run.tolerance,
-        iterations: scene.run.iterations,
+        sweeps: scene.run.iterations,
         ..Stop::default()
     };
     let mut solver = from_spec(&scene.run.solver, stop, 0).unwrap();

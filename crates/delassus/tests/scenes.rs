@@ -13,7 +13,7 @@ use proptest::test_runner::RngSeed;
 fn step(scene: &mut Scene, steps: usize) {
     let stop = Stop {
         tolerance: scene.run.tolerance,
-        iterations: scene.run.iterations,
+        sweeps: scene.run.iterations,
         ..Stop::default()
     };
     let mut solver = from_spec(&scene.run.solver, stop, 0).expect("defaults name a solver");
@@ -463,7 +463,7 @@ proptest! {
         }
         let text: String = text.into_iter().collect();
         if let Ok(mut scene) = parse(&text) {
-            let stop = Stop { iterations: 20, ..Stop::default() };
+            let stop = Stop { sweeps: 20, ..Stop::default() };
             let mut solver = from_spec("gauss-seidel", stop, 0).unwrap();
             for _ in 0..3 {
                 let _ = scene.world.step(scene.run.dt, solver.as_mut());

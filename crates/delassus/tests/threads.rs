@@ -51,7 +51,7 @@ fn run(threads: usize) -> Vec<(u64, usize, u64, u64)> {
     pool.unwrap().install(|| {
         let stop = Stop {
             tolerance: 0.0,
-            iterations: 4,
+            sweeps: 4,
             ..Stop::default()
         };
         let mut solver = from_spec("gauss-seidel", stop, 0).unwrap();

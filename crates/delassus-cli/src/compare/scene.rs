@@ -85,8 +85,6 @@ pub(super) struct Course {
     steps: u64,
     dt: f64,
     stop: Stop,
-    /// Most iterations that somebody asked for.
-    asked: Option<usize>,
     seed: u64,
     /// Most time of a solver that nobody asked for.
     patience: Option<Duration>,
@@ -100,19 +98,18 @@ impl Course {
         let scene = source.build()?;
         let patience = common.solvers.is_empty().then_some(PATIENCE);
         let dt = scene.run.dt;
+        let stop = Stop {
+            tolerance: common.tolerance.unwrap_or(scene.run.tolerance),
+            time: common.time_limit.or(patience),
+            ..Stop::default()
+        };
         Ok(Course {
             bodies: scene.world.bodies().len(),
             joints: joints(&scene.world),
             steps: steps_of(args.time.unwrap_or(scene.run.time), dt)?,
             dt,
             title: scene.title,
-            stop: Stop {
-                tolerance: common.tolerance.unwrap_or(scene.run.tolerance),
-                iterations: scene.run.iterations,
-                time: common.time_limit.or(patience),
-                ..Stop::default()
-            },
-            asked: common.iterations,
+            stop: solvers::limited(stop, common.iterations, scene.run.iterations),
             seed: common.seed,
             patience,
             source,
@@ -144,12 +141,7 @@ impl Course {
     pub(super) fn step_through(&self, spec: &str) -> Result<Option<SceneRun>, Refusal> {
         // Built anew, so that all start from the same bits.
         let mut world = self.source.build()?.world;
-        let most = solvers::most_iterations(spec, self.stop.iterations);
-        let stop = Stop {
-            iterations: self.asked.unwrap_or(most),
-            ..self.stop
-        };
-        let mut solver = solvers::make(spec, stop, self.seed)?;
+        let mut solver = solvers::make(spec, self.stop, self.seed)?;
         let mut tally = Tally::new(&world);
         let (mut fit, mut message) = (Fit::Exact, None);
         let mut history = History::default();
@@ -183,7 +175,7 @@ impl Course {
             options: Options(solver.options()),
             fit,
             // The scene's own laws decide, whatever law the solver obeys.
-            reached: message.is_none() && tally.law.value <= stop.tolerance,
+            reached: message.is_none() && tally.law.value <= self.stop.tolerance,
             steps: tally.steps,
             unsolved_steps: tally.unsolved,
             law: tally.law.value,

@@ -26,10 +26,18 @@ pub(super) struct Options {
     pub(super) tolerance: f64,
     /// Most sweeps of a substep.
     pub(super) iterations: usize,
+    /// Most pivots of a substep.
+    #[serde(default = "most_pivots")]
+    pub(super) pivots: usize,
     pub(super) substeps: u32,
     #[serde(default)]
     pub(super) integrator: Integrator,
     pub(super) seed: u64,
+}
+
+/// The limit of checkpoints that do not name one.
+fn most_pivots() -> usize {
+    Stop::default().pivots
 }
 
 /// Everything known before the first step.
@@ -104,12 +112,13 @@ impl Plan {
             ));
         }
         let solver = args.solver.clone().unwrap_or(defaults.solver);
-        let most = solvers::most_iterations(&solver, defaults.iterations);
+        let limits = solvers::limited(Stop::default(), args.iterations, defaults.iterations);
         let options = Options {
             dt: args.dt.unwrap_or(defaults.dt),
             solver,
             tolerance,
-            iterations: args.iterations.unwrap_or(most),
+            iterations: limits.sweeps,
+            pivots: limits.pivots,
             substeps: world.settings.substeps.max(1),
             integrator: world.settings.integrator,
             seed: args.seed.unwrap_or(0),
@@ -133,7 +142,8 @@ impl Plan {
     pub(super) fn stop(&self) -> Stop {
         Stop {
             tolerance: self.options.tolerance,
-            iterations: self.options.iterations,
+            sweeps: self.options.iterations,
+            pivots: self.options.pivots,
             ..Stop::default()
         }
     }

@@ -41,6 +41,7 @@ fn plan(dt: f64) -> Plan {
             solver: "gauss-seidel".to_owned(),
             tolerance: 1e-6,
             iterations: 100,
+            pivots: 100,
             substeps: 1,
             integrator: delassus::world::Integrator::Spook,
             seed: 0,
@@ -122,7 +123,7 @@ fn a_step_that_is_interrupted_leaves_the_world_as_it_was() {
     let raised = flag();
     let stop = Stop {
         tolerance: 1e-13,
-        iterations: usize::MAX,
+        sweeps: usize::MAX,
         cancel: Some(Cancel::new(raised)),
         ..plan.stop()
     };

@@ -65,10 +65,7 @@ export class Panel {
     const entry = catalogue.find((line) => line.name === name);
     const change = (next: Partial<Choice>) => this.send({ type: "solver", pane: index, ...current, ...next });
     const spec = () => [name, ...[...set].map(([key, value]) => `${key}=${value}`)].join(",");
-    choice(body, "Method", catalogue.map((line) => line.name), name, (value) => {
-      const pivots = catalogue.find((line) => line.name === value)?.pivots;
-      change({ spec: value, iterations: pivots ? 1_000_000 : Math.min(current.iterations, 20_000) });
-    }, entry?.about);
+    choice(body, "Method", catalogue.map((line) => line.name), name, (value) => change({ spec: value }), entry?.about);
     for (const [key, values] of entry?.keys ?? []) {
       const options = values.split("|");
       const now = set.get(key) ?? options[0]!;
@@ -80,7 +77,7 @@ export class Panel {
       else amount(body, key, Number(now), [0, 1024], (value) => put(String(value)));
     }
     amount(body, "Tolerance [m/s]", current.tolerance, [0, 1], (value) => change({ tolerance: value ?? 0 }), "Largest acceptable law residual of a step");
-    amount(body, "Most iterations", current.iterations, [1, 1e6], (value) => change({ iterations: Math.round(value ?? 1) }), "Sweeps or pivots");
+    amount(body, "Most sweeps", current.iterations, [1, 1e6], (value) => change({ iterations: Math.round(value ?? 1) }), "Of a step; pivots are limited by the size of the problem");
   }
 
   private step(current: Parameters): void {

@@ -4,7 +4,7 @@ export type Vec3 = [number, number, number];
 export type Quat = [number, number, number, number];
 
 export interface SceneLine { name: string; size: number; limit: number; about: string }
-export interface SolverLine { name: string; keys: [string, string][]; about: string; pivots: boolean }
+export interface SolverLine { name: string; keys: [string, string][]; about: string }
 
 export interface Welcome {
   type: "welcome";

@@ -17,9 +17,6 @@ use crate::math::max_abs;
 use crate::problem::{Problem, Solution};
 use parts::Sum;
 
-/// Most pivots: a limit on sweeps says nothing about them.
-const PIVOTS: usize = 1_000_000;
-
 /// What was chosen for a part of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
@@ -31,7 +28,7 @@ pub struct Chosen {
 
 /// The solver that picks a solver, and another one where the first does not solve.
 pub struct Auto {
-    /// When to stop; `iterations` counts sweeps, pivots are not limited by it.
+    /// When to stop.
     pub stop: Stop,
     /// Seed of solvers that use chance.
     pub seed: u64,
@@ -77,18 +74,14 @@ impl Auto {
         self.made.get_mut(at).map(|(_, solver)| solver)
     }
 
-    /// The limits of one attempt: pivots are limited by the size of the problem, sweeps as the table says, and time by
-    /// what is left.
-    fn limits(&self, spec: &str, sweeps: Option<usize>, spent: Duration) -> Stop {
-        let asked = self.stop.iterations;
-        let iterations = match sweeps {
-            _ if self.stop.tolerance <= 0.0 => asked,
-            _ if spec.starts_with("lemke") => asked.max(PIVOTS),
-            Some(sweeps) => asked.min(sweeps),
-            None => asked,
-        };
+    /// The limits of one attempt: sweeps as the table says, time by what is left.
+    fn limits(&self, sweeps: Option<usize>, spent: Duration) -> Stop {
+        let asked = self.stop.sweeps;
         Stop {
-            iterations,
+            sweeps: match sweeps {
+                Some(sweeps) if 0.0 < self.stop.tolerance => asked.min(sweeps),
+                _ => asked,
+            },
             time: self.stop.time.map(|limit| limit.saturating_sub(spent)),
             ..self.stop
         }
@@ -174,7 +167,7 @@ impl Auto {
         (islands, spent): (usize, Duration),
     ) -> Report {
         let choice = choose(problem, self.stop.tolerance);
-        let stop = self.limits(choice.solver, choice.sweeps, spent);
+        let stop = self.limits(choice.sweeps, spent);
         let mut report = match self.with(choice.solver, stop) {
             Some(solver) => solver.solve(problem, solution),
             None => GaussSeidel::default().solve(problem, solution),
@@ -183,7 +176,7 @@ impl Auto {
             if is_final(&report) || self.stop.tolerance <= 0.0 {
                 break;
             }
-            let stop = self.limits(spec, None, spent + report.elapsed);
+            let stop = self.limits(None, spent + report.elapsed);
             let Some(solver) = self.with(spec, stop) else {
                 continue;
             };
@@ -197,7 +190,7 @@ impl Auto {
                 let spent = spent + report.elapsed + next.elapsed;
                 if next.status != Status::Solved && !within {
                     // Often the normals alone contradict each other, which holds for the laws themselves too.
-                    let (stop, begin) = (self.limits(spec, None, spent), Instant::now());
+                    let (stop, begin) = (self.limits(None, spent), Instant::now());
                     next.certificate = proof::contradiction(problem, stop);
                     next.elapsed += begin.elapsed();
                 }

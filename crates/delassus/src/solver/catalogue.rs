@@ -55,8 +55,6 @@ pub struct Description {
     pub about: &'static str,
     /// The variants a comparison runs.
     pub variants: &'static [&'static str],
-    /// Whether its iterations are pivots, which say nothing about sweeps.
-    pub pivots: bool,
 }
 
 /// Keys of Lemke's algorithm.
@@ -98,7 +96,6 @@ const ALL: &[Description] = &[
             "gauss-seidel,rule=box",
             "gauss-seidel,rule=project",
         ],
-        pivots: false,
     },
     Description {
         name: "coloured",
@@ -113,35 +110,30 @@ const ALL: &[Description] = &[
             "coloured,rule=exact",
             "coloured,order=symmetric",
         ],
-        pivots: false,
     },
     Description {
         name: "lemke",
         keys: LEMKE_KEYS,
         about: "Lemke's algorithm: exact pivoting, from the fastest form to the safest, each answer verified",
         variants: &["lemke"],
-        pivots: true,
     },
     Description {
         name: "lemke-reduced",
         keys: LEMKE_PATH_KEYS,
         about: "Lemke on contacts without their matrix, friction added where load appears",
         variants: &["lemke-reduced"],
-        pivots: true,
     },
     Description {
         name: "lemke-structural",
         keys: LEMKE_PATH_KEYS,
         about: "Lemke on contacts without their matrix",
         variants: &["lemke-structural"],
-        pivots: true,
     },
     Description {
         name: "lemke-standard",
         keys: LEMKE_PATH_KEYS,
         about: "Lemke on the dense matrix, for any linear complementarity problem",
         variants: &["lemke-standard", "lemke-standard,pivot=lex"],
-        pivots: true,
     },
     Description {
         name: "jacobi",
@@ -159,35 +151,30 @@ const ALL: &[Description] = &[
             "jacobi,scheme=plain",
             "jacobi,rule=exact",
         ],
-        pivots: false,
     },
     Description {
         name: "direct",
         keys: &[],
         about: "joints exactly, by sparse factorisation along the elimination tree",
         variants: &["direct"],
-        pivots: false,
     },
     Description {
         name: "hybrid",
         keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
         about: "joints exactly, contacts and limits by sweeps through them",
         variants: &["hybrid", "hybrid,rule=exact"],
-        pivots: false,
     },
     Description {
         name: "kkt",
         keys: &[],
         about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
         variants: &["kkt"],
-        pivots: false,
     },
     Description {
         name: "auto",
         keys: &[],
         about: "one of these, chosen by the laws, the size and the tolerance; the report says which and why",
         variants: &["auto"],
-        pivots: false,
     },
 ];
 

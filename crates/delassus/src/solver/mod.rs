@@ -101,10 +101,12 @@ impl Fit {
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// Largest acceptable law residual \[m/s\]. Zero means: exactly `iterations` sweeps, last iterate returned.
+    /// Largest acceptable law residual \[m/s\]. Zero means: exactly `sweeps` sweeps, last iterate returned.
     pub tolerance: f64,
-    /// Most sweeps or pivots.
-    pub iterations: usize,
+    /// Most sweeps, for solvers that sweep.
+    pub sweeps: usize,
+    /// Most pivots, for solvers that pivot; they also limit them by the size of the problem.
+    pub pivots: usize,
     /// Most time.
     pub time: Option<Duration>,
     /// What to write down after each sweep.
@@ -134,7 +136,8 @@ impl Default for Stop {
     fn default() -> Stop {
         Stop {
             tolerance: 1e-8,
-            iterations: 10_000,
+            sweeps: 10_000,
+            pivots: 1_000_000,
             time: None,
             record: Record::Sweeps,
             cancel: None,

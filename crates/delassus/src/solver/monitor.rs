@@ -97,7 +97,7 @@ impl<'a> Monitor<'a> {
             obeyed,
             start: Instant::now(),
             recording: Duration::ZERO,
-            history: Vec::with_capacity(stop.iterations.min(1024)),
+            history: Vec::with_capacity(stop.sweeps.min(1024)),
             best: None,
             scale: judge.c_norm().max(stop.tolerance),
             judge,
@@ -108,7 +108,7 @@ impl<'a> Monitor<'a> {
             pivots: 0,
             certificate: None,
             fallback: None,
-            allowed: stop.iterations,
+            allowed: stop.sweeps,
         }
     }
 
@@ -160,7 +160,7 @@ impl<'a> Monitor<'a> {
         {
             return Some(status);
         }
-        if self.stop.iterations <= sweep {
+        if self.stop.sweeps <= sweep {
             return Some(Status::IterationLimit);
         }
         let timed_out = self
@@ -249,7 +249,7 @@ impl<'a> Monitor<'a> {
     /// Another solver goes on, for at most so many sweeps, where the run's own method failed for the reason given.
     pub fn hand_over(&mut self, name: &'static str, sweeps: usize, why: &'static str) {
         self.fallback = Some((name, why));
-        self.stop.iterations = self.allowed.min(self.history.len() + sweeps);
+        self.stop.sweeps = self.allowed.min(self.history.len() + sweeps);
     }
 
     pub(super) fn fallback(&self) -> Option<&'static str> {
@@ -346,7 +346,7 @@ impl<'a> Monitor<'a> {
         }
         let forecast = eta_max * self.ratio <= self.stop.tolerance;
         let grows = 1 < sweep && DIVERGED * self.first_eta.max(self.scale) < eta_max;
-        forecast || grows || self.next_check <= sweep || self.stop.iterations <= sweep
+        forecast || grows || self.next_check <= sweep || self.stop.sweeps <= sweep
     }
 
     /// Judges an iterate: solved, stalled, diverged, or go on.

@@ -21,7 +21,7 @@ pub(crate) fn solver(tolerance: f64) -> GaussSeidel {
     GaussSeidel {
         stop: Stop {
             tolerance,
-            iterations: 100_000,
+            sweeps: 100_000,
             ..Stop::default()
         },
         ..GaussSeidel::default()

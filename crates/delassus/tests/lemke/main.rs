@@ -38,7 +38,7 @@ fn size(x: &[f64]) -> f64 {
 fn stop(problem: &Problem, share: f64) -> Stop {
     Stop {
         tolerance: (share * size(problem.c())).max(1e-14),
-        iterations: 1_000_000,
+        pivots: 1_000_000,
         ..Stop::default()
     }
 }
@@ -415,7 +415,7 @@ fn contradictions_come_with_a_proof_and_limits_are_kept() {
     for method in METHODS {
         let mut solver = Lemke::new(method);
         solver.stop = Stop {
-            iterations: 3,
+            pivots: 3,
             ..stop(&problem, 1e-9)
         };
         let report = solver.solve(&problem, &mut Solution::default());

@@ -190,7 +190,7 @@ fn world(spec: &'static str, iterations: usize, integrator: WorldIntegrator) -> 
             }
             let stop = Stop {
                 tolerance: 1e-6,
-                iterations,
+                sweeps: iterations,
                 ..Stop::default()
             };
             let solver = solvers::make(spec, stop, 0)?;

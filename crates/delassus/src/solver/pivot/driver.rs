@@ -37,7 +37,7 @@ pub struct Lemke {
     pub cover: CoverChoice,
     /// Facets that stand for a round or elliptic cone.
     pub directions: u32,
-    /// When to stop; `iterations` counts pivots.
+    /// When to stop.
     pub stop: Stop,
     /// Seed of covering vectors by chance.
     pub seed: u64,
@@ -127,7 +127,7 @@ impl Lemke {
         let driver = self.method == Method::Driver;
         let mut last = Status::Breakdown;
         for plan in self.method.plans(self.pivot) {
-            if island.budget.is_spent(self.stop.iterations) {
+            if island.budget.is_spent(self.stop.pivots) {
                 return Some(Status::PivotLimit);
             }
             if self.work.meter.is_cancelled() {
@@ -183,9 +183,7 @@ impl Lemke {
             pivot,
             cover,
             // A path that is this long is a cycle or would not end in time anyway.
-            pivots: budget
-                .left(self.stop.iterations)
-                .min(100 + 50 * lcp.n_pairs()),
+            pivots: budget.left(self.stop.pivots).min(100 + 50 * lcp.n_pairs()),
             deadline: budget.deadline,
         }
     }

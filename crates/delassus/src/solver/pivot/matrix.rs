@@ -117,7 +117,7 @@ impl Lemke {
         let affordable = usize::try_from(self.work.meter.left() / pivot).unwrap_or(usize::MAX);
         LcpOptions {
             pivot: self.pivot,
-            pivots: budget.left(self.stop.iterations).min(affordable),
+            pivots: budget.left(self.stop.pivots).min(affordable),
             time: budget.time_left(),
             ..LcpOptions::default()
         }

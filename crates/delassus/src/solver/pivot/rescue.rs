@@ -41,7 +41,7 @@ impl Rescue {
         let then = THEN.into_iter().filter(|spec| *spec != first);
         for spec in std::iter::once(first).chain(then) {
             let stop = Stop {
-                iterations: self.stop.iterations.min(SWEEPS),
+                sweeps: self.stop.sweeps.min(SWEEPS),
                 ..self.stop
             };
             let solver = from_spec(spec, stop, self.seed);

@@ -79,7 +79,7 @@ impl Solver for Hybrid {
         if self.work.lumps.too_large() {
             return Status::Unsupported;
         }
-        if self.stop.iterations == 0 {
+        if self.stop.sweeps == 0 {
             return Status::IterationLimit;
         }
         loop {

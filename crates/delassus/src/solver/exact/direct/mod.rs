@@ -86,7 +86,7 @@ impl Solver for Direct {
         {
             return Status::Unsupported;
         }
-        if self.stop.iterations == 0 {
+        if self.stop.sweeps == 0 {
             return Status::IterationLimit;
         }
         let Work {

@@ -197,7 +197,7 @@ impl Coloured {
         monitor: &mut Monitor<'_>,
         parallel: bool,
     ) -> Status {
-        if self.stop.iterations == 0 {
+        if self.stop.sweeps == 0 {
             return Status::IterationLimit;
         }
         let Solution { v, lambda } = solution;
@@ -309,7 +309,7 @@ mod tests {
                 let mut solver = Coloured {
                     stop: Stop {
                         tolerance: 0.0,
-                        iterations: 20,
+                        sweeps: 20,
                         ..Stop::default()
                     },
                     ..Coloured::default()

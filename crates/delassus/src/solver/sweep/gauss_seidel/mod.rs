@@ -175,7 +175,7 @@ impl GaussSeidel {
         if self.order == Order::Backward {
             self.work.order.reverse();
         }
-        if self.stop.iterations == 0 {
+        if self.stop.sweeps == 0 {
             return Status::IterationLimit;
         }
         // The warm start's impulses are already in v; a carrier of residuals starts from them too.

@@ -148,7 +148,7 @@ impl Jacobi {
     ) -> Status {
         let work = &mut self.work;
         work.begin(blocks, effect, &solution.lambda, self.rule);
-        if self.stop.iterations == 0 {
+        if self.stop.sweeps == 0 {
             return Status::IterationLimit;
         }
         let mut nesterov = Nesterov::new();
