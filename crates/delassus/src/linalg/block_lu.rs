@@ -50,7 +50,8 @@ impl BlockLu {
         self.offsets.clear();
         self.offsets.push(0);
         for size in sizes {
-            self.offsets.push(self.offsets[self.offsets.len() - 1] + size);
+            self.offsets
+                .push(self.offsets[self.offsets.len() - 1] + size);
         }
         let cliques = eliminate(&mut neighbours);
         self.order.clear();
@@ -124,7 +125,10 @@ impl BlockLu {
 
     /// Factors; false where a diagonal block is singular or no number.
     pub(crate) fn factor(&mut self) -> bool {
-        let mut factor = Factor { lu: self, regular: true };
+        let mut factor = Factor {
+            lu: self,
+            regular: true,
+        };
         pulp::Arch::new().dispatch(|| factor.run());
         factor.regular
     }
@@ -356,7 +360,11 @@ fn subtract_any(l: &[f64], u: &[f64], (n, width): (usize, usize), c: &mut [f64])
 pub(crate) fn invert(a: &mut [f64], n: usize, work: &mut [f64]) -> bool {
     let width = 2 * n;
     let work = &mut work[..n * width];
-    for (row, (work, a)) in work.chunks_exact_mut(width).zip(a.chunks_exact(n)).enumerate() {
+    for (row, (work, a)) in work
+        .chunks_exact_mut(width)
+        .zip(a.chunks_exact(n))
+        .enumerate()
+    {
         work[..n].copy_from_slice(a);
         work[n..].fill(0.0);
         work[n + row] = 1.0;
@@ -377,7 +385,9 @@ pub(crate) fn invert(a: &mut [f64], n: usize, work: &mut [f64]) -> bool {
             above[k * width..(k + 1) * width].swap_with_slice(&mut below[..width]);
         }
         let scale = 1.0 / value;
-        work[k * width..(k + 1) * width].iter_mut().for_each(|x| *x *= scale);
+        work[k * width..(k + 1) * width]
+            .iter_mut()
+            .for_each(|x| *x *= scale);
         for i in 0..n {
             let factor = work[i * width + k];
             if i == k || factor == 0.0 {
@@ -432,7 +442,12 @@ mod tests {
             let (a, b) = (a as usize, b as usize);
             let width = sizes[b];
             for (e, x) in lu.block_mut(a, b).iter_mut().enumerate() {
-                let value = random.range(-1.0, 1.0) + if a == b && e % (width + 1) == 0 { 9.0 } else { 0.0 };
+                let value = random.range(-1.0, 1.0)
+                    + if a == b && e % (width + 1) == 0 {
+                        9.0
+                    } else {
+                        0.0
+                    };
                 *x += value;
                 dense[(starts[a] + e / width) * total + starts[b] + e % width] = value;
             }
@@ -442,9 +457,14 @@ mod tests {
 
     #[test]
     fn solutions_satisfy_the_matrix_whatever_the_sizes_of_blocks() {
-        for (seed, sizes) in [vec![6; 12], vec![3, 6, 1, 6, 8, 2, 6, 6, 3], vec![1; 30], vec![7]]
-            .into_iter()
-            .enumerate()
+        for (seed, sizes) in [
+            vec![6; 12],
+            vec![3, 6, 1, 6, 8, 2, 6, 6, 3],
+            vec![1; 30],
+            vec![7],
+        ]
+        .into_iter()
+        .enumerate()
         {
             let (mut lu, dense) = example(seed as u64, &sizes);
             let n: usize = sizes.iter().sum();

@@ -51,7 +51,10 @@ impl DenseLu {
                 let factor = row[k] / value;
                 row[k] = factor;
                 if factor != 0.0 {
-                    row[k + 1..].iter_mut().zip(upper).for_each(|(a, u)| *a -= factor * u);
+                    row[k + 1..]
+                        .iter_mut()
+                        .zip(upper)
+                        .for_each(|(a, u)| *a -= factor * u);
                 }
             }
         }

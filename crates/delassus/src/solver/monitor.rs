@@ -187,11 +187,14 @@ impl<'a> Monitor<'a> {
         if self.stop.is_cancelled() {
             return Some(Status::Interrupted);
         }
-        if self.stop.iterations <= sweep {
+        if self.stop.sweeps <= sweep {
             return Some(Status::IterationLimit);
         }
         let late = |limit| limit <= self.start.elapsed();
-        self.stop.time.is_some_and(late).then_some(Status::TimeLimit)
+        self.stop
+            .time
+            .is_some_and(late)
+            .then_some(Status::TimeLimit)
     }
 
     /// Call after several sweeps at once, as a device does them, with the impulses of the last: one line of history

@@ -70,10 +70,16 @@ impl Stage<'_, '_, '_> {
                 return Err(End::Stuck);
             }
             self.counted(self.best.0)?;
-            self.kernel.step(&self.system, &self.b, &self.imbalance, &mut self.change);
+            self.kernel
+                .step(&self.system, &self.b, &self.imbalance, &mut self.change);
             let mut alpha = 1.0;
             for _ in 0..8 {
-                move_by(&at.lambda, alpha, &self.change.lambda, &mut self.trial.lambda);
+                move_by(
+                    &at.lambda,
+                    alpha,
+                    &self.change.lambda,
+                    &mut self.trial.lambda,
+                );
                 move_by(&at.v, alpha, &self.change.v, &mut self.trial.v);
                 if self.trial_merit(rho, tau) < merit {
                     break;
@@ -95,7 +101,8 @@ impl Stage<'_, '_, '_> {
         }
         self.counted(self.best.0)?;
         let mut first = Change::default();
-        self.kernel.step(&self.system, &self.b, &self.imbalance, &mut first);
+        self.kernel
+            .step(&self.system, &self.b, &self.imbalance, &mut first);
         for k in 0..self.system.blocks().len() {
             let block = self.system.blocks()[k];
             let rows = block.rows();
@@ -104,7 +111,12 @@ impl Stage<'_, '_, '_> {
                 continue;
             }
             let delta = rho[k] * self.system.scale * tau;
-            let point = Point { lambda: &at.lambda[rows.clone()], w: &self.w[rows.clone()], rho: rho[k], delta };
+            let point = Point {
+                lambda: &at.lambda[rows.clone()],
+                w: &self.w[rows.clone()],
+                rho: rho[k],
+                delta,
+            };
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
             for (b, f) in self.b[rows].iter_mut().zip(&self.smoothed.by_log_delta) {
                 *b = -f;
@@ -112,7 +124,8 @@ impl Stage<'_, '_, '_> {
         }
         self.trial_imbalance.fill(0.0);
         let mut second = Change::default();
-        self.kernel.step(&self.system, &self.b, &self.trial_imbalance, &mut second);
+        self.kernel
+            .step(&self.system, &self.b, &self.trial_imbalance, &mut second);
         let finite = |change: &Change| change.lambda.iter().all(|x| x.is_finite());
         match finite(&first) && finite(&second) {
             true => Ok((first, second)),
@@ -126,7 +139,11 @@ impl Stage<'_, '_, '_> {
         for (block, rho) in self.system.blocks().iter().zip(rho) {
             let unit = rho * self.system.scale;
             let rows = block.rows();
-            let part: f64 = a[rows.clone()].iter().zip(&b[rows]).map(|(a, b)| a * b).sum();
+            let part: f64 = a[rows.clone()]
+                .iter()
+                .zip(&b[rows])
+                .map(|(a, b)| a * b)
+                .sum();
             sum += part / (unit * unit);
         }
         sum / self.system.n_rows() as f64
@@ -143,7 +160,10 @@ impl Stage<'_, '_, '_> {
         let length = sign / (self.inner(&by_s.lambda, &by_s.lambda, rho) + 1.0).sqrt();
         by_s.lambda.iter_mut().for_each(|x| *x *= length);
         by_s.v.iter_mut().for_each(|x| *x *= length);
-        Tangent { change: by_s, s: length }
+        Tangent {
+            change: by_s,
+            s: length,
+        }
     }
 
     /// One step of the path: the new point, its derivative by s and how many corrections it took, or nothing.
@@ -167,12 +187,21 @@ impl Stage<'_, '_, '_> {
                 Err(End::Stuck) => return Ok(None),
                 Err(end) => return Err(end),
             };
-            let moved: Vec<f64> = next.lambda.iter().zip(&predicted).map(|(a, b)| a - b).collect();
+            let moved: Vec<f64> = next
+                .lambda
+                .iter()
+                .zip(&predicted)
+                .map(|(a, b)| a - b)
+                .collect();
             let t = &tangent.change.lambda;
             let defect = self.inner(t, &moved, rho) + tangent.s * (next_s - predicted_s);
             let below = tangent.s + self.inner(t, &by_s.lambda, rho);
             let ds = -(defect + self.inner(t, &newton.lambda, rho)) / below;
-            let ds = if ds.is_finite() { ds.clamp(-3.0, 3.0) } else { return Ok(None) };
+            let ds = if ds.is_finite() {
+                ds.clamp(-3.0, 3.0)
+            } else {
+                return Ok(None);
+            };
             for ((x, a), b) in next.lambda.iter_mut().zip(&newton.lambda).zip(&by_s.lambda) {
                 *x += a + b * ds;
             }

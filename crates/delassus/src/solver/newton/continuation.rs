@@ -42,17 +42,25 @@ impl Stage<'_, '_, '_> {
     pub(super) fn load_aware(&self, loads: &[f64], share: f64) -> Vec<f64> {
         let floor = share * loads.iter().copied().fold(0.0, f64::max);
         let each = loads.iter().zip(&self.system.mobility);
-        each.map(|(load, d)| (1.0 / d).max(load.max(floor) / self.system.scale)).collect()
+        each.map(|(load, d)| (1.0 / d).max(load.max(floor) / self.system.scale))
+            .collect()
     }
 
     /// |λ_k| of every block.
     pub(super) fn loads(&self, lambda: &[f64]) -> Vec<f64> {
         let blocks = self.system.blocks().iter();
-        blocks.map(|block| crate::math::norm(&lambda[block.rows()])).collect()
+        blocks
+            .map(|block| crate::math::norm(&lambda[block.rows()]))
+            .collect()
     }
 
     /// Newton on the smoothed laws from an iterate, while τ falls.
-    pub(super) fn continuation(&mut self, mut at: Iterate, rho: &[f64], course: Course) -> Result<(), End> {
+    pub(super) fn continuation(
+        &mut self,
+        mut at: Iterate,
+        rho: &[f64],
+        course: Course,
+    ) -> Result<(), End> {
         let (mut tau, mut short) = (course.tau, 0);
         for _ in 0..course.most {
             let residual = self.judge(&at.lambda)?;
@@ -62,14 +70,19 @@ impl Stage<'_, '_, '_> {
                 return Err(End::Stuck);
             }
             self.counted(residual)?;
-            self.kernel.step(&self.system, &self.b, &self.imbalance, &mut self.change);
+            self.kernel
+                .step(&self.system, &self.b, &self.imbalance, &mut self.change);
             let (alpha, merit) = self.search(&at, rho, (tau, before));
             if !merit.is_finite() {
                 return Err(End::Stuck);
             }
             std::mem::swap(&mut at, &mut self.trial);
             if merit <= tau {
-                tau *= if 0.9 < alpha { (merit / tau).clamp(course.fastest, 0.1) } else { 0.5 };
+                tau *= if 0.9 < alpha {
+                    (merit / tau).clamp(course.fastest, 0.1)
+                } else {
+                    0.5
+                };
             } else if alpha < 0.05 {
                 tau = (3.0 * tau).min(course.tau_most);
                 short += 1;
@@ -92,7 +105,10 @@ impl Stage<'_, '_, '_> {
         for k in 0..self.system.blocks().len() {
             let block = self.system.blocks()[k];
             let (rows, n, square) = (block.rows(), block.n_rows, self.system.square(k));
-            let (c, b) = (&mut self.relation.c[square.clone()], &mut self.relation.b[square]);
+            let (c, b) = (
+                &mut self.relation.c[square.clone()],
+                &mut self.relation.b[square],
+            );
             let w = &self.w[rows.clone()];
             let right = &mut self.b[rows.clone()];
             if block.law == Law::Equality {
@@ -106,7 +122,12 @@ impl Stage<'_, '_, '_> {
                 }
                 continue;
             }
-            let point = Point { lambda: &at.lambda[rows], w, rho: rho[k], delta: rho[k] * scale * tau };
+            let point = Point {
+                lambda: &at.lambda[rows],
+                w,
+                rho: rho[k],
+                delta: rho[k] * scale * tau,
+            };
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
             let epsilon = SOFTNESS * self.system.mobility[k];
             for e in 0..n * n {
@@ -136,7 +157,12 @@ impl Stage<'_, '_, '_> {
             if 0 < halving {
                 alpha *= 0.5;
             }
-            move_by(&at.lambda, alpha, &self.change.lambda, &mut self.trial.lambda);
+            move_by(
+                &at.lambda,
+                alpha,
+                &self.change.lambda,
+                &mut self.trial.lambda,
+            );
             move_by(&at.v, alpha, &self.change.v, &mut self.trial.v);
             merit = self.trial_merit(rho, tau);
             if merit <= (1.0 - 1e-3 * alpha) * before {
@@ -150,8 +176,15 @@ impl Stage<'_, '_, '_> {
     pub(super) fn trial_merit(&mut self, rho: &[f64], tau: f64) -> f64 {
         let scale = self.system.scale;
         let trial = &self.trial;
-        self.system.problem.row_velocity(&trial.v, &trial.lambda, &mut self.trial_w);
-        self.system.imbalance(&trial.v, &trial.lambda, &mut self.rows, &mut self.trial_imbalance);
+        self.system
+            .problem
+            .row_velocity(&trial.v, &trial.lambda, &mut self.trial_w);
+        self.system.imbalance(
+            &trial.v,
+            &trial.lambda,
+            &mut self.rows,
+            &mut self.trial_imbalance,
+        );
         self.system.solve_mass(&mut self.trial_imbalance);
         let mut merit = crate::math::max_abs(&self.trial_imbalance);
         for k in 0..self.system.blocks().len() {
@@ -162,7 +195,12 @@ impl Stage<'_, '_, '_> {
                 merit = merit.max(crate::math::max_abs(w));
                 continue;
             }
-            let point = Point { lambda: &self.trial.lambda[rows], w, rho: rho[k], delta: rho[k] * scale * tau };
+            let point = Point {
+                lambda: &self.trial.lambda[rows],
+                w,
+                rho: rho[k],
+                delta: rho[k] * scale * tau,
+            };
             self.smoothed.evaluate(&block.law, point, Want::Value);
             let f = crate::math::norm(&self.smoothed.f) / rho[k];
             merit = if f.is_nan() { f64::NAN } else { merit.max(f) };

@@ -81,13 +81,23 @@ impl Pair {
         let (du, dr) = (determinant(u).sqrt(), determinant(r).sqrt());
         let (ub, rb) = (u.map(|x| x / du), r.map(|x| x / dr));
         let g = (0.5 * (1.0 + dot3(&ub, &rb))).sqrt();
-        let b = [(ub[0] + rb[0]) / (2.0 * g), (ub[1] - rb[1]) / (2.0 * g), (ub[2] - rb[2]) / (2.0 * g)];
+        let b = [
+            (ub[0] + rb[0]) / (2.0 * g),
+            (ub[1] - rb[1]) / (2.0 * g),
+            (ub[2] - rb[2]) / (2.0 * g),
+        ];
         let eta = (du / dr).sqrt();
         let f = 1.0 / (1.0 + b[0]);
         let w = [
-            b[0], b[1], b[2],
-            b[1], 1.0 + b[1] * b[1] * f, b[1] * b[2] * f,
-            b[2], b[1] * b[2] * f, 1.0 + b[2] * b[2] * f,
+            b[0],
+            b[1],
+            b[2],
+            b[1],
+            1.0 + b[1] * b[1] * f,
+            b[1] * b[2] * f,
+            b[2],
+            b[1] * b[2] * f,
+            1.0 + b[2] * b[2] * f,
         ];
         let mut inverse = w;
         for e in [1, 2, 3, 6] {
@@ -157,9 +167,14 @@ impl Stage<'_, '_, '_> {
             if iteration == MOST || !gap.is_finite() || alpha < 1e-9 {
                 break;
             }
-            let near = LEVELS[level..].first().is_some_and(|limit| relative <= *limit);
+            let near = LEVELS[level..]
+                .first()
+                .is_some_and(|limit| relative <= *limit);
             if near || alpha < 1e-3 {
-                while LEVELS[level..].first().is_some_and(|limit| relative <= *limit) {
+                while LEVELS[level..]
+                    .first()
+                    .is_some_and(|limit| relative <= *limit)
+                {
                     level += 1;
                 }
                 self.finish(&at.lambda, relative)?;
@@ -181,11 +196,14 @@ impl Stage<'_, '_, '_> {
                 square.map(|x| -x)
             });
             let affine = (0.999 * longest(&pairs)).min(1.0);
-            let after: f64 = pairs.iter().map(|pair| {
-                let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
-                let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
-                dot3(&u, &r)
-            }).sum();
+            let after: f64 = pairs
+                .iter()
+                .map(|pair| {
+                    let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
+                    let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
+                    dot3(&u, &r)
+                })
+                .sum();
             let ratio = (after / pairs.len() as f64 / gap).max(1e-12);
             let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
             let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
@@ -205,7 +223,12 @@ impl Stage<'_, '_, '_> {
                     pair.r[i] += alpha * pair.dr[i];
                 }
             }
-            move_by(&at.lambda, alpha, &self.change.lambda, &mut self.trial.lambda);
+            move_by(
+                &at.lambda,
+                alpha,
+                &self.change.lambda,
+                &mut self.trial.lambda,
+            );
             move_by(&at.v, alpha, &self.change.v, &mut self.trial.v);
             std::mem::swap(&mut at, &mut self.trial);
         }
@@ -232,12 +255,19 @@ impl Stage<'_, '_, '_> {
 
     /// A point inside all cones: u = eV, r = e·max(load, a tenth of the largest), and the impulses that belong to it.
     fn inside(&self, loads: &[f64]) -> (Vec<Pair>, Iterate) {
-        let (scale, floor) = (self.system.scale, 0.1 * loads.iter().copied().fold(0.0, f64::max));
+        let (scale, floor) = (
+            self.system.scale,
+            0.1 * loads.iter().copied().fold(0.0, f64::max),
+        );
         let mut lambda = vec![0.0; self.system.n_rows()];
         let mut pairs = Vec::new();
         for (k, block) in self.system.blocks().iter().enumerate() {
             let load = loads[k].max(floor);
-            let load = if 0.0 < load { load } else { scale / self.system.mobility[k] };
+            let load = if 0.0 < load {
+                load
+            } else {
+                scale / self.system.mobility[k]
+            };
             let mut push = |row: usize, kind, d: [f64; 3], r: f64| {
                 pairs.push(Pair {
                     row,
@@ -274,7 +304,9 @@ impl Stage<'_, '_, '_> {
                 Law::Equality => {}
                 Law::Unilateral => bounded(0.0, f64::INFINITY),
                 Law::Interval { lo, hi } => bounded(lo, hi),
-                Law::FrictionCone { mu } | Law::FrictionBox { mu } | Law::FrictionFacets { mu, .. } => {
+                Law::FrictionCone { mu }
+                | Law::FrictionBox { mu }
+                | Law::FrictionFacets { mu, .. } => {
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(block.n_rows), [1.0, mu, mu], load);
                 }
@@ -295,7 +327,10 @@ impl Stage<'_, '_, '_> {
         let mut pairs = pairs.iter().peekable();
         for (k, block) in self.system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, self.system.square(k));
-            let (c, b) = (&mut self.relation.c[square.clone()], &mut self.relation.b[square]);
+            let (c, b) = (
+                &mut self.relation.c[square.clone()],
+                &mut self.relation.b[square],
+            );
             for i in 0..n {
                 let row = block.start + i;
                 if block.law == Law::Equality {
@@ -312,7 +347,8 @@ impl Stage<'_, '_, '_> {
                             for i in 0..n {
                                 c[i * n + i] = 1.0;
                                 for j in 0..n {
-                                    b[i * n + j] = pair.d[i] * pair.scaling.turned[3 * i + j] * pair.d[j];
+                                    b[i * n + j] =
+                                        pair.d[i] * pair.scaling.turned[3 * i + j] * pair.d[j];
                                 }
                             }
                         }
@@ -360,7 +396,8 @@ impl Stage<'_, '_, '_> {
                 Kind::Upper(_) => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
             }
         }
-        self.kernel.step(&self.system, &self.b, &self.imbalance, &mut self.change);
+        self.kernel
+            .step(&self.system, &self.b, &self.imbalance, &mut self.change);
         // dw = G dv + Σ dλ
         let mut dw = std::mem::take(&mut self.trial_w);
         self.row_velocity_change(&mut dw);
@@ -383,7 +420,11 @@ impl Stage<'_, '_, '_> {
                 }
                 Kind::Lower(_) | Kind::Upper(_) => {
                     let target = aim(pair)[0];
-                    let sign = if matches!(pair.kind, Kind::Lower(_)) { 1.0 } else { -1.0 };
+                    let sign = if matches!(pair.kind, Kind::Lower(_)) {
+                        1.0
+                    } else {
+                        -1.0
+                    };
                     pair.dr[0] = sign * self.change.lambda[row];
                     pair.du[0] = (target - pair.u[0] * pair.dr[0]) / pair.r[0];
                 }
@@ -407,7 +448,9 @@ impl Stage<'_, '_, '_> {
         match self.system.problem.form() {
             crate::problem::Form::Primal(primal) => {
                 self.system.row_change(&self.change.v, dw);
-                for ((dw, sigma), lambda) in dw.iter_mut().zip(primal.sigma()).zip(&self.change.lambda) {
+                for ((dw, sigma), lambda) in
+                    dw.iter_mut().zip(primal.sigma()).zip(&self.change.lambda)
+                {
                     *dw += sigma * lambda;
                 }
             }
@@ -425,13 +468,21 @@ fn dot3(x: &[f64; 3], y: &[f64; 3]) -> f64 {
 
 /// x∘y.
 fn product(x: &[f64; 3], y: &[f64; 3]) -> [f64; 3] {
-    [dot3(x, y), x[0] * y[1] + y[0] * x[1], x[0] * y[2] + y[0] * x[2]]
+    [
+        dot3(x, y),
+        x[0] * y[1] + y[0] * x[1],
+        x[0] * y[2] + y[0] * x[2],
+    ]
 }
 
 /// z with x∘z = y.
 fn divide(x: &[f64; 3], y: &[f64; 3]) -> [f64; 3] {
     let first = (x[0] * y[0] - x[1] * y[1] - x[2] * y[2]) / determinant(x);
-    [first, (y[1] - x[1] * first) / x[0], (y[2] - x[2] * first) / x[0]]
+    [
+        first,
+        (y[1] - x[1] * first) / x[0],
+        (y[2] - x[2] * first) / x[0],
+    ]
 }
 
 /// x₀² − |x_t|², as a product that loses nothing.
@@ -446,8 +497,14 @@ fn times(m: &[f64; 9], x: &[f64; 3]) -> [f64; 3] {
 
 /// The longest step that keeps every pair in its cones.
 fn longest(pairs: &[Pair]) -> f64 {
-    let each = pairs.iter().map(|pair| boundary(&pair.u, &pair.du).min(boundary(&pair.r, &pair.dr)));
-    each.fold(f64::INFINITY, |a, b| if b < a || b.is_nan() { b } else { a }).max(0.0)
+    let each = pairs
+        .iter()
+        .map(|pair| boundary(&pair.u, &pair.du).min(boundary(&pair.r, &pair.dr)));
+    each.fold(
+        f64::INFINITY,
+        |a, b| if b < a || b.is_nan() { b } else { a },
+    )
+    .max(0.0)
 }
 
 /// Largest α with x + α d in the cone. The discriminant is clipped, not tested: for d inside −K it is never negative.

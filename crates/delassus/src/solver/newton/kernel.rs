@@ -17,6 +17,7 @@ use crate::linalg::block_lu::{BlockLu, invert};
 use crate::linalg::dense_lu::DenseLu;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::{Form, Primal};
+use crate::solver::Topology;
 
 /// What a method states: C and B of every block, row-major, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -56,27 +57,48 @@ pub(super) struct Kernel {
     momentum: Vec<f64>,
     small: Vec<f64>,
     columns: (Vec<f64>, Vec<f64>),
+    /// Which rows touch which masses: while it stays, the order of elimination does.
+    topology: Topology,
+    prepared: bool,
     /// Factorisations so far.
     pub(super) count: usize,
 }
 
 impl Kernel {
-    /// Takes the pattern of a problem.
-    pub(super) fn prepare(&mut self, system: &System<'_>) {
-        let length = system.squares.last().copied().unwrap_or(0);
-        self.left = vec![0.0; length];
-        self.a = vec![0.0; length];
-        self.rows = vec![0.0; system.n_rows()];
-        self.products = vec![0.0; system.n_rows()];
-        self.momentum = vec![0.0; system.problem.n_velocities()];
-        let widest = system.blocks().iter().map(|block| block.n_rows).max().unwrap_or(0);
-        self.small = vec![0.0; 2 * widest * widest];
+    /// Another problem comes, perhaps of the same pattern.
+    pub(super) fn begin(&mut self) {
+        self.prepared = false;
         self.count = 0;
-        let Some(primal) = system.primal() else { return };
+    }
+
+    /// Takes the sizes of a problem, and its pattern where that is new.
+    fn prepare(&mut self, system: &System<'_>) {
+        self.prepared = true;
+        let length = system.squares.last().copied().unwrap_or(0);
+        self.left.resize(length, 0.0);
+        self.a.resize(length, 0.0);
+        self.rows.resize(system.n_rows(), 0.0);
+        self.products.resize(system.n_rows(), 0.0);
+        self.momentum.resize(system.problem.n_velocities(), 0.0);
+        let widest = system
+            .blocks()
+            .iter()
+            .map(|block| block.n_rows)
+            .max()
+            .unwrap_or(0);
+        self.small.resize(2 * widest * widest, 0.0);
+        let Some(primal) = system.primal() else {
+            return;
+        };
+        if !self.topology.update(primal, system.blocks()) {
+            return;
+        }
         let sizes: Vec<usize> = primal.mass().iter().map(|mass| mass.dim()).collect();
         let pairs = (0..system.blocks().len()).flat_map(|k| {
             let masses = system.entries(primal, k).map(|(b, _)| b as u32);
-            masses.clone().flat_map(move |a| masses.clone().map(move |b| (a, b)))
+            masses
+                .clone()
+                .flat_map(move |a| masses.clone().map(move |b| (a, b)))
         });
         let pairs: Vec<(u32, u32)> = pairs.collect();
         self.masses.analyse(&sizes, pairs.into_iter());
@@ -84,6 +106,9 @@ impl Kernel {
 
     /// Factors the system of a relation; false where it is singular or holds what is no number.
     pub(super) fn factor(&mut self, system: &System<'_>, relation: &Relation) -> bool {
+        if !self.prepared {
+            self.prepare(system);
+        }
         self.count += 1;
         match system.problem.form() {
             Form::Primal(primal) => self.factor_masses(system, primal, relation),
@@ -118,7 +143,12 @@ impl Kernel {
     }
 
     /// C + B S.
-    fn factor_matrix(&mut self, system: &System<'_>, matrix: &BlockMatrix, relation: &Relation) -> bool {
+    fn factor_matrix(
+        &mut self,
+        system: &System<'_>,
+        matrix: &BlockMatrix,
+        relation: &Relation,
+    ) -> bool {
         let n = system.n_rows();
         let values = self.matrix.clear(n);
         for (k, block) in system.blocks().iter().enumerate() {
@@ -133,7 +163,10 @@ impl Kernel {
                         let factor = b[i * m + l];
                         if factor != 0.0 {
                             let row = &s[l * width..(l + 1) * width];
-                            values[at..at + width].iter_mut().zip(row).for_each(|(v, s)| *v += factor * s);
+                            values[at..at + width]
+                                .iter_mut()
+                                .zip(row)
+                                .for_each(|(v, s)| *v += factor * s);
                         }
                     }
                 }
@@ -177,7 +210,9 @@ impl Kernel {
         // One refinement: r = r_d + M dv − Gᵀdλ, δ = −K⁻¹r, dv += δ, dλ −= A G δ.
         let mut r = std::mem::take(&mut self.momentum);
         system.momentum(&change.v, &mut r);
-        r.iter_mut().zip(imbalance).for_each(|(r, d)| *r = -(*r + d));
+        r.iter_mut()
+            .zip(imbalance)
+            .for_each(|(r, d)| *r = -(*r + d));
         system.add_impulse(&change.lambda, &mut r);
         self.masses.solve(&mut r);
         change.v.iter_mut().zip(&r).for_each(|(v, d)| *v += d);
@@ -221,7 +256,9 @@ fn add_block(
                 let factor = a[i * n + l];
                 if factor != 0.0 {
                     let to = &mut work[i * width..(i + 1) * width];
-                    to.iter_mut().zip(&g[l * width..(l + 1) * width]).for_each(|(t, g)| *t += factor * g);
+                    to.iter_mut()
+                        .zip(&g[l * width..(l + 1) * width])
+                        .for_each(|(t, g)| *t += factor * g);
                 }
             }
         }

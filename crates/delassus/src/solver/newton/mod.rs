@@ -30,7 +30,10 @@ pub struct Newton {
 impl Newton {
     /// A solver with this stopping rule.
     pub fn new(stop: Stop) -> Newton {
-        Newton { stop, kernel: kernel::Kernel::default() }
+        Newton {
+            stop,
+            kernel: kernel::Kernel::default(),
+        }
     }
 }
 
@@ -50,7 +53,12 @@ impl Solver for Newton {
         self.stop
     }
 
-    fn run(&mut self, problem: &Problem, solution: &mut Solution, monitor: &mut Monitor<'_>) -> Status {
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
         let system = System::new(problem);
         let kernel = std::mem::take(&mut self.kernel);
         let mut stage = Stage::new(system, kernel, monitor, self.stop.tolerance);
@@ -73,7 +81,6 @@ fn stages(stage: &mut Stage<'_, '_, '_>, start: &[f64]) -> Result<(), End> {
             _ => Ok(()),
         }
     }
-    stage.judge(&vec![0.0; start.len()])?;
     if start.iter().any(|x| *x != 0.0) {
         // Warm: from where the last step ended, with as much smoothing as is left to correct.
         let residual = stage.judge(start)?;
@@ -87,13 +94,26 @@ fn stages(stage: &mut Stage<'_, '_, '_>, start: &[f64]) -> Result<(), End> {
         };
         next(stage.continuation(stage.iterate(start), &rho, course))?;
     }
+    stage.judge(&vec![0.0; start.len()])?;
     let loads = stage.soft_loads()?;
     if stage.has_interior() {
         next(stage.interior(&loads))?;
     }
     let zero = vec![0.0; start.len()];
-    let bold = Course { tau: 10.0, tau_most: 100.0, most: 35, patience: 2, fastest: 0.01 };
-    let careful = Course { tau: 1.0, tau_most: 10.0, most: 60, patience: 8, fastest: 0.1 };
+    let bold = Course {
+        tau: 10.0,
+        tau_most: 100.0,
+        most: 35,
+        patience: 2,
+        fastest: 0.01,
+    };
+    let careful = Course {
+        tau: 1.0,
+        tau_most: 10.0,
+        most: 60,
+        patience: 8,
+        fastest: 0.1,
+    };
     let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
     for (rho, course) in [
         (stage.load_aware(&loads, 0.1), bold),
@@ -134,7 +154,8 @@ impl Stage<'_, '_, '_> {
             return Err(End::Stuck);
         }
         self.counted(self.best.0)?;
-        self.kernel.step(&self.system, &right, &self.imbalance, &mut self.change);
+        self.kernel
+            .step(&self.system, &right, &self.imbalance, &mut self.change);
         Ok(self.loads(&self.change.lambda))
     }
 }

@@ -31,7 +31,8 @@ impl Stage<'_, '_, '_> {
                 break;
             }
             self.counted(residual)?;
-            self.kernel.step(&self.system, &self.b, &self.imbalance, &mut self.change);
+            self.kernel
+                .step(&self.system, &self.b, &self.imbalance, &mut self.change);
             add(&mut at, &self.change);
         }
         Err(End::Stuck)
@@ -39,6 +40,9 @@ impl Stage<'_, '_, '_> {
 }
 
 fn add(at: &mut Iterate, change: &super::kernel::Change) {
-    at.lambda.iter_mut().zip(&change.lambda).for_each(|(x, d)| *x += d);
+    at.lambda
+        .iter_mut()
+        .zip(&change.lambda)
+        .for_each(|(x, d)| *x += d);
     at.v.iter_mut().zip(&change.v).for_each(|(x, d)| *x += d);
 }

@@ -39,7 +39,11 @@ fn plus(x: f64, delta: f64) -> (f64, f64, f64) {
     if root == 0.0 {
         return (0.0, 1.0, 0.0);
     }
-    let value = if 0.0 < x { 0.5 * (x + root) } else { 2.0 * delta * delta / (root - x) };
+    let value = if 0.0 < x {
+        0.5 * (x + root)
+    } else {
+        2.0 * delta * delta / (root - x)
+    };
     (value, 0.5 * (1.0 + x / root), 2.0 * delta * delta / root)
 }
 
@@ -142,7 +146,8 @@ impl Smoothed {
             if 0.0 < mu[j] {
                 scale[j] = mu[j];
                 // ỹ = λ/μ − (ρ/μ̄²) μ w
-                y[j] = point.lambda[i] / mu[j] - point.rho / (largest * largest) * mu[j] * point.w[i];
+                y[j] =
+                    point.lambda[i] / mu[j] - point.rho / (largest * largest) * mu[j] * point.w[i];
             }
         }
         let length = y[0].hypot(y[1]);
@@ -152,7 +157,11 @@ impl Smoothed {
             return;
         }
         // Share of m that follows N; the rest follows Y.
-        let share = if 0.0 < root { 0.5 * (1.0 + (normal - length) / root) } else { 1.0 };
+        let share = if 0.0 < root {
+            0.5 * (1.0 + (normal - length) / root)
+        } else {
+            1.0
+        };
         let part = normal / most;
         for (j, i) in rows.clone().enumerate() {
             self.f[i] -= scale[j] * part * y[j];
@@ -161,8 +170,17 @@ impl Smoothed {
             return;
         }
         let by_normal = (1.0 - part * share) / most;
-        let along = if 0.0 < length { part * (1.0 - share) / (most * length) } else { 0.0 };
-        let drift_most = share * drift + if 0.0 < root { 2.0 * point.delta * point.delta / root } else { 0.0 };
+        let along = if 0.0 < length {
+            part * (1.0 - share) / (most * length)
+        } else {
+            0.0
+        };
+        let drift_most = share * drift
+            + if 0.0 < root {
+                2.0 * point.delta * point.delta / root
+            } else {
+                0.0
+            };
         for (j, i) in rows.clone().enumerate() {
             // ∂/∂N, through y_n.
             let column = scale[j] * y[j] * by_normal * slope;
@@ -199,7 +217,13 @@ mod tests {
     const LAWS: [(Law, usize); 8] = [
         (Law::Unilateral, 2),
         (Law::Interval { lo: -0.4, hi: 0.7 }, 2),
-        (Law::Interval { lo: f64::NEG_INFINITY, hi: 0.7 }, 1),
+        (
+            Law::Interval {
+                lo: f64::NEG_INFINITY,
+                hi: 0.7,
+            },
+            1,
+        ),
         (Law::FrictionCone { mu: 0.6 }, 3),
         (Law::FrictionCone { mu: 0.6 }, 2),
         (Law::FrictionCone { mu: 0.0 }, 3),
@@ -209,7 +233,16 @@ mod tests {
 
     fn value(law: &Law, lambda: &[f64], w: &[f64], rho: f64, delta: f64) -> Vec<f64> {
         let mut smoothed = Smoothed::default();
-        smoothed.evaluate(law, Point { lambda, w, rho, delta }, Want::Value);
+        smoothed.evaluate(
+            law,
+            Point {
+                lambda,
+                w,
+                rho,
+                delta,
+            },
+            Want::Value,
+        );
         smoothed.f
     }
 
@@ -223,13 +256,25 @@ mod tests {
                 let w: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
                 let (rho, delta) = (random.range(0.5, 2.0), random.range(0.05, 0.5));
                 let mut exact = Smoothed::default();
-                let point = Point { lambda: &lambda, w: &w, rho, delta };
+                let point = Point {
+                    lambda: &lambda,
+                    w: &w,
+                    rho,
+                    delta,
+                };
                 exact.evaluate(&law, point, Want::Derivative);
                 let close = |column: usize, of: &[f64], plus: Vec<f64>, minus: Vec<f64>| {
                     for i in 0..n {
                         let difference = (plus[i] - minus[i]) / (2.0 * h);
-                        let exact = if of.len() == n { of[i] } else { of[i * n + column] };
-                        assert!((difference - exact).abs() < 1e-6, "{law:?} {i} {column}: {difference} {exact}");
+                        let exact = if of.len() == n {
+                            of[i]
+                        } else {
+                            of[i * n + column]
+                        };
+                        assert!(
+                            (difference - exact).abs() < 1e-6,
+                            "{law:?} {i} {column}: {difference} {exact}"
+                        );
                     }
                 };
                 for j in 0..n {
@@ -270,7 +315,11 @@ mod tests {
                 };
                 let fault = law.fault(&lambda, &w, &vec![1.0; n]);
                 assert!(fault.natural < 1e-12, "{law:?} {lambda:?} {w:?} {fault:?}");
-                assert!(value(&law, &lambda, &w, 1.0, 0.0).iter().all(|f| f.abs() < 1e-12));
+                assert!(
+                    value(&law, &lambda, &w, 1.0, 0.0)
+                        .iter()
+                        .all(|f| f.abs() < 1e-12)
+                );
             }
         }
     }

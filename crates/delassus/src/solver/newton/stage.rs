@@ -49,9 +49,14 @@ pub(super) struct Iterate {
 }
 
 impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
-    pub(super) fn new(system: System<'a>, mut kernel: Kernel, monitor: &'m mut Monitor<'p>, tolerance: f64) -> Self {
+    pub(super) fn new(
+        system: System<'a>,
+        mut kernel: Kernel,
+        monitor: &'m mut Monitor<'p>,
+        tolerance: f64,
+    ) -> Self {
         let (m, n) = (system.n_rows(), system.problem.n_velocities());
-        kernel.prepare(&system);
+        kernel.begin();
         Stage {
             kernel,
             relation: Relation::sized(&system),
@@ -60,7 +65,10 @@ impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
             b: vec![0.0; m],
             w: vec![0.0; m],
             imbalance: vec![0.0; n],
-            trial: Iterate { lambda: vec![0.0; m], v: vec![0.0; n] },
+            trial: Iterate {
+                lambda: vec![0.0; m],
+                v: vec![0.0; n],
+            },
             trial_w: vec![0.0; m],
             trial_imbalance: vec![0.0; n],
             rows: vec![0.0; m],
@@ -78,12 +86,17 @@ impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
     pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
         let mut v = vec![0.0; self.system.problem.n_velocities()];
         self.system.problem.velocity(lambda, &mut v);
-        Iterate { lambda: lambda.to_vec(), v }
+        Iterate {
+            lambda: lambda.to_vec(),
+            v,
+        }
     }
 
     /// Judges impulses: their residual [m/s], or how the run ends. Keeps them where they are the best so far.
     pub(super) fn judge(&mut self, lambda: &[f64]) -> Result<f64, End> {
-        let residual = self.system.residual(lambda, &mut self.scratch_v, &mut self.scratch_w);
+        let residual = self
+            .system
+            .residual(lambda, &mut self.scratch_v, &mut self.scratch_w);
         if residual < self.best.0 {
             self.best.0 = residual;
             self.best.1.copy_from_slice(lambda);
@@ -104,7 +117,14 @@ impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
 
     /// w and r_d of an iterate, into the arrays of the stage.
     pub(super) fn state(&mut self, iterate: &Iterate) {
-        self.system.problem.row_velocity(&iterate.v, &iterate.lambda, &mut self.w);
-        self.system.imbalance(&iterate.v, &iterate.lambda, &mut self.rows, &mut self.imbalance);
+        self.system
+            .problem
+            .row_velocity(&iterate.v, &iterate.lambda, &mut self.w);
+        self.system.imbalance(
+            &iterate.v,
+            &iterate.lambda,
+            &mut self.rows,
+            &mut self.imbalance,
+        );
     }
 }

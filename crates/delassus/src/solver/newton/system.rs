@@ -1,8 +1,10 @@
 //! The problem as second-order methods see it: products with G, M and their transposes, scales, and the residual.
 
+use std::cell::OnceCell;
+
+use crate::math::{max_abs, mul_add, mul_transposed_add};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Form, Primal, Problem};
-use crate::math::{max_abs, mul_add, mul_transposed_add};
 
 /// A problem with what every method needs of it.
 pub(super) struct System<'a> {
@@ -15,9 +17,13 @@ pub(super) struct System<'a> {
     pub(super) scale: f64,
     /// First value of the square array of every block.
     pub(super) squares: Vec<usize>,
-    /// Rows of G over the coordinates of each mass, entry by entry.
-    rows: Vec<f64>,
-    row_starts: Vec<usize>,
+    rows: OnceCell<SpreadRows>,
+}
+
+/// Rows of G, entry by entry, and where each entry starts.
+struct SpreadRows {
+    values: Vec<f64>,
+    starts: Vec<usize>,
 }
 
 impl<'a> System<'a> {
@@ -39,22 +45,33 @@ impl<'a> System<'a> {
             }
         }
         let scale = max_abs(problem.c());
-        let mut system = System {
+        System {
             problem,
             mobility,
             stiffest,
             scale: if 0.0 < scale { scale } else { 1.0 },
             squares,
-            rows: Vec::new(),
-            row_starts: vec![0],
-        };
-        if let Form::Primal(primal) = problem.form() {
-            for e in 0..primal.jacobian().n_entries() {
-                system.rows.extend_from_slice(primal.jacobian().entry_values(e));
-                system.row_starts.push(system.rows.len());
-            }
+            rows: OnceCell::new(),
         }
-        system
+    }
+
+    /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
+    fn rows(&self) -> &SpreadRows {
+        self.rows.get_or_init(|| {
+            let mut spread = SpreadRows {
+                values: Vec::new(),
+                starts: vec![0],
+            };
+            if let Some(primal) = self.primal() {
+                for e in 0..primal.jacobian().n_entries() {
+                    spread
+                        .values
+                        .extend_from_slice(primal.jacobian().entry_values(e));
+                    spread.starts.push(spread.values.len());
+                }
+            }
+            spread
+        })
     }
 
     pub(super) fn blocks(&self) -> &'a [Block] {
@@ -73,16 +90,19 @@ impl<'a> System<'a> {
     }
 
     /// Masses that block k acts on, each with its rows.
-    pub(super) fn entries(&self, primal: &'a Primal, k: usize) -> impl Iterator<Item = (usize, &[f64])> + Clone {
-        primal.jacobian().entry_range(k).map(move |e| {
-            let rows = &self.rows[self.row_starts[e]..self.row_starts[e + 1]];
-            (primal.jacobian().entry_mass(e), rows)
-        })
+    pub(super) fn entries(
+        &self,
+        primal: &'a Primal,
+        k: usize,
+    ) -> impl Iterator<Item = (usize, &[f64])> + Clone {
+        let entries = primal.jacobian().entry_range(k);
+        entries.map(move |e| (primal.jacobian().entry_mass(e), self.entry_rows(e)))
     }
 
     /// Rows of entry e over the coordinates of its mass.
     pub(super) fn entry_rows(&self, e: usize) -> &[f64] {
-        &self.rows[self.row_starts[e]..self.row_starts[e + 1]]
+        let rows = self.rows();
+        &rows.values[rows.starts[e]..rows.starts[e + 1]]
     }
 
     /// Part of a square array that belongs to block k.
@@ -169,14 +189,28 @@ impl<'a> System<'a> {
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {
-            let d = self.problem.diagonal_blocks().block(k).iter().step_by(block.n_rows + 1);
+            let d = self
+                .problem
+                .diagonal_blocks()
+                .block(k)
+                .iter()
+                .step_by(block.n_rows + 1);
             let (rows, n) = (block.rows(), block.n_rows);
             let natural = if n <= 8 {
-                diagonal.iter_mut().zip(d).for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
-                block.law.fault(&lambda[rows.clone()], &w[rows], &diagonal[..n]).natural
+                diagonal
+                    .iter_mut()
+                    .zip(d)
+                    .for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
+                block
+                    .law
+                    .fault(&lambda[rows.clone()], &w[rows], &diagonal[..n])
+                    .natural
             } else {
                 let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
-                block.law.fault(&lambda[rows.clone()], &w[rows], &diagonal).natural
+                block
+                    .law
+                    .fault(&lambda[rows.clone()], &w[rows], &diagonal)
+                    .natural
             };
             if !(natural <= worst) {
                 worst = natural;
