@@ -179,6 +179,7 @@ impl Stage<'_, '_, '_> {
                 }
                 self.finish(&at.lambda, relative)?;
             }
+            self.look_for_contradiction(&at.lambda)?;
             if 10 < iteration && mark + 8 <= iteration && gap < 1e-6 * scale * scale / mean {
                 break;
             }

@@ -1,9 +1,9 @@
-//! Second-order solver: exact for Signorini and Coulomb, in about ten factorisations whatever the masses.
+//! Second-order solver: exact for Signorini and Coulomb.
 //!
-//! Cold: an interior point on De Saxcé's path finds the modes of the contacts, semismooth steps and a smoothed
-//! continuation finish. Warm: the continuation directly. Where its path turns back it is followed by arclength.
+#![doc = include_str!("../../../docs/newton.md")]
 
 mod arclength;
+mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
