@@ -173,28 +173,15 @@ impl<'a> Monitor<'a> {
         timed_out.then_some(Status::TimeLimit)
     }
 
-    /// Call after every iteration of a method that knows its law residual and keeps its own best iterate; `Some` ends
-    /// the run.
-    pub(super) fn after_step(&mut self, law: f64) -> Option<Status> {
-        let sweep = self.history.len() + 1;
+    /// One line of history for an iteration of a method that measures its law residual and stops by itself.
+    pub(super) fn stepped(&mut self, law: f64, elapsed_s: f64) {
         self.history.push(Sweep {
-            sweep,
+            sweep: self.history.len() + 1,
             law: Some(law),
             eta: law,
             dual_decrease: 0.0,
-            elapsed_s: self.start.elapsed().as_secs_f64(),
+            elapsed_s,
         });
-        if self.stop.is_cancelled() {
-            return Some(Status::Interrupted);
-        }
-        if self.stop.sweeps <= sweep {
-            return Some(Status::IterationLimit);
-        }
-        let late = |limit| limit <= self.start.elapsed();
-        self.stop
-            .time
-            .is_some_and(late)
-            .then_some(Status::TimeLimit)
     }
 
     /// Call after several sweeps at once, as a device does them, with the impulses of the last: one line of history

@@ -26,7 +26,7 @@ struct Tangent {
     s: f64,
 }
 
-impl Stage<'_, '_, '_> {
+impl Stage<'_> {
     /// Follows the path from no impulses; a point is accepted where the merit is below `accept` times τ.
     pub(super) fn arclength(&mut self, rho: &[f64], accept: f64, most: usize) -> Result<(), End> {
         let start = self.kernel.count;

@@ -19,7 +19,7 @@ const ZERO: f64 = 1e-8;
 /// Share of its terms that cᵀy must be below zero.
 const BELOW: f64 = 1e-6;
 
-impl Stage<'_, '_, '_> {
+impl Stage<'_> {
     /// Ends the run with a proof where the impulses show one.
     pub(super) fn look_for_contradiction(&mut self, lambda: &[f64]) -> Result<(), End> {
         let scale = self.system.scale;
@@ -44,10 +44,10 @@ impl Stage<'_, '_, '_> {
         }
         y.iter_mut().for_each(|y| *y /= largest);
         if self.contradicts(&y) {
-            self.monitor.certify(Some(Certificate {
+            self.certificate = Some(Certificate {
                 ray: y.clone(),
                 farkas: Some(y),
-            }));
+            });
             return Err(End::Run(Status::Ray));
         }
         Ok(())

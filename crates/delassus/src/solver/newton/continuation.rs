@@ -37,7 +37,7 @@ pub(super) struct Course {
     pub(super) fastest: f64,
 }
 
-impl Stage<'_, '_, '_> {
+impl Stage<'_> {
     /// ρ_k = max(1/D_k, max(load_k, share · largest load)/V).
     pub(super) fn load_aware(&self, loads: &[f64], share: f64) -> Vec<f64> {
         let floor = share * loads.iter().copied().fold(0.0, f64::max);

@@ -138,7 +138,7 @@ impl Pair {
     }
 }
 
-impl Stage<'_, '_, '_> {
+impl Stage<'_> {
     /// Whether every law has a cone here: boxes and facets have none.
     pub(super) fn has_interior(&self) -> bool {
         self.system.blocks().iter().all(|block| match block.law {

@@ -13,18 +13,24 @@ mod stage;
 mod system;
 
 use crate::law::Law;
-use crate::problem::{Problem, Solution};
-use crate::solver::{Fit, Monitor, Solver, Status, Stop};
+use std::time::Instant;
+
+use crate::index::BlockId;
+use crate::math::parallel;
+use crate::problem::{Form, Problem, Solution};
+use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
+use kernel::Kernel;
 use stage::{End, Stage};
 use system::System;
 
 /// The second-order solver.
 #[derive(Clone, Debug, Default)]
 pub struct Newton {
-    /// When to stop; iterations are factorisations.
+    /// When to stop; `sweeps` counts factorisations of one island.
     pub stop: Stop,
-    kernel: kernel::Kernel,
+    /// What is kept from solve to solve, island by island.
+    kernels: Vec<Kernel>,
 }
 
 impl Newton {
@@ -32,7 +38,7 @@ impl Newton {
     pub fn new(stop: Stop) -> Newton {
         Newton {
             stop,
-            kernel: kernel::Kernel::default(),
+            kernels: Vec::new(),
         }
     }
 }
@@ -53,28 +59,104 @@ impl Solver for Newton {
         self.stop
     }
 
+    /// Solves islands apart, side by side: a step of one need not wait for another.
     fn run(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let system = System::new(problem);
-        let kernel = std::mem::take(&mut self.kernel);
-        let mut stage = Stage::new(system, kernel, monitor, self.stop.tolerance);
-        let status = match stages(&mut stage, &solution.lambda) {
-            Err(End::Run(status)) => status,
-            _ => Status::Stalled,
+        let begin = Instant::now();
+        let islands = match problem.form() {
+            Form::Primal(_) => problem.islands(),
+            Form::Dual(_) => Vec::new(),
         };
-        self.kernel = std::mem::take(&mut stage.kernel);
-        solution.lambda.copy_from_slice(&stage.best.1);
+        let mut kernels = std::mem::take(&mut self.kernels);
+        kernels.resize_with(islands.len().max(1), Kernel::default);
+        let ends = if islands.len() < 2 {
+            let kernel = kernels.pop().unwrap_or_default();
+            vec![solve_island(
+                problem,
+                &solution.lambda,
+                kernel,
+                (self.stop, begin),
+            )]
+        } else {
+            let lambda = &solution.lambda;
+            let tasks: Vec<_> = islands.iter().zip(kernels.drain(..)).collect();
+            parallel::map(tasks, |(island, kernel)| {
+                let rows = |id: &BlockId| problem.blocks()[id.index()].rows();
+                let own: Vec<f64> = island
+                    .iter()
+                    .flat_map(rows)
+                    .map(|row| lambda[row])
+                    .collect();
+                let part = problem
+                    .part(island)
+                    .expect("the blocks of an island are a problem of their own");
+                solve_island(&part, &own, kernel, (self.stop, begin))
+            })
+        };
+        let mut status = Status::Solved;
+        for (i, end) in ends.into_iter().enumerate() {
+            match islands.len() {
+                0 | 1 => solution.lambda.copy_from_slice(&end.lambda),
+                _ => {
+                    let rows = islands[i]
+                        .iter()
+                        .flat_map(|id| problem.blocks()[id.index()].rows());
+                    rows.zip(&end.lambda)
+                        .for_each(|(row, x)| solution.lambda[row] = *x);
+                }
+            }
+            for (law, elapsed) in end.history {
+                monitor.stepped(law, elapsed);
+            }
+            if end.status != Status::Solved {
+                status = end.status;
+                if islands.len() < 2 {
+                    monitor.certify(end.certificate);
+                }
+            }
+            self.kernels.push(end.kernel);
+        }
         problem.velocity(&solution.lambda, &mut solution.v);
         status
     }
 }
 
+/// What became of one island.
+struct Ended {
+    status: Status,
+    lambda: Vec<f64>,
+    history: Vec<(f64, f64)>,
+    certificate: Option<Certificate>,
+    kernel: Kernel,
+}
+
+/// Solves one island from given impulses.
+fn solve_island(
+    problem: &Problem,
+    start: &[f64],
+    kernel: Kernel,
+    (stop, begin): (Stop, Instant),
+) -> Ended {
+    let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
+    let status = match stages(&mut stage, start) {
+        Err(End::Run(status)) => status,
+        _ => Status::Stalled,
+    };
+    Ended {
+        status,
+        lambda: stage.best.1,
+        history: stage.history,
+        certificate: stage.certificate,
+        kernel: stage.kernel,
+    }
+}
+
 /// What is tried, one after the other; every stage ends with an error, and one that ends the run is handed on.
-fn stages(stage: &mut Stage<'_, '_, '_>, start: &[f64]) -> Result<(), End> {
+fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     fn next(end: Result<(), End>) -> Result<(), End> {
         match end {
             Err(End::Run(status)) => Err(End::Run(status)),
@@ -130,7 +212,7 @@ fn stages(stage: &mut Stage<'_, '_, '_>, start: &[f64]) -> Result<(), End> {
     Err(End::Stuck)
 }
 
-impl Stage<'_, '_, '_> {
+impl Stage<'_> {
     /// Loads of all blocks if every row were stuck and soft: K with A = 1/R, R = D/100.
     fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
         let mut right = vec![0.0; self.system.n_rows()];

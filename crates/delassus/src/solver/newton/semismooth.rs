@@ -13,7 +13,7 @@
 
 use super::stage::{End, Iterate, Stage};
 
-impl Stage<'_, '_, '_> {
+impl Stage<'_> {
     /// At most so many whole steps from given impulses.
     pub(super) fn semismooth(&mut self, lambda: &[f64], most: usize) -> Result<(), End> {
         let rho: Vec<f64> = self.system.mobility.iter().map(|d| 1.0 / d).collect();

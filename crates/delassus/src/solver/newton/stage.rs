@@ -3,7 +3,9 @@
 use super::kernel::{Change, Kernel, Relation};
 use super::smoothed_law::Smoothed;
 use super::system::System;
-use crate::solver::{Monitor, Status};
+use std::time::Instant;
+
+use crate::solver::{Certificate, Status, Stop};
 
 /// How a stage ended where it did not solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub(super) enum End {
 }
 
 /// Work arrays of one solve, sized once.
-pub(super) struct Stage<'a, 'm, 'p> {
+pub(super) struct Stage<'a> {
     pub(super) system: System<'a>,
     pub(super) kernel: Kernel,
     pub(super) relation: Relation,
@@ -36,9 +38,12 @@ pub(super) struct Stage<'a, 'm, 'p> {
     scratch_w: Vec<f64>,
     /// Least residual so far and its impulses [m/s].
     pub(super) best: (f64, Vec<f64>),
-    /// Largest acceptable residual [m/s].
-    pub(super) tolerance: f64,
-    pub(super) monitor: &'m mut Monitor<'p>,
+    /// When to stop, and when the run began.
+    stop: Stop,
+    begin: Instant,
+    /// Residual and time of every factorisation [m/s, s].
+    pub(super) history: Vec<(f64, f64)>,
+    pub(super) certificate: Option<Certificate>,
 }
 
 /// Impulses and velocities that need not agree while a method is at work.
@@ -48,13 +53,13 @@ pub(super) struct Iterate {
     pub(super) v: Vec<f64>,
 }
 
-impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
+impl<'a> Stage<'a> {
     pub(super) fn new(
         system: System<'a>,
         mut kernel: Kernel,
-        monitor: &'m mut Monitor<'p>,
-        tolerance: f64,
-    ) -> Self {
+        stop: Stop,
+        begin: Instant,
+    ) -> Stage<'a> {
         let (m, n) = (system.n_rows(), system.problem.n_velocities());
         kernel.begin();
         Stage {
@@ -76,8 +81,10 @@ impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
             scratch_v: vec![0.0; n],
             scratch_w: vec![0.0; m],
             best: (f64::INFINITY, vec![0.0; m]),
-            tolerance,
-            monitor,
+            stop,
+            begin,
+            history: Vec::new(),
+            certificate: None,
             system,
         }
     }
@@ -101,17 +108,25 @@ impl<'a, 'm, 'p> Stage<'a, 'm, 'p> {
             self.best.0 = residual;
             self.best.1.copy_from_slice(lambda);
         }
-        if residual <= self.tolerance {
+        if residual <= self.stop.tolerance {
             return Err(End::Run(Status::Solved));
         }
         Ok(residual)
     }
 
-    /// Tells the monitor of a factorisation; an error ends the run.
+    /// Writes down a factorisation made at this residual; an error where nothing is left to go on with.
     pub(super) fn counted(&mut self, residual: f64) -> Result<(), End> {
-        match self.monitor.after_step(residual) {
-            Some(status) => Err(End::Run(status)),
-            None => Ok(()),
+        let elapsed = self.begin.elapsed();
+        self.history.push((residual, elapsed.as_secs_f64()));
+        if self.stop.is_cancelled() {
+            return Err(End::Run(Status::Interrupted));
+        }
+        if self.stop.sweeps <= self.history.len() {
+            return Err(End::Run(Status::IterationLimit));
+        }
+        match self.stop.time.is_some_and(|limit| limit <= elapsed) {
+            true => Err(End::Run(Status::TimeLimit)),
+            false => Ok(()),
         }
     }
 
