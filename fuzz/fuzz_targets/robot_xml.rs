@@ -2,17 +2,18 @@
 #![no_main]
 
 use delassus::math::DVec3;
+use delassus::model::robot::{Base, parse};
 use delassus::tree::Rows;
-use delassus::tree::import::{Base, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let Ok(robot) = parse(text, "fuzz", None, Base::Floating) else {
+    let Ok(file) = parse(text, "fuzz", None, Base::Floating) else {
         return;
     };
+    let robot = file.robot;
     let tree = &robot.tree;
     let (q, zeros) = (tree.neutral(), vec![0.0; tree.n_dofs()]);
     let (mut data, mut acceleration) = (tree.data(), zeros.clone());

@@ -273,7 +273,7 @@ impl Answer {
 }
 
 /// Kinds whose unknowns are called z and w.
-pub(crate) fn is_complementarity(kind: &str) -> bool {
+fn is_complementarity(kind: &str) -> bool {
     matches!(kind, "lcp" | "mlcp")
 }
 

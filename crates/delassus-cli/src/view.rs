@@ -102,7 +102,7 @@ mod served {
                         true => fs::read_to_string(&path).map_err(|error| error.to_string())?,
                         false => text.clone(),
                     };
-                    delassus::world::scene::parse(&text).map_err(|error| error.to_string())
+                    delassus::model::scene::parse(&text).map_err(|error| error.to_string())
                 }))
             }
         };

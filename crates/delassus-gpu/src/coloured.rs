@@ -14,7 +14,7 @@ use crate::session::{Plan, Session};
 /// `coloured-gpu`: sweeps of Gauss-Seidel on the device, colour after colour.
 #[derive(Debug, Default)]
 pub struct ColouredGpu {
-    /// The options, and who goes on where there is no device. Dual problems, which name no bodies to colour by, always
+    /// The options, and the solver that is used where there is no device. Dual problems, which name no bodies to colour by, always
     /// stay on the CPU, and so does a shuffled order.
     pub coloured: Coloured,
     session: Session,

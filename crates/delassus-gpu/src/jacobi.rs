@@ -11,7 +11,7 @@ use crate::session::{Plan, Session};
 /// `jacobi-gpu`: the sweeps of [`Jacobi`] on the device.
 #[derive(Debug, Default)]
 pub struct JacobiGpu {
-    /// The options, and who goes on where there is no device. `Accelerate::Chebyshev` always stays on the CPU.
+    /// The options, and the solver that is used where there is no device. `Accelerate::Chebyshev` always stays on the CPU.
     pub jacobi: Jacobi,
     session: Session,
 }

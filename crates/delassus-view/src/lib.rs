@@ -21,7 +21,7 @@ pub use choice::{Choice, Start};
 pub use recording::{Recording, RecordingError};
 pub use server::{Options, Server, ViewError, page_is_built};
 
-use delassus::world::scene::Scene;
+use delassus::world::Scene;
 
 /// What to say where the program was built without the page.
 pub const NO_PAGE: &str = "this program was built without its page; run crates/delassus-view/build-page (it needs \

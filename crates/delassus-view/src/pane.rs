@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use delassus::math::tangents;
 use delassus::solver::{Observed, Seen};
-use delassus::world::scene::Scene;
+use delassus::world::Scene;
 use delassus::world::{Frame, Joint, JointKind, Motion, Robot, StepError, Surface};
 use delassus::{BodyId, JointId, LinkId, Residual, Solver, World};
 use glam::{DQuat, DVec3};

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use delassus::World;
-use delassus::world::scene::Scene;
+use delassus::world::Scene;
 use serde::Serialize;
 
 use crate::geometry::moving;

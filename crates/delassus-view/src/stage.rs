@@ -1,7 +1,7 @@
 //! What is on: a scene stepped under one or two solvers, or a recording.
 
 use delassus::scenes;
-use delassus::world::scene::{RunDefaults, Scene};
+use delassus::world::{RunDefaults, Scene};
 use glam::DVec3;
 use serde::Serialize;
 

@@ -11,16 +11,14 @@ mod scenes;
 
 use std::collections::BTreeMap;
 
-use delassus::solver::pivot::contact::ContactLcp;
-use delassus::solver::pivot::structural::{Options, Outcome, Work};
-use delassus::solver::pivot::{self, Lcp, LcpOptions, Lemke, Method, Pivot, reduced, structural};
+use delassus::solver::pivot::contact::{
+    ContactLcp, PivotOptions, PivotOutcome, PivotWork, reduced, structural,
+};
+use delassus::solver::pivot::{self, Lcp, LcpOptions, Lemke, Method, Pivot};
 use delassus::{Law, Problem, Residual, Solution, Solver, Status, Stop};
 
-type Run = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
-const METHODS: [(&str, Run); 2] = [
-    ("structural", structural::solve),
-    ("reduced", reduced::solve),
-];
+type Run = fn(&ContactLcp, &PivotOptions<'_>, &mut PivotWork) -> PivotOutcome;
+const METHODS: [(&str, Run); 2] = [("structural", structural), ("reduced", reduced)];
 
 /// Whether an answer is one; panics where a method says so and it is none.
 fn check(problem: &Problem, lambda: Vec<f64>, solved: bool, what: &str) {
@@ -34,7 +32,7 @@ fn check(problem: &Problem, lambda: Vec<f64>, solved: bool, what: &str) {
 
 /// How the driver ends where both methods have failed, with a proof where there is none to find.
 fn leftover(problem: &Problem, seed: u64) -> String {
-    let mut solver = Lemke::new(Method::Driver);
+    let mut solver = Lemke::new(Method::Best);
     solver.stop = Stop {
         tolerance: 1e-6 * problem.velocity_scale().max(1e-3),
         ..Stop::default()
@@ -72,13 +70,13 @@ fn main() {
         let lcp = ContactLcp::new(&problem, 8).unwrap();
         let mut solved = false;
         for (name, run) in METHODS {
-            let options = Options {
+            let options = PivotOptions {
                 pivot: [Pivot::Big, Pivot::Lex][(seed / 2 % 2) as usize],
                 cover: &[],
                 pivots: 2000,
                 deadline: None,
             };
-            let mut work = Work::default();
+            let mut work = PivotWork::default();
             let outcome = run(&lcp, &options, &mut work);
             let mut lambda = vec![0.0; problem.n_rows()];
             work.impulses(&lcp, &mut lambda);

@@ -13,19 +13,20 @@ mod dense;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::pivot::contact::ContactLcp;
-use delassus::solver::pivot::structural::{Options, Outcome, Work};
-use delassus::solver::pivot::{Lcp, LcpOptions, Pivot, reduced, solve, structural};
+use delassus::solver::pivot::contact::{
+    ContactLcp, PivotOptions, PivotOutcome, PivotWork, reduced, structural,
+};
+use delassus::solver::pivot::{Lcp, LcpOptions, Pivot, solve};
 use delassus::{Law, MassBlock, Problem, Residual, Solution, Status};
 
-type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
+type Method = fn(&ContactLcp, &PivotOptions<'_>, &mut PivotWork) -> PivotOutcome;
 type Vector = Vec<f64>;
 
 /// What a printed formula must be off by to be called wrong.
 const VISIBLE: f64 = 1e-3;
 
-fn options(cover: &[f64]) -> Options<'_> {
-    Options {
+fn options(cover: &[f64]) -> PivotOptions<'_> {
+    PivotOptions {
         pivot: Pivot::Big,
         cover,
         pivots: 5000,
@@ -33,9 +34,9 @@ fn options(cover: &[f64]) -> Options<'_> {
     }
 }
 
-fn run(problem: &Problem, method: Method, cover: &[f64]) -> (Outcome, Solution) {
+fn run(problem: &Problem, method: Method, cover: &[f64]) -> (PivotOutcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     let outcome = method(&lcp, &options(cover), &mut work);
     let mut lambda = vec![0.0; problem.n_rows()];
     work.impulses(&lcp, &mut lambda);
@@ -64,7 +65,7 @@ fn puck() -> Problem {
 fn momentum_with_the_printed_signs_reverses_the_velocity() {
     // errata Lemke05-6: M v − Ñθ + D̃φ + k̃ = 0. Without contact v = −M⁻¹k̃, and friction pulls along the slip.
     let problem = puck();
-    let (outcome, solution) = run(&problem, structural::solve, &[]);
+    let (outcome, solution) = run(&problem, structural, &[]);
     assert_eq!(outcome.status, Status::Solved);
     let (theta, friction) = (solution.lambda[0], solution.lambda[1]);
     let printed = [(-friction - 2.0) / 2.0, (theta + 0.2) / 2.0];
@@ -95,7 +96,7 @@ fn right_hand_side_without_tangents_forgets_that_the_body_slides() {
     let (status, law) = changed(&problem, |_, q| q[1..].fill(0.0));
     assert_eq!(status, Status::Solved);
     assert!(VISIBLE < law, "{law}");
-    assert!(run(&problem, structural::solve, &[]).0.residual < 1e-12);
+    assert!(run(&problem, structural, &[]).0.residual < 1e-12);
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn normal_rows_without_the_second_product_carry_the_wrong_weight() {
     let printed = -n * k / n;
     let right = -n * k / (n * n);
     assert!(VISIBLE < (printed - right).abs());
-    let (_, solution) = run(&puck(), reduced::solve, &[]);
+    let (_, solution) = run(&puck(), reduced, &[]);
     assert!((solution.lambda[0] - right).abs() < 1e-12);
 }
 
@@ -117,7 +118,7 @@ fn friction_that_is_added_after_the_pivot_is_never_seen() {
     let problem = puck();
     let late = Solution::from_lambda(&problem, vec![0.2, 0.0, 0.0]);
     assert!(VISIBLE < Residual::of(&problem, &late).relative);
-    let (outcome, solution) = run(&problem, reduced::solve, &[]);
+    let (outcome, solution) = run(&problem, reduced, &[]);
     assert_eq!(outcome.status, Status::Solved);
     assert!((solution.lambda[1] + 0.1).abs() < 1e-12);
 }
@@ -126,11 +127,11 @@ fn friction_that_is_added_after_the_pivot_is_never_seen() {
 fn covering_vector_that_grows_with_a_spent_variable_is_limited() {
     // errata Lemke05-59: Δc grows as 1/z₀. The library stops at a limit and says so; the full method finishes.
     let limited: Vec<u64> = (0..80)
-        .filter(|&seed| run(&scenes::hard(seed), reduced::solve, &[]).0.cover_limit)
+        .filter(|&seed| run(&scenes::hard(seed), reduced, &[]).0.cover_limit)
         .collect();
     assert!(!limited.is_empty());
     for seed in limited {
-        let (outcome, _) = run(&scenes::hard(seed), structural::solve, &[]);
+        let (outcome, _) = run(&scenes::hard(seed), structural, &[]);
         assert_eq!(outcome.status, Status::Solved, "{seed}");
     }
 }
@@ -149,7 +150,7 @@ fn covering_vector_without_the_bounds_breaks_the_structure() {
             *bound = 0.0;
         }
         for (k, cover) in [&cover[..], &[]].into_iter().enumerate() {
-            let (outcome, _) = run(&problem, structural::solve, cover);
+            let (outcome, _) = run(&problem, structural, cover);
             let good = outcome.status == Status::Solved && outcome.residual <= 1e-9;
             failures[k] += usize::from(!good);
         }
@@ -166,12 +167,8 @@ fn kernel_outgrows_the_bodies_where_normals_are_compliant() {
     for _ in 0..20 {
         let scene = scenes::peg(32, scenes::wrench(&mut random));
         let law = scenes::facets(0.25, 8);
-        rigid = rigid.max(run(&scene.rigid(law), structural::solve, &[]).0.kernel);
-        compliant = compliant.max(
-            run(&scene.compliant(law, 1e-3), structural::solve, &[])
-                .0
-                .kernel,
-        );
+        rigid = rigid.max(run(&scene.rigid(law), structural, &[]).0.kernel);
+        compliant = compliant.max(run(&scene.compliant(law, 1e-3), structural, &[]).0.kernel);
     }
     assert!(rigid <= 7, "{rigid}");
     assert!(7 < compliant, "{compliant}");
@@ -325,5 +322,5 @@ fn last_row_with_directions_for_normals_is_another_equation() {
         assert!(VISIBLE * 0.01 < row(&printed).abs());
     }
     let ball = scenes::rim(3, [DVec3::X * 5.0, DVec3::ZERO]).rigid(scenes::facets(0.3, 8));
-    assert!(run(&ball, structural::solve, &[]).0.residual < 1e-12);
+    assert!(run(&ball, structural, &[]).0.residual < 1e-12);
 }

@@ -142,7 +142,7 @@ fn squeezed(sigma: f64) -> Problem {
 #[test]
 fn contacts_with_wanted_velocities_need_not_have_an_answer() {
     for method in [
-        Method::Driver,
+        Method::Best,
         Method::Reduced,
         Method::Structural,
         Method::Standard,

@@ -30,7 +30,7 @@ pub(super) fn solve(work: &TreeWork, job: &Job<'_>, spec: &str) -> Result<Solved
     let asked = !job.args.common.solvers.is_empty() && spec != "kkt";
     Ok(Solved {
         run: if asked {
-            job.solve_problem((&work.problem, None), spec, &[spec])?
+            job.solve_problem((&work.problem, None), spec)?
         } else {
             own
         },

@@ -9,10 +9,11 @@
 use pulp::{Arch, Simd};
 
 use super::Solve;
-use super::algebra::{SMALL_TURN, Seen, add_product, axis, dot, inverse, product, turned_frame};
+use super::algebra::{SMALL_TURN, Seen, axis, turned_frame};
 use super::lanes::{Link, Part, State, Work};
 use super::pass::{Arena, Walk, largest};
-use crate::math::simd::fused::{add_scaled, cross};
+use crate::linalg::sym3::lanes::{add_sym_mul, inverse_by_cofactors, sym_mul};
+use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::{Lane, Vec3, X, difference, scaled, sum, three};
 use crate::problem::stabilise::Coefficients;
 
@@ -155,8 +156,8 @@ impl Walk for Factor {
             let stiff = Stiff::new(part, link, self.step, u, (before, after));
             let seen = Seen::new(part, link, stiff.inertia_inverse);
             let b = difference(rhs, rows.next(link.arms, state, u, stiff));
-            let p = inverse(seen.pivot(left, u));
-            let t = product(p, b);
+            let p = inverse_by_cofactors(seen.pivot(left, u));
+            let t = sym_mul(p, b);
             rhs = seen.through(u, t);
             left = seen.behind(p, u);
             before = after;
@@ -183,7 +184,7 @@ impl Walk for Back {
             let (u, p) = (part.load(&work.u), part.load(&work.p));
             let stiff = Stiff::again(part, link, work);
             let seen = Seen::new(part, link, stiff.inertia_inverse);
-            let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
+            let lambda = add_sym_mul(part.load(&work.t), p, seen.through(u, next));
             let v = sum(part.load(&state.v), kick);
             let w = stiff.spin(u, part.load(&state.w));
             let (v, w) = seen.pushed(u, (v, w), (lambda, next));
@@ -216,7 +217,7 @@ impl Walk for Load {
             let stiff = Stiff::new(part, link, self.step, u, (before, after));
             let seen = Seen::new(part, link, stiff.inertia_inverse);
             let c = rows.next(link.arms, state, u, stiff);
-            part.store(&mut work.p, inverse(seen.pivot(left, u)));
+            part.store(&mut work.p, inverse_by_cofactors(seen.pivot(left, u)));
             left = seen.alone(u);
             let impulses = (scaled(before, h), scaled(after, h));
             // Changes of velocity alone: the rows hold everything else.
@@ -252,7 +253,7 @@ impl<const NEWEST: bool> Walk for Sweep<NEWEST> {
             let near = add_scaled(old.0, swing, part.all(-link.arms[0]));
             let c = part.load(&work.t);
             let residual = difference(difference(end, near), c);
-            let step = product(part.load(&work.p), residual);
+            let step = sym_mul(part.load(&work.p), residual);
             let lambda = part.load(&work.lambda);
             part.store(&mut work.lambda, sum(lambda, step));
             if let (Some(last), Some(before)) = (done.last_mut(), arena.links[..k].last()) {

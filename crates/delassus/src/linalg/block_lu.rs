@@ -9,8 +9,7 @@
 //! the pattern depend on the graph alone and are kept while it stays.
 //! Cost: O(n) on chains and trees of n blocks, about n^1.5 on planar graphs.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use super::minimum_degree::{Graph, Open};
 
 /// A factorisation with its memory.
 #[derive(Clone, Debug, Default)]
@@ -41,10 +40,9 @@ impl BlockLu {
     /// Takes the pattern: sizes of the blocks, and pairs of blocks that are not zero in any order and number.
     pub(crate) fn analyse(&mut self, sizes: &[usize], pairs: impl Iterator<Item = (u32, u32)>) {
         let n = sizes.len();
-        let mut neighbours = vec![BTreeSet::new(); n];
+        let mut neighbours = vec![Vec::new(); n];
         for (a, b) in pairs.filter(|(a, b)| a != b) {
-            neighbours[a as usize].insert(b);
-            neighbours[b as usize].insert(a);
+            neighbours[a as usize].push(b as usize);
         }
         self.sizes = sizes.to_vec();
         self.offsets.clear();
@@ -53,9 +51,9 @@ impl BlockLu {
             self.offsets
                 .push(self.offsets[self.offsets.len() - 1] + size);
         }
-        let cliques = eliminate(&mut neighbours);
+        let steps = Graph::new(sizes.to_vec(), neighbours).eliminate(&mut Open);
         self.order.clear();
-        self.order.extend(cliques.iter().map(|(x, _)| *x));
+        self.order.extend(steps.iter().map(|step| step.node as u32));
         self.place = vec![0; n];
         for (s, x) in self.order.iter().enumerate() {
             self.place[*x as usize] = s as u32;
@@ -66,10 +64,10 @@ impl BlockLu {
         self.beside_at.clear();
         let (mut diagonal, mut beside) = (0, 0);
         self.starts.push(0);
-        for (x, clique) in cliques {
-            let mut places: Vec<u32> = clique.iter().map(|y| self.place[*y as usize]).collect();
+        for step in steps {
+            let mut places: Vec<u32> = step.later.iter().map(|y| self.place[*y]).collect();
             places.sort_unstable();
-            let size = sizes[x as usize];
+            let size = sizes[step.node];
             self.diagonal_at.push(diagonal);
             diagonal += size * size;
             for s in places {
@@ -175,32 +173,6 @@ impl BlockLu {
             }
         }
     }
-}
-
-/// Each block in order of elimination with the neighbours it still has then: least of them first, ties by number.
-fn eliminate(neighbours: &mut [BTreeSet<u32>]) -> Vec<(u32, Vec<u32>)> {
-    let mut heap: BinaryHeap<Reverse<(usize, u32)>> = BinaryHeap::new();
-    for (x, near) in neighbours.iter().enumerate() {
-        heap.push(Reverse((near.len(), x as u32)));
-    }
-    let mut gone = vec![false; neighbours.len()];
-    let mut order = Vec::with_capacity(neighbours.len());
-    while let Some(Reverse((degree, x))) = heap.pop() {
-        let at = x as usize;
-        if gone[at] || degree != neighbours[at].len() {
-            continue;
-        }
-        gone[at] = true;
-        let clique: Vec<u32> = std::mem::take(&mut neighbours[at]).into_iter().collect();
-        for &y in &clique {
-            let near = &mut neighbours[y as usize];
-            near.remove(&x);
-            near.extend(clique.iter().filter(|z| **z != y));
-            heap.push(Reverse((near.len(), y)));
-        }
-        order.push((x, clique));
-    }
-    order
 }
 
 /// The numbers of a factorisation, compiled for the instructions of the machine. No sum depends on these.

@@ -11,6 +11,7 @@ use glam::DVec3;
 use super::mass::{MassBlock, Rigid};
 use super::{Form, Primal, Problem};
 use crate::error::BuildError;
+use crate::index::BlockId;
 use crate::math::{dot, mul_add};
 
 /// A square block-sparse matrix stored by block rows, blocks row-major, columns in ascending order.
@@ -290,14 +291,14 @@ impl Problem {
         }
         let sizes: Vec<usize> = self.blocks.iter().map(|block| block.n_rows).collect();
         let mut matrix = BlockMatrix::with_pattern(&sizes, pattern);
-        let mut solved = Vec::new();
+        let (mut solved, mut rows) = (Vec::new(), Written::default());
         for list in lists() {
+            rows.of(primal, list.iter().map(|&(_, e)| e));
             for &(j, e) in list {
                 primal.solve_rows(e, &mut solved);
-                for &(k, f) in list {
-                    let g = primal.jacobian.entry_values(f);
+                for (at, &(k, _)) in list.iter().enumerate() {
                     if let Some(block) = matrix.block_mut(k.index(), j.index()) {
-                        add_product(g, &solved, sizes[j.index()], block);
+                        add_product(rows.entry(at), &solved, sizes[j.index()], block);
                     }
                 }
             }
@@ -320,35 +321,33 @@ impl Problem {
 
     /// S as a dense row-major matrix; for small problems and tests.
     pub fn delassus_dense(&self) -> Vec<f64> {
-        let n = self.n_rows;
-        let mut dense = vec![0.0; n * n];
-        let dual = self.to_dual();
-        let Form::Dual(matrix) = &dual.form else {
-            return dense;
-        };
-        for k in 0..matrix.n_blocks() {
-            let rows = matrix.rows(k);
-            for (j, values) in matrix.block_row(k) {
-                let columns = matrix.rows(j);
-                for (i, row) in values.chunks_exact(columns.len()).enumerate() {
-                    let at = (rows.start + i) * n + columns.start;
-                    dense[at..at + columns.len()].copy_from_slice(row);
-                }
-            }
-        }
-        dense
+        let blocks: Vec<BlockId> = (0..self.blocks.len() as u32).map(BlockId).collect();
+        self.delassus_of(&blocks)
     }
 }
 
-impl Primal {
-    /// Rows of (M_b⁻¹ G_kbᵀ)ᵀ for one Jacobian entry: each row of G_kb solved by its mass block.
-    pub(crate) fn solve_rows(&self, e: usize, out: &mut Vec<f64>) {
-        let mass: &MassBlock = &self.mass[self.jacobian.entry_mass(e)];
-        out.clear();
-        out.extend_from_slice(self.jacobian.entry_values(e));
-        for row in out.chunks_exact_mut(mass.dim()) {
-            mass.solve(row);
+/// The rows of several entries written out, one entry after the other.
+#[derive(Default)]
+pub(super) struct Written {
+    starts: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Written {
+    /// Writes these entries over the ones before.
+    pub(super) fn of(&mut self, primal: &Primal, entries: impl Iterator<Item = usize>) {
+        self.starts.clear();
+        self.values.clear();
+        self.starts.push(0);
+        for e in entries {
+            primal.write_rows(e, &mut self.values);
+            self.starts.push(self.values.len());
         }
+    }
+
+    /// The rows of the entry at a place of the list.
+    pub(super) fn entry(&self, at: usize) -> &[f64] {
+        &self.values[self.starts[at]..self.starts[at + 1]]
     }
 }
 

@@ -1,15 +1,17 @@
 //! Islands: parts of a problem that share no mass, so that each can be solved by itself.
 
-use super::delassus::add_product;
+use super::delassus::{Written, add_product};
+use super::place::At;
 use super::{Form, Problem};
 use crate::index::{BlockId, MassId};
+use crate::linalg::disjoint::DisjointSets;
 
 impl Problem {
     /// The blocks of each island, islands in the order of their first block. Blocks belong together if they share a
     /// mass, or if S has an entry that is not zero between them.
     pub fn islands(&self) -> Vec<Vec<BlockId>> {
         let n = self.blocks.len();
-        let mut sets = Sets((0..n).collect());
+        let mut sets = DisjointSets::new(n);
         match &self.form {
             Form::Primal(primal) => {
                 let mut owner = vec![usize::MAX; primal.mass.len()];
@@ -19,7 +21,7 @@ impl Problem {
                         if owner[b] == usize::MAX {
                             owner[b] = k;
                         }
-                        sets.unite(owner[b], k);
+                        sets.join(owner[b], k);
                     }
                 }
             }
@@ -27,23 +29,20 @@ impl Problem {
                 for k in 0..n {
                     for (j, values) in matrix.block_row(k) {
                         if values.iter().any(|x| *x != 0.0) {
-                            sets.unite(j, k);
+                            sets.join(j, k);
                         }
                     }
                 }
             }
         }
-        let mut place = vec![usize::MAX; n];
-        let mut islands: Vec<Vec<BlockId>> = Vec::new();
-        for k in 0..n {
-            let root = sets.root(k);
-            if place[root] == usize::MAX {
-                place[root] = islands.len();
-                // Often the first is the only one.
-                let room = if islands.is_empty() { n } else { 0 };
-                islands.push(Vec::with_capacity(room));
-            }
-            islands[place[root]].push(BlockId(k as u32));
+        let (number, count) = sets.numbered();
+        let mut islands = vec![Vec::new(); count];
+        if let Some(first) = islands.first_mut() {
+            // Often the first is the only one.
+            first.reserve(n);
+        }
+        for (k, &island) in number.iter().enumerate() {
+            islands[island].push(BlockId(k as u32));
         }
         islands
     }
@@ -71,12 +70,13 @@ impl Problem {
         }
         for id in blocks {
             let block = &self.blocks[id.index()];
-            let entries = primal.jacobian.block(*id);
-            let rows: Option<Vec<(MassId, &[f64])>> = entries
-                .map(|(mass, values)| Some((place[mass.index()]?, values)))
-                .collect();
+            let on = primal.places(*id).map(|at| {
+                let mass = place[at.mass.index()]?;
+                Some(At { mass, ..at })
+            });
+            let on: Option<Vec<At<'_>>> = on.collect();
             let (sigma, q) = (&primal.sigma[block.rows()], &primal.q[block.rows()]);
-            builder.add_block(block.law, &rows?, sigma, q).ok()?;
+            builder.add_block_at(block.law, &on?, sigma, q).ok()?;
         }
         builder.build().ok()
     }
@@ -108,15 +108,16 @@ impl Problem {
                     }
                 }
                 let (mut solved, mut product) = (Vec::new(), Vec::new());
+                let mut rows = Written::default();
                 for list in on {
+                    rows.of(primal, list.iter().map(|&(_, e)| e));
                     for &(j, e) in &list {
                         primal.solve_rows(e, &mut solved);
                         let width = starts[j + 1] - starts[j];
-                        for &(k, f) in &list {
+                        for (at, &(k, _)) in list.iter().enumerate() {
                             product.clear();
                             product.resize(width * (starts[k + 1] - starts[k]), 0.0);
-                            let g = primal.jacobian.entry_values(f);
-                            add_product(g, &solved, width, &mut product);
+                            add_product(rows.entry(at), &solved, width, &mut product);
                             place(k, j, &product);
                         }
                     }
@@ -142,24 +143,6 @@ impl Problem {
             }
         }
         dense
-    }
-}
-
-/// Disjoint sets, each named by its smallest member.
-struct Sets(Vec<usize>);
-
-impl Sets {
-    fn root(&mut self, mut k: usize) -> usize {
-        while self.0[k] != k {
-            self.0[k] = self.0[self.0[k]];
-            k = self.0[k];
-        }
-        k
-    }
-
-    fn unite(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b);
     }
 }
 

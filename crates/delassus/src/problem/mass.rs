@@ -9,7 +9,8 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
-use crate::math::{cholesky, cholesky_solve, mul_add};
+use crate::linalg::cholesky::{cholesky, cholesky_solve};
+use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 
 thread_local! {

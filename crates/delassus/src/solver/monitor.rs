@@ -22,6 +22,10 @@ const STALL_FACTOR: f64 = 0.99;
 const STALL_WINDOW: usize = 3000;
 /// A run has diverged if its residual exceeds its scale by this factor.
 const DIVERGED: f64 = 1e4;
+/// A forecast must miss the sweeps allowed by this factor …
+const HOPELESS: f64 = 2.0;
+/// … at this many checks in a row before it ends a run.
+const HOPELESS_CHECKS: usize = 2;
 /// Share of a number that its rounding may hide without a doubt: a tenth of its last digit.
 const HIDDEN: f64 = 0.1 * f64::EPSILON;
 
@@ -71,12 +75,16 @@ pub struct Monitor<'a> {
     next_check: usize,
     /// Sweep, merit and η at which progress was last seen.
     mark: (usize, f64, f64),
+    /// Sweep, merit and η of the last check by schedule.
+    last: (usize, f64, f64),
+    /// Checks in a row whose forecast was that the sweeps allowed will not do.
+    hopeless: usize,
     /// Pivots of a solver that does not sweep.
     pivots: usize,
     certificate: Option<Certificate>,
-    /// Who went on, and why.
+    /// The solver of the answer where it is another one, and why.
     fallback: Option<(&'static str, &'static str)>,
-    /// Sweeps that were allowed before anybody went on.
+    /// Sweeps that were allowed at first.
     allowed: usize,
 }
 
@@ -105,6 +113,8 @@ impl<'a> Monitor<'a> {
             ratio: 1.0,
             next_check: FIRST_CHECK,
             mark: (0, f64::INFINITY, f64::INFINITY),
+            last: (0, f64::INFINITY, f64::INFINITY),
+            hopeless: 0,
             pivots: 0,
             certificate: None,
             fallback: None,
@@ -208,7 +218,8 @@ impl<'a> Monitor<'a> {
     }
 
     /// Call once at the end of a run of pivots: the status as far as the judge agrees. An answer that obeys the
-    /// laws exactly but not well enough is a breakdown; one for a neighbour must obey the laws it shares.
+    /// laws exactly but not well enough is a breakdown; one for an approximation of them must obey
+    /// those that it does not approximate.
     pub fn pivoted(&mut self, pivots: usize, lambda: &[f64], status: Status) -> Status {
         self.pivots += pivots;
         if status != Status::Solved || self.stop.tolerance <= 0.0 {
@@ -236,7 +247,7 @@ impl<'a> Monitor<'a> {
         self.certificate = certificate;
     }
 
-    /// Another solver goes on, for at most so many sweeps, where the run's own method failed for the reason given.
+    /// Another solver continues, for at most so many sweeps, where the run's own method failed for the reason given.
     pub fn hand_over(&mut self, name: &'static str, sweeps: usize, why: &'static str) {
         self.fallback = Some((name, why));
         self.stop.sweeps = self.allowed.min(self.history.len() + sweeps);
@@ -377,8 +388,30 @@ impl<'a> Monitor<'a> {
             } else if STALL_WINDOW.max(sweep - sweep / 3) <= sweep - self.mark.0 {
                 return Some(Status::Stalled);
             }
+            let last = std::mem::replace(&mut self.last, (sweep, merit, eta_max));
+            let needed = self.still_needed(last, (sweep, merit, eta_max));
+            let hopeless = HOPELESS * (self.stop.sweeps as f64) < sweep as f64 + needed;
+            self.hopeless = if hopeless { self.hopeless + 1 } else { 0 };
+            if self.stop.forecast && HOPELESS_CHECKS <= self.hopeless {
+                return Some(Status::IterationLimit);
+            }
         }
         None
+    }
+
+    /// Sweeps to the tolerance if the better of merit and η keeps its rate: with x falling from x₀ to x₁ in k sweeps,
+    /// n = k ln(x₁/tolerance) / ln(x₀/x₁). None are forecast before two checks have been made.
+    fn still_needed(&self, before: (usize, f64, f64), now: (usize, f64, f64)) -> f64 {
+        if before.0 == 0 {
+            return 0.0;
+        }
+        let sweeps = (now.0 - before.0) as f64;
+        let left = (now.1 / self.stop.tolerance).ln().max(0.0);
+        let needed = |x0: f64, x1: f64| match (x0 / x1).ln() {
+            fall if 0.0 < fall => sweeps * left / fall,
+            _ => f64::INFINITY,
+        };
+        needed(before.1, now.1).min(needed(before.2, now.2))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Motion, World};
 use crate::collide::ContactPoint;
 use crate::index::BodyId;
+use crate::linalg::disjoint::DisjointSets;
 
 /// When an island falls asleep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,12 +131,11 @@ impl World {
 
     /// The island of every body: the smallest body connected to it through joints and contacts of dynamic bodies.
     pub(super) fn islands(&self, contacts: &[ContactPoint]) -> Vec<usize> {
-        let mut parent: Vec<usize> = (0..self.bodies.len()).collect();
+        let mut sets = DisjointSets::new(self.bodies.len());
         let dynamic = |i: usize| self.bodies.motion[i] == Motion::Dynamic;
         let mut unite = |a: usize, b: usize| {
             if dynamic(a) && dynamic(b) {
-                let (a, b) = (root(&mut parent, a), root(&mut parent, b));
-                parent[a.max(b)] = a.min(b);
+                sets.join(a, b);
             }
         };
         for point in contacts {
@@ -147,14 +147,6 @@ impl World {
                 unite(pair[0].index(), pair[1].index());
             }
         }
-        (0..parent.len()).map(|i| root(&mut parent, i)).collect()
+        (0..self.bodies.len()).map(|i| sets.find(i)).collect()
     }
-}
-
-fn root(parent: &mut [usize], mut i: usize) -> usize {
-    while parent[i] != i {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    i
 }

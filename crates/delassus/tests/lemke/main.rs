@@ -24,7 +24,7 @@ use delassus::{
 };
 
 const METHODS: [Method; 4] = [
-    Method::Driver,
+    Method::Best,
     Method::Reduced,
     Method::Structural,
     Method::Standard,
@@ -84,7 +84,7 @@ fn files_of_complementarity_problems_are_solved_and_one_game_by_another_start() 
         for path in files(&format!("data/siconos_dat/{folder}")) {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             let problem = problem_of(parse(&fs::read(&path).unwrap(), Format::Dat).unwrap());
-            for method in [Method::Driver, Method::Standard] {
+            for method in [Method::Best, Method::Standard] {
                 for pivot in [Pivot::Big, Pivot::Lex] {
                     let (report, _) = by(method, pivot, &problem);
                     let what = format!("{name} {}: {report}", method.name());
@@ -116,7 +116,7 @@ fn equalities_that_contradict_each_other_end_on_a_ray_that_proves_it() {
         "M": rows, "q": [0.0, 0.0, -1.0, -2.0], "free": [2, 3],
     });
     let problem = problem_of(parse(text.to_string().as_bytes(), Format::Json).unwrap());
-    for method in [Method::Driver, Method::Standard] {
+    for method in [Method::Best, Method::Standard] {
         let (report, _) = by(method, Pivot::Big, &problem);
         assert_eq!(report.status, Status::Ray);
         assert_proof(&problem, &report, method.name());
@@ -163,7 +163,7 @@ fn published_experiments_are_solved_by_the_dense_method_and_by_the_driver() {
             for (method, pivot) in [
                 (Method::Standard, Pivot::Big),
                 (Method::Standard, Pivot::Lex),
-                (Method::Driver, Pivot::Big),
+                (Method::Best, Pivot::Big),
             ] {
                 // The lexicographic rule is slow here; a few of each do.
                 if pivot == Pivot::Lex && 2 <= load {

@@ -9,21 +9,18 @@ mod lloyd;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
-use delassus::solver::pivot::contact::ContactLcp;
-use delassus::solver::pivot::structural::{Options, Outcome, Work};
+use delassus::solver::pivot::contact::{
+    ContactLcp, PivotOptions, PivotOutcome, PivotWork, reduced, structural,
+};
 use delassus::solver::pivot::{self, Lcp, LcpOptions, Pivot};
-use delassus::solver::pivot::{reduced, structural};
 use delassus::{Problem, Residual, Solution, Status};
 
-type Method = fn(&ContactLcp, &Options<'_>, &mut Work) -> Outcome;
-const METHODS: [(&str, Method); 2] = [
-    ("structural", structural::solve),
-    ("reduced", reduced::solve),
-];
+type Method = fn(&ContactLcp, &PivotOptions<'_>, &mut PivotWork) -> PivotOutcome;
+const METHODS: [(&str, Method); 2] = [("structural", structural), ("reduced", reduced)];
 const PIVOTS: [Pivot; 2] = [Pivot::Big, Pivot::Lex];
 
-fn options(pivot: Pivot) -> Options<'static> {
-    Options {
+fn options(pivot: Pivot) -> PivotOptions<'static> {
+    PivotOptions {
         pivot,
         cover: &[],
         pivots: 20_000,
@@ -31,9 +28,9 @@ fn options(pivot: Pivot) -> Options<'static> {
     }
 }
 
-fn solve(problem: &Problem, method: Method, pivot: Pivot) -> (Outcome, Solution) {
+fn solve(problem: &Problem, method: Method, pivot: Pivot) -> (PivotOutcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     let outcome = method(&lcp, &options(pivot), &mut work);
     let mut lambda = vec![0.0; problem.n_rows()];
     if outcome.status == Status::Solved {
@@ -74,9 +71,9 @@ fn every_published_experiment_is_solved_by_both_methods_and_rules() {
 }
 
 /// The chain of attempts of the driver: the first verified answer, and which attempt gave it.
-fn chain(problem: &Problem) -> (usize, Outcome, Solution) {
+fn chain(problem: &Problem) -> (usize, PivotOutcome, Solution) {
     let lcp = ContactLcp::new(problem, 8).unwrap();
-    let mut work = Work::default();
+    let mut work = PivotWork::default();
     let mut random = Random::new(1);
     let ones = Vec::new();
     let chance = |random: &mut Random| {
@@ -90,18 +87,18 @@ fn chain(problem: &Problem) -> (usize, Outcome, Solution) {
         chance(&mut random),
     ];
     let attempts: [(Method, Pivot, &Vec<f64>); 6] = [
-        (reduced::solve, Pivot::Big, &ones),
-        (reduced::solve, Pivot::Lex, &ones),
-        (structural::solve, Pivot::Big, &ones),
-        (structural::solve, Pivot::Big, &covers[0]),
-        (structural::solve, Pivot::Big, &covers[1]),
-        (structural::solve, Pivot::Big, &covers[2]),
+        (reduced, Pivot::Big, &ones),
+        (reduced, Pivot::Lex, &ones),
+        (structural, Pivot::Big, &ones),
+        (structural, Pivot::Big, &covers[0]),
+        (structural, Pivot::Big, &covers[1]),
+        (structural, Pivot::Big, &covers[2]),
     ];
     let mut last = None;
     for (k, (method, pivot, cover)) in attempts.into_iter().enumerate() {
         let outcome = method(
             &lcp,
-            &Options {
+            &PivotOptions {
                 cover,
                 ..options(pivot)
             },
@@ -226,7 +223,7 @@ fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
                 ..LcpOptions::default()
             };
             let answer = pivot::solve(&lcp, &dense);
-            let (outcome, _) = solve(&problem, structural::solve, pivot);
+            let (outcome, _) = solve(&problem, structural, pivot);
             assert_eq!(outcome.status, answer.status, "{round} {pivot:?}");
             assert_eq!(outcome.pivots, answer.pivots, "{round} {pivot:?}");
         }
@@ -294,8 +291,8 @@ fn random_problems_end_with_a_status_and_no_false_answer() {
         for (name, method) in METHODS {
             let pivot = PIVOTS[(seed / 2 % 2) as usize];
             let lcp = ContactLcp::new(&problem, 8).unwrap();
-            let mut work = Work::default();
-            let options = Options {
+            let mut work = PivotWork::default();
+            let options = PivotOptions {
                 pivots: 2000,
                 ..options(pivot)
             };

@@ -5,6 +5,7 @@ use super::{FileError, FrictionFile, FrictionForm, Loaded, Triplets, Work};
 use crate::error::BuildError;
 use crate::index::MassId;
 use crate::law::Law;
+use crate::linalg::disjoint::DisjointSets;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::mass::{MAX_DENSE, MassBlock};
 use crate::problem::{Problem, ProblemBuilder};
@@ -172,30 +173,15 @@ impl Global {
 
 /// Connected components of a matrix: (component and place of each row, sizes, rows by component).
 fn components(m: &Triplets) -> (Vec<(usize, usize)>, Vec<usize>, Vec<usize>) {
-    let mut parent: Vec<usize> = (0..m.n_rows).collect();
-    fn root(parent: &mut [usize], mut i: usize) -> usize {
-        while parent[i] != i {
-            parent[i] = parent[parent[i]];
-            i = parent[i];
-        }
-        i
-    }
+    let mut sets = DisjointSets::new(m.n_rows);
     for &(row, column, value) in &m.entries {
         if value != 0.0 {
-            let (a, b) = (root(&mut parent, row), root(&mut parent, column));
-            // The smaller index leads, so that components are named by their first row.
-            parent[a.max(b)] = a.min(b);
+            sets.join(row, column);
         }
     }
-    let mut name = vec![usize::MAX; m.n_rows];
-    let (mut place, mut sizes) = (Vec::with_capacity(m.n_rows), Vec::new());
-    for row in 0..m.n_rows {
-        let leader = root(&mut parent, row);
-        if leader == row {
-            name[row] = sizes.len();
-            sizes.push(0);
-        }
-        let component = name[leader];
+    let (number, count) = sets.numbered();
+    let (mut place, mut sizes) = (Vec::with_capacity(m.n_rows), vec![0; count]);
+    for component in number {
         place.push((component, sizes[component]));
         sizes[component] += 1;
     }

@@ -2,11 +2,11 @@
 //!
 #![doc = include_str!("../../../docs/kkt.md")]
 
-mod factor;
+pub use crate::linalg::Rank;
 
-use self::factor::Factor;
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
+use crate::linalg::ranked::RankedCholesky;
 use crate::math::dot;
 use crate::problem::{Problem, Solution};
 use crate::tree::{Data, Elimination, Propagation, Rows, Tree, TreeError};
@@ -15,21 +15,12 @@ use crate::tree::{Data, Elimination, Propagation, Rows, Tree, TreeError};
 const MANY_ROWS: usize = 36;
 const MANY_DOFS: usize = 64;
 
-/// Which rows of a system are independent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rank {
-    /// Number of independent rows.
-    pub rank: usize,
-    /// Rows that depend on the others, in ascending order; their multipliers are zero.
-    pub redundant: Vec<usize>,
-}
-
 /// Solves [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂] on a tree. Keep one and use it again: it holds the work arrays.
 #[derive(Clone, Debug, Default)]
 pub struct TreeKkt {
     propagation: Propagation,
     elimination: Elimination,
-    factor: Factor,
+    factor: RankedCholesky,
     rest: Vec<f64>,
     /// Rows of the last solve, where they were propagated: all are independent then.
     propagated: Option<usize>,
@@ -120,7 +111,7 @@ impl TreeKkt {
 pub struct Kkt {
     /// When an answer counts as solved.
     pub stop: Stop,
-    factor: Factor,
+    factor: RankedCholesky,
     /// Rows of the last problem, where they were too many.
     refused: Option<usize>,
 }

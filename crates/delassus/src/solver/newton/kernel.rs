@@ -14,7 +14,7 @@
 
 use super::system::System;
 use crate::linalg::block_lu::{BlockLu, invert};
-use crate::linalg::dense_lu::DenseLu;
+use crate::linalg::lu::ProfileLu;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::{Form, Primal};
 use crate::solver::Topology;
@@ -50,7 +50,7 @@ pub(super) struct Kernel {
     left: Vec<f64>,
     a: Vec<f64>,
     masses: BlockLu,
-    matrix: DenseLu,
+    matrix: ProfileLu,
     /// a of (2), G dv, a momentum, and work of small inverses.
     rows: Vec<f64>,
     products: Vec<f64>,
@@ -95,7 +95,8 @@ impl Kernel {
         }
         let sizes: Vec<usize> = primal.mass().iter().map(|mass| mass.dim()).collect();
         let pairs = (0..system.blocks().len()).flat_map(|k| {
-            let masses = system.entries(primal, k).map(|(b, _)| b as u32);
+            let entries = primal.jacobian().entry_range(k);
+            let masses = entries.map(|e| primal.jacobian().entry_mass(e) as u32);
             masses
                 .clone()
                 .flat_map(move |a| masses.clone().map(move |b| (a, b)))
@@ -149,35 +150,30 @@ impl Kernel {
         matrix: &BlockMatrix,
         relation: &Relation,
     ) -> bool {
-        let n = system.n_rows();
-        let values = self.matrix.clear(n);
+        let matrix_rows = system.n_rows();
+        self.matrix.reset(matrix_rows);
         for (k, block) in system.blocks().iter().enumerate() {
             let (m, square) = (block.n_rows, system.square(k));
             let (c, b) = (&relation.c[square.clone()], &relation.b[square]);
-            for (j, s) in matrix.block_row(k) {
-                let columns = matrix.rows(j);
-                let width = columns.len();
-                for i in 0..m {
-                    let at = (block.start + i) * n + columns.start;
-                    for l in 0..m {
-                        let factor = b[i * m + l];
-                        if factor != 0.0 {
-                            let row = &s[l * width..(l + 1) * width];
-                            values[at..at + width]
-                                .iter_mut()
-                                .zip(row)
-                                .for_each(|(v, s)| *v += factor * s);
+            for i in 0..m {
+                let row = block.start + i;
+                for l in 0..m {
+                    self.matrix.add(row, block.start + l, c[i * m + l]);
+                    let factor = b[i * m + l];
+                    if factor == 0.0 {
+                        continue;
+                    }
+                    for (j, s) in matrix.block_row(k) {
+                        let columns = matrix.rows(j);
+                        let width = columns.len();
+                        for (column, s) in columns.zip(&s[l * width..(l + 1) * width]) {
+                            self.matrix.add(row, column, factor * s);
                         }
                     }
                 }
             }
-            for i in 0..m {
-                for l in 0..m {
-                    values[(block.start + i) * n + block.start + l] += c[i * m + l];
-                }
-            }
         }
-        self.matrix.factor()
+        0.0 < self.matrix.factor()
     }
 
     /// The change that satisfies the relation with right-hand side b and takes the imbalance r_d away.   (2), (3)

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::math::{max_abs, mul_add, mul_transposed_add};
+use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Form, Primal, Problem};
 
@@ -64,9 +64,7 @@ impl<'a> System<'a> {
             };
             if let Some(primal) = self.primal() {
                 for e in 0..primal.jacobian().n_entries() {
-                    spread
-                        .values
-                        .extend_from_slice(primal.jacobian().entry_values(e));
+                    primal.write_rows(e, &mut spread.values);
                     spread.starts.push(spread.values.len());
                 }
             }
@@ -89,16 +87,6 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Masses that block k acts on, each with its rows.
-    pub(super) fn entries(
-        &self,
-        primal: &'a Primal,
-        k: usize,
-    ) -> impl Iterator<Item = (usize, &[f64])> + Clone {
-        let entries = primal.jacobian().entry_range(k);
-        entries.map(move |e| (primal.jacobian().entry_mass(e), self.entry_rows(e)))
-    }
-
     /// Rows of entry e over the coordinates of its mass.
     pub(super) fn entry_rows(&self, e: usize) -> &[f64] {
         let rows = self.rows();
@@ -115,8 +103,9 @@ impl<'a> System<'a> {
         let Some(primal) = self.primal() else { return };
         w.fill(0.0);
         for (k, block) in self.blocks().iter().enumerate() {
-            for (b, rows) in self.entries(primal, k) {
-                mul_add(rows, &v[primal.columns(b)], &mut w[block.rows()]);
+            for e in primal.jacobian().entry_range(k) {
+                let columns = primal.columns(primal.jacobian().entry_mass(e));
+                primal.add_velocity(e, &v[columns], &mut w[block.rows()]);
             }
         }
     }
@@ -125,8 +114,9 @@ impl<'a> System<'a> {
     pub(super) fn add_impulse(&self, x: &[f64], f: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
         for (k, block) in self.blocks().iter().enumerate() {
-            for (b, rows) in self.entries(primal, k) {
-                mul_transposed_add(rows, &x[block.rows()], &mut f[primal.columns(b)]);
+            for e in primal.jacobian().entry_range(k) {
+                let columns = primal.columns(primal.jacobian().entry_mass(e));
+                primal.add_impulse(e, &x[block.rows()], &mut f[columns]);
             }
         }
     }

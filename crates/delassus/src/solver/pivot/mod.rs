@@ -1,105 +1,227 @@
 //! Lemke's algorithm: complementary pivoting, for any linear complementarity problem and for contacts.
 //!
+//! | folder or file | what is there |
+//! |---|---|
+//! | this file | [`Lemke`], the solver behind `lemke`, `lemke-reduced`, `lemke-structural` and `lemke-standard`, and its options |
+//! | `attempts.rs` | which path is followed after which, for one island |
+//! | `budget.rs` | what a run may cost, counted and not timed |
+//! | `lcp/` | problems with a matrix: the problem, ratio test, pivots, proofs, games, Murty's method |
+//! | `contact/` | contacts without matrix: columns, basis, kernel, pivots, expansion, warm start |
+//! | `crowd/` | islands of hundreds of contacts: from a guess, behind one door |
+//!
 #![doc = include_str!("../../../docs/lemke.md")]
 
-mod back;
-mod basis;
-mod bodies;
-mod choice;
-mod columns;
+mod attempts;
+mod budget;
 pub mod contact;
-mod crash;
 mod crowd;
-mod degree;
-mod dense;
-mod driver;
-mod every;
-mod free;
-mod fronts;
-mod game;
-mod guess;
-mod island;
-mod kernel;
 mod lcp;
-mod matrix;
-mod meter;
-mod method;
-mod murty;
-mod partition;
-mod path;
-mod point;
-pub(crate) mod ratio;
-pub mod reduced;
-mod rescue;
-mod scaled;
-mod single;
-mod solve;
-mod sparse;
-mod standard;
-pub mod structural;
-mod table;
-mod values;
-mod warm;
-mod written;
 
-pub use driver::Lemke;
 pub use lcp::Lcp;
-pub use method::{CoverChoice, Method};
-pub use murty::murty;
-pub use ratio::Pivot;
-pub use solve::{Cover, LcpAnswer, LcpOptions, solve};
+pub use lcp::murty::murty;
+pub use lcp::ratio::Pivot;
+pub use lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
 
-use crate::solver::Status;
+use self::attempts::Island;
+use self::budget::{Meter, Spent};
+use self::contact::{ContactLcp, PivotWork};
+use self::crowd::CrowdWork;
+use super::catalogue::name_of;
+use super::{Fit, Monitor, Solver, Status, Stop};
+use crate::law::Law;
+use crate::problem::{Problem, Solution};
 
-/// How a run of pivots ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// z₀ left the basis: the values are a solution, to be verified.
-    Solved,
-    /// The driving variable can grow for ever.
-    Ray,
-    /// The allowed pivots are used up.
-    PivotLimit,
-    /// The allowed time is used up.
-    TimeLimit,
-    /// The basis became singular, or numbers lost all meaning.
-    Breakdown,
+/// Largest natural residual of a scaled problem, relative to its max|q|, that counts as solved.
+const ACCEPTED: f64 = 1e-9;
+/// Multiplications that `lemke` may do for an island unless it is told otherwise, in millions.
+const BUDGET: u64 = 2000;
+
+/// Which form of the problem is pivoted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Lloyd's method in its best form: reduced, then structural, then the dense matrix, until an answer is verified.
+    #[default]
+    Best,
+    /// Contacts without matrix, friction added where load appears.
+    Reduced,
+    /// Contacts without matrix, all of it from the start.
+    Structural,
+    /// The dense matrix.
+    Standard,
 }
 
-impl End {
-    /// The status of a report.
-    pub(crate) fn status(self) -> Status {
+impl Method {
+    /// All of them.
+    pub const ALL: [Method; 4] = [
+        Method::Best,
+        Method::Reduced,
+        Method::Structural,
+        Method::Standard,
+    ];
+
+    /// The name of the solver on the command line.
+    pub fn name(self) -> &'static str {
         match self {
-            End::Solved => Status::Solved,
-            End::Ray => Status::Ray,
-            End::PivotLimit => Status::PivotLimit,
-            End::TimeLimit => Status::TimeLimit,
-            End::Breakdown => Status::Breakdown,
+            Method::Best => "lemke",
+            Method::Reduced => "lemke-reduced",
+            Method::Structural => "lemke-structural",
+            Method::Standard => "lemke-standard",
         }
     }
 }
 
-/// Limits of one run of pivots.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Most pivots.
-    pub(crate) pivots: usize,
-    /// The moment to stop at.
-    pub(crate) deadline: Option<std::time::Instant>,
+/// The covering vector c of w = Mz + c z₀ + q, as a choice by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoverChoice {
+    /// Ones.
+    #[default]
+    Ones,
+    /// Ones after scaling.
+    Scaled,
+    /// By chance, from the solver's seed.
+    Random,
 }
 
-impl Limits {
-    /// The end a run meets that has done so many pivots, if any.
-    pub(crate) fn reached(&self, pivots: usize) -> Option<End> {
-        if self.pivots <= pivots {
-            return Some(End::PivotLimit);
-        }
-        let late = self
-            .deadline
-            .is_some_and(|deadline| deadline <= std::time::Instant::now());
-        late.then_some(End::TimeLimit)
+impl CoverChoice {
+    /// All choices, with the names used on the command line.
+    pub const NAMES: [(&'static str, CoverChoice); 3] = [
+        ("ones", CoverChoice::Ones),
+        ("scaled", CoverChoice::Scaled),
+        ("random", CoverChoice::Random),
+    ];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        name_of(&CoverChoice::NAMES, self)
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Lemke's algorithm as a solver.
+#[derive(Clone, Debug)]
+pub struct Lemke {
+    /// Which form is pivoted.
+    pub method: Method,
+    /// How ties are broken.
+    pub pivot: Pivot,
+    /// The covering vector.
+    pub cover: CoverChoice,
+    /// Facets that stand for a round or elliptic cone.
+    pub directions: u32,
+    /// When to stop.
+    pub stop: Stop,
+    /// Seed of covering vectors by chance.
+    pub seed: u64,
+    /// Most multiplications of an island in millions, about; zero for no limit. They are counted and not timed, so that
+    /// the same problem ends the same way on any machine.
+    pub budget: u64,
+    /// The contact problem of the island at hand.
+    lcp: ContactLcp,
+    work: PivotWork,
+    crowd: CrowdWork,
+}
+
+impl Default for Lemke {
+    fn default() -> Lemke {
+        Lemke::new(Method::Best)
+    }
+}
+
+impl Lemke {
+    /// The solver with its defaults: largest pivots, ones, eight facets.
+    pub fn new(method: Method) -> Lemke {
+        Lemke {
+            method,
+            pivot: Pivot::Big,
+            cover: CoverChoice::Ones,
+            directions: 8,
+            stop: Stop::default(),
+            seed: 0,
+            budget: if method == Method::Best { BUDGET } else { 0 },
+            lcp: ContactLcp::default(),
+            work: PivotWork::default(),
+            crowd: CrowdWork::default(),
+        }
+    }
+}
+
+impl Solver for Lemke {
+    fn name(&self) -> &'static str {
+        self.method.name()
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("pivot", self.pivot.name().to_owned()),
+            ("cover", self.cover.name().to_owned()),
+            ("directions", self.directions.to_string()),
+            ("budget", self.budget.to_string()),
+        ]
+    }
+
+    fn fit(&self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionCone { mu } if *mu != 0.0 => Fit::Approximate,
+            Law::EllipticCone { mu } if *mu != [0.0; 2] => Fit::Approximate,
+            _ => Fit::Exact,
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    fn advice(&self, status: Status) -> Option<String> {
+        let short = status == Status::PivotLimit && self.work.meter.is_short();
+        short.then(|| {
+            let budget = self.budget;
+            format!("the work allowed was used up; allow more than budget={budget}, or try another solver")
+        })
+    }
+
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        let mut spent = Spent::new(self.stop.pivots, self.stop.time);
+        let mut lambda = std::mem::take(&mut solution.lambda);
+        // The basis of a guess is worth a try; the other methods follow their own path alone.
+        let warm = self.method == Method::Best && lambda.iter().any(|x| *x != 0.0);
+        let guess = warm.then(|| lambda.clone());
+        lambda.fill(0.0);
+        let mut status = Status::Solved;
+        let most = (self.budget != 0).then(|| self.budget.saturating_mul(1_000_000));
+        self.work.meter = Meter::new(most, self.stop.cancel);
+        // Islands one by one. The first that has no answer says how the run ends; the others are solved all the same.
+        for blocks in problem.islands() {
+            self.work.meter.renew();
+            let found = self.solve_island(&mut Island {
+                problem,
+                blocks: &blocks,
+                guess: guess.as_deref(),
+                lambda: &mut lambda,
+                spent: &mut spent,
+            });
+            if status == Status::Solved {
+                status = found;
+                monitor.certify(spent.certificate.take());
+            }
+        }
+        *solution = Solution::from_lambda(problem, lambda);
+        let mut ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
+        let vague = status == Status::Solved && ended == Status::Breakdown;
+        if vague
+            && self.method == Method::Best
+            && let Some(lambda) = self.sharpened(problem, spent.time_left(), monitor)
+        {
+            *solution = Solution::from_lambda(problem, lambda);
+            ended = Status::Solved;
+        }
+        match ended {
+            Status::Solved | Status::TimeLimit => ended,
+            _ if self.stop.is_cancelled() => Status::Interrupted,
+            _ => ended,
+        }
+    }
+}

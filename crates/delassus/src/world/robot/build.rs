@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::{Control, Projection, Robot, RobotJoint};
-use crate::collide::Shape;
+use super::{Closure, ClosureKind, Control, JointModel, Projection, Robot, RobotJoint, RobotModel};
 use crate::index::{LinkId, RobotId};
-use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry, ServoEntry};
 use crate::tree::spatial::Pose;
 use crate::tree::{Midpoint, Tree, TreeError};
-use crate::world::{Attach, Body, Drive, Motion, Servo, Surface, WorldBuilder, WorldError};
+use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +41,7 @@ impl WorldBuilder {
     /// Adds a robot in the configuration of its file, at rest.
     pub fn add_robot(
         &mut self,
-        model: &import::Robot,
+        model: &RobotModel,
         placement: &Placement,
     ) -> Result<RobotId, WorldError> {
         let name = placement.name.clone();
@@ -60,7 +58,11 @@ impl WorldBuilder {
                 "its position and rotation must be finite".to_owned(),
             ));
         }
-        let tree = moved(&model.tree, &base).map_err(|error| refuse(error.to_string()))?;
+        let unfit = |error: TreeError| WorldError::RobotTree {
+            name: name.clone(),
+            error,
+        };
+        let tree = moved(&model.tree, &base).map_err(unfit)?;
         let id = RobotId(self.robots.len() as u32);
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
@@ -103,7 +105,7 @@ impl WorldBuilder {
         let placed = robot.place(&start.0, &start.1);
         // A joint that meets no inertia is refused here rather than in the first step.
         let placed = placed.and_then(|()| robot.tree.factor(&mut robot.data.clone(), &start.0));
-        placed.map_err(|error| refuse(error.to_string()))?;
+        placed.map_err(unfit)?;
         robot.show(&mut self.bodies);
         self.add_shapes(model, &robot, (placement, &base))?;
         self.robots.push(robot);
@@ -112,7 +114,7 @@ impl WorldBuilder {
 
     fn add_shapes(
         &mut self,
-        model: &import::Robot,
+        model: &RobotModel,
         robot: &Robot,
         (placement, base): (&Placement, &Pose),
     ) -> Result<(), WorldError> {
@@ -146,7 +148,7 @@ impl WorldBuilder {
             };
             attach.position = pose.position;
             attach.rotation = DQuat::from_mat3(&pose.rotation).normalize();
-            self.add_collider(body, Shape::from(&entry.geometry), attach)?;
+            self.add_collider(body, entry.shape.clone(), attach)?;
         }
         Ok(())
     }
@@ -157,11 +159,9 @@ impl WorldBuilder {
     }
 
     /// Puts a robot added before into a state.
-    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
-        let Some(robot) = self.robots.get_mut(id.index()) else {
-            return Ok(());
-        };
-        robot.place(q, v)?;
+    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        let robot = known(&mut self.robots, id)?;
+        robot.put(q, v)?;
         robot.show(&mut self.bodies);
         Ok(())
     }
@@ -193,6 +193,13 @@ impl WorldBuilder {
         }
         Ok(joined)
     }
+}
+
+/// The robot of an id that a caller gives.
+pub(super) fn known(robots: &mut [Robot], robot: RobotId) -> Result<&mut Robot, WorldError> {
+    let count = robots.len();
+    let found = robots.get_mut(robot.index());
+    found.ok_or(WorldError::UnknownRobot { robot, count })
 }
 
 /// The tree with its ground moved.
@@ -232,7 +239,7 @@ fn closure(closure: &Closure, base: &Pose) -> Closure {
     }
 }
 
-fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
+fn joint(entry: &JointModel, tree: &Tree) -> Option<RobotJoint> {
     let at = tree.offsets(entry.link)?;
     let dofs = tree.links()[entry.link.index()].joint.dofs();
     let single = dofs == 1;
@@ -241,9 +248,9 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
         link: entry.link,
         control: Control {
             drive: Drive {
-                limits: entry.range.filter(|_| single).map(|(lo, hi)| [lo, hi]),
+                limits: entry.range.filter(|_| single),
                 friction: entry.friction,
-                servo: entry.servo.filter(|_| single).map(servo),
+                servo: entry.servo.filter(|_| single),
                 ..Drive::default()
             },
             ..Control::default()
@@ -251,15 +258,6 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
         at,
         dofs,
     })
-}
-
-fn servo(entry: ServoEntry) -> Servo {
-    Servo {
-        position: entry.position,
-        stiffness: entry.stiffness,
-        damping: entry.damping,
-        max_force: entry.max_force,
-    }
 }
 
 /// `robot/link` for every link, with its number where the name is empty or another link's too.
@@ -276,29 +274,4 @@ fn link_names(robot: &str, tree: &Tree) -> Vec<String> {
         format!("{robot}/{name}")
     };
     tree.links().iter().enumerate().map(name).collect()
-}
-
-impl From<&Geometry> for Shape {
-    fn from(geometry: &Geometry) -> Shape {
-        match geometry.clone() {
-            Geometry::Sphere { radius } => Shape::Sphere { radius },
-            Geometry::Box { half } => Shape::Box { half },
-            Geometry::Cylinder {
-                half_length,
-                radius,
-            } => Shape::Cylinder {
-                half_length,
-                radius,
-            },
-            Geometry::Capsule {
-                half_length,
-                radius,
-            } => Shape::Capsule {
-                half_length,
-                radius,
-            },
-            Geometry::Hull { points } => Shape::Hull { points },
-            Geometry::Plane => Shape::HalfSpace,
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::super::topology::is_equality;
 use super::plan::{Plan, Shape};
+use crate::linalg::disjoint::DisjointSets;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::{Block, Primal};
 
@@ -74,11 +75,13 @@ impl Kind {
 pub(super) fn of_bodies(primal: &Primal, blocks: &[Block]) -> Vec<Kind> {
     let jacobian = primal.jacobian();
     let joints = || (0..blocks.len()).filter(|&k| is_equality(&blocks[k]));
-    let mut sets = Sets::new(primal.mass().len());
+    let mut sets = DisjointSets::new(primal.mass().len());
     for k in joints() {
         let mut masses = jacobian.entry_range(k).map(|e| jacobian.entry_mass(e));
         if let Some(first) = masses.next() {
-            masses.for_each(|mass| sets.join(first, mass));
+            masses.for_each(|mass| {
+                sets.join(first, mass);
+            });
         }
     }
     // Number the islands in the order of their first joint and list their joints.
@@ -87,7 +90,7 @@ pub(super) fn of_bodies(primal: &Primal, blocks: &[Block]) -> Vec<Kind> {
     for k in joints() {
         let slot = match jacobian.entry_range(k).next() {
             Some(e) => {
-                let root = sets.root(jacobian.entry_mass(e));
+                let root = sets.find(jacobian.entry_mass(e));
                 if number[root] == u32::MAX {
                     number[root] = islands.len() as u32;
                     islands.push(Vec::new());
@@ -149,8 +152,8 @@ pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<Kind> {
     let n = matrix.n_blocks();
     let sizes: Vec<usize> = (0..n).map(|k| matrix.rows(k).len()).collect();
     let near = |k: usize| {
-        let others = matrix.block_row(k).map(|(j, _)| j as u32);
-        others.filter(|&j| j as usize != k).collect()
+        let others = matrix.block_row(k).map(|(j, _)| j);
+        others.filter(|&j| j != k).collect()
     };
     let plan = Plan::of_pattern(&sizes, (0..n).map(near).collect());
     vec![Kind {
@@ -165,27 +168,4 @@ pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<Kind> {
         rows: (0..n).map(|k| matrix.rows(k).start as u32).collect(),
         count: 1,
     }]
-}
-
-/// Disjoint sets.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    fn new(n: usize) -> Sets {
-        Sets((0..n as u32).collect())
-    }
-
-    fn root(&mut self, mut x: usize) -> usize {
-        while self.0[x] as usize != x {
-            let above = self.0[self.0[x] as usize];
-            self.0[x] = above;
-            x = above as usize;
-        }
-        x
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b) as u32;
-    }
 }

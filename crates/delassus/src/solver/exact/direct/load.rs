@@ -1,8 +1,8 @@
 //! Numbers of a problem into the lanes of L islands of one kind.
 
 use super::islands::Kind;
-use super::kernel::{Lane, REDUNDANT};
 use super::plan::{Load, Node, Touch};
+use crate::linalg::ldl::{Lane, REDUNDANT};
 use crate::math::dot;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::mass::{MassBlock, Rigid};
@@ -49,8 +49,8 @@ fn load_floor<const L: usize>(
 ) {
     let plan = &kind.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
-        let (n, at) = (plan.sizes[i], plan.diagonals[i]);
-        let floor = &mut floor[plan.unknowns[i]..plan.unknowns[i + 1]];
+        let (n, at) = (plan.pattern.size(i), plan.pattern.diagonal(i));
+        let floor = &mut floor[plan.pattern.unknowns(i)];
         let Node::Joint(joint) = *node else {
             floor.fill([0.0; L]);
             continue;
@@ -130,10 +130,10 @@ fn load_one<const L: usize>(
             transposed,
         } => {
             let rows = kind.shape.joints[touch.joint] as usize;
+            let mut g = Vec::new();
             for l in 0..L {
-                let g = primal
-                    .jacobian()
-                    .entry_values(entry(primal, kind, team[l], touch));
+                g.clear();
+                primal.write_rows(entry(primal, kind, team[l], touch), &mut g);
                 let width = g.len() / rows;
                 for (e, g) in g.iter().enumerate() {
                     let to = if transposed {
@@ -165,13 +165,10 @@ fn entry_lanes<const L: usize>(
 ) -> [Lane<L>; 18] {
     let mut lanes = [[0.0; L]; 18];
     for l in 0..L {
-        let g = primal
-            .jacobian()
-            .entry_values(entry(primal, kind, team[l], touch));
-        if let Some(g) = g.first_chunk::<18>() {
-            for e in 0..18 {
-                lanes[e][l] = g[e];
-            }
+        let mut g = [0.0; 18];
+        primal.write_rows_to(entry(primal, kind, team[l], touch), &mut g);
+        for e in 0..18 {
+            lanes[e][l] = g[e];
         }
     }
     lanes
@@ -232,12 +229,11 @@ fn through_any<const L: usize>(
 ) {
     let columns = kind.shape.joints[column.joint] as usize;
     let rows = kind.shape.joints[row.joint] as usize;
-    let mut solved = Vec::new();
+    let (mut solved, mut g) = (Vec::new(), Vec::new());
     for l in 0..L {
         primal.solve_rows(entry(primal, kind, team[l], column), &mut solved);
-        let g = primal
-            .jacobian()
-            .entry_values(entry(primal, kind, team[l], row));
+        g.clear();
+        primal.write_rows(entry(primal, kind, team[l], row), &mut g);
         let width = solved.len() / columns;
         for i in 0..rows {
             for j in 0..columns {
@@ -299,8 +295,8 @@ fn load_matrix<const L: usize>(
         }
     };
     for i in 0..plan.nodes.len() {
-        copy(i, i, plan.diagonals[i]);
-        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
+        copy(i, i, plan.pattern.diagonal(i));
+        for edge in plan.pattern.edges(i) {
             copy(edge.to, i, edge.at);
         }
     }
@@ -311,7 +307,7 @@ fn load_matrix<const L: usize>(
 pub(super) fn load_rhs<const L: usize>(kind: &Kind, team: &Team<L>, r: &[f64], x: &mut [Lane<L>]) {
     let plan = &kind.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
-        let x = &mut x[plan.unknowns[i]..plan.unknowns[i + 1]];
+        let x = &mut x[plan.pattern.unknowns(i)];
         match *node {
             Node::Mass(_) => x.fill([0.0; L]),
             Node::Joint(joint) => {

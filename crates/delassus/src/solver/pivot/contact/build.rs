@@ -1,10 +1,10 @@
 //! Laws as pairs: what each block of a problem adds to the columns, the pairs and the free rows.
 
-use super::{Back, ContactLcp, Free, Group, NONE, Normal, Rows};
+use super::columns::Gather;
+use super::{Back, ContactLcp, Free, Group, NONE, Normal, RowData};
 use crate::index::BlockId;
 use crate::law::{Law, facets};
 use crate::problem::{Block, Problem};
-use crate::solver::pivot::columns::Gather;
 
 /// Bounds that are none.
 const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -14,7 +14,7 @@ impl ContactLcp {
     pub(super) fn add_block(
         &mut self,
         problem: &Problem,
-        rows: Rows<'_>,
+        rows: RowData<'_>,
         gather: &mut Gather,
         id: BlockId,
         facets: u32,
@@ -37,7 +37,7 @@ impl ContactLcp {
     /// A row of the problem, the i-th of its block, whose impulse has these bounds.
     fn add_row(
         &mut self,
-        rows: Rows<'_>,
+        rows: RowData<'_>,
         gather: &mut Gather,
         (row, i): (usize, usize),
         (lo, hi): (f64, f64),
@@ -76,12 +76,12 @@ impl ContactLcp {
                 (-1.0, hi)
             };
             let (unit, _, sigma) = add(self, sign, shift, true);
-            let groups = (self.groups.len(), 0);
             self.normals.push(Normal {
                 unit,
                 q: 0.0,
                 sigma,
-                groups,
+                first_group: self.groups.len(),
+                n_groups: 0,
             });
         } else {
             let (unit, scale, _) = add(self, 1.0, lo, false);
@@ -90,7 +90,7 @@ impl ContactLcp {
     }
 
     /// A contact: its normal, and its friction as groups of directions.
-    fn add_contact(&mut self, rows: Rows<'_>, gather: &mut Gather, block: &Block, facets: u32) {
+    fn add_contact(&mut self, rows: RowData<'_>, gather: &mut Gather, block: &Block, facets: u32) {
         let (row, tangents) = (block.start, block.n_rows - 1);
         let frictionless = block.law.is_convex();
         let sigma = &rows.sigma[block.rows()];
@@ -148,7 +148,8 @@ impl ContactLcp {
             unit,
             q: 0.0,
             sigma: sigma[0] * scale * scale,
-            groups: (first, self.groups.len() - first),
+            first_group: first,
+            n_groups: self.groups.len() - first,
         });
     }
 
@@ -187,7 +188,7 @@ impl ContactLcp {
     }
 
     /// Bounds that are not zero shift the origin: every row feels the impulse at which its unit starts.
-    pub(super) fn add_given_impulses(&mut self, sigma: &[f64]) {
+    pub(crate) fn add_given_impulses(&mut self, sigma: &[f64]) {
         if self.backs.iter().all(|back| back.shift == 0.0) {
             return;
         }
@@ -209,7 +210,7 @@ impl ContactLcp {
     }
 
     /// Constant parts of the rows, from those of the units.
-    pub(super) fn spread_constants(&mut self) {
+    pub(crate) fn spread_constants(&mut self) {
         for normal in &mut self.normals {
             normal.q = self.constants[normal.unit][0];
         }

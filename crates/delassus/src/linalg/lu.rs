@@ -1,0 +1,293 @@
+//! Dense LU factors with partial pivoting: of rows that know where their nonzeros begin and end, and of at most eight
+//! unknowns in columns of fixed length.
+//!
+//! [`ProfileLu`] costs a band and not a square where unknowns couple neighbours only. The last column counts as dense in
+//! every row: that of a border. [`SmallLu`] leaves rows where they are, so that every loop has eight steps and no branch.
+
+/// A square system, its factors and its right-hand side.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProfileLu {
+    n: usize,
+    a: Vec<f64>,
+    /// Nonzeros of row i, the last column apart: `first[i]..reach[i]`.
+    first: Vec<usize>,
+    reach: Vec<usize>,
+    swaps: Vec<usize>,
+    inverse: Vec<f64>,
+}
+
+impl ProfileLu {
+    /// An empty system of the given size.
+    pub(crate) fn reset(&mut self, n: usize) {
+        self.n = n;
+        self.a.clear();
+        self.a.resize(n * n, 0.0);
+        self.first.clear();
+        self.first.resize(n, n.saturating_sub(1));
+        self.reach.clear();
+        self.reach.resize(n, 0);
+        self.swaps.resize(n, 0);
+        self.inverse.resize(n, 0.0);
+    }
+
+    pub(crate) fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        &mut self.a[i * self.n..(i + 1) * self.n]
+    }
+
+    /// A_ij += x.
+    pub(crate) fn add(&mut self, i: usize, j: usize, x: f64) {
+        self.a[i * self.n + j] += x;
+        self.first[i] = self.first[i].min(j);
+        if j + 1 < self.n {
+            self.reach[i] = self.reach[i].max(j + 1);
+        }
+    }
+
+    /// Factors in place. Returns the smallest pivot; zero means singular.
+    pub(crate) fn factor(&mut self) -> f64 {
+        let n = self.n;
+        let mut weakest = f64::INFINITY;
+        for j in 0..n {
+            let (mut p, mut best) = (j, -1.0);
+            for i in j..n {
+                if self.first[i] <= j || j + 1 == n {
+                    let x = self.a[i * n + j].abs();
+                    if best < x {
+                        (p, best) = (i, x);
+                    }
+                }
+            }
+            if !(0.0 < best && best.is_finite()) {
+                return 0.0;
+            }
+            weakest = weakest.min(best);
+            self.swaps[j] = p;
+            if p != j {
+                let (above, below) = self.a.split_at_mut(p * n);
+                above[j * n..(j + 1) * n].swap_with_slice(&mut below[..n]);
+                self.first.swap(j, p);
+                self.reach.swap(j, p);
+            }
+            let reach = self.reach[j].max(j + 1);
+            self.reach[j] = reach;
+            let (above, below) = self.a.split_at_mut((j + 1) * n);
+            let pivot_row = &above[j * n..];
+            let inverse = 1.0 / pivot_row[j];
+            self.inverse[j] = inverse;
+            for (i, row) in below.chunks_exact_mut(n).enumerate() {
+                let i = i + j + 1;
+                if j < self.first[i] || row[j] == 0.0 {
+                    continue;
+                }
+                let factor = row[j] * inverse;
+                row[j] = factor;
+                for (x, y) in row[j + 1..reach].iter_mut().zip(&pivot_row[j + 1..reach]) {
+                    *x -= factor * y;
+                }
+                if reach < n {
+                    row[n - 1] -= factor * pivot_row[n - 1];
+                }
+                self.reach[i] = self.reach[i].max(reach);
+            }
+        }
+        weakest
+    }
+
+    /// x ← A⁻¹x.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        let n = self.n;
+        for j in 0..n {
+            x.swap(j, self.swaps[j]);
+        }
+        for i in 1..n {
+            let first = self.first[i].min(i);
+            let row = &self.a[i * n + first..i * n + i];
+            let sum: f64 = row.iter().zip(&x[first..i]).map(|(a, x)| a * x).sum();
+            x[i] -= sum;
+        }
+        for i in (0..n).rev() {
+            let row = &self.a[i * n..(i + 1) * n];
+            let reach = self.reach[i].max(i + 1);
+            let mut sum = x[i];
+            for (a, x) in row[i + 1..reach].iter().zip(&x[i + 1..reach]) {
+                sum -= a * x;
+            }
+            if reach < n {
+                sum -= row[n - 1] * x[n - 1];
+            }
+            x[i] = sum * self.inverse[i];
+        }
+    }
+}
+
+/// Most unknowns of a [`SmallLu`] system.
+pub(crate) const SMALL: usize = 8;
+
+/// A system of at most eight unknowns, stored by columns of eight. Rows stay where they are, and lanes of rows that
+/// are used up are passed over, so that every loop has eight steps and no branch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SmallLu {
+    n: usize,
+    /// The matrix; once factored, U in the lanes of rows used before the column's own.
+    columns: [[f64; SMALL]; SMALL],
+    /// Columns of L, zero in the lanes of rows used before.
+    lower: [[f64; SMALL]; SMALL],
+    /// Row of every pivot.
+    rows: [usize; SMALL],
+    inverse: [f64; SMALL],
+}
+
+impl SmallLu {
+    /// A system of the given size; all its columns are to be written.
+    #[inline(always)]
+    pub(crate) fn resize(&mut self, n: usize) {
+        self.n = n.min(SMALL);
+    }
+
+    #[inline(always)]
+    pub(crate) fn column_mut(&mut self, j: usize) -> &mut [f64; SMALL] {
+        &mut self.columns[j]
+    }
+
+    /// Factors in place. Returns the smallest pivot; zero means singular.
+    #[inline(always)]
+    pub(crate) fn factor(&mut self) -> f64 {
+        let n = self.n;
+        let mut weakest = f64::INFINITY;
+        let mut free = [0.0; SMALL];
+        free[..n].fill(1.0);
+        for j in 0..n {
+            let column = self.columns[j];
+            // All of them at once, so that no division waits for the choice.
+            let mut inverses = [0.0; SMALL];
+            for i in 0..SMALL {
+                inverses[i] = 1.0 / column[i];
+            }
+            let (p, best) = largest(&column, &free);
+            if !(0.0 < best && best.is_finite()) {
+                return 0.0;
+            }
+            weakest = if best < weakest { best } else { weakest };
+            let inverse = inverses[p];
+            self.rows[j] = p;
+            self.inverse[j] = inverse;
+            let mut lower = [0.0; SMALL];
+            for i in 0..SMALL {
+                free[i] = if i == p { 0.0 } else { free[i] };
+                lower[i] = column[i] * inverse * free[i];
+            }
+            self.lower[j] = lower;
+            for column in &mut self.columns[j + 1..n] {
+                let x = column[p];
+                for i in 0..SMALL {
+                    column[i] -= lower[i] * x;
+                }
+            }
+        }
+        weakest
+    }
+
+    /// x ← A⁻¹x.
+    #[inline(always)]
+    pub(crate) fn solve(&self, x: &mut [f64; SMALL]) {
+        let mut b = *x;
+        for j in 0..self.n {
+            let x = b[self.rows[j] % SMALL];
+            for i in 0..SMALL {
+                b[i] -= self.lower[j][i] * x;
+            }
+        }
+        for j in (0..self.n).rev() {
+            // Lanes of rows that are done take what no one reads.
+            x[j] = b[self.rows[j] % SMALL] * self.inverse[j];
+            for i in 0..SMALL {
+                b[i] -= self.columns[j][i] * x[j];
+            }
+        }
+    }
+}
+
+/// The largest |x| among free lanes, and where it is.
+#[inline(always)]
+fn largest(x: &[f64; SMALL], free: &[f64; SMALL]) -> (usize, f64) {
+    let (mut top, mut at) = ([0.0; SMALL], [0, 1, 2, 3, 4, 5, 6, 7_usize]);
+    for i in 0..SMALL {
+        top[i] = x[i].abs() * free[i];
+    }
+    let mut width = SMALL / 2;
+    while 0 < width {
+        for i in 0..width {
+            if top[i] < top[i + width] {
+                (top[i], at[i]) = (top[i + width], at[i + width]);
+            }
+        }
+        width /= 2;
+    }
+    (at[0] % SMALL, top[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Random, max_abs};
+
+    fn check(n: usize, entry: impl Fn(usize, usize, &mut Random) -> f64, random: &mut Random) {
+        let mut lu = ProfileLu::default();
+        lu.reset(n);
+        let mut dense = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                let x = entry(i, j, random);
+                dense[i * n + j] = x;
+                if x != 0.0 {
+                    lu.add(i, j, x);
+                }
+            }
+        }
+        let wanted: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+        let mut x: Vec<f64> = dense
+            .chunks_exact(n)
+            .map(|row| row.iter().zip(&wanted).map(|(a, b)| a * b).sum())
+            .collect();
+        assert!(0.0 < lu.factor());
+        if n <= SMALL {
+            let mut small = SmallLu::default();
+            small.resize(n);
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                small.column_mut(j)[i] = dense[i * n + j];
+            }
+            assert!(0.0 < small.factor());
+            let mut y = [0.0; SMALL];
+            y[..n].copy_from_slice(&x);
+            small.solve(&mut y);
+            let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+            assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
+        }
+        lu.solve(&mut x);
+        let error: Vec<f64> = x.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+        assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
+    }
+
+    #[test]
+    fn full_and_banded_systems_with_a_dense_last_column_are_solved() {
+        let mut random = Random::new(3);
+        for n in 1..30 {
+            check(n, |_, _, random| random.range(-1.0, 1.0), &mut random);
+            let band = |i: usize, j: usize, random: &mut Random| {
+                let near = i.abs_diff(j) <= 2 || j + 1 == n || i + 1 == n && j.is_multiple_of(3);
+                if near { random.range(-1.0, 1.0) } else { 0.0 }
+            };
+            check(n, band, &mut random);
+        }
+    }
+
+    #[test]
+    fn singular_systems_have_no_pivot() {
+        let mut lu = ProfileLu::default();
+        lu.reset(2);
+        for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            lu.add(i, j, 2.0);
+        }
+        assert!(lu.factor() <= 0.0);
+    }
+}

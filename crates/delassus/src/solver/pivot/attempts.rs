@@ -1,0 +1,344 @@
+//! One island: which path of pivots is followed after which, until an answer is verified.
+//!
+//! ```text
+//! lemke              the basis of a guess; a crowd's own attempts; reduced, reduced by lex, structural with ones and
+//!                    with three covering vectors by chance; compliance that fades; the dense matrix with the same
+//!                    covering vectors; the path of a game; every basis of a small problem
+//! lemke-reduced      reduced, reduced by lex, structural, structural by lex
+//! lemke-structural   structural, structural by lex
+//! lemke-standard     the dense matrix
+//! ```
+//!
+//! A problem given by its Delassus matrix has no columns to pivot on, and all four use the dense matrix. No attempt is
+//! that of another solver: where all of them fail the island keeps the best impulses met, and the status says how the
+//! last path ended.
+
+use std::time::Duration;
+
+use super::budget::Spent;
+use super::contact::{self, ContactLcp, PivotOptions, PivotOutcome, warm_start};
+use super::crowd::Crowd;
+use super::lcp::game::solve_game;
+use super::lcp::laws::WrittenOut;
+use super::lcp::murty::solve_every;
+use super::lcp::ratio::Pivot;
+use super::lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
+use super::{CoverChoice, Lemke, Method};
+use crate::index::BlockId;
+use crate::math::Random;
+use crate::problem::Problem;
+use crate::solver::{Certificate, Monitor, Status};
+
+/// Covering vectors by chance that are tried before the dense matrix, and with it.
+const CHANCES: u64 = 3;
+/// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
+const MENDED: usize = 500;
+/// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
+const LARGEST: usize = 6000;
+/// Most unknowns of an island that is solved again by its matrix for a few more digits: a matter of milliseconds.
+const SHARPENED: usize = 200;
+
+/// Blocks that depend on each other, and where their impulses go.
+pub(super) struct Island<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) blocks: &'a [BlockId],
+    /// Impulses of the whole problem that are nearly right, those of the last step.
+    pub(super) guess: Option<&'a [f64]>,
+    /// Impulses of the whole problem, of which those of this island are written.
+    pub(super) lambda: &'a mut [f64],
+    pub(super) spent: &'a mut Spent,
+}
+
+/// One attempt without matrix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// Friction added where load appears, instead of all of it from the start.
+    reduced: bool,
+    pivot: Pivot,
+    /// Which covering vector by chance, or zero for the solver's own.
+    chance: u64,
+}
+
+impl Plan {
+    pub(super) fn reduced(pivot: Pivot) -> Plan {
+        Plan {
+            reduced: true,
+            pivot,
+            chance: 0,
+        }
+    }
+
+    fn structural(pivot: Pivot) -> Plan {
+        Plan {
+            reduced: false,
+            ..Plan::reduced(pivot)
+        }
+    }
+}
+
+impl Method {
+    /// The attempts without matrix, in order.
+    fn plans(self, pivot: Pivot) -> Vec<Plan> {
+        let reduced = [Plan::reduced(pivot), Plan::reduced(Pivot::Lex)];
+        let structural = [Plan::structural(pivot), Plan::structural(Pivot::Lex)];
+        match self {
+            Method::Best => {
+                let mut plans = reduced.to_vec();
+                plans.extend((0..=CHANCES).map(|chance| Plan {
+                    chance,
+                    ..Plan::structural(pivot)
+                }));
+                plans
+            }
+            // Where the covering vector would grow too large, the structural method has to finish; where large pivots
+            // cycle, the lexicographic rule.
+            Method::Reduced => [reduced, structural].concat(),
+            Method::Structural => structural.to_vec(),
+            Method::Standard => Vec::new(),
+        }
+    }
+}
+
+impl Lemke {
+    /// One island: without matrix where that is possible, else with it.
+    pub(super) fn solve_island(&mut self, island: &mut Island<'_>) -> Status {
+        let mut lcp = std::mem::take(&mut self.lcp);
+        let columns = self.method != Method::Standard
+            && lcp.refill(island.problem, island.blocks, self.directions);
+        let found = columns.then(|| self.without_matrix(island, &lcp)).flatten();
+        self.lcp = lcp;
+        found.unwrap_or_else(|| self.by_matrix(island))
+    }
+
+    /// The attempts without matrix; none where the dense matrix has to be tried.
+    fn without_matrix(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+        let joints = lcp.frees.len() as u64;
+        // The joints alone are one system.
+        if !self.work.meter.afford(joints.pow(3) / 3) {
+            return Some(Status::PivotLimit);
+        }
+        if self.resumed(island, lcp) {
+            return Some(Status::Solved);
+        }
+        if self.method != Method::Best {
+            return self.paths(island, lcp);
+        }
+        if Crowd::is_one(lcp) {
+            let before = Crowd::new(self, island, lcp).before_paths();
+            return before.or_else(|| self.paths(island, lcp));
+        }
+        let found = self.paths(island, lcp);
+        if found.is_some() || self.work.meter.is_cancelled() {
+            return found;
+        }
+        self.work.meter.begin(2);
+        let softened = Crowd::new(self, island, lcp).softened();
+        softened.then_some(Status::Solved)
+    }
+
+    /// From the basis of a guess, where there is one.
+    fn resumed(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> bool {
+        let near = island.guess.filter(|_| lcp.normals.len() <= MENDED);
+        let Some(guess) = near.filter(|guess| lcp.is_loaded(guess)) else {
+            return false;
+        };
+        let options = self.options_of(lcp, &[], self.pivot, island.spent);
+        self.work.meter.begin(4);
+        let outcome = warm_start::solve(lcp, guess, &options, &mut self.work);
+        island.spent.pivots += outcome.pivots;
+        let solved = outcome.status == Status::Solved;
+        if solved {
+            self.work.impulses(lcp, island.lambda);
+        }
+        solved
+    }
+
+    /// The paths of the method, one after the other; none where all of `lemke` are lost.
+    fn paths(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+        let best = self.method == Method::Best;
+        let mut last = Status::Breakdown;
+        for plan in self.method.plans(self.pivot) {
+            if island.spent.is_over() {
+                return Some(Status::PivotLimit);
+            }
+            if self.work.meter.is_cancelled() {
+                return Some(Status::Interrupted);
+            }
+            // A path that wanders leaves something to the next.
+            self.work.meter.begin(if best { 2 } else { 1 });
+            let outcome = self.attempt(lcp, plan, island.spent);
+            if outcome.residual.is_finite() {
+                self.work.impulses(lcp, island.lambda);
+            }
+            last = outcome.status;
+            if matches!(last, Status::Solved | Status::TimeLimit) {
+                return Some(last);
+            }
+            // After a path that cycled or lost its digits the next plan is tried; a ray is an answer.
+            let lost = matches!(last, Status::PivotLimit | Status::Breakdown);
+            if !best && !lost {
+                return Some(last);
+            }
+        }
+        (!best).then_some(last)
+    }
+
+    /// One path without matrix.
+    pub(super) fn attempt(
+        &mut self,
+        lcp: &ContactLcp,
+        plan: Plan,
+        spent: &mut Spent,
+    ) -> PivotOutcome {
+        let mut cover = Vec::new();
+        if plan.chance != 0 || self.cover == CoverChoice::Random {
+            let mut random = self.chance(plan.chance);
+            cover.extend((0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)));
+        }
+        let options = self.options_of(lcp, &cover, plan.pivot, spent);
+        let outcome = match plan.reduced {
+            true => contact::reduced(lcp, &options, &mut self.work),
+            false => contact::structural(lcp, &options, &mut self.work),
+        };
+        spent.pivots += outcome.pivots;
+        outcome
+    }
+
+    /// Numbers of one covering vector by chance.
+    fn chance(&self, round: u64) -> Random {
+        Random::new(self.seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// Limits of one attempt, with this covering vector and this rule for ties.
+    pub(super) fn options_of<'a>(
+        &self,
+        lcp: &ContactLcp,
+        cover: &'a [f64],
+        pivot: Pivot,
+        spent: &Spent,
+    ) -> PivotOptions<'a> {
+        PivotOptions {
+            pivot,
+            cover,
+            // A path that is this long is a cycle or would not end in time anyway.
+            pivots: spent.pivots_left().min(100 + 50 * lcp.n_pairs()),
+            deadline: spent.deadline,
+        }
+    }
+
+    /// The dense matrix; `lemke` tries other covering vectors where a ray proves nothing.
+    fn by_matrix(&mut self, island: &mut Island<'_>) -> Status {
+        let n = WrittenOut::count(island.problem, island.blocks, self.directions);
+        if LARGEST < n {
+            return Status::Unsupported;
+        }
+        let pivot = (n as u64).pow(2).max(1);
+        if !self.work.meter.afford(pivot.saturating_mul(n as u64)) {
+            return Status::PivotLimit;
+        }
+        self.work.meter.begin(1);
+        let written = WrittenOut::new(island.problem, island.blocks, self.directions);
+        let mut status = Status::Breakdown;
+        let rounds = match self.method {
+            Method::Best => CHANCES,
+            _ => 0,
+        };
+        for round in 0..=rounds {
+            if self.work.meter.is_cancelled() {
+                return Status::Interrupted;
+            }
+            let mut options = self.matrix_options(pivot, island.spent);
+            if options.pivots == 0 && island.spent.pivots != 0 {
+                return Status::PivotLimit;
+            }
+            options.cover = match (round, self.cover) {
+                (0, CoverChoice::Ones) => Cover::Ones,
+                (0, CoverChoice::Scaled) => Cover::Scaled,
+                _ => Cover::Random(self.chance(round).bits()),
+            };
+            let answer = solve(&written.lcp, &options);
+            island.spent.pivots += answer.pivots;
+            self.work.meter.spend(pivot * answer.pivots as u64);
+            if round == 0 || answer.status == Status::Solved {
+                status = answer.status;
+                written.impulses(&answer.z, island.lambda);
+                island.spent.certificate = certificate(&written, &answer, island.lambda.len());
+            }
+            let hopeless = answer.farkas.is_some() || status == Status::TimeLimit;
+            if answer.status == Status::Solved || hopeless {
+                return status;
+            }
+        }
+        // The plain method ends where its path does.
+        if self.method != Method::Best {
+            return status;
+        }
+        let options = self.matrix_options(pivot, island.spent);
+        let found = solve_game(&written.lcp, &options).or_else(|| solve_every(&written.lcp));
+        if let Some(answer) = found {
+            island.spent.pivots += answer.pivots;
+            island.spent.certificate = None;
+            written.impulses(&answer.z, island.lambda);
+            status = Status::Solved;
+        }
+        status
+    }
+
+    /// All islands of a small problem by their matrices, where the tolerance asks for more digits than a path without
+    /// matrix has kept; none where these have not either.
+    pub(super) fn sharpened(
+        &mut self,
+        problem: &Problem,
+        time: Option<Duration>,
+        monitor: &mut Monitor<'_>,
+    ) -> Option<Vec<f64>> {
+        let islands = problem.islands();
+        let large =
+            |blocks: &Vec<BlockId>| SHARPENED < WrittenOut::count(problem, blocks, self.directions);
+        if islands.iter().any(large) {
+            return None;
+        }
+        let mut spent = Spent::new(self.stop.pivots, time);
+        let mut lambda = vec![0.0; problem.n_rows()];
+        for blocks in &islands {
+            self.work.meter.renew();
+            let status = self.by_matrix(&mut Island {
+                problem,
+                blocks,
+                guess: None,
+                lambda: &mut lambda,
+                spent: &mut spent,
+            });
+            if status != Status::Solved {
+                return None;
+            }
+        }
+        let ended = monitor.pivoted(spent.pivots, &lambda, Status::Solved);
+        (ended == Status::Solved).then_some(lambda)
+    }
+
+    /// Limits of one path with matrix, whose pivots cost about so many multiplications each.
+    fn matrix_options(&self, pivot: u64, spent: &Spent) -> LcpOptions {
+        let affordable = usize::try_from(self.work.meter.left() / pivot).unwrap_or(usize::MAX);
+        LcpOptions {
+            pivot: self.pivot,
+            pivots: spent.pivots_left().min(affordable),
+            time: spent.time_left(),
+            ..LcpOptions::default()
+        }
+    }
+}
+
+/// What a path found instead of an answer, in the rows of the whole problem.
+fn certificate(written: &WrittenOut, answer: &LcpAnswer, rows: usize) -> Option<Certificate> {
+    let spread = |x: &[f64]| {
+        let mut spread = vec![0.0; rows];
+        written.add(x, &mut spread);
+        spread
+    };
+    let farkas = answer.farkas.as_deref().filter(|_| written.is_plain());
+    Some(Certificate {
+        ray: spread(answer.ray.as_deref()?),
+        farkas: farkas.map(spread),
+    })
+}

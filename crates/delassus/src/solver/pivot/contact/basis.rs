@@ -1,0 +1,490 @@
+//! One almost complementary basis of a contact problem, solved through its small kernel.
+//!
+//! Basic are some θ, φ and s, the free λ, and z₀; the pair r has no basic variable. Where s_g is basic γ_g = 0
+//! gives one friction variable φ_x of the group, and its σ_x = 0 gives s_g. What is left is a system for θ, the
+//! other φ (called κ), λ and z₀, with one row for each and the row of the pair r:
+//!
+//! ```text
+//! N* = N + μ D_x,   D* = D_κ − D_x,   c* = D_x c_γ,   L = [N D* B],   R = [N* D* B]
+//! [ LᵀR + Σ     c + Lᵀc* ] [θ φ_κ λ]
+//! [ last row             ] [z₀     ]                           [Lemke05 (31), (42), (44), (47)]
+//! ```
+//!
+//! With y its solution, φ_x = μθ − Σφ_κ + c_γ z₀ + γ⁰, v = v⁰ + R y + c* z₀ and s = −(d_xᵀv + c_x z₀ + σ⁰_x), where
+//! the constants ν⁰, σ⁰, γ⁰ and v⁰ are q for values, the driving column for rates.   [Lemke05 (38)–(41)]
+//! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
+
+use super::point::Point;
+use super::{ContactLcp, NONE};
+
+/// What an index of the pivot tables stands for. Index 0 is z₀; then come the normals and, group after group in
+/// the order in which they joined, the directions and the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    Cover,
+    Normal(usize),
+    /// Group, and direction within it.
+    Direction(usize, usize),
+    Bound(usize),
+}
+
+/// One unknown of the kernel: a row of Lᵀ and a column of R, as shares of the rows of its unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unknown {
+    pub(crate) what: What,
+    pub(crate) unit: usize,
+    pub(crate) left: [f64; 3],
+    pub(crate) right: [f64; 3],
+    pub(crate) sigma: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Theta(usize),
+    Phi(usize, usize),
+    Free(usize),
+}
+
+/// The row of the pair r.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum LastRow {
+    /// A complementary basis: z₀ = 0 and no such row.
+    #[default]
+    Absent,
+    /// ν_r or σ_r as shares of the rows of a unit.
+    Velocity {
+        unit: usize,
+        share: [f64; 3],
+        /// Index of the pair in the pivot tables, and that of φ_x if its group slips, else [`NONE`].
+        r: usize,
+        x: usize,
+    },
+    /// γ of this group.
+    Bound(usize),
+}
+
+/// A group that takes part, with what its rows need side by side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub(crate) group: usize,
+    pub(crate) unit: usize,
+    /// First index of its directions in the pivot tables, and in the problem.
+    pub(crate) at: usize,
+    pub(crate) start: usize,
+    pub(crate) count: usize,
+    /// Index of its normal in the pivot tables; 0, where nothing is ever basic, if there is none.
+    pub(crate) theta: usize,
+    pub(crate) mu: f64,
+    /// Covering vector of its directions and of its bound.
+    pub(crate) slip: f64,
+    pub(crate) bound: f64,
+}
+
+/// Which z are basic, and what the rows of such a basis need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ContactBasis {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) cover: Vec<f64>,
+    /// The covering vector asked for.
+    given: Vec<f64>,
+    /// Constant parts of all rows; zero between calls.
+    pub(crate) constant: Vec<f64>,
+    /// The same for values: q.
+    pub(crate) q: Vec<f64>,
+    /// Whether the z of a pair is basic.
+    pub(crate) basic: Vec<bool>,
+    /// First index of a group, or [`NONE`] while it is not part of the problem.
+    pub(crate) at: Vec<usize>,
+    /// Free rows that take part; rows that depend on others do not.
+    pub(crate) frees: Vec<usize>,
+    pub(crate) free_constant: Vec<f64>,
+    pub(crate) free_q: Vec<f64>,
+    /// Constant part of v, zero between calls.
+    pub(crate) base: Vec<f64>,
+    pub(crate) thetas: Vec<usize>,
+    pub(crate) phis: Vec<(usize, usize)>,
+    pub(crate) slips: Vec<usize>,
+    /// φ_x of every group that slips, and [`NONE`] for others.
+    pub(crate) x: Vec<usize>,
+    /// Unknowns of the kernel, and its last row.
+    pub(crate) unknowns: Vec<Unknown>,
+    pub(crate) last: LastRow,
+    /// Groups that take part, in the order in which they joined.
+    pub(crate) members: Vec<Member>,
+}
+
+impl ContactBasis {
+    /// The basis of all w, with the normals alone. `cover` is as long as it should be, or empty.
+    pub(crate) fn reset(&mut self, lcp: &ContactLcp, cover: &[f64]) {
+        let n = lcp.normals.len();
+        self.given.clear();
+        self.given.extend_from_slice(cover);
+        self.given.resize(lcp.n_cover(), 1.0);
+        self.slots.clear();
+        self.slots.push(Slot::Cover);
+        self.slots.extend((0..n).map(Slot::Normal));
+        self.cover.clear();
+        self.cover.push(0.0);
+        self.cover.extend_from_slice(&self.given[..n]);
+        self.constant.clear();
+        self.constant.resize(self.slots.len(), 0.0);
+        self.q.clear();
+        self.q.push(0.0);
+        self.q.extend(lcp.normals.iter().map(|normal| normal.q));
+        self.basic.clear();
+        self.basic.resize(self.slots.len(), false);
+        self.at.clear();
+        self.at.resize(lcp.groups.len(), NONE);
+        self.x.clear();
+        self.x.resize(lcp.groups.len(), NONE);
+        self.frees.clear();
+        self.frees.extend(0..lcp.frees.len());
+        self.free_constant.clear();
+        self.free_constant.resize(lcp.frees.len(), 0.0);
+        self.free_q.clear();
+        self.free_q.extend(lcp.frees.iter().map(|free| free.q));
+        self.base.clear();
+        self.base.resize(lcp.columns.dofs, 0.0);
+        self.thetas.clear();
+        self.phis.clear();
+        self.slips.clear();
+        self.members.clear();
+        self.last = LastRow::Absent;
+    }
+
+    /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
+    /// Returns that of its directions and of its bound.
+    pub(crate) fn join(&mut self, lcp: &ContactLcp, g: usize, need: f64) -> (f64, f64) {
+        let n = lcp.normals.len();
+        let (slip_cover, bound_cover) =
+            (self.given[n + 2 * g].max(need), self.given[n + 2 * g + 1]);
+        let group = &lcp.groups[g];
+        let count = group.count;
+        self.at[g] = self.slots.len();
+        self.members.push(Member {
+            group: g,
+            unit: group.unit,
+            at: self.at[g],
+            start: group.start,
+            count,
+            theta: if group.normal == NONE {
+                0
+            } else {
+                1 + group.normal
+            },
+            mu: group.mu,
+            slip: slip_cover,
+            bound: bound_cover,
+        });
+        self.q.extend_from_slice(&lcp.slip[group.range()]);
+        self.q.push(group.room);
+        self.slots.extend((0..count).map(|j| Slot::Direction(g, j)));
+        self.slots.push(Slot::Bound(g));
+        let size = self.slots.len();
+        self.cover.resize(size - 1, slip_cover);
+        self.cover.push(bound_cover);
+        self.constant.resize(size, 0.0);
+        self.basic.resize(size, false);
+        (slip_cover, bound_cover)
+    }
+
+    /// Puts z of a pair into the basis or takes it out.
+    pub(crate) fn set(&mut self, slot: usize, basic: bool) {
+        self.basic[slot] = basic;
+        match self.slots[slot] {
+            Slot::Cover => {}
+            Slot::Normal(i) => toggle(&mut self.thetas, i, basic),
+            Slot::Direction(g, j) => toggle(&mut self.phis, (g, j), basic),
+            Slot::Bound(g) => {
+                self.x[g] = NONE;
+                toggle(&mut self.slips, g, basic);
+            }
+        }
+    }
+
+    /// The constants become q, and q what they were; again, and both are what they were.
+    pub(crate) fn swap_constants(&mut self) {
+        std::mem::swap(&mut self.constant, &mut self.q);
+        std::mem::swap(&mut self.free_constant, &mut self.free_q);
+    }
+
+    pub(crate) fn clear_constants(&mut self) {
+        self.constant.fill(0.0);
+        self.free_constant.fill(0.0);
+    }
+
+    /// Number of unknowns of the kernel, z₀ counted.
+    pub(crate) fn size(&self) -> usize {
+        self.unknowns.len() + usize::from(self.last != LastRow::Absent)
+    }
+
+    /// Lists the unknowns of the kernel with the row of pair `r`, or of the complementary basis. False where a group
+    /// slips and has no friction to give, which only lost digits lead to.
+    pub(crate) fn list(&mut self, lcp: &ContactLcp, r: Option<usize>) -> bool {
+        for &g in &self.slips {
+            self.x[g] = NONE;
+        }
+        self.unknowns.clear();
+        let found = match lcp.columns.single {
+            true => self.list_single(lcp),
+            false => self.list_by_unit(lcp),
+        };
+        if found {
+            self.last = r.map_or(LastRow::Absent, |r| self.last_row(lcp, r));
+        }
+        found
+    }
+
+    /// Units in order, so that the kernel of a tower is a band.
+    fn list_by_unit(&mut self, lcp: &ContactLcp) -> bool {
+        let mut found = 0;
+        for &(g, j) in &self.phis {
+            let bound = self.at[g] + lcp.groups[g].count;
+            if self.basic[bound] && self.x[g] == NONE {
+                self.x[g] = j;
+                found += 1;
+            }
+        }
+        if found != self.slips.len() {
+            return false;
+        }
+        let (mut i, mut j, mut f) = (0, 0, 0);
+        loop {
+            // Three sorted lists, merged by unit.
+            let theta = self.thetas.get(i).map_or(NONE, |&t| lcp.normals[t].unit);
+            let phi = self.phis.get(j).map_or(NONE, |&(g, _)| lcp.groups[g].unit);
+            let free = self.frees.get(f).map_or(NONE, |&f| lcp.frees[f].unit);
+            let unit = theta.min(phi).min(free);
+            if unit == NONE {
+                return true;
+            }
+            if theta == unit {
+                let theta = self.thetas[i];
+                self.push_theta(lcp, theta);
+                i += 1;
+            } else if phi == unit {
+                let (g, direction) = self.phis[j];
+                self.push_phi(lcp, g, direction);
+                j += 1;
+            } else {
+                let row = self.frees[f];
+                let share = [1.0, 0.0, 0.0];
+                self.push(What::Free(row), unit, share, share, lcp.frees[row].sigma);
+                f += 1;
+            }
+        }
+    }
+
+    /// On one body everything couples and no order is better than another. φ and slips are sorted by group, and the
+    /// first φ of a group that slips is φ_x.
+    fn list_single(&mut self, lcp: &ContactLcp) -> bool {
+        let mut found = 0;
+        for k in 0..self.phis.len() {
+            let (g, j) = self.phis[k];
+            match self.slips.get(found) {
+                Some(&next) if next == g => {
+                    self.x[g] = j;
+                    found += 1;
+                }
+                // That group slips and has no φ.
+                Some(&next) if next < g => return false,
+                _ => self.push_phi(lcp, g, j),
+            }
+        }
+        if found != self.slips.len() {
+            return false;
+        }
+        for k in 0..self.thetas.len() {
+            self.push_theta(lcp, self.thetas[k]);
+        }
+        for k in 0..self.frees.len() {
+            let (f, share) = (self.frees[k], [1.0, 0.0, 0.0]);
+            let free = &lcp.frees[f];
+            self.push(What::Free(f), free.unit, share, share, free.sigma);
+        }
+        true
+    }
+
+    fn push(&mut self, what: What, unit: usize, left: [f64; 3], right: [f64; 3], sigma: f64) {
+        self.unknowns.push(Unknown {
+            what,
+            unit,
+            left,
+            right,
+            sigma,
+        });
+    }
+
+    fn push_theta(&mut self, lcp: &ContactLcp, i: usize) {
+        let normal = &lcp.normals[i];
+        let mut right = [1.0, 0.0, 0.0];
+        for g in normal.groups() {
+            let group = &lcp.groups[g];
+            let at = self.at[g];
+            if at != NONE && self.basic[at + group.count] {
+                let [a, b] = lcp.directions[group.start + self.x[g]];
+                right[1] += group.mu * a;
+                right[2] += group.mu * b;
+            }
+        }
+        self.push(
+            What::Theta(i),
+            normal.unit,
+            [1.0, 0.0, 0.0],
+            right,
+            normal.sigma,
+        );
+    }
+
+    fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
+        let group = &lcp.groups[g];
+        let [mut a, mut b] = lcp.directions[group.start + j];
+        if self.basic[self.at[g] + group.count] {
+            if self.x[g] == j {
+                return;
+            }
+            let [c, d] = lcp.directions[group.start + self.x[g]];
+            (a, b) = (a - c, b - d);
+        }
+        let share = [0.0, a, b];
+        self.push(What::Phi(g, j), group.unit, share, share, 0.0);
+    }
+
+    fn last_row(&self, lcp: &ContactLcp, r: usize) -> LastRow {
+        match self.slots[r] {
+            Slot::Cover => LastRow::Absent,
+            Slot::Normal(i) => LastRow::Velocity {
+                unit: lcp.normals[i].unit,
+                share: [1.0, 0.0, 0.0],
+                r,
+                x: NONE,
+            },
+            Slot::Direction(g, j) => {
+                let group = &lcp.groups[g];
+                let [mut a, mut b] = lcp.directions[group.start + j];
+                let mut x = NONE;
+                if self.basic[self.at[g] + group.count] {
+                    let [c, d] = lcp.directions[group.start + self.x[g]];
+                    (a, b) = (a - c, b - d);
+                    x = self.at[g] + self.x[g];
+                }
+                LastRow::Velocity {
+                    unit: group.unit,
+                    share: [0.0, a, b],
+                    r,
+                    x,
+                }
+            }
+            Slot::Bound(g) => LastRow::Bound(g),
+        }
+    }
+
+    /// Covering vector in the row of an unknown.
+    #[inline]
+    pub(crate) fn cover_of(&self, lcp: &ContactLcp, what: What) -> f64 {
+        match what {
+            What::Theta(i) => self.cover[1 + i],
+            What::Phi(g, j) => {
+                let at = self.at[g];
+                let x = if self.basic[at + lcp.groups[g].count] {
+                    self.cover[at + self.x[g]]
+                } else {
+                    0.0
+                };
+                self.cover[at + j] - x
+            }
+            What::Free(_) => 0.0,
+        }
+    }
+
+    /// Constant part of the row of an unknown.
+    #[inline]
+    pub(crate) fn constant_of(&self, lcp: &ContactLcp, what: What) -> f64 {
+        match what {
+            What::Theta(i) => self.constant[1 + i],
+            What::Phi(g, j) => {
+                let at = self.at[g];
+                let slips = self.basic[at + lcp.groups[g].count];
+                let x = if slips {
+                    self.constant[at + self.x[g]]
+                } else {
+                    0.0
+                };
+                self.constant[at + j] - x
+            }
+            What::Free(f) => self.free_constant[f],
+        }
+    }
+
+    /// Covering vector of the last row beside products of columns, and its constant part.
+    #[inline(always)]
+    pub(crate) fn cover_of_last(&self, lcp: &ContactLcp) -> f64 {
+        self.of_last(lcp, &self.cover)
+    }
+
+    #[inline(always)]
+    pub(crate) fn constant_of_last(&self, lcp: &ContactLcp) -> f64 {
+        self.of_last(lcp, &self.constant)
+    }
+
+    #[inline(always)]
+    fn of_last(&self, lcp: &ContactLcp, table: &[f64]) -> f64 {
+        match self.last {
+            LastRow::Absent => 0.0,
+            LastRow::Velocity { r, x, .. } => {
+                let other = if x == NONE { 0.0 } else { table[x] };
+                table[r] - other
+            }
+            LastRow::Bound(g) => table[self.at[g] + lcp.groups[g].count],
+        }
+    }
+
+    /// Basic φ_κ, and nothing for the pair r.
+    #[inline(always)]
+    pub(crate) fn overwrite(&self, lcp: &ContactLcp, y: &[f64], out: &mut [f64]) {
+        for (unknown, &y) in self.unknowns.iter().zip(y) {
+            if let What::Phi(g, j) = unknown.what {
+                out[self.at[g] + j] = y;
+            }
+        }
+        match self.last {
+            LastRow::Velocity { r, .. } => out[r] = 0.0,
+            LastRow::Bound(g) => out[self.at[g] + lcp.groups[g].count] = 0.0,
+            LastRow::Absent => {}
+        }
+    }
+
+    /// Writes the z-part of a table of basic variables into a point.
+    pub(crate) fn read(&self, lcp: &ContactLcp, table: &[f64], point: &mut Point) {
+        point.reset(lcp);
+        for &i in &self.thetas {
+            point.theta[i] = table[1 + i].max(0.0);
+        }
+        for &(g, j) in &self.phis {
+            point.phi[lcp.groups[g].start + j] = table[self.at[g] + j].max(0.0);
+        }
+        for &g in &self.slips {
+            point.bound[g] = table[self.at[g] + lcp.groups[g].count].max(0.0);
+        }
+    }
+}
+
+/// What an unknown adds to γ of group r: its load gives, its friction takes.
+#[inline]
+pub(crate) fn bound_share(lcp: &ContactLcp, r: usize, what: What) -> f64 {
+    match what {
+        What::Theta(i) if i == lcp.groups[r].normal => lcp.groups[r].mu,
+        What::Phi(g, _) if g == r => -1.0,
+        _ => 0.0,
+    }
+}
+
+fn toggle<T: Ord + Copy>(list: &mut Vec<T>, item: T, present: bool) {
+    match (list.binary_search(&item), present) {
+        (Err(at), true) => list.insert(at, item),
+        (Ok(at), false) => {
+            list.remove(at);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,411 @@
+//! Columns of the contact problem: rows of G times F with FᵀF = M⁻¹, stored body by body.
+
+use crate::index::BlockId;
+use crate::linalg::cholesky::cholesky;
+use crate::math::{dot, dot_6};
+use crate::problem::Primal;
+use crate::problem::mass::MassBlock;
+
+/// Rows of one unit on one body: `rows × width` numbers from `start`, at `offset` of the velocity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BodyRows {
+    pub(crate) offset: usize,
+    pub(crate) width: usize,
+    pub(crate) start: usize,
+}
+
+/// One row, or the three rows (n, t₁, t₂) of a contact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Unit {
+    /// First part, and their number.
+    parts: (usize, usize),
+    pub(crate) rows: usize,
+    /// First value of the first part.
+    start: usize,
+}
+
+/// All columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) dofs: usize,
+    pub(crate) units: Vec<Unit>,
+    parts: Vec<BodyRows>,
+    pub(crate) values: Vec<f64>,
+    /// True if every unit acts on one and the same free body and on nothing else.
+    pub(crate) single: bool,
+}
+
+impl Columns {
+    /// No columns, the arrays kept.
+    fn clear(&mut self) {
+        self.dofs = 0;
+        self.units.clear();
+        self.parts.clear();
+        self.values.clear();
+    }
+
+    /// Room for the rows of a unit on one body, zero so far.
+    fn open(&mut self, offset: usize, width: usize, rows: usize) -> usize {
+        let start = self.values.len();
+        self.values.resize(start + rows * width, 0.0);
+        self.parts.push(BodyRows {
+            offset,
+            width,
+            start,
+        });
+        start
+    }
+
+    /// The first rows of a unit on one body, scaled; those after them are zero.
+    fn open_with(&mut self, offset: usize, width: usize, rows: usize, given: &[f64], scale: f64) {
+        let start = self.values.len();
+        self.values.extend(given.iter().map(|x| scale * x));
+        self.values.resize(start + rows * width, 0.0);
+        self.parts.push(BodyRows {
+            offset,
+            width,
+            start,
+        });
+    }
+
+    /// A unit of the parts from `first` on.
+    fn close(&mut self, first: usize, rows: usize) -> usize {
+        let count = self.parts.len() - first;
+        let start = self.parts.get(first).map_or(0, |part| part.start);
+        self.units.push(Unit {
+            parts: (first, count),
+            rows,
+            start,
+        });
+        self.units.len() - 1
+    }
+
+    pub(crate) fn parts(&self, unit: usize) -> &[BodyRows] {
+        let (start, count) = self.units[unit].parts;
+        &self.parts[start..start + count]
+    }
+
+    /// Rows of a unit of a single body.
+    #[inline]
+    pub(crate) fn six(&self, unit: usize) -> &[[f64; 6]] {
+        let Unit { rows, start, .. } = self.units[unit];
+        let values = &self.values[start..];
+        // Lengths the compiler knows.
+        match (rows, values.first_chunk::<18>(), values.first_chunk::<6>()) {
+            (3, Some(three), _) => three.as_chunks::<6>().0,
+            (1, _, Some(one)) => one.as_chunks::<6>().0,
+            _ => &[],
+        }
+    }
+
+    /// Product of the first row of a unit with v.
+    #[inline]
+    pub(crate) fn dot(&self, unit: usize, v: &[f64]) -> f64 {
+        if self.single
+            && let (Some(v), Some(row)) = (v.as_array::<6>(), self.six(unit).first())
+        {
+            return dot_6(row, v);
+        }
+        let mut sum = 0.0;
+        for part in self.parts(unit) {
+            let row = &self.values[part.start..part.start + part.width];
+            sum += product(row, &v[part.offset..part.offset + part.width]);
+        }
+        sum
+    }
+
+    /// Products of all rows of a unit with v; zero for rows that it does not have.
+    #[inline]
+    pub(crate) fn dots(&self, unit: usize, v: &[f64]) -> [f64; 3] {
+        if self.single
+            && let (Some(v), [n, t1, t2]) = (v.as_array::<6>(), self.six(unit))
+        {
+            return [dot_6(n, v), dot_6(t1, v), dot_6(t2, v)];
+        }
+        let mut sums = [0.0; 3];
+        let rows = self.units[unit].rows;
+        for part in self.parts(unit) {
+            let v = &v[part.offset..part.offset + part.width];
+            let values = &self.values[part.start..part.start + rows * part.width];
+            for (sum, row) in sums.iter_mut().zip(values.chunks_exact(part.width)) {
+                *sum += product(row, v);
+            }
+        }
+        sums
+    }
+
+    /// (Σ share_i row_i)ᵀ v.
+    #[inline]
+    pub(crate) fn along(&self, unit: usize, share: [f64; 3], v: &[f64]) -> f64 {
+        let dots = self.dots(unit, v);
+        share[0] * dots[0] + share[1] * dots[1] + share[2] * dots[2]
+    }
+
+    /// Σ share_i row_i on one body, behind what is in `out`.
+    pub(crate) fn combine(
+        &self,
+        unit: usize,
+        part: &BodyRows,
+        share: [f64; 3],
+        out: &mut Vec<f64>,
+    ) {
+        let rows = self.units[unit].rows;
+        let values = &self.values[part.start..part.start + rows * part.width];
+        for w in 0..part.width {
+            let mut sum = 0.0;
+            for (row, share) in values.chunks_exact(part.width).zip(share) {
+                sum += share * row[w];
+            }
+            out.push(sum);
+        }
+    }
+
+    /// v += rowsᵀ share.
+    #[inline]
+    pub(crate) fn add(&self, unit: usize, share: [f64; 3], v: &mut [f64]) {
+        let rows = self.units[unit].rows;
+        for part in self.parts(unit) {
+            let v = &mut v[part.offset..part.offset + part.width];
+            let values = &self.values[part.start..part.start + rows * part.width];
+            match (v.as_mut_array::<6>(), values.as_chunks::<6>().0) {
+                (Some(v), [n, t1, t2]) => {
+                    for i in 0..6 {
+                        v[i] += n[i] * share[0] + t1[i] * share[1] + t2[i] * share[2];
+                    }
+                }
+                (Some(v), [n]) => {
+                    for i in 0..6 {
+                        v[i] += n[i] * share[0];
+                    }
+                }
+                _ => {
+                    let v = &mut v[..part.width];
+                    for (row, share) in values.chunks_exact(part.width).zip(share) {
+                        for (v, x) in v.iter_mut().zip(row) {
+                            *v += x * share;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    match (a.as_array::<6>(), b.as_array::<6>()) {
+        (Some(a), Some(b)) => dot_6(a, b),
+        _ => dot(a, b),
+    }
+}
+
+/// F = L⁻¹ with L Lᵀ = M for one mass block. Of a rigid body it is so small that its inverse is kept.
+enum Half {
+    Rigid { root: f64, inverse: [f64; 6] },
+    Dense { n: usize, lower: Vec<f64> },
+}
+
+impl Half {
+    fn of(mass: &MassBlock) -> Option<Half> {
+        if let MassBlock::Rigid(body) = mass {
+            let mut l = crate::problem::mass::row_major(&body.inertia());
+            cholesky(&mut l, 3).ok()?;
+            let (a, b, c) = (1.0 / l[0], 1.0 / l[4], 1.0 / l[8]);
+            let ba = -l[3] * a * b;
+            let inverse = [a, ba, b, -(l[6] * a + l[7] * ba) * c, -l[7] * b * c, c];
+            let root = 1.0 / body.mass().sqrt();
+            return Some(Half::Rigid { root, inverse });
+        }
+        let n = mass.dim();
+        let mut lower = vec![0.0; n * n];
+        let mut unit = vec![0.0; n];
+        for (j, row) in lower.chunks_exact_mut(n).enumerate() {
+            unit.fill(0.0);
+            unit[j] = 1.0;
+            mass.mul(&unit, row);
+        }
+        cholesky(&mut lower, n).ok()?;
+        Some(Half::Dense { n, lower })
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Half::Rigid { .. } => 6,
+            Half::Dense { n, .. } => *n,
+        }
+    }
+
+    /// x ← L⁻¹x for every row of a row-major matrix.
+    fn apply(&self, rows: &mut [f64]) {
+        match self {
+            Half::Rigid { root, inverse } => {
+                let [xx, yx, yy, zx, zy, zz] = inverse;
+                for row in rows.as_chunks_mut::<6>().0 {
+                    let [a, b, c, x, y, z] = *row;
+                    let (y2, z2) = (yx * x + yy * y, zx * x + zy * y + zz * z);
+                    *row = [root * a, root * b, root * c, xx * x, y2, z2];
+                }
+            }
+            Half::Dense { n, lower } => {
+                for row in rows.chunks_exact_mut(*n) {
+                    forward(lower, *n, row);
+                }
+            }
+        }
+    }
+}
+
+fn forward(lower: &[f64], n: usize, x: &mut [f64]) {
+    for i in 0..n {
+        x[i] = (x[i] - dot(&lower[i * n..i * n + i], &x[..i])) / lower[i * n + i];
+    }
+}
+
+/// Collects columns while a problem is read.
+pub(crate) struct Gather {
+    /// Masses touched, sorted, with their factor and first velocity.
+    masses: Vec<(usize, Half, usize)>,
+    columns: Columns,
+    /// The block read last: its rows times F, body after body, and where those of each body are.
+    rows: Vec<f64>,
+    bodies: Vec<BodyRows>,
+}
+
+impl Gather {
+    /// Starts with the masses of the given blocks, in the arrays of earlier columns.
+    pub(crate) fn new(primal: &Primal, blocks: &[BlockId], mut columns: Columns) -> Option<Gather> {
+        let jacobian = primal.jacobian();
+        let entries = blocks
+            .iter()
+            .flat_map(|id| jacobian.entry_range(id.index()));
+        let mut touched: Vec<usize> = Vec::with_capacity(2 * blocks.len());
+        touched.extend(entries.map(|e| jacobian.entry_mass(e)));
+        touched.sort_unstable();
+        touched.dedup();
+        let mut masses = Vec::with_capacity(touched.len());
+        columns.clear();
+        for b in touched {
+            let half = Half::of(&primal.mass()[b])?;
+            let width = half.width();
+            masses.push((b, half, columns.dofs));
+            columns.dofs += width;
+        }
+        Some(Gather {
+            masses,
+            columns,
+            rows: Vec::new(),
+            bodies: Vec::new(),
+        })
+    }
+
+    /// Reads the rows of a block and multiplies them by F.
+    pub(crate) fn read(&mut self, primal: &Primal, id: BlockId, n_rows: usize) {
+        let jacobian = primal.jacobian();
+        self.bodies.clear();
+        self.rows.clear();
+        for e in jacobian.entry_range(id.index()) {
+            let mass = jacobian.entry_mass(e);
+            let Ok(at) = self.masses.binary_search_by_key(&mass, |entry| entry.0) else {
+                continue;
+            };
+            let (_, half, offset) = &self.masses[at];
+            let (start, width) = (self.rows.len(), half.width());
+            primal.write_rows(e, &mut self.rows);
+            self.rows.truncate(start + n_rows * width);
+            half.apply(&mut self.rows[start..]);
+            self.bodies.push(BodyRows {
+                offset: *offset,
+                width,
+                start,
+            });
+        }
+    }
+
+    /// |row i|² of the block read last.
+    fn square(&self, i: usize) -> f64 {
+        let square = |part: &BodyRows| {
+            let at = part.start + i * part.width;
+            let row = &self.rows[at..at + part.width];
+            product(row, row)
+        };
+        self.bodies.iter().map(square).sum()
+    }
+
+    /// Adds row `i` of the block just read as a unit of one row, or as the first tangent of a unit of three.
+    /// The compliance of a tangent becomes a velocity of its own. Returns the unit and its scale.
+    pub(crate) fn add_row(
+        &mut self,
+        i: usize,
+        sign: f64,
+        sigma: f64,
+        tangent: bool,
+    ) -> (usize, f64) {
+        let scale = scale_of(self.square(i) + sigma);
+        let first = self.columns.parts.len();
+        let shown = if tangent { 3 } else { 1 };
+        for &BodyRows {
+            offset,
+            width,
+            start,
+        } in &self.bodies
+        {
+            let at = self.columns.open(offset, width, shown) + usize::from(tangent) * width;
+            let row = &self.rows[start + i * width..start + (i + 1) * width];
+            for (value, x) in self.columns.values[at..at + width].iter_mut().zip(row) {
+                *value = sign * scale * x;
+            }
+        }
+        if tangent && 0.0 < sigma {
+            let start = self.columns.open(self.columns.dofs, 1, shown);
+            self.columns.values[start + usize::from(tangent)] = scale * sigma.sqrt();
+            self.columns.dofs += 1;
+        }
+        (self.columns.close(first, shown), scale)
+    }
+
+    /// Adds the block just read as one contact; tangents that are compliant get velocities of their own.
+    pub(crate) fn add_contact(&mut self, sigma: &[f64]) -> (usize, f64) {
+        let count = sigma.len();
+        // A normal that nothing feels borrows the scale of its tangents.
+        let normal = self.square(0) + sigma[0];
+        let scale = scale_of(if 0.0 < normal {
+            normal
+        } else {
+            (1..count).map(|i| self.square(i) + sigma[i]).sum()
+        });
+        let first = self.columns.parts.len();
+        for &BodyRows {
+            offset,
+            width,
+            start,
+        } in &self.bodies
+        {
+            let rows = &self.rows[start..start + count * width];
+            self.columns.open_with(offset, width, 3, rows, scale);
+        }
+        if sigma[1..].iter().any(|&s| 0.0 < s) {
+            let start = self.columns.open(self.columns.dofs, 2, 3);
+            for (t, s) in sigma[1..].iter().enumerate() {
+                self.columns.values[start + 2 * (t + 1) + t] = scale * s.sqrt();
+            }
+            self.columns.dofs += 2;
+        }
+        (self.columns.close(first, 3), scale)
+    }
+
+    pub(crate) fn finish(mut self) -> Columns {
+        let body = |part: &BodyRows| part.offset == 0 && part.width == 6;
+        let one = self.columns.parts.len() == self.columns.units.len();
+        self.columns.single = one && self.columns.dofs == 6 && self.columns.parts.iter().all(body);
+        self.columns
+    }
+}
+
+fn scale_of(square: f64) -> f64 {
+    let scale = 1.0 / square.sqrt();
+    if scale.is_finite() && 0.0 < scale {
+        scale
+    } else {
+        1.0
+    }
+}

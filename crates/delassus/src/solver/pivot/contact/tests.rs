@@ -1,0 +1,225 @@
+//! The kernel against the matrix it stands for.
+
+use super::basis::Slot;
+use super::kernel::{Constants, Table};
+use super::{ContactLcp, PivotOptions, PivotWork, reduced, structural};
+use crate::math::{DMat3, DVec3, Random, max_abs, tangents};
+use crate::problem::jacobian::point_rows;
+use crate::solver::pivot::Pivot;
+use crate::{Law, MassBlock, MassId, Problem, Status};
+
+/// Boxes on each other and on the ground, with contacts of every law, a joint, a motor and compliance.
+fn mixture(random: &mut Random) -> Problem {
+    let mut builder = Problem::builder();
+    let count = 1 + random.below(3);
+    for b in 0..count {
+        let inertia = DMat3::from_diagonal(DVec3::new(0.2, 0.3, 0.4) + 0.05 * random.vector());
+        let mass = if b == 1 {
+            let mut matrix = vec![0.0; 36];
+            for i in 0..6 {
+                matrix[7 * i] = 1.0 + i as f64;
+                matrix[6 * i + (i + 1) % 6] = 0.2;
+                matrix[6 * ((i + 1) % 6) + i] = 0.2;
+            }
+            MassBlock::dense(matrix)
+        } else {
+            MassBlock::rigid(random.range(0.5, 3.0), inertia)
+        };
+        let p: Vec<f64> = (0..6).map(|_| random.range(-0.5, 0.5)).collect();
+        builder.add_mass(mass.unwrap(), &p).unwrap();
+    }
+    for k in 0..2 + random.below(5) {
+        let a = random.below(count);
+        let b = random.below(count + 1);
+        let n = (DVec3::Z + 0.4 * random.vector()).normalize();
+        let (t1, t2) = tangents(n);
+        let rows = [1.0, -1.0].map(|sign| point_rows([n, t1, t2], random.vector(), sign));
+        let mut parts = vec![(MassId(a as u32), &rows[0][..])];
+        if b < count && b != a {
+            parts.push((MassId(b as u32), &rows[1][..]));
+        }
+        let law = match k % 6 {
+            0 | 1 => Law::FrictionFacets {
+                mu: 0.4,
+                directions: 3 + random.below(6) as u32,
+            },
+            2 => Law::FrictionBox { mu: 0.3 },
+            3 => Law::EllipticCone { mu: [0.2, 0.6] },
+            4 => Law::FrictionCone { mu: 0.5 },
+            _ => Law::Unilateral,
+        };
+        let s = if random.below(2) == 0 { 0.0 } else { 0.01 };
+        let sigma = [random.range(0.0, 0.01), s, s];
+        builder
+            .add_block(law, &parts, &sigma, &[0.0, 0.0, 0.01])
+            .unwrap();
+    }
+    let row: Vec<f64> = (0..6).map(|_| random.range(-1.0, 1.0)).collect();
+    let motor = Law::Interval {
+        lo: -0.05,
+        hi: 0.03,
+    };
+    builder
+        .add_block(motor, &[(MassId(0), &row)], &[0.0], &[0.2])
+        .unwrap();
+    if 1 < count {
+        let row: Vec<f64> = (0..6).map(|_| random.range(-1.0, 1.0)).collect();
+        let other: Vec<f64> = row.iter().map(|x| -x).collect();
+        let parts = [(MassId(0), &row[..]), (MassId(1), &other[..])];
+        builder
+            .add_block(Law::Equality, &parts, &[0.0], &[0.0])
+            .unwrap();
+    }
+    builder.build().unwrap()
+}
+
+/// A random almost complementary basis: some z basic, a group slips only if it has friction to give.
+fn random_basis(lcp: &ContactLcp, random: &mut Random) -> (PivotWork, usize) {
+    let mut work = PivotWork::default();
+    let cover: Vec<f64> = (0..lcp.n_cover()).map(|_| random.range(0.5, 2.0)).collect();
+    work.reset(lcp, &cover);
+    for g in 0..lcp.groups.len() {
+        work.join(lcp, g, 0.0);
+    }
+    let basis = &mut work.basis;
+    let r = 1 + random.below(lcp.n_pairs());
+    for i in 0..lcp.normals.len() {
+        basis.set(1 + i, 1 + i != r && random.below(2) == 0);
+    }
+    for (g, group) in lcp.groups.iter().enumerate() {
+        let at = basis.at[g];
+        let mut given = 0;
+        for _ in 0..random.below(3) {
+            let j = at + random.below(group.count);
+            if j != r && !basis.basic[j] {
+                basis.set(j, true);
+                given += 1;
+            }
+        }
+        let bound = at + group.count;
+        basis.set(bound, bound != r && 0 < given && random.below(2) == 0);
+    }
+    (work, r)
+}
+
+/// Solves A x = b by elimination with complete pivoting; None if it is close to singular.
+fn solve_dense(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
+    let n = b.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    for j in 0..n {
+        let entries = (j..n).flat_map(|i| (j..n).map(move |k| (i, k)));
+        let (p, k) = entries.max_by(|x, y| a[x.0][x.1].abs().total_cmp(&a[y.0][y.1].abs()))?;
+        a.swap(j, p);
+        b.swap(j, p);
+        order.swap(j, k);
+        for row in &mut a {
+            row.swap(j, k);
+        }
+        if a[j][j].abs() < 1e-3 {
+            return None;
+        }
+        for i in j + 1..n {
+            let f = a[i][j] / a[j][j];
+            for k in j..n {
+                a[i][k] -= f * a[j][k];
+            }
+            b[i] -= f * b[j];
+        }
+    }
+    let mut x = vec![0.0; n];
+    for j in (0..n).rev() {
+        let sum: f64 = (j + 1..n).map(|k| a[j][k] * x[order[k]]).sum();
+        x[order[j]] = (b[j] - sum) / a[j][j];
+    }
+    Some(x)
+}
+
+#[test]
+fn kernel_solves_what_the_matrix_solves_for_every_kind_of_last_row() {
+    let mut random = Random::new(8);
+    let mut seen = [0; 3];
+    let mut worst: f64 = 0.0;
+    for round in 0..6000 {
+        let problem = mixture(&mut random);
+        let lcp = ContactLcp::new(&problem, 5).unwrap();
+        let (m, _, frees) = lcp.dense();
+        let pairs = lcp.n_pairs();
+        let n = pairs + frees;
+        let (mut work, r) = random_basis(&lcp, &mut random);
+        let basis = &mut work.basis;
+        // Rows: pairs with z basic, free rows, r. Columns: the same z, λ, z₀.
+        let mut rows: Vec<usize> = (0..pairs).filter(|p| basis.basic[p + 1]).collect();
+        rows.extend(pairs..n);
+        let columns = rows.clone();
+        rows.push(r - 1);
+        let cover = |i: usize| if i < pairs { basis.cover[i + 1] } else { 0.0 };
+        let a: Vec<Vec<f64>> = rows
+            .iter()
+            .map(|&i| {
+                columns
+                    .iter()
+                    .map(|&j| m[i * n + j])
+                    .chain([cover(i)])
+                    .collect()
+            })
+            .collect();
+        let b: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+        let Some(x) = solve_dense(a, rows.iter().map(|&i| -b[i]).collect()) else {
+            continue;
+        };
+        let mut wanted = vec![0.0; pairs + 1];
+        wanted[0] = x[columns.len()];
+        for p in (0..pairs).filter(|p| !basis.basic[p + 1] && p + 1 != r) {
+            let products = columns.iter().zip(&x).map(|(&j, x)| m[p * n + j] * x);
+            wanted[p + 1] = b[p] + cover(p) * wanted[0] + products.sum::<f64>();
+        }
+        for (&j, x) in columns.iter().zip(&x).filter(|(j, _)| **j < pairs) {
+            wanted[j + 1] = *x;
+        }
+        basis.constant[1..].copy_from_slice(&b[..pairs]);
+        basis.free_constant.copy_from_slice(&b[pairs..]);
+        assert!(0.0 < work.factor(&lcp, Some(r)));
+        let mut out = Table::default();
+        out.reset(&lcp, pairs + 1);
+        work.kernel
+            .solve(&work.basis, &lcp, Constants::Everywhere, &mut out);
+        let error: Vec<f64> = out.pairs.iter().zip(&wanted).map(|(a, b)| a - b).collect();
+        let scale = 1.0 + max_abs(&wanted);
+        worst = worst.max(max_abs(&error) / scale);
+        assert!(max_abs(&error) <= 1e-12 * scale, "{round}: {error:?}");
+        seen[match work.basis.slots[r] {
+            Slot::Normal(_) => 0,
+            Slot::Direction(..) => 1,
+            _ => 2,
+        }] += 1;
+    }
+    assert!(seen.iter().all(|&count| 300 <= count), "{seen:?} {worst:e}");
+}
+
+#[test]
+fn mixtures_of_all_laws_are_solved() {
+    let mut random = Random::new(9);
+    let mut work = PivotWork::default();
+    for round in 0..2000 {
+        let problem = mixture(&mut random);
+        let lcp = ContactLcp::new(&problem, 8).unwrap();
+        for pivot in [Pivot::Big, Pivot::Lex] {
+            let options = PivotOptions {
+                pivot,
+                cover: &[],
+                pivots: 2000,
+                deadline: None,
+            };
+            let outcome = structural(&lcp, &options, &mut work);
+            assert_eq!(outcome.status, Status::Solved, "{round} {outcome:?}");
+            assert!(outcome.residual <= 1e-9, "{round} {outcome:?}");
+            let outcome = reduced(&lcp, &options, &mut work);
+            assert!(
+                outcome.status == Status::Solved || outcome.cover_limit,
+                "{round} {outcome:?}"
+            );
+            let mut lambda = vec![0.0; problem.n_rows()];
+            work.impulses(&lcp, &mut lambda);
+        }
+    }
+}
