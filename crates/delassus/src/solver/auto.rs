@@ -23,15 +23,10 @@ pub const NAME: &str = "auto";
 const DENSE_ROWS: usize = 1000;
 /// Contacts up to which colouring them costs more than it saves.
 const FEW_CONTACTS: usize = 24;
-/// Contacts up to which pivoting is so quick that sweeps which creep are not worth waiting for.
-const SOME_CONTACTS: usize = 100;
-/// Contacts up to which pivoting is worth a try.
-const MORE_CONTACTS: usize = 400;
+/// Contacts beyond which the factors of a pile fill in so much that sweeps win.
+const MANY_CONTACTS: usize = 4000;
 /// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
 const CROWD: usize = 8;
-/// A tolerance below this is a tight one \[m/s\].
-const TIGHT: f64 = 1e-4;
-
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
@@ -99,17 +94,15 @@ pub struct Choice {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 13] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT,
-    MORE, MANY,
+pub const TABLE: [Choice; 11] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, CONTACTS, MANY,
 ];
 
-/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, more sweeps, pivoting whatever it costs.
-/// Its answer for facets is near that for cones; rules that cycle do so on different problems.
-const CONTACTS_THEN: [Rung; 6] = [
+/// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
+/// that cycle on different problems.
+const CONTACTS_THEN: [Rung; 5] = [
+    onward("newton"),
     once("lemke,budget=50"),
-    probe("gauss-seidel,rule=exact", 3000),
-    once("lemke"),
     onward("jacobi,accelerate=nesterov"),
     onward("gauss-seidel,rule=exact"),
     onward("gauss-seidel"),
@@ -148,6 +141,7 @@ const MATRIX: Choice = Choice {
     then: &[
         once("lemke,pivot=lex,cover=scaled"),
         once("lemke-standard"),
+        once("newton"),
         onward("gauss-seidel,rule=exact"),
     ],
     last: &[],
@@ -163,83 +157,68 @@ const TREES: Choice = Choice {
 const JOINTS: Choice = Choice {
     class: "other equalities alone",
     first: once("direct"),
-    then: &[once("lemke"), onward("gauss-seidel")],
+    then: &[once("newton"), once("lemke"), onward("gauss-seidel")],
     last: &PATIENCE,
     why: "joints alone are a linear system, solved at once whatever the masses",
 };
 const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
-    first: probe("hybrid,rule=exact", 3000),
+    first: once("newton"),
     then: &[
+        probe("hybrid,rule=exact", 3000),
         once("lemke,budget=50"),
-        onward("hybrid,rule=exact"),
-        once("lemke"),
         onward("jacobi,accelerate=nesterov"),
         onward("jacobi,rule=exact,accelerate=nesterov"),
         onward("hybrid"),
         onward("gauss-seidel,rule=exact"),
     ],
     last: &PATIENCE,
-    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter; where sweeps creep, momentum ends it",
-};
-const FEW: Choice = Choice {
-    class: "at most 24 contacts, limits and motors",
-    first: probe("gauss-seidel", 300),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+    why: "joints and contacts in one factor: ratios of mass do not matter, and the last step's impulses are a start",
 };
 const ROBOTS: Choice = Choice {
-    class: "at most 100 contacts, limits and motors of kinematic trees",
-    first: probe("gauss-seidel", 100),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "every row moves the whole tree, so sweeps are dear and pivots few; feet that slide are swept",
-};
-const CROWDED: Choice = Choice {
-    class: "more contacts, more than 8 for each body or given by their matrix",
-    first: probe("gauss-seidel", 3000),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "contacts of one body follow each other whatever the colours",
-};
-const SOME_LOOSE: Choice = Choice {
-    class: "25 to 100 contacts, to 1e-4 m/s or coarser",
-    first: probe("coloured", 1000),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
-};
-const SOME_TIGHT: Choice = Choice {
-    class: "25 to 100 contacts, to a finer tolerance",
-    first: probe("coloured", 300),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
-};
-const MORE: Choice = Choice {
-    class: "101 to 400 contacts",
-    first: probe("coloured", 2000),
+    class: "contacts, limits and motors of kinematic trees",
+    first: once("newton"),
     then: &[
-        once("lemke"),
+        probe("gauss-seidel,rule=exact", 3000),
+        once("lemke,budget=50"),
         onward("jacobi,accelerate=nesterov"),
-        onward("gauss-seidel,rule=exact"),
         onward("gauss-seidel"),
     ],
     last: &PATIENCE,
-    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
+    why: "every row moves the whole tree, so sweeps are dear and factors few",
+};
+const FEW: Choice = Choice {
+    class: "at most 24 contacts, limits and motors",
+    first: probe("gauss-seidel", 30),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "nothing needs setting up, and loose contacts are done in a few sweeps; where these creep, a few factors end it",
+};
+const CROWDED: Choice = Choice {
+    class: "more contacts, more than 8 for each body or given by their matrix",
+    first: probe("gauss-seidel", 60),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "contacts of one body follow each other whatever the colours; a factor takes them together",
+};
+const CONTACTS: Choice = Choice {
+    class: "25 to 4000 contacts",
+    first: probe("coloured", 200),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "independent contacts go side by side in lanes; loose piles are done by then, stacks and walls need few factors",
 };
 const MANY: Choice = Choice {
-    class: "more than 400 contacts",
+    class: "more than 4000 contacts",
     first: probe("coloured", 10_000),
-    then: &[onward("jacobi,accelerate=nesterov")],
+    then: &[onward("jacobi,accelerate=nesterov"), onward("newton")],
     last: &PATIENCE,
-    why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
+    why: "independent contacts go side by side in lanes and on threads, and factors of large piles fill in",
 };
 
-/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form,
-/// sizes and the tolerance alone, so that the same problem always gets the same.
-pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
+/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form
+/// and sizes alone, so that the same problem always gets the same.
+pub fn choose(problem: &Problem) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
     for block in problem.blocks() {
         match block.law {
@@ -265,14 +244,12 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
         Form::Primal(_) if others == 0 => JOINTS,
         Form::Primal(_) if 0 < equalities => MECHANISM,
-        Form::Primal(_) if is_tree() && others <= SOME_CONTACTS => ROBOTS,
+        Form::Primal(_) if is_tree() => ROBOTS,
         _ if others <= FEW_CONTACTS => FEW,
         Form::Primal(primal) if CROWD * primal.mass().len() < others => CROWDED,
         Form::Dual(_) => CROWDED,
-        Form::Primal(_) if MORE_CONTACTS < others => MANY,
-        Form::Primal(_) if SOME_CONTACTS < others => MORE,
-        Form::Primal(_) if tolerance < TIGHT => SOME_TIGHT,
-        Form::Primal(_) => SOME_LOOSE,
+        Form::Primal(_) if MANY_CONTACTS < others => MANY,
+        Form::Primal(_) => CONTACTS,
     }
 }
 
@@ -323,7 +300,7 @@ impl Solver for Auto {
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
-            let chosen = choose(part, self.stop.tolerance).first.solver;
+            let chosen = choose(part).first.solver;
             from_spec(chosen, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
         match parts::parts(problem).as_slice() {
@@ -343,7 +320,7 @@ impl Solver for Auto {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let first = choose(problem, self.stop.tolerance).first;
+        let first = choose(problem).first;
         self.with(first.solver, self.stop)
             .run(problem, solution, monitor)
     }
@@ -414,7 +391,7 @@ impl Auto {
         solution: &mut Solution,
         (islands, spent): (usize, Duration),
     ) -> Report {
-        let choice = choose(problem, self.stop.tolerance);
+        let choice = choose(problem);
         let fixed = self.stop.tolerance <= 0.0;
         let start = solution.lambda.clone();
         let limits = if fixed {
@@ -490,7 +467,10 @@ impl Auto {
 
     /// Whether nothing else is tried: solved, out of time, interrupted, or proven to have no answer.
     fn is_final(&self, report: &Report, spent: Duration) -> bool {
-        let ended = matches!(report.status, Status::Solved | Status::Interrupted);
+        let ended = matches!(
+            report.status,
+            Status::Solved | Status::Interrupted | Status::RoundingFloor
+        );
         let late = |limit: Duration| limit <= spent + report.elapsed;
         ended || self.stop.time.is_some_and(late) || is_proven(report)
     }

@@ -181,6 +181,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     if stage.has_interior() {
         next(stage.interior(&loads))?;
     }
+    stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];
     let bold = Course {
         tau: 10.0,
@@ -204,6 +205,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     ] {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
+    stage.stop_at_the_floor()?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
         stage.path_rho.clone_from(&rho);

@@ -130,6 +130,15 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Ends the run where the best residual is all that rounding allows.
+    pub(super) fn stop_at_the_floor(&mut self) -> Result<(), End> {
+        let floor = self.system.floor(&self.best.1);
+        match self.best.0 <= floor && self.stop.tolerance < floor {
+            true => Err(End::Run(Status::RoundingFloor)),
+            false => Ok(()),
+        }
+    }
+
     /// w and r_d of an iterate, into the arrays of the stage.
     pub(super) fn state(&mut self, iterate: &Iterate) {
         self.system
