@@ -1,7 +1,7 @@
 //! A problem as flat arrays: who touches whom as words, everything else as single-precision numbers.
 
 use delassus::index::{BlockId, MassId};
-use delassus::math::{
+use delassus::linalg::{
     generalised_inverse, largest_eigenvalue_2, largest_eigenvalue_3, regular_inverse_3,
 };
 use delassus::problem::delassus::{BlockMatrix, DiagonalBlocks};

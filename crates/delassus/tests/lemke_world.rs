@@ -1,4 +1,6 @@
 //! Lemke in the world: towers that stand, joints with contacts, and the basis of the last step as a start.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     reason = "a scene that cannot be built must stop the test there"
@@ -9,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use delassus::math::DVec3;
 use delassus::scenes::build;
 use delassus::solver::{Cancel, from_spec};
-use delassus::world::scene::Scene;
+use delassus::world::Scene;
 use delassus::world::{Step, StepError};
 use delassus::{Solution, Status, Stop, World};
 

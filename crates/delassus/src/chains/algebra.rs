@@ -1,4 +1,4 @@
-//! Vectors and blocks of lanes, and what a bead does to its two joints.
+//! What a bead does to its two joints, and how it turns.
 //!
 //! With u the unit vector along a bead, its share of S between its joints is −F, F = straight 1 + across uuᵀ:
 //! symmetric, and cheap to apply. So the factors are the inverse pivots alone, six numbers for each joint.
@@ -6,57 +6,9 @@
 use pulp::Simd;
 
 use super::lanes::{Link, Part};
-use crate::math::simd::fused::{add_scaled, cross};
-use crate::math::simd::{LANES, Sym, Vec3, X, difference, scaled, three};
-
-/// aᵀb.
-#[inline(always)]
-pub(super) fn dot<S: Simd>(a: Vec3<S>, b: Vec3<S>) -> X<S> {
-    a[0].mul_add(b[0], a[1].mul_add(b[1], a[2] * b[2]))
-}
-
-/// a + P b.
-#[inline(always)]
-pub(super) fn add_product<S: Simd>(a: Vec3<S>, p: Sym<S>, b: Vec3<S>) -> Vec3<S> {
-    let row =
-        |a: X<S>, x: X<S>, y: X<S>, z: X<S>| x.mul_add(b[0], y.mul_add(b[1], z.mul_add(b[2], a)));
-    [
-        row(a[0], p[0], p[1], p[2]),
-        row(a[1], p[1], p[3], p[4]),
-        row(a[2], p[2], p[4], p[5]),
-    ]
-}
-
-/// P b.
-#[inline(always)]
-pub(super) fn product<S: Simd>(p: Sym<S>, b: Vec3<S>) -> Vec3<S> {
-    [
-        dot([p[0], p[1], p[2]], b),
-        dot([p[1], p[3], p[4]], b),
-        dot([p[2], p[4], p[5]], b),
-    ]
-}
-
-/// The inverse of a symmetric block, by cofactors.
-#[inline(always)]
-pub(super) fn inverse<S: Simd>(a: Sym<S>) -> Sym<S> {
-    let [xx, xy, xz, yy, yz, zz] = a;
-    let minor = |a: X<S>, b: X<S>, c: X<S>, d: X<S>| c.neg_mul_add(d, a * b);
-    let (x, y, z) = (
-        minor(yy, zz, yz, yz),
-        minor(xz, yz, xy, zz),
-        minor(xy, yz, xz, yy),
-    );
-    let scale = dot([xx, xy, xz], [x, y, z]).recip();
-    [
-        x * scale,
-        y * scale,
-        z * scale,
-        minor(xx, zz, xz, xz) * scale,
-        minor(xy, xz, xx, yz) * scale,
-        minor(xx, yy, xy, xy) * scale,
-    ]
-}
+use crate::linalg::sym3::lanes::{Sym, add_sym_mul, inverse_by_cofactors, sym_mul};
+use crate::math::simd::fused::{add_scaled, cross, dot};
+use crate::math::simd::{LANES, Vec3, X, difference, scaled, three};
 
 /// What its two joints see of a bead.
 #[derive(Clone, Copy)]
@@ -121,9 +73,9 @@ impl<S: Simd> Seen<S> {
 
     /// What the bead leaves for the pivot of the joint behind it: far 1 − far_turn uuᵀ − F P F.
     #[inline(always)]
-    pub(super) fn behind(&self, p: Sym<S>, u: Vec3<S>) -> Sym<S> {
+    fn behind(&self, p: Sym<S>, u: Vec3<S>) -> Sym<S> {
         // F P F = straight² P + u zᵀ + z uᵀ with z = straight across y + ½ across² (uᵀy) u, y = P u.
-        let y = product(p, u);
+        let y = sym_mul(p, u);
         let half = self.far.like(0.5);
         let own = (half * self.across * self.across).mul_add(dot(u, y), half * self.far_turn);
         let mixed = self.straight * self.across;
@@ -157,6 +109,24 @@ impl<S: Simd> Seen<S> {
             entry(1, 2, left[4]),
             entry(2, 2, left[5] + self.near),
         ]
+    }
+
+    /// Eliminates the joint before the bead: P, the inverse of its pivot, and what is left for the pivot behind.
+    #[inline(always)]
+    pub(super) fn eliminate(&self, left: Sym<S>, u: Vec3<S>) -> (Sym<S>, Sym<S>) {
+        let p = inverse_by_cofactors(self.pivot(left, u));
+        (p, self.behind(p, u))
+    }
+
+    /// λ = t + P F λ', the impulse before the bead from the one behind it, where t = P b of the forward half.
+    #[inline(always)]
+    pub(super) fn impulse(
+        &self,
+        u: Vec3<S>,
+        (p, t): (Sym<S>, Vec3<S>),
+        behind: Vec3<S>,
+    ) -> Vec3<S> {
+        add_sym_mul(t, p, self.through(u, behind))
     }
 
     /// Velocity and spin after impulses of the joints before and behind it.

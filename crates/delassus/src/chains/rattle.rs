@@ -11,11 +11,12 @@
 
 use pulp::{Arch, Simd};
 
-use super::algebra::{SMALL_TURN, add_product, axis, dot, inverse, product, turned, turned_frame};
+use super::algebra::{SMALL_TURN, axis, turned, turned_frame};
 use super::lanes::Part;
 use super::pass::{Arena, Walk, largest};
-use crate::math::simd::fused::{add_scaled, cross};
-use crate::math::simd::{Lane, Sym, Vec3, difference, scaled, sum, three};
+use crate::linalg::sym3::lanes::{Sym, sym_mul};
+use crate::math::simd::fused::{add_scaled, cross, dot};
+use crate::math::simd::{Lane, Vec3, difference, scaled, sum, three};
 
 /// Directions of all beads, and the factors of the joints.
 pub(super) struct Begin {
@@ -34,8 +35,8 @@ impl Walk for Begin {
             .zip(arena.beads.iter().zip(&mut *arena.work))
         {
             let (u, seen) = (axis(part, part.load(&state.q)), link.seen(part));
-            let p = inverse(seen.pivot(left, u));
-            left = seen.behind(p, u);
+            let p;
+            (p, left) = seen.eliminate(left, u);
             part.store(&mut work.u, u);
             part.store(&mut work.p, p);
             let w = part.load(&state.w);
@@ -91,7 +92,7 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
             let gap = difference(near, end);
             end = add_scaled(x, direction, part.all(link.arms[1]));
             open = open + dot(gap, gap);
-            let t = product(part.load(&work.p), add_scaled(rhs, gap, wanted));
+            let t = sym_mul(part.load(&work.p), add_scaled(rhs, gap, wanted));
             rhs = seen.through(u, t);
             part.store(&mut work.next_x, x);
             part.store(&mut work.next_u, direction);
@@ -110,8 +111,8 @@ impl Walk for Correct {
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
         let mut next = [part.all(0.0); 3];
         for (link, work) in arena.links.iter().zip(&mut *arena.work).rev() {
-            let (u, p, seen) = (part.load(&work.u), part.load(&work.p), link.seen(part));
-            let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
+            let (u, seen) = (part.load(&work.u), link.seen(part));
+            let lambda = seen.impulse(u, (part.load(&work.p), part.load(&work.t)), next);
             let velocity = (part.load(&work.v), part.load(&work.w));
             let (v, w) = seen.pushed(u, velocity, (lambda, next));
             part.store(&mut work.v, v);
@@ -141,10 +142,10 @@ impl Walk for Settle {
             let near = add_scaled(v, swing, -before);
             let b = difference(sum(rhs, end), near);
             end = add_scaled(v, swing, after);
-            let p = inverse(seen.pivot(left, u));
-            let t = product(p, b);
+            let p;
+            (p, left) = seen.eliminate(left, u);
+            let t = sym_mul(p, b);
             rhs = seen.through(u, t);
-            left = seen.behind(p, u);
             part.store(&mut work.p, p);
             part.store(&mut work.t, t);
         }
@@ -167,8 +168,8 @@ impl<const WIDE: bool> Walk for Arrive<WIDE> {
         let mut spin = part.all(0.0);
         let both = arena.beads.iter_mut().zip(&mut *arena.work);
         for (link, (state, work)) in arena.links.iter().zip(both).rev() {
-            let (u, p, seen) = (part.load(&work.next_u), part.load(&work.p), link.seen(part));
-            let lambda = add_product(part.load(&work.t), p, seen.through(u, next));
+            let (u, seen) = (part.load(&work.next_u), link.seen(part));
+            let lambda = seen.impulse(u, (part.load(&work.p), part.load(&work.t)), next);
             let (v, w) = (part.load(&work.v), part.load(&work.w));
             let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, self.h);
             let v = sum(v, kick);

@@ -1,12 +1,21 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
 
+pub(crate) mod block_lu;
 pub(crate) mod cholesky;
-pub(crate) mod degree;
 pub(crate) mod disjoint;
 pub(crate) mod fronts;
+mod generalised;
+pub(crate) mod ldl;
 pub(crate) mod lu;
+mod mat3;
+pub(crate) mod minimum_degree;
 pub(crate) mod qr_update;
 pub(crate) mod ranked;
+pub(crate) mod sym3;
+
+pub use self::generalised::generalised_inverse;
+pub(crate) use self::mat3::{inverse_3, mul_3};
+pub use self::mat3::{largest_eigenvalue_2, largest_eigenvalue_3, regular_inverse_3};
 
 /// Which rows of a system are independent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

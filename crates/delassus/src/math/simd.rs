@@ -55,8 +55,6 @@ pub(crate) struct X<S: Simd>(pub(crate) S, pub(crate) S::f64s);
 
 /// A vector in each lane.
 pub(crate) type Vec3<S> = [X<S>; 3];
-/// A symmetric matrix in each lane: xx, xy, xz, yy, yz, zz.
-pub(crate) type Sym<S> = [X<S>; 6];
 
 impl<S: Simd> Clone for X<S> {
     #[inline(always)]

@@ -42,6 +42,8 @@ pub struct ProblemBuilder {
     d_starts: Vec<usize>,
     d: Reused<f64>,
     has_zero: bool,
+    /// Room for rows written out.
+    rows: Vec<f64>,
 }
 
 impl ProblemBuilder {
@@ -67,6 +69,7 @@ impl ProblemBuilder {
             d_starts: emptied(d_starts),
             d: Reused::over(d),
             has_zero: false,
+            rows: Vec::new(),
         }
     }
 
@@ -197,27 +200,32 @@ impl ProblemBuilder {
         check_compliance(id, sigma)?;
         BuildError::check_finite(|| format!("q of {id}"), q)?;
         self.check_places(id, on, n_rows)?;
-        let start = self.c.len();
-        let (c, d) = self.derive(on, sigma, q);
-        BuildError::check_finite(|| place_of_c(id), &c)?;
+        let (start, d_start) = (self.c.len(), self.d.len());
+        self.derive(on, sigma, q);
+        if let Err(error) = BuildError::check_finite(|| place_of_c(id), &self.c[start..]) {
+            self.c.truncate(start);
+            self.d.truncate(d_start);
+            return Err(error);
+        }
         self.starts.push(self.entries.len() as u32);
         self.store(on, n_rows);
-        self.c.extend_from_slice(&c);
-        self.d_starts.push(self.d.len());
-        self.has_zero |= d.iter().step_by(n_rows + 1).any(|d| *d == 0.0);
-        self.d.extend_from_slice(&d);
+        self.d_starts.push(d_start);
+        let mut diagonal = self.d[d_start..].iter().step_by(n_rows + 1);
+        self.has_zero |= diagonal.any(|d| *d == 0.0);
         self.blocks.push(Block { law, start, n_rows });
         self.sigma.extend_from_slice(sigma);
         self.q.extend_from_slice(q);
         Ok(id)
     }
 
-    /// c = G v¹ − q and D = Σ_b G_b M_b⁻¹G_bᵀ + Σ of a block, from its rows written out.
-    fn derive(&self, on: &[At<'_>], sigma: &[f64], q: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    /// Adds c = G v¹ − q and D = Σ_b G_b M_b⁻¹G_bᵀ + Σ of a block, from its rows written out.
+    fn derive(&mut self, on: &[At<'_>], sigma: &[f64], q: &[f64]) {
         let n_rows = q.len();
-        let mut c: Vec<f64> = q.iter().map(|q| -q).collect();
-        let mut d = vec![0.0; n_rows * n_rows];
-        let mut rows = Vec::new();
+        let c = self.c.more(n_rows, 0.0);
+        c.iter_mut().zip(q).for_each(|(c, q)| *c = -q);
+        let d = self.d.more(n_rows * n_rows, 0.0);
+        d.fill(0.0);
+        let rows = &mut self.rows;
         for (i, first) in on.iter().enumerate() {
             if on[..i].iter().any(|at| at.mass == first.mass) {
                 continue;
@@ -226,16 +234,15 @@ impl ProblemBuilder {
             rows.clear();
             rows.resize(n_rows * mass.dim(), 0.0);
             for at in on[i..].iter().filter(|at| at.mass == first.mass) {
-                at.place.write(mass, at.rows, &mut rows);
+                at.place.write(mass, at.rows, rows);
             }
             let at = self.offsets[first.mass.index()];
-            mul_add(&rows, &self.free_velocity[at..at + mass.dim()], &mut c);
-            add_entry(mass, &rows, &mut d);
+            mul_add(rows, &self.free_velocity[at..at + mass.dim()], c);
+            add_entry(mass, rows, d);
         }
         for (i, sigma) in sigma.iter().enumerate() {
             d[i * n_rows + i] += sigma;
         }
-        (c, d)
     }
 
     /// Writes the entries of a block that has been checked.

@@ -11,8 +11,8 @@ mod respond;
 use glam::DVec3;
 use pulp::Simd;
 
-use super::lanes::Mat3;
 use super::{Tree, TreeError};
+use crate::math::simd::fused::Mat3;
 use crate::math::simd::{Vec3, X, three};
 
 /// Work arrays for many states; kept between calls, so that nothing is allocated.

@@ -4,9 +4,10 @@ use glam::{DMat3, DVec3};
 
 use super::joint::Kind;
 use super::rigid::Own;
-use super::spatial::{Inertia, Pose, Sym3};
+use super::spatial::{Inertia, Pose};
 use super::{Link, LinkName, Node, Swap, Tree, TreeError};
 use crate::index::LinkId;
+use crate::linalg::sym3::Sym3;
 use crate::math::simd::LANES;
 use crate::math::tangents;
 
@@ -287,7 +288,7 @@ pub(super) fn inertia_fault(mass: f64, inertia: &DMat3) -> Option<String> {
     if mass == 0.0 && largest != 0.0 {
         return Some("the mass is zero but the inertia is not".to_owned());
     }
-    let moments = principal_moments(&Sym3::of(inertia));
+    let moments = Sym3::of(inertia).eigenvalues();
     let slack = INERTIA_TOLERANCE * largest + NEGLIGIBLE * mass;
     if moments[0] < -slack {
         return Some(format!("a principal moment is {:.6e}", moments[0]));
@@ -300,31 +301,4 @@ pub(super) fn inertia_fault(mass: f64, inertia: &DMat3) -> Option<String> {
         ));
     }
     None
-}
-
-/// Eigenvalues in ascending order, by Jacobi rotations.
-fn principal_moments(s: &Sym3) -> [f64; 3] {
-    let mut a = s.matrix().to_cols_array_2d();
-    for _ in 0..32 {
-        for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if a[p][q] == 0.0 {
-                continue;
-            }
-            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let c = 1.0 / t.hypot(1.0);
-            let s = t * c;
-            for k in 0..3 {
-                let (x, y) = (a[k][p], a[k][q]);
-                (a[k][p], a[k][q]) = (c * x - s * y, s * x + c * y);
-            }
-            for k in 0..3 {
-                let (x, y) = (a[p][k], a[q][k]);
-                (a[p][k], a[q][k]) = (c * x - s * y, s * x + c * y);
-            }
-        }
-    }
-    let mut moments = [a[0][0], a[1][1], a[2][2]];
-    moments.sort_by(f64::total_cmp);
-    moments
 }

@@ -9,11 +9,12 @@ use pulp::Simd;
 use super::data::{Body, Multi};
 use super::efpa::free_mobility;
 use super::joint::Kind;
-use super::lanes::{
-    Mat3, Spatial, Sym, add_cross, add_mul, add_scaled, add_sym_mul, constant, dot, inside,
-    mul_transposed, subtract_scaled, sym_constant, sym_mul,
-};
+use super::lanes::{Spatial, constant, inside};
 use super::{Data, Node, Tree};
+use crate::linalg::sym3::lanes::{Sym, add_sym_mul, sym_constant, sym_mul};
+use crate::math::simd::fused::{
+    Mat3, add_cross, add_mul, add_scaled, dot, mul_transposed, subtract_scaled,
+};
 use crate::math::simd::{LANES, Lane, X, difference, scaled, three};
 
 /// A force of eight ends: torque, then force.

@@ -6,8 +6,10 @@
 use glam::{DMat3, DVec3};
 use pulp::Simd;
 
-use super::lanes::{Sym, congruent, mul, newton_euler, sym_column};
+use super::lanes::newton_euler;
 use super::spatial::{Force, Inertia, Motion, Sym3};
+use crate::linalg::sym3::lanes::{Sym, congruent, sym_column};
+use crate::math::simd::fused::mul;
 use crate::math::simd::{LANES, Lane, Vec3, X, three};
 
 const ZERO: Lane = [0.0; LANES];

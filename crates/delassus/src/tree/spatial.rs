@@ -11,7 +11,8 @@
 mod inertia;
 
 pub(super) use self::inertia::Articulated;
-pub use self::inertia::{Inertia, Sym3};
+pub use self::inertia::Inertia;
+pub use crate::linalg::sym3::Sym3;
 use glam::{DMat3, DQuat, DVec3};
 
 /// Angular velocity (or acceleration) and the velocity (or acceleration) of the origin.

@@ -2,10 +2,11 @@
 
 use glam::DVec3;
 
+use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
 use crate::problem::jacobian::point_row;
-use crate::problem::place::Side;
+use crate::problem::place::{Place, Side};
 
 /// A body of the world, or the world itself.
 pub type Link = Option<BodyId>;
@@ -49,30 +50,75 @@ impl Row {
     }
 }
 
-/// Rows that share a law, between two bodies.
+/// Rows that share a law, on any number of bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RowBlock {
-    pub(super) bodies: [Link; 2],
-    pub(super) rows: Vec<Row>,
+    /// The block on each of its bodies; reactions are told of the first.
+    pub(super) ends: Vec<End>,
+    /// One direction a row where the block acts at a point, else empty.
+    pub(super) directions: Vec<f64>,
+    /// Violation g of each row \[m or rad\]; `None` for rows that prescribe a velocity alone.
+    pub(super) gaps: Vec<Option<f64>>,
     pub(super) law: Law,
     /// Which part of the joint this is: its impulse is found again by it.
-    pub(super) part: u32,
+    pub(super) part: JointPart,
     pub(super) target: Target,
 }
 
+/// A block on one body.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct End {
+    pub(super) link: Link,
+    /// Its rows on the body's velocity, six numbers each.
+    pub(super) rows: Vec<f64>,
+    /// The point where it acts, if it is one.
+    pub(super) point: Option<Place>,
+}
+
 impl RowBlock {
-    /// The directions of the rows and the arms to their point, if all of them measure motion at one.
-    pub(super) fn point(&self) -> Option<(Vec<f64>, [DVec3; 2])> {
-        let Way::Along(_, point) = self.rows.first()?.way else {
-            return None;
+    /// Rows between two bodies, first minus second.
+    pub(super) fn between(
+        bodies: [Link; 2],
+        rows: &[Row],
+        law: Law,
+        part: JointPart,
+        target: Target,
+    ) -> RowBlock {
+        let point = common_point(rows);
+        let end = |side: Side| End {
+            link: bodies[side as usize],
+            rows: rows.iter().flat_map(|row| row.on(side)).collect(),
+            point: point.as_ref().map(|(_, arms)| Place::Point {
+                arm: arms[side as usize],
+                side,
+            }),
         };
-        let directions = self.rows.iter().map(|row| match row.way {
-            Way::Along(direction, arms) if arms == point => Some(direction.to_array()),
-            _ => None,
-        });
-        let directions: Option<Vec<[f64; 3]>> = directions.collect();
-        Some((directions?.concat(), point))
+        RowBlock {
+            ends: vec![end(Side::First), end(Side::Second)],
+            gaps: rows.iter().map(|row| row.gap).collect(),
+            directions: point.map_or_else(Vec::new, |(directions, _)| directions),
+            law,
+            part,
+            target,
+        }
     }
+}
+
+/// The directions of the rows and the arms to their point, if all of them measure motion at one.
+fn common_point(rows: &[Row]) -> Option<(Vec<f64>, [DVec3; 2])> {
+    let Way::Along(_, point) = rows.first()?.way else {
+        return None;
+    };
+    let mut directions = Vec::with_capacity(3 * rows.len());
+    for row in rows {
+        match row.way {
+            Way::Along(direction, arms) if arms == point => {
+                directions.extend(direction.to_array());
+            }
+            _ => return None,
+        }
+    }
+    Some((directions, point))
 }
 
 /// Where the wanted velocity and compliance of a block come from.

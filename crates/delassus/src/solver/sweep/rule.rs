@@ -11,10 +11,11 @@
 
 use super::secular::Secular;
 use crate::law::{Law, cone};
-use crate::math::{
-    dot, generalised_inverse, inverse_3, largest_eigenvalue_2, largest_eigenvalue_3, mul_3,
+use crate::linalg::{
+    generalised_inverse, inverse_3, largest_eigenvalue_2, largest_eigenvalue_3, mul_3,
     regular_inverse_3,
 };
+use crate::math::dot;
 use crate::problem::Block;
 use crate::problem::delassus::DiagonalBlocks;
 

@@ -4,12 +4,11 @@ use glam::DVec3;
 use pulp::Simd;
 
 use super::{Pass, at};
+use crate::math::simd::fused::{Mat3, add_cross, add_mul, add_scaled, cross, mul, product};
 use crate::math::simd::{Vec3, X, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
-use crate::tree::lanes::{
-    Mat3, add_cross, add_mul, add_scaled, cross, mul, orientation, product, turned,
-};
+use crate::tree::lanes::{orientation, turned};
 
 impl<S: Simd> Pass<'_, S> {
     /// The ground, which falls upwards.

@@ -3,17 +3,18 @@
 use pulp::Simd;
 
 use super::{Pass, at};
+use crate::linalg::sym3::lanes::{
+    Sym, add_sym_mul, congruent, positive, subtract_outer, sym_column, sym_inverse, sym_mul, sym_of,
+};
+use crate::math::simd::fused::{
+    Mat3, add_cross, add_cross_at, add_mul, add_scaled, dot, mul, mul_transposed, subtract_scaled,
+    transposed, transposed_product,
+};
 use crate::math::simd::{Vec3, X, difference, scaled, sum, three};
 use crate::tree::Node;
+use crate::tree::aba::PIVOT;
 use crate::tree::joint::Kind;
-use crate::tree::lanes::{
-    Mat3, Moments, Spatial, Sym, add_cross, add_cross_at, add_mul, add_scaled, add_sym_mul,
-    congruent, dot, mul, mul_transposed, newton_euler, positive, subtract_outer, subtract_scaled,
-    sym_column, sym_inverse, sym_mul, sym_of, transposed, transposed_product,
-};
-
-/// A pivot below this share of the inertia it is taken from is rounding.
-const PIVOT: f64 = 1e-14;
+use crate::tree::lanes::{Moments, Spatial, newton_euler};
 
 /// An articulated inertia [[a, b], [bᵀ, c]].
 type Inertia<S> = (Sym<S>, Mat3<S>, Sym<S>);

@@ -3,10 +3,12 @@
 use pulp::Simd;
 
 use super::{Pass, at};
+use crate::linalg::sym3::lanes::sym_mul;
+use crate::math::simd::fused::{add_cross, add_scaled, dot, mul, mul_transposed};
 use crate::math::simd::{Vec3, X, difference, sum};
 use crate::tree::Node;
 use crate::tree::joint::Kind;
-use crate::tree::lanes::{Spatial, add_cross, add_scaled, dot, mul, mul_transposed, sym_mul};
+use crate::tree::lanes::Spatial;
 
 /// Joint accelerations, of which a joint writes its own.
 type Rates<'a, S> = &'a mut [<S as Simd>::f64s];

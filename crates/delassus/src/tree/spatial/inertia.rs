@@ -1,131 +1,9 @@
-//! Symmetric matrices, rigid inertias, and articulated ones: what is left of a subtree when its joints may move.
+//! Rigid inertias, and articulated ones: what is left of a subtree when its joints may move.
 
 use glam::{DMat3, DVec3};
 
 use super::{Force, Motion};
-
-/// A symmetric 3×3 matrix.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sym3 {
-    pub(in crate::tree) xx: f64,
-    pub(in crate::tree) xy: f64,
-    pub(in crate::tree) xz: f64,
-    pub(in crate::tree) yy: f64,
-    pub(in crate::tree) yz: f64,
-    pub(in crate::tree) zz: f64,
-}
-
-impl Sym3 {
-    /// The symmetric part of a matrix.
-    pub fn of(m: &DMat3) -> Sym3 {
-        Sym3 {
-            xx: m.x_axis.x,
-            xy: 0.5 * (m.x_axis.y + m.y_axis.x),
-            xz: 0.5 * (m.x_axis.z + m.z_axis.x),
-            yy: m.y_axis.y,
-            yz: 0.5 * (m.y_axis.z + m.z_axis.y),
-            zz: m.z_axis.z,
-        }
-    }
-
-    /// As a full matrix.
-    pub fn matrix(&self) -> DMat3 {
-        DMat3::from_cols(self.x(), self.y(), self.z())
-    }
-
-    #[inline]
-    pub(in crate::tree) fn diagonal(d: f64) -> Sym3 {
-        Sym3 {
-            xx: d,
-            yy: d,
-            zz: d,
-            ..Sym3::default()
-        }
-    }
-
-    #[inline]
-    pub(in crate::tree) fn x(&self) -> DVec3 {
-        DVec3::new(self.xx, self.xy, self.xz)
-    }
-
-    #[inline]
-    pub(in crate::tree) fn y(&self) -> DVec3 {
-        DVec3::new(self.xy, self.yy, self.yz)
-    }
-
-    #[inline]
-    pub(in crate::tree) fn z(&self) -> DVec3 {
-        DVec3::new(self.xz, self.yz, self.zz)
-    }
-
-    /// A x.
-    #[inline]
-    pub(in crate::tree) fn mul(&self, v: DVec3) -> DVec3 {
-        self.x() * v.x + self.y() * v.y + self.z() * v.z
-    }
-
-    /// A + s u uᵀ.
-    #[inline]
-    pub(in crate::tree) fn add_outer(&mut self, s: f64, u: DVec3) {
-        let su = u * s;
-        self.xx += su.x * u.x;
-        self.xy += su.x * u.y;
-        self.xz += su.x * u.z;
-        self.yy += su.y * u.y;
-        self.yz += su.y * u.z;
-        self.zz += su.z * u.z;
-    }
-
-    #[inline]
-    pub(in crate::tree) fn add(&mut self, other: &Sym3) {
-        self.xx += other.xx;
-        self.xy += other.xy;
-        self.xz += other.xz;
-        self.yy += other.yy;
-        self.yz += other.yz;
-        self.zz += other.zz;
-    }
-
-    /// R A Rᵀ.
-    #[inline]
-    pub(in crate::tree) fn turned(&self, r: &DMat3) -> Sym3 {
-        // R A, by columns; then only the upper half of (R A) Rᵀ.
-        let a = *r * self.x();
-        let b = *r * self.y();
-        let c = *r * self.z();
-        let (x, y, z) = (r.x_axis, r.y_axis, r.z_axis);
-        Sym3 {
-            xx: a.x * x.x + b.x * y.x + c.x * z.x,
-            xy: a.x * x.y + b.x * y.y + c.x * z.y,
-            xz: a.x * x.z + b.x * y.z + c.x * z.z,
-            yy: a.y * x.y + b.y * y.y + c.y * z.y,
-            yz: a.y * x.z + b.y * y.z + c.y * z.z,
-            zz: a.z * x.z + b.z * y.z + c.z * z.z,
-        }
-    }
-
-    /// The inverse by LDLᵀ, or the first pivot that is not safely positive.
-    pub(in crate::tree) fn inverse(&self) -> Result<Sym3, f64> {
-        let cut = 1e-15 * self.xx.abs().max(self.yy.abs()).max(self.zz.abs());
-        let positive = |pivot: f64| if cut < pivot { Ok(pivot) } else { Err(pivot) };
-        let d1 = 1.0 / positive(self.xx)?;
-        let (l21, l31) = (self.xy * d1, self.xz * d1);
-        let d2 = 1.0 / positive(self.yy - l21 * self.xy)?;
-        let off = self.yz - l31 * self.xy;
-        let l32 = off * d2;
-        let d3 = 1.0 / positive(self.zz - l31 * self.xz - l32 * off)?;
-        // L⁻¹ has −l21, l21 l32 − l31 and −l32 below its diagonal.
-        let (m21, m31, m32) = (-l21, l21 * l32 - l31, -l32);
-        Ok(Sym3 {
-            xx: d1 + d2 * m21 * m21 + d3 * m31 * m31,
-            xy: d2 * m21 + d3 * m31 * m32,
-            xz: d3 * m31,
-            yy: d2 + d3 * m32 * m32,
-            yz: d3 * m32,
-            zz: d3,
-        })
-    }
-}
+use crate::linalg::sym3::Sym3;
 
 /// A rigid inertia about the origin of its frame: mass, mass times centre of mass, second moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -360,23 +238,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn symmetric_inverse_inverts_and_refuses_what_is_singular() {
-        let mut random = Random::new(2);
-        for _ in 0..100 {
-            let f = DMat3::from_cols(random.vector(), random.vector(), random.vector());
-            let a = Sym3::of(&(f * f.transpose() + 0.1 * DMat3::IDENTITY));
-            let x = random.vector();
-            let y = a.inverse().unwrap().mul(a.mul(x));
-            assert!((x - y).length() < 1e-12);
-        }
-        let flat = Sym3 {
-            xx: 1.0,
-            yy: 1.0,
-            ..Sym3::default()
-        };
-        assert_eq!(flat.inverse(), Err(0.0));
     }
 }

@@ -1,9 +1,10 @@
 //! Contacts of a step: who of them is in the problem, how fast each shall part, and what it feels of bodies that move
 //! by themselves.
 
+use super::super::rows::End;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
-use super::{End, Step, dot, subtract};
+use super::{Step, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, MassId};
@@ -53,7 +54,7 @@ impl Step<'_> {
             let point = &contacts[*c];
             let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
             let end = |body: BodyId, side: Side| End {
-                body,
+                link: Some(body),
                 rows: contact.rows(side).to_vec(),
                 point: Some(Place::Point {
                     arm: contact.arms[side as usize],
@@ -116,11 +117,12 @@ impl<'a> Contacts<'a> {
     }
 
     fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        let material = |collider: u32| self.world.materials[collider as usize] as usize;
-        let at = material(a) * self.world.surfaces.len() + material(b);
+        let material = |collider: u32| self.world.materials[collider as usize];
+        let (a, b) = (material(a), material(b));
+        let at = a as usize * self.world.surfaces.len() + b as usize;
         match self.surfaces.get(at) {
             Some(surface) => *surface,
-            None => self.world.surface((a, b)),
+            None => self.world.surface_of(a, b),
         }
     }
 

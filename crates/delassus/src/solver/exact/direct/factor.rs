@@ -1,14 +1,11 @@
 //! Numbers: block L D Lᵀ of every island along its plan, eight equal islands at a time.
 
-use rayon::prelude::*;
-
 use super::islands::{self, Kind};
-use super::kernel::{
-    Lane, invert, mul_symmetric, sub_mul, sub_mul_transposed, times_inverse, update,
-};
 use super::load::{Team, load, load_rhs};
 use super::plan::{Node, Plan};
 use crate::index::BlockId;
+use crate::linalg::ldl::{Edge, Lane, factorise, substitute};
+use crate::math::parallel::prelude::*;
 use crate::problem::{Form, Problem};
 use crate::solver::topology::Topology;
 
@@ -110,7 +107,8 @@ impl Joints {
     /// Numbers in the factors of the last problem, and blocks changed while they were made: what the time is spent on.
     pub fn size(&self) -> (usize, usize) {
         let add = |sum: (usize, usize), kind: &Kind| {
-            let (numbers, updates) = (kind.plan.values, kind.plan.updates.len());
+            let pattern = &kind.plan.pattern;
+            let (numbers, updates) = (pattern.n_values(), pattern.n_updates());
             (sum.0 + kind.count * numbers, sum.1 + kind.count * updates)
         };
         self.kinds.iter().fold((0, 0), add)
@@ -166,8 +164,9 @@ impl<const L: usize> Teams<L> {
     /// Makes room for a plan.
     fn fit(&mut self, plan: &Plan) {
         let teams = self.first.len();
-        self.values.resize(teams * plan.values, [0.0; L]);
-        self.x.resize(teams * unknowns(plan), [0.0; L]);
+        self.values
+            .resize(teams * plan.pattern.n_values(), [0.0; L]);
+        self.x.resize(teams * plan.pattern.n_unknowns(), [0.0; L]);
         self.dropped.resize(teams, false);
     }
 
@@ -179,7 +178,8 @@ impl<const L: usize> Teams<L> {
     /// Factors if a problem is given, then solves, team by team.
     fn run(&mut self, problem: Option<&Problem>, kind: &Kind, r: &[f64]) {
         let plan = &kind.plan;
-        let (values, n) = (plan.values.max(1), unknowns(plan).max(1));
+        let values = plan.pattern.n_values().max(1);
+        let n = plan.pattern.n_unknowns().max(1);
         let end = self.end;
         let parallel = WORTHWHILE <= L * self.values.len() && 1 < self.first.len();
         let teams = self
@@ -208,25 +208,23 @@ impl<const L: usize> Teams<L> {
     }
 
     fn find_dropped(&self, kind: &Kind, found: &mut Found) {
-        let plan = &kind.plan;
+        let (nodes, pattern) = (&kind.plan.nodes, &kind.plan.pattern);
         for (t, _) in self.dropped.iter().enumerate().filter(|(_, d)| **d) {
-            let values = &self.values[t * plan.values..(t + 1) * plan.values];
+            let values = &self.values[t * pattern.n_values()..(t + 1) * pattern.n_values()];
             let team = Self::team(self.first[t], self.end);
-            for (i, node) in plan.nodes.iter().enumerate() {
+            for (i, node) in nodes.iter().enumerate() {
                 let Node::Joint(joint) = *node else {
                     continue;
                 };
-                let n = plan.sizes[i];
+                let n = pattern.size(i);
                 let zero = |l: usize| {
-                    let at = |row: usize| plan.diagonals[i] + row * (n + 1);
+                    let at = |row: usize| pattern.diagonal(i) + row * (n + 1);
                     (0..n).any(|row| values[at(row)][l] == 0.0)
                 };
                 let lanes = (0..L).filter(|&l| zero(l));
                 let blocks: Vec<u32> = lanes.map(|l| kind.block(team[l], joint) as u32).collect();
-                let edges = &plan.edges[plan.starts[i]..plan.starts[i + 1]];
-                let beside =
-                    |edge: &super::plan::Edge| matches!(plan.nodes[edge.to], Node::Mass(_));
-                if !blocks.is_empty() && edges.iter().any(beside) {
+                let beside = |edge: &Edge| matches!(nodes[edge.to], Node::Mass(_));
+                if !blocks.is_empty() && pattern.edges(i).iter().any(beside) {
                     found.early.push(joint);
                 }
                 found.redundant.extend(blocks);
@@ -235,14 +233,14 @@ impl<const L: usize> Teams<L> {
     }
 
     fn add_to(&self, kind: &Kind, lambda: &mut [f64]) {
-        let plan = &kind.plan;
-        let n = unknowns(plan).max(1);
+        let (nodes, pattern) = (&kind.plan.nodes, &kind.plan.pattern);
+        let n = pattern.n_unknowns().max(1);
         for (x, &first) in self.x.chunks_exact(n).zip(&self.first) {
-            for (i, node) in plan.nodes.iter().enumerate() {
+            for (i, node) in nodes.iter().enumerate() {
                 let Node::Joint(joint) = *node else {
                     continue;
                 };
-                let x = &x[plan.unknowns[i]..plan.unknowns[i + 1]];
+                let x = &x[pattern.unknowns(i)];
                 for l in 0..L.min(self.end - first) {
                     let start = kind.row(first + l, joint);
                     for (lambda, x) in lambda[start..].iter_mut().zip(x) {
@@ -276,16 +274,13 @@ impl<const L: usize> pulp::WithSimd for Task<'_, L> {
         let mut dropped = false;
         if let Some(problem) = self.problem {
             load(problem, kind, team, self.values, &mut scratch.floor);
-            dropped = factorise(&kind.plan, self.values, scratch);
+            let Scratch { floor, beside } = scratch;
+            dropped = factorise(&kind.plan.pattern, self.values, floor, beside);
         }
         load_rhs(kind, team, self.r, self.x);
-        substitute(&kind.plan, self.values, self.x, &mut scratch.beside);
+        substitute(&kind.plan.pattern, self.values, self.x, &mut scratch.beside);
         dropped
     }
-}
-
-fn unknowns(plan: &Plan) -> usize {
-    plan.unknowns.last().copied().unwrap_or(0)
 }
 
 /// Work space of one team.
@@ -298,89 +293,8 @@ struct Scratch<const L: usize> {
 impl<const L: usize> Scratch<L> {
     fn new(plan: &Plan) -> Self {
         Scratch {
-            floor: vec![[0.0; L]; unknowns(plan)],
-            beside: vec![[0.0; L]; plan.widest],
-        }
-    }
-}
-
-/// Block L D Lᵀ in place: every diagonal block becomes P = D⁻¹ and every block below it W = K P. True if a row was
-/// dropped.
-#[inline(always)]
-fn factorise<const L: usize>(
-    plan: &Plan,
-    values: &mut [Lane<L>],
-    scratch: &mut Scratch<L>,
-) -> bool {
-    let mut dropped = false;
-    for i in 0..plan.nodes.len() {
-        let (n, start) = (plan.sizes[i], plan.diagonals[i]);
-        let edges = &plan.edges[plan.starts[i]..plan.starts[i + 1]];
-        let length: usize = edges.iter().map(|edge| plan.sizes[edge.to] * n).sum();
-        let behind = start + n * n + length;
-        let (own, rest) = values[start..].split_at_mut(behind - start);
-        let (p, w) = own.split_at_mut(n * n);
-        let sign = if let Node::Joint(_) = plan.nodes[i] {
-            1.0
-        } else {
-            -1.0
-        };
-        let floor = &scratch.floor[plan.unknowns[i]..plan.unknowns[i + 1]];
-        dropped |= invert(p, n, sign, floor);
-        let k = &mut scratch.beside[..length];
-        k.copy_from_slice(w);
-        let place = |edge: &super::plan::Edge| edge.at - start - n * n;
-        for edge in edges {
-            let (m, at) = (plan.sizes[edge.to], place(edge));
-            times_inverse(&k[at..at + m * n], p, (m, n), &mut w[at..at + m * n]);
-        }
-        let mut updates = plan.updates[plan.update_starts[i]..plan.update_starts[i + 1]].iter();
-        for (a, to_a) in edges.iter().enumerate() {
-            for (b, to_b) in edges[..=a].iter().enumerate() {
-                let (m, r) = (plan.sizes[to_a.to], plan.sizes[to_b.to]);
-                let Some(at) = updates.next() else {
-                    continue;
-                };
-                let (w_at, k_at) = (place(to_a), place(to_b));
-                let target = &mut rest[at - behind..at - behind + m * r];
-                let (w, k) = (&w[w_at..w_at + m * n], &k[k_at..k_at + r * n]);
-                update(target, w, k, (m, r, n), a == b);
-            }
-        }
-    }
-    dropped
-}
-
-/// Forward over the nodes, then back: x becomes the solution.
-#[inline(always)]
-fn substitute<const L: usize>(
-    plan: &Plan,
-    values: &[Lane<L>],
-    x: &mut [Lane<L>],
-    scratch: &mut [Lane<L>],
-) {
-    for i in 0..plan.nodes.len() {
-        let n = plan.sizes[i];
-        let (head, tail) = x.split_at_mut(plan.unknowns[i + 1]);
-        let own = &head[plan.unknowns[i]..];
-        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
-            let m = plan.sizes[edge.to];
-            let at = plan.unknowns[edge.to] - plan.unknowns[i + 1];
-            let w = &values[edge.at..edge.at + m * n];
-            sub_mul(w, own, (m, n), &mut tail[at..at + m]);
-        }
-    }
-    for i in (0..plan.nodes.len()).rev() {
-        let n = plan.sizes[i];
-        let (head, tail) = x.split_at_mut(plan.unknowns[i + 1]);
-        let own = &mut head[plan.unknowns[i]..];
-        let start = plan.diagonals[i];
-        mul_symmetric(&values[start..start + n * n], own, scratch);
-        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
-            let m = plan.sizes[edge.to];
-            let at = plan.unknowns[edge.to] - plan.unknowns[i + 1];
-            let w = &values[edge.at..edge.at + m * n];
-            sub_mul_transposed(w, &tail[at..at + m], (m, n), own);
+            floor: vec![[0.0; L]; plan.pattern.n_unknowns()],
+            beside: plan.pattern.work(),
         }
     }
 }

@@ -152,8 +152,8 @@ pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<Kind> {
     let n = matrix.n_blocks();
     let sizes: Vec<usize> = (0..n).map(|k| matrix.rows(k).len()).collect();
     let near = |k: usize| {
-        let others = matrix.block_row(k).map(|(j, _)| j as u32);
-        others.filter(|&j| j as usize != k).collect()
+        let others = matrix.block_row(k).map(|(j, _)| j);
+        others.filter(|&j| j != k).collect()
     };
     let plan = Plan::of_pattern(&sizes, (0..n).map(near).collect());
     vec![Kind {

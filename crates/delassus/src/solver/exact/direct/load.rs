@@ -1,8 +1,8 @@
 //! Numbers of a problem into the lanes of L islands of one kind.
 
 use super::islands::Kind;
-use super::kernel::{Lane, REDUNDANT};
 use super::plan::{Load, Node, Touch};
+use crate::linalg::ldl::{Lane, REDUNDANT};
 use crate::math::dot;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::mass::{MassBlock, Rigid};
@@ -49,8 +49,8 @@ fn load_floor<const L: usize>(
 ) {
     let plan = &kind.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
-        let (n, at) = (plan.sizes[i], plan.diagonals[i]);
-        let floor = &mut floor[plan.unknowns[i]..plan.unknowns[i + 1]];
+        let (n, at) = (plan.pattern.size(i), plan.pattern.diagonal(i));
+        let floor = &mut floor[plan.pattern.unknowns(i)];
         let Node::Joint(joint) = *node else {
             floor.fill([0.0; L]);
             continue;
@@ -295,8 +295,8 @@ fn load_matrix<const L: usize>(
         }
     };
     for i in 0..plan.nodes.len() {
-        copy(i, i, plan.diagonals[i]);
-        for edge in &plan.edges[plan.starts[i]..plan.starts[i + 1]] {
+        copy(i, i, plan.pattern.diagonal(i));
+        for edge in plan.pattern.edges(i) {
             copy(edge.to, i, edge.at);
         }
     }
@@ -307,7 +307,7 @@ fn load_matrix<const L: usize>(
 pub(super) fn load_rhs<const L: usize>(kind: &Kind, team: &Team<L>, r: &[f64], x: &mut [Lane<L>]) {
     let plan = &kind.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
-        let x = &mut x[plan.unknowns[i]..plan.unknowns[i + 1]];
+        let x = &mut x[plan.pattern.unknowns(i)];
         match *node {
             Node::Mass(_) => x.fill([0.0; L]),
             Node::Joint(joint) => {

@@ -4,7 +4,6 @@
 
 mod factor;
 mod islands;
-mod kernel;
 mod load;
 mod order;
 mod plan;

@@ -1,8 +1,10 @@
 //! What elimination does to one kind of island, worked out once: where every block stands and what touches it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use super::order::{Vertex, eliminate};
+use crate::linalg::ldl::Pattern;
+use crate::linalg::minimum_degree::{Graph, Open};
 
 /// Masses and joints of an island, numbered from zero: islands with equal shapes are solved side by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,14 +32,6 @@ pub(super) enum Node {
     Joint(usize),
     /// The velocity change of this mass of the shape, kept because many rows press on it.
     Mass(usize),
-}
-
-/// A later neighbour of a node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    pub(super) to: usize,
-    /// First value of the block, rows of `to` by columns of the node.
-    pub(super) at: usize,
 }
 
 /// A joint's entry on a mass.
@@ -79,23 +73,10 @@ pub(super) enum Load {
 pub(super) struct Plan {
     /// In order of elimination.
     pub(super) nodes: Vec<Node>,
-    pub(super) sizes: Vec<usize>,
+    /// Where the blocks of the nodes stand.
+    pub(super) pattern: Pattern,
     /// Whether the node is a joint with a mass that was kept, so that its block does not hold all of D.
     pub(super) beside_mass: Vec<bool>,
-    /// First unknown of each node, and one more.
-    pub(super) unknowns: Vec<usize>,
-    /// First value of each diagonal block.
-    pub(super) diagonals: Vec<usize>,
-    /// `edges[starts[i]..starts[i + 1]]` are the later neighbours of node i, ascending.
-    pub(super) starts: Vec<usize>,
-    pub(super) edges: Vec<Edge>,
-    /// Blocks updated when node i goes: for its edges a, and b up to a, the block (a, b).
-    pub(super) updates: Vec<usize>,
-    pub(super) update_starts: Vec<usize>,
-    /// Number of values.
-    pub(super) values: usize,
-    /// Most rows of blocks beside one node, times its size.
-    pub(super) widest: usize,
     pub(super) loads: Vec<Load>,
     /// Values that no load writes, or only adds to.
     pub(super) clear: Vec<std::ops::Range<usize>>,
@@ -109,105 +90,34 @@ impl Plan {
         let (graph, nodes) = graph(shape, &touches, &kept, late);
         let sizes: Vec<usize> = shape.masses.iter().map(|&n| n as usize).collect();
         let order = eliminate(graph, &sizes);
-        let partly = |joint: usize| shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
-        let mut plan = Plan::lay_out(&nodes, shape, &order, partly);
+        let pattern = Pattern::new(&order, |x| match nodes[x] {
+            Node::Joint(k) => (shape.joints[k] as usize, false),
+            Node::Mass(b) => (sizes[b], true),
+        });
+        let nodes: Vec<Node> = order.iter().map(|step| nodes[step.node]).collect();
+        let partly = |node: &Node| match *node {
+            Node::Joint(joint) => shape.entries_of(joint).iter().any(|&b| kept[b as usize]),
+            Node::Mass(_) => false,
+        };
+        let mut plan = Plan {
+            beside_mass: nodes.iter().map(partly).collect(),
+            nodes,
+            pattern,
+            ..Plan::default()
+        };
         plan.load_list(shape, &touches, &kept);
         plan
     }
 
     /// A plan for a matrix that is given block by block.
-    pub(super) fn of_pattern(sizes: &[usize], neighbours: Vec<BTreeSet<u32>>) -> Plan {
-        let graph = neighbours
-            .into_iter()
-            .zip(sizes)
-            .map(|(neighbours, &size)| Vertex {
-                size,
-                is_mass: false,
-                late: false,
-                neighbours,
-                condensed: Vec::new(),
-            });
-        let order = eliminate(graph.collect(), &[]);
-        let nodes: Vec<Node> = (0..sizes.len()).map(Node::Joint).collect();
-        let shape = Shape {
-            joints: sizes.iter().map(|&n| n as u32).collect(),
-            ..Shape::default()
-        };
-        Plan::lay_out(&nodes, &shape, &order, |_| false)
-    }
-
-    fn lay_out(
-        nodes: &[Node],
-        shape: &Shape,
-        order: &[(u32, Vec<u32>)],
-        partly: impl Fn(usize) -> bool,
-    ) -> Plan {
-        let mut place = vec![0; nodes.len()];
-        for (i, (x, _)) in order.iter().enumerate() {
-            place[*x as usize] = i;
+    pub(super) fn of_pattern(sizes: &[usize], neighbours: Vec<Vec<usize>>) -> Plan {
+        let order = Graph::new(sizes.to_vec(), neighbours).eliminate(&mut Open);
+        Plan {
+            nodes: order.iter().map(|step| Node::Joint(step.node)).collect(),
+            pattern: Pattern::new(&order, |k| (sizes[k], false)),
+            beside_mass: vec![false; sizes.len()],
+            ..Plan::default()
         }
-        let mut plan = Plan::default();
-        plan.unknowns.push(0);
-        let size = |node: Node| match node {
-            Node::Joint(k) => shape.joints[k] as usize,
-            Node::Mass(b) => shape.masses[b] as usize,
-        };
-        let all: Vec<usize> = order
-            .iter()
-            .map(|(x, _)| size(nodes[*x as usize]))
-            .collect();
-        for (i, (x, later)) in order.iter().enumerate() {
-            let node = nodes[*x as usize];
-            plan.nodes.push(node);
-            plan.beside_mass.push(match node {
-                Node::Joint(k) => partly(k),
-                Node::Mass(_) => false,
-            });
-            plan.unknowns.push(plan.unknowns[i] + all[i]);
-            plan.diagonals.push(plan.values);
-            plan.values += all[i] * all[i];
-            plan.starts.push(plan.edges.len());
-            let mut to: Vec<usize> = later.iter().map(|&y| place[y as usize]).collect();
-            to.sort_unstable();
-            let first = plan.values;
-            for to in to {
-                plan.edges.push(Edge {
-                    to,
-                    at: plan.values,
-                });
-                plan.values += all[to] * all[i];
-            }
-            plan.widest = plan.widest.max(plan.values - first).max(all[i]);
-        }
-        plan.starts.push(plan.edges.len());
-        plan.sizes = all;
-        plan.list_updates();
-        plan
-    }
-
-    fn list_updates(&mut self) {
-        for i in 0..self.nodes.len() {
-            self.update_starts.push(self.updates.len());
-            let edges = self.starts[i]..self.starts[i + 1];
-            for a in edges.clone() {
-                for b in edges.start..=a {
-                    let at = self.block(self.edges[a].to, self.edges[b].to);
-                    self.updates.push(at);
-                }
-            }
-        }
-        self.update_starts.push(self.updates.len());
-    }
-
-    /// First value of the block (row, column), row not before column; it exists wherever elimination writes.
-    fn block(&self, row: usize, column: usize) -> usize {
-        if row == column {
-            return self.diagonals[row];
-        }
-        let edges = &self.edges[self.starts[column]..self.starts[column + 1]];
-        edges
-            .binary_search_by_key(&row, |edge| edge.to)
-            .map_or(0, |at| edges[at].at)
     }
 
     fn load_list(&mut self, shape: &Shape, touches: &[Vec<Touch>], kept: &[bool]) {
@@ -222,7 +132,7 @@ impl Plan {
         let mut loads = Vec::new();
         let mut written = HashSet::new();
         for joint in 0..shape.joints.len() {
-            let at = self.diagonals[joint_place[joint]];
+            let at = self.pattern.diagonal(joint_place[joint]);
             let partly = shape.entries_of(joint).iter().any(|&b| kept[b as usize]);
             loads.push(if partly {
                 Load::Compliance { joint, at }
@@ -235,11 +145,11 @@ impl Plan {
                 let place = mass_place[mass];
                 loads.push(Load::Mass {
                     mass,
-                    at: self.diagonals[place],
+                    at: self.pattern.diagonal(place),
                 });
                 for &touch in list {
                     let joint = joint_place[touch.joint];
-                    let at = self.block(joint.max(place), joint.min(place));
+                    let at = self.pattern.block(joint.max(place), joint.min(place));
                     written.insert(at);
                     loads.push(Load::Entry {
                         touch,
@@ -254,7 +164,7 @@ impl Plan {
                 for &b in &list[..i + usize::from(partly)] {
                     let (pa, pb) = (joint_place[a.joint], joint_place[b.joint]);
                     let (row, column) = if pa < pb { (b, a) } else { (a, b) };
-                    let at = self.block(pa.max(pb), pa.min(pb));
+                    let at = self.pattern.block(pa.max(pb), pa.min(pb));
                     loads.push(Load::Through {
                         mass,
                         row,
@@ -267,14 +177,14 @@ impl Plan {
         }
         self.loads = loads;
         for i in 0..self.nodes.len() {
-            let n = self.sizes[i];
+            let (n, at) = (self.pattern.size(i), self.pattern.diagonal(i));
             if self.beside_mass[i] {
-                self.clear
-                    .push(self.diagonals[i]..self.diagonals[i] + n * n);
+                self.clear.push(at..at + n * n);
             }
-            for edge in &self.edges[self.starts[i]..self.starts[i + 1]] {
+            for edge in self.pattern.edges(i) {
                 if !written.contains(&edge.at) {
-                    self.clear.push(edge.at..edge.at + n * self.sizes[edge.to]);
+                    let length = n * self.pattern.size(edge.to);
+                    self.clear.push(edge.at..edge.at + length);
                 }
             }
         }
@@ -313,20 +223,20 @@ fn graph(
     let mut number = vec![0; shape.masses.len()];
     for (mass, &kept) in kept.iter().enumerate() {
         if kept {
-            number[mass] = nodes.len() as u32;
+            number[mass] = nodes.len();
             nodes.push(Node::Mass(mass));
         }
     }
     let vertex = |node: &Node| match *node {
         Node::Joint(joint) => {
-            let (mut neighbours, mut condensed) = (BTreeSet::new(), Vec::new());
-            for &mass in shape.entries_of(joint) {
-                if kept[mass as usize] {
-                    neighbours.insert(number[mass as usize]);
+            let (mut neighbours, mut condensed) = (Vec::new(), Vec::new());
+            for mass in shape.entries_of(joint).iter().map(|&mass| mass as usize) {
+                if kept[mass] {
+                    neighbours.push(number[mass]);
                 } else {
                     condensed.push(mass);
-                    let others = touches[mass as usize].iter().map(|t| t.joint as u32);
-                    neighbours.extend(others.filter(|&k| k as usize != joint));
+                    let others = touches[mass].iter().map(|touch| touch.joint);
+                    neighbours.extend(others.filter(|&k| k != joint));
                 }
             }
             Vertex {
@@ -341,7 +251,7 @@ fn graph(
             size: shape.masses[mass] as usize,
             is_mass: true,
             late: false,
-            neighbours: touches[mass].iter().map(|t| t.joint as u32).collect(),
+            neighbours: touches[mass].iter().map(|touch| touch.joint).collect(),
             condensed: Vec::new(),
         },
     };

@@ -9,7 +9,7 @@
 //! Its fixed points are the answers. On the way there it tells which contacts carry load and which of them slip, long
 //! before its numbers are worth anything.
 
-use crate::math::largest_eigenvalue_2;
+use crate::linalg::largest_eigenvalue_2;
 use crate::solver::pivot::contact::point::Point;
 use crate::solver::pivot::contact::{CLOSE, ContactLcp, Group, NONE, Normal};
 

@@ -1,0 +1,125 @@
+//! Robots from files: URDF and MJCF into a [`RobotModel`], with a list of everything the file says that is not used.
+//!
+#![doc = include_str!("../../../docs/robots.md")]
+
+mod actuator;
+mod checks;
+mod equality;
+mod geom;
+mod hull;
+mod include;
+mod mesh;
+mod mjcf;
+mod urdf;
+mod xml;
+
+use std::path::Path;
+
+use crate::index::LinkId;
+use crate::tree::TreeError;
+use crate::world::RobotModel;
+
+/// A robot as read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RobotFile {
+    /// What a world builds it from.
+    pub robot: RobotModel,
+    /// `urdf` or `mjcf`.
+    pub format: &'static str,
+    /// What is in the file and not used, one entry for each kind of thing.
+    pub warnings: Vec<Warning>,
+}
+
+/// Something in the file that is not used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warning {
+    /// First line it is met at, from one; zero if not known.
+    pub line: usize,
+    /// What it is and what happens instead.
+    pub text: String,
+}
+
+/// Why a robot file is refused: the file, the place in it, and the fault.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{file}:{line}: {element}: {what}")]
+pub struct ImportError {
+    /// The file's name as given.
+    pub file: String,
+    /// Line, from one; zero if not known.
+    pub line: usize,
+    /// The element, as `<link name="arm">`.
+    pub element: String,
+    /// The fault and its remedy.
+    #[source]
+    pub what: ImportFault,
+}
+
+/// What is wrong at a place of a robot file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportFault {
+    /// The links and joints of the file are no tree that can move.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Something else, in words.
+    #[error("{0}")]
+    Text(String),
+}
+
+impl From<String> for ImportFault {
+    fn from(text: String) -> ImportFault {
+        ImportFault::Text(text)
+    }
+}
+
+impl From<&str> for ImportFault {
+    fn from(text: &str) -> ImportFault {
+        ImportFault::Text(text.to_owned())
+    }
+}
+
+/// How the root of a URDF robot stands on the ground; a URDF file does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// Bolted to it.
+    #[default]
+    Fixed,
+    /// Free to move.
+    Floating,
+}
+
+/// Reads a robot from the text of a URDF or MJCF file, told apart by the root element. Files it names are looked
+/// for in `folder`; without one they are not looked for.
+pub fn parse(
+    text: &str,
+    file: &str,
+    folder: Option<&Path>,
+    base: Base,
+) -> Result<RobotFile, ImportError> {
+    let source = xml::Source::new(text, file)?;
+    match source.root().tag_name().name() {
+        "robot" => urdf::read(&source, folder, base),
+        "mujoco" => {
+            let whole = include::expand(text, &source, folder)?;
+            mjcf::read(&xml::Source::new(&whole, file)?, &whole, folder)
+        }
+        _ => Err(source.fault(
+            source.root(),
+            "a robot file starts with <robot> (URDF) or <mujoco> (MJCF)",
+        )),
+    }
+}
+
+/// The error of a tree at the element that made the link.
+fn tree_fault(
+    source: &xml::Source<'_>,
+    error: TreeError,
+    element: impl Fn(LinkId) -> Option<roxmltree::NodeId>,
+) -> ImportError {
+    let node = error
+        .link()
+        .and_then(element)
+        .and_then(|id| source.document.get_node(id))
+        .unwrap_or_else(|| source.root());
+    source.fault(node, error)
+}

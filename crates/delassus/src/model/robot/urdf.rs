@@ -1,0 +1,432 @@
+//! URDF: links, joints, inertias, limits, mimic joints, collision shapes.
+//!
+//! Read from XML directly, because an error must say line and element, and because files in the wild leave out
+//! attributes that do not matter here.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use glam::{DMat3, DQuat, DVec3, EulerRot};
+use roxmltree::{Node, NodeId};
+
+use super::xml::{Source, child};
+use super::{Base, ImportError, RobotFile, Warning, hull, tree_fault};
+use crate::collide::Shape;
+use crate::index::LinkId;
+use crate::tree::spatial::Pose;
+use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::world::{Closure, ClosureKind, JointModel, RobotModel, ShapeModel};
+
+/// Elements that are used, by parent.
+const KNOWN: [(&str, &[&str]); 6] = [
+    ("robot", &["link", "joint"]),
+    ("link", &["inertial", "collision"]),
+    ("collision", &["origin", "geometry"]),
+    ("inertial", &["origin", "mass", "inertia"]),
+    (
+        "joint",
+        &[
+            "origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
+        ],
+    ),
+    (
+        "geometry",
+        &["box", "sphere", "cylinder", "capsule", "mesh"],
+    ),
+];
+
+fn why_unused(tag: &str) -> String {
+    match tag {
+        "visual" | "material" => "looks are not used",
+        "transmission" | "gazebo" | "ros2_control" => "is for another program",
+        "safety_controller" => "soft limits are not used",
+        _ => "is not understood and not used",
+    }
+    .to_owned()
+}
+
+pub(super) fn read(
+    source: &Source<'_>,
+    folder: Option<&Path>,
+    base: Base,
+) -> Result<RobotFile, ImportError> {
+    let mut warnings = source.unused(&KNOWN, why_unused);
+    let (mut links, elements, numbers) = read_links(source)?;
+    let shapes = read_shapes(source, folder, &numbers, &mut warnings)?;
+    let (mut joints, mut names) = (Vec::new(), HashSet::new());
+    let mut carried: Vec<Option<NodeId>> = vec![None; links.len()];
+    for node in source.root().children().filter(|n| n.has_tag_name("joint")) {
+        let (parent, carried_link) = ends(source, node, &numbers)?;
+        if let Some(first) = carried[carried_link].replace(node.id()) {
+            let line = source
+                .document
+                .get_node(first)
+                .map_or(0, |n| source.line(n));
+            let what = format!(
+                "link \"{}\" already hangs on the joint of line {line}; cut the loop and close it by a constraint",
+                links[carried_link].name
+            );
+            return Err(source.fault(node, what));
+        }
+        let entry = read_joint(source, node, (parent, carried_link), &mut links)?;
+        let kind = node.attribute("type").unwrap_or_default();
+        if matches!(kind, "revolute" | "prismatic") && entry.range.is_none() {
+            let (line, name) = (source.line(node), &entry.name);
+            let text = format!("{kind} joint \"{name}\" has no <limit>: it moves without end");
+            warnings.push(Warning { line, text });
+        }
+        if !names.insert(entry.name.clone()) {
+            return Err(source.fault(node, "there is another joint of this name"));
+        }
+        joints.push((node.id(), entry));
+    }
+    let mut roots = 0;
+    for (link, joint) in links.iter_mut().zip(&carried) {
+        if joint.is_none() {
+            roots += 1;
+            if base == Base::Floating {
+                link.joint = Joint::Floating;
+            }
+        }
+    }
+    if 1 < roots {
+        let text =
+            format!("{roots} links have no parent joint; each stands on the ground by itself");
+        warnings.push(Warning { line: 0, text });
+    }
+    let tree = Tree::new(links)
+        .map_err(|error| tree_fault(source, error, |link| elements.get(link.index()).copied()))?;
+    let closures = mimics(source, &tree, &joints)?;
+    let mut joints: Vec<JointModel> = joints.into_iter().map(|(_, entry)| entry).collect();
+    joints.retain(|entry| tree.links()[entry.link.index()].joint.dofs() != 0);
+    joints.sort_by_key(|entry| entry.link);
+    let robot = RobotModel {
+        name: name(source.root()).to_owned(),
+        tree,
+        joints,
+        closures,
+        shapes,
+        gravity: None,
+    };
+    Ok(RobotFile {
+        robot,
+        format: "urdf",
+        warnings,
+    })
+}
+
+type Links<'a> = (Vec<Link>, Vec<NodeId>, HashMap<&'a str, usize>);
+
+/// All links, still on the ground, with their elements and their numbers by name.
+fn read_links<'a>(source: &'a Source<'_>) -> Result<Links<'a>, ImportError> {
+    let (mut links, mut elements, mut numbers) = (Vec::new(), Vec::new(), HashMap::new());
+    for node in source.root().children().filter(|n| n.has_tag_name("link")) {
+        let name = source.text(node, "name")?;
+        if numbers.insert(name, links.len()).is_some() {
+            return Err(source.fault(node, "there is another link of this name"));
+        }
+        let body = read_inertial(source, node)?;
+        links.push(Link::new(None, Joint::Fixed, Pose::IDENTITY, body).named(name));
+        elements.push(node.id());
+    }
+    if links.is_empty() {
+        return Err(source.fault(source.root(), "there is no <link>"));
+    }
+    Ok((links, elements, numbers))
+}
+
+fn read_inertial(source: &Source<'_>, link: Node<'_, '_>) -> Result<MassProperties, ImportError> {
+    let Some(inertial) = child(link, "inertial") else {
+        return Ok(MassProperties::NONE);
+    };
+    let pose = read_origin(source, inertial)?;
+    let Some(mass) = child(inertial, "mass") else {
+        return Err(source.fault(inertial, "<mass> is missing"));
+    };
+    source.text(mass, "value")?;
+    let mass_value = source.number(mass, "value", 0.0)?;
+    if mass_value < 0.0 {
+        let what = format!(
+            "mass of link \"{}\" is {mass_value}; it must not be negative",
+            name(link)
+        );
+        return Err(source.fault(mass, what));
+    }
+    let mut inertia = DMat3::ZERO;
+    if let Some(node) = child(inertial, "inertia") {
+        let entry = |name: &str| source.number(node, name, 0.0);
+        let (xy, xz, yz) = (entry("ixy")?, entry("ixz")?, entry("iyz")?);
+        let local = DMat3::from_cols(
+            DVec3::new(entry("ixx")?, xy, xz),
+            DVec3::new(xy, entry("iyy")?, yz),
+            DVec3::new(xz, yz, entry("izz")?),
+        );
+        inertia = pose.rotation * local * pose.rotation.transpose();
+        inertia = 0.5 * (inertia + inertia.transpose());
+    }
+    Ok(MassProperties {
+        mass: mass_value,
+        com: pose.position,
+        inertia,
+    })
+}
+
+fn name<'n>(node: Node<'n, '_>) -> &'n str {
+    node.attribute("name").unwrap_or_default()
+}
+
+/// `<origin xyz rpy>`: fixed axes, roll about x first, so R = R_z(yaw) R_y(pitch) R_x(roll).
+fn read_origin(source: &Source<'_>, node: Node<'_, '_>) -> Result<Pose, ImportError> {
+    let Some(origin) = child(node, "origin") else {
+        return Ok(Pose::IDENTITY);
+    };
+    let position = source.vector(origin, "xyz", DVec3::ZERO)?;
+    let rpy = source.vector(origin, "rpy", DVec3::ZERO)?;
+    if rpy == DVec3::ZERO {
+        return Ok(Pose::at(position));
+    }
+    let turn = DQuat::from_euler(EulerRot::ZYX, rpy.z, rpy.y, rpy.x);
+    Ok(Pose::new(position, turn))
+}
+
+/// Parent and child of a joint, by number.
+fn ends(
+    source: &Source<'_>,
+    node: Node<'_, '_>,
+    numbers: &HashMap<&str, usize>,
+) -> Result<(usize, usize), ImportError> {
+    let find = |tag: &str| {
+        let Some(end) = child(node, tag) else {
+            return Err(source.fault(node, format!("<{tag}> is missing")));
+        };
+        let link = source.text(end, "link")?;
+        let number = numbers.get(link).copied();
+        number.ok_or_else(|| {
+            source.fault(node, format!("its {tag}, link \"{link}\", does not exist"))
+        })
+    };
+    Ok((find("parent")?, find("child")?))
+}
+
+/// Hangs the child on the parent and says what else the joint has.
+fn read_joint(
+    source: &Source<'_>,
+    node: Node<'_, '_>,
+    (parent, child_link): (usize, usize),
+    links: &mut [Link],
+) -> Result<JointModel, ImportError> {
+    let axis = match child(node, "axis") {
+        Some(element) => source.vector(element, "xyz", DVec3::X)?,
+        None => DVec3::X,
+    };
+    let kind = source.text(node, "type")?;
+    let joint = match kind {
+        "fixed" => Joint::Fixed,
+        "floating" => Joint::Floating,
+        "revolute" => Joint::Revolute { axis },
+        "continuous" => Joint::Continuous { axis },
+        "prismatic" => Joint::Prismatic { axis },
+        "planar" => Joint::Planar { normal: axis },
+        "spherical" | "ball" => Joint::Ball,
+        other => {
+            let what = format!(
+                "type \"{other}\" is not known; types are fixed, revolute, continuous, prismatic, planar, floating, spherical"
+            );
+            return Err(source.fault(node, what));
+        }
+    };
+    if joint.dofs() == 1 && axis.try_normalize().is_none() {
+        return Err(source.fault(node, "its axis is zero"));
+    }
+    let link = &mut links[child_link];
+    link.parent = Some(LinkId(parent as u32));
+    link.joint = joint;
+    link.place = read_origin(source, node)?;
+    let mut entry = JointModel::free(name(node), LinkId(child_link as u32));
+    if let Some(dynamics) = child(node, "dynamics") {
+        link.damping = source.number(dynamics, "damping", 0.0)?;
+        entry.friction = source.number(dynamics, "friction", 0.0)?;
+        for (what, value) in [("damping", link.damping), ("friction", entry.friction)] {
+            if value < 0.0 {
+                let what = format!("{what} is {value}; it must not be negative");
+                return Err(source.fault(node, what));
+            }
+        }
+    }
+    if let Some(limit) = child(node, "limit") {
+        let (lo, hi) = (
+            source.number(limit, "lower", 0.0)?,
+            source.number(limit, "upper", 0.0)?,
+        );
+        if hi < lo {
+            return Err(source.fault(
+                node,
+                format!("its limits {lo} and {hi} exclude every position"),
+            ));
+        }
+        if matches!(kind, "revolute" | "prismatic") {
+            entry.range = Some([lo, hi]);
+        }
+        entry.effort = source.numbers::<1>(limit, "effort")?.map(|[x]| x);
+        entry.speed = source.numbers::<1>(limit, "velocity")?.map(|[x]| x);
+    }
+    Ok(entry)
+}
+
+/// q = multiplier · q_other + offset.
+fn mimics(
+    source: &Source<'_>,
+    tree: &Tree,
+    joints: &[(NodeId, JointModel)],
+) -> Result<Vec<Closure>, ImportError> {
+    let mut closures = Vec::new();
+    for (id, entry) in joints {
+        let node = source.document.get_node(*id);
+        let Some(mimic) = node.and_then(|node| child(node, "mimic")) else {
+            continue;
+        };
+        let other = source.text(mimic, "joint")?;
+        let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
+        let carried = |name: &str| {
+            let found = joints.iter().find(|(_, joint)| joint.name == name);
+            found.map(|(_, joint)| joint.link).filter(single)
+        };
+        let (Some(dependent), Some(on)) = (carried(&entry.name), carried(other)) else {
+            let what = format!(
+                "joints \"{}\" and \"{other}\" must both exist and have one dof",
+                entry.name
+            );
+            return Err(source.fault(mimic, what));
+        };
+        if other == entry.name {
+            return Err(source.fault(mimic, "a joint cannot mimic itself; name another one"));
+        }
+        let offset = source.number(mimic, "offset", 0.0)?;
+        let factor = source.number(mimic, "multiplier", 1.0)?;
+        closures.push(Closure {
+            name: entry.name.clone(),
+            kind: ClosureKind::Joint {
+                dependent,
+                on: Some(on),
+                coefficients: [offset, factor, 0.0, 0.0, 0.0],
+            },
+        });
+    }
+    Ok(closures)
+}
+
+/// The collision shapes of all links.
+fn read_shapes(
+    source: &Source<'_>,
+    folder: Option<&Path>,
+    numbers: &HashMap<&str, usize>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<ShapeModel>, ImportError> {
+    let mut shapes = Vec::new();
+    for node in source.root().children().filter(|n| n.has_tag_name("link")) {
+        let link = numbers.get(name(node)).map(|&i| LinkId(i as u32));
+        for collision in node.children().filter(|n| n.has_tag_name("collision")) {
+            let pose = read_origin(source, collision)?;
+            let Some(geometry) = child(collision, "geometry") else {
+                return Err(source.fault(collision, "<geometry> is missing"));
+            };
+            let Some(element) = geometry.children().find(Node::is_element) else {
+                return Err(source.fault(geometry, "it has no shape"));
+            };
+            if let Some(shape) = read_shape(source, element, folder, warnings)? {
+                shapes.push(ShapeModel {
+                    link,
+                    pose,
+                    shape,
+                    friction: None,
+                });
+            }
+        }
+    }
+    Ok(shapes)
+}
+
+/// One shape; `None` with a warning for a mesh that cannot be used.
+fn read_shape(
+    source: &Source<'_>,
+    element: Node<'_, '_>,
+    folder: Option<&Path>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Shape>, ImportError> {
+    let length = |name: &str| {
+        source.text(element, name)?;
+        let value = source.number(element, name, 0.0)?;
+        if 0.0 < value {
+            return Ok(value);
+        }
+        Err(source.fault(element, format!("{name} is {value}; it must be positive")))
+    };
+    Ok(Some(match element.tag_name().name() {
+        "sphere" => Shape::Sphere {
+            radius: length("radius")?,
+        },
+        "box" => {
+            source.text(element, "size")?;
+            let size = source.vector(element, "size", DVec3::ZERO)?;
+            if !size.cmpgt(DVec3::ZERO).all() {
+                return Err(source.fault(element, format!("size {size} must be positive")));
+            }
+            Shape::Box {
+                half: (0.5 * size).to_array(),
+            }
+        }
+        "cylinder" => Shape::Cylinder {
+            half_length: 0.5 * length("length")?,
+            radius: length("radius")?,
+        },
+        "capsule" => Shape::Capsule {
+            half_length: 0.5 * length("length")?,
+            radius: length("radius")?,
+        },
+        "mesh" => return read_mesh(source, element, folder, warnings),
+        // The list of unused elements has it.
+        _ => return Ok(None),
+    }))
+}
+
+/// The hull of a mesh. One that is named by a plain path must be there; packages may be elsewhere.
+fn read_mesh(
+    source: &Source<'_>,
+    mesh: Node<'_, '_>,
+    folder: Option<&Path>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Shape>, ImportError> {
+    let path = source.text(mesh, "filename")?;
+    let scale = source.vector(mesh, "scale", DVec3::ONE)?;
+    let mut warn = |text: String| {
+        let line = source.line(mesh);
+        warnings.push(Warning { line, text });
+    };
+    let Some(folder) = folder else {
+        warn(format!(
+            "mesh {path}: no folder is given to look in; the shape is left out"
+        ));
+        return Ok(None);
+    };
+    let Some(found) = hull::locate(path, folder) else {
+        if path.starts_with("package://") {
+            warn(format!(
+                "mesh {path}: its package is not found; the shape is left out"
+            ));
+            return Ok(None);
+        }
+        return Err(source.fault(mesh, format!("the mesh {path} does not exist")));
+    };
+    match hull::of_file(&found, scale) {
+        Ok((hull, remark)) => {
+            if let Some(remark) = remark {
+                warn(format!("mesh {path}: {remark}"));
+            }
+            Ok(Some(hull))
+        }
+        Err(what) => {
+            warn(format!("mesh {what}; the shape is left out"));
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Joints of a scene file. Points and axes are in the world, where the bodies stand at the start.
+
+use std::collections::BTreeMap;
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::body::Names;
+use super::reader::{Table, Value, hint, short};
+use super::{MAX_BODIES, SceneError};
+use crate::collide::MAX_SIZE;
+use crate::index::BodyId;
+use crate::world::{Drive, GearTerm, Joint, JointKind, Link, Motor, Servo, WorldBuilder};
+
+/// Keys that every kind of joint takes.
+const COMMON: [&str; 4] = ["name", "type", "compliance", "damping"];
+/// Keys of joints between two bodies.
+const PAIR: [&str; 2] = ["bodies", "collide"];
+/// Keys of the free coordinate of hinge and slider.
+pub(super) const DRIVE: [&str; 4] = ["limits", "motor", "servo", "friction"];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Ball,
+    Hinge,
+    Slider,
+    Universal,
+    Fixed,
+    Distance,
+    Gear,
+    Rolling,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("ball", Kind::Ball),
+    ("hinge", Kind::Hinge),
+    ("slider", Kind::Slider),
+    ("universal", Kind::Universal),
+    ("fixed", Kind::Fixed),
+    ("distance", Kind::Distance),
+    ("gear", Kind::Gear),
+    ("rolling", Kind::Rolling),
+];
+
+impl Kind {
+    fn keys(self) -> Vec<&'static str> {
+        let mut keys = COMMON.to_vec();
+        let own: &[&str] = match self {
+            Kind::Ball | Kind::Fixed => &["point"],
+            Kind::Hinge => &["point", "axis", "limits-degrees"],
+            Kind::Slider => &["point", "axis"],
+            Kind::Universal => &["point", "axes"],
+            Kind::Distance => &["anchors", "length", "least", "greatest"],
+            Kind::Gear => &["terms"],
+            Kind::Rolling => &["point", "radius", "normal"],
+        };
+        keys.extend(own);
+        if self != Kind::Gear {
+            keys.extend(PAIR);
+        }
+        if matches!(self, Kind::Hinge | Kind::Slider) {
+            keys.extend(DRIVE);
+        }
+        keys
+    }
+}
+
+/// Reads every joint and adds them in the order of their names.
+pub(super) fn add_joints(
+    scene: &Table,
+    names: &Names,
+    builder: &mut WorldBuilder,
+) -> Result<(), SceneError> {
+    let mut named = BTreeMap::new();
+    for mut table in scene.tables("joints", MAX_BODIES)? {
+        let name = match table.get("name") {
+            Some(value) => value.text()?.to_owned(),
+            None => spoken_name(&table)?,
+        };
+        table.what = format!("joint \"{}\"", short(&name));
+        if named.contains_key(&name) {
+            return Err(table.fault("another joint has this name too; give each its own name"));
+        }
+        named.insert(name, table);
+    }
+    for (name, table) in named {
+        let joint = Joint {
+            name,
+            ..read_joint(&table, names, builder)?
+        };
+        builder
+            .add_joint(joint)
+            .map_err(|error| table.refuse(error))?;
+    }
+    Ok(())
+}
+
+/// `hinge(crank, rod)` for a joint without a name.
+fn spoken_name(table: &Table) -> Result<String, SceneError> {
+    let kind = table.need("type", "\"ball\"")?.text()?;
+    let mut bodies = Vec::new();
+    for body in table.read("bodies", Value::list)?.unwrap_or_default() {
+        bodies.push(body.text()?);
+    }
+    Ok(format!("{kind}({})", bodies.join(", ")))
+}
+
+fn find(value: &Value, names: &Names) -> Result<BodyId, SceneError> {
+    let name = value.text()?;
+    names.get(name).copied().ok_or_else(|| {
+        let known = names.keys().map(String::as_str);
+        value.fault(format!(
+            "there is no body \"{}\"; {}",
+            short(name),
+            hint(name, known)
+        ))
+    })
+}
+
+fn read_links(table: &Table, names: &Names) -> Result<[Link; 2], SceneError> {
+    let like = "[\"crate\", \"world\"]";
+    let value = table.need("bodies", like)?;
+    let [a, b] = value.some(like)?;
+    let link = |value: &Value| match value.text()? {
+        "world" => Ok(None),
+        _ => find(value, names).map(Some),
+    };
+    let links = [link(&a)?, link(&b)?];
+    if links[0] == links[1] {
+        return Err(value.fault("it joins a body to itself; name two bodies"));
+    }
+    Ok(links)
+}
+
+fn read_joint(table: &Table, names: &Names, builder: &WorldBuilder) -> Result<Joint, SceneError> {
+    let kind = table.need("type", "\"ball\"")?.choice(&KINDS)?;
+    table.only(&kind.keys())?;
+    let bodies = builder.bodies();
+    let links = match kind {
+        Kind::Gear => [None, None],
+        _ => read_links(table, names)?,
+    };
+    let point = || table.need("point", "[0, 0, 1]")?.vector();
+    let axis = || table.need("axis", "[0, 0, 1]")?.direction();
+    let at = |point, axis, kind| Joint::at(bodies, links, (point, axis), kind);
+    let mut joint = match kind {
+        Kind::Ball => at(point()?, DVec3::Z, JointKind::Ball),
+        Kind::Fixed => {
+            let middle = links.iter().flatten().next();
+            let middle = middle.map_or(DVec3::ZERO, |id| bodies.position[id.index()]);
+            let point = table.read("point", Value::vector)?.unwrap_or(middle);
+            at(point, DVec3::Z, JointKind::Fixed)
+        }
+        Kind::Hinge => at(point()?, axis()?, JointKind::Hinge(read_drive(table)?)),
+        Kind::Slider => {
+            let middle = links.iter().flatten().next();
+            let middle = middle.map_or(DVec3::ZERO, |id| bodies.position[id.index()]);
+            let point = table.read("point", Value::vector)?.unwrap_or(middle);
+            at(point, axis()?, JointKind::Slider(read_drive(table)?))
+        }
+        Kind::Universal => read_universal(table, at(point()?, DVec3::Z, JointKind::Universal))?,
+        Kind::Distance => {
+            let value = table.need("anchors", "[[0, 0, 1], [0, 0, 2]]")?;
+            let [a, b] = value.some("[[0, 0, 1], [0, 0, 2]]")?;
+            let (a, b) = (a.vector()?, b.vector()?);
+            let kind = read_distance(table, (a - b).length())?;
+            let far = at(b, DVec3::Z, kind.clone()).frames[1];
+            let mut joint = at(a, DVec3::Z, kind);
+            joint.frames[1] = far;
+            joint
+        }
+        Kind::Gear => {
+            let terms = read_terms(table, names, builder)?;
+            at(DVec3::ZERO, DVec3::Z, JointKind::Gear(terms))
+        }
+        Kind::Rolling => {
+            let Some(ball) = links[0] else {
+                return Err(table.fault("its first body rolls; name the ball first"));
+            };
+            let centre = table.read("point", Value::vector)?;
+            let centre = centre.unwrap_or(bodies.position[ball.index()]);
+            let radius = table.need("radius", "0.5")?.positive()?;
+            let normal = table.read("normal", Value::direction)?;
+            at(
+                centre,
+                normal.unwrap_or(DVec3::Z),
+                JointKind::Rolling { radius },
+            )
+        }
+    };
+    joint.compliance = table
+        .read("compliance", Value::not_negative)?
+        .unwrap_or(0.0);
+    joint.damping = table.read("damping", Value::not_negative)?;
+    joint.collide = table.read("collide", Value::flag)?.unwrap_or(false);
+    Ok(joint)
+}
+
+/// Both frames get x and y along the two axes.
+fn read_universal(table: &Table, mut joint: Joint) -> Result<Joint, SceneError> {
+    let value = table.need("axes", "[[1, 0, 0], [0, 1, 0]]")?;
+    let [x, y] = value.some("[[1, 0, 0], [0, 1, 0]]")?;
+    let (x, y) = (x.direction()?, y.direction()?);
+    let cosine = x.dot(y);
+    if !(cosine.abs() < 1e-6) {
+        return Err(value.fault(format!(
+            "the two axes must be normal to each other, but their cosine is {cosine}"
+        )));
+    }
+    let y = (y - x * cosine).normalize();
+    let axes = DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y)));
+    // The frames hold the turn to z; what comes after it is the turn to x and y.
+    for frame in &mut joint.frames {
+        frame.axes = (frame.axes * axes).normalize();
+    }
+    Ok(joint)
+}
+
+fn read_distance(table: &Table, start: f64) -> Result<JointKind, SceneError> {
+    let length = |value: &Value| value.within(0.0, MAX_SIZE);
+    let least = table.read("least", length)?;
+    let greatest = table.read("greatest", length)?;
+    let exact = table.read("length", length)?;
+    if exact.is_some() && (least.is_some() || greatest.is_some()) {
+        return Err(table.fault("give either length, or least and greatest"));
+    }
+    let (least, greatest) = match (least, greatest) {
+        (None, None) => (exact.unwrap_or(start), exact.unwrap_or(start)),
+        _ => (least.unwrap_or(0.0), greatest.unwrap_or(MAX_SIZE)),
+    };
+    if greatest < least {
+        return Err(table.fault(format!(
+            "least {least} is above greatest {greatest}; exchange them"
+        )));
+    }
+    Ok(JointKind::Distance { least, greatest })
+}
+
+fn read_terms(
+    table: &Table,
+    names: &Names,
+    builder: &WorldBuilder,
+) -> Result<Vec<GearTerm>, SceneError> {
+    let like = "[{ body = \"small\", axis = [0, 0, 1], ratio = 2 }, …]";
+    let value = table.need("terms", like)?;
+    let mut terms: Vec<GearTerm> = Vec::new();
+    for item in value.list()? {
+        let term = item.table_of(&["body", "axis", "ratio"])?;
+        let body = term.need("body", "\"small\"")?;
+        let id = find(&body, names)?;
+        if terms.iter().any(|known| known.body == id) {
+            return Err(body.fault("this body has a term already; keep one"));
+        }
+        let axis = term.need("axis", "[0, 0, 1]")?.direction()?;
+        let ratio = term.need("ratio", "1")?;
+        let number = ratio.within(-1e9, 1e9)?;
+        if number == 0.0 {
+            return Err(ratio.fault("a ratio of zero does nothing; leave the term out"));
+        }
+        let turn = builder.bodies().orientation[id.index()].conjugate();
+        terms.push(GearTerm {
+            body: id,
+            axis: turn * axis,
+            ratio: number,
+        });
+    }
+    if terms.len() < 2 {
+        return Err(value.fault("a gear needs two terms or more"));
+    }
+    terms.sort_by_key(|term| term.body);
+    Ok(terms)
+}
+
+pub(super) fn read_drive(table: &Table) -> Result<Drive, SceneError> {
+    let pair = |value: &Value, scale: f64| {
+        let [lo, hi] = value.numbers("[-1, 1]")?.map(|x: f64| x * scale);
+        if hi < lo {
+            return Err(value.fault("the lower limit is above the upper one; exchange them"));
+        }
+        Ok([lo, hi])
+    };
+    let limits = table.read("limits", |value| pair(value, 1.0))?;
+    let degrees = table.read("limits-degrees", |value| {
+        pair(value, std::f64::consts::PI / 180.0)
+    })?;
+    if limits.is_some() && degrees.is_some() {
+        return Err(table.fault("give either limits or limits-degrees"));
+    }
+    let motor = table.read("motor", |value| {
+        let motor = value.table_of(&["speed", "max-force"])?;
+        Ok(Motor {
+            speed: motor.need("speed", "1")?.within(-1e9, 1e9)?,
+            max_force: motor.need("max-force", "100")?.not_negative()?,
+        })
+    })?;
+    let servo = table.read("servo", |value| {
+        let servo = value.table_of(&["position", "stiffness", "damping", "max-force"])?;
+        let stiffness = servo.need("stiffness", "1000")?.positive()?;
+        Ok(Servo {
+            position: servo.need("position", "0")?.within(-1e9, 1e9)?,
+            stiffness,
+            damping: servo.read("damping", Value::not_negative)?.unwrap_or(0.0),
+            max_force: servo.need("max-force", "100")?.not_negative()?,
+        })
+    })?;
+    let friction = table.read("friction", Value::not_negative)?;
+    Ok(Drive {
+        limits: limits.or(degrees),
+        motor,
+        servo,
+        friction: friction.unwrap_or(0.0),
+    })
+}

@@ -1,0 +1,188 @@
+//! Loop closures of a robot and their constraint rows.
+
+use glam::DVec3;
+
+use crate::index::LinkId;
+use crate::tree::spatial::Pose;
+use crate::tree::{Data, LinkName, Rows, Tree, TreeError};
+
+/// One closed loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closure {
+    /// Name in the file, or empty.
+    pub name: String,
+    /// What is held together.
+    pub kind: ClosureKind,
+}
+
+/// A point of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Anchor {
+    /// The link; `None` is the ground.
+    pub link: Option<LinkId>,
+    /// The point in its frame \[m\].
+    pub point: DVec3,
+}
+
+/// A tree in a configuration, with the poses that follow from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Posed<'a> {
+    /// The tree.
+    pub tree: &'a Tree,
+    /// Its poses.
+    pub data: &'a Data,
+    /// Its configuration.
+    pub q: &'a [f64],
+}
+
+/// What a closure holds together. A link `None` is the ground.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ClosureKind {
+    /// Two points.
+    Connect {
+        /// The first.
+        a: Anchor,
+        /// The second.
+        b: Anchor,
+    },
+    /// Two frames.
+    Weld {
+        /// First link.
+        a: Option<LinkId>,
+        /// Second link.
+        b: Option<LinkId>,
+        /// The second link's frame in the first's.
+        relative: Pose,
+    },
+    /// y = Σ_k c_k x^k between the displacements y and x of two joints of one dof, or y = c₀.
+    Joint {
+        /// The link whose joint has the displacement y.
+        dependent: LinkId,
+        /// The link whose joint has the displacement x.
+        on: Option<LinkId>,
+        /// c₀ … c₄.
+        coefficients: [f64; 5],
+    },
+}
+
+impl ClosureKind {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match self {
+            ClosureKind::Connect { .. } => 3,
+            ClosureKind::Weld { .. } => 6,
+            ClosureKind::Joint { .. } => 1,
+        }
+    }
+
+    /// Adds its rows for the poses of `data`, and its errors to `gap`: row velocities are the rates of the errors,
+    /// for a weld as long as the error is small.
+    pub fn add_rows(
+        &self,
+        posed: Posed<'_>,
+        rows: &mut Rows,
+        gap: &mut Vec<f64>,
+    ) -> Result<(), TreeError> {
+        let Posed { tree, data, .. } = posed;
+        let frame = |link: Option<LinkId>| match link {
+            Some(link) => tree.pose(data, link),
+            None => Ok(Pose::IDENTITY),
+        };
+        match *self {
+            ClosureKind::Connect { a, b } => {
+                // g = x_a − x_b, in world axes.
+                let x = [a, b].map(|end| Ok(frame(end.link)?.point(end.point)));
+                let [x_a, x_b] = x;
+                let (x_a, x_b) = (x_a?, x_b?);
+                gap.extend((x_a - x_b).to_array());
+                linear(posed, rows, [(a.link, x_a), (b.link, x_b)])
+            }
+            ClosureKind::Weld { a, b, relative } => {
+                let (first, second) = (frame(a)?.then(&relative), frame(b)?);
+                // g = x_a − x_b for the origins, and for the axes the vector of R_a R_bᵀ: half its skew part.
+                gap.extend((first.position - second.position).to_array());
+                linear(posed, rows, [(a, first.position), (b, second.position)])?;
+                let turn = first.rotation * second.rotation.transpose();
+                let skew = turn - turn.transpose();
+                let vector = DVec3::new(skew.y_axis.z, skew.z_axis.x, skew.x_axis.y);
+                gap.extend((0.5 * vector).to_array());
+                for axis in DVec3::AXES {
+                    rows.start();
+                    for (link, sign) in [(a, 1.0), (b, -1.0)] {
+                        if let Some(link) = link {
+                            tree.add_angular(rows, link, sign * axis)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            ClosureKind::Joint {
+                dependent,
+                on,
+                coefficients: c,
+            } => {
+                let (y, dof) = posed.displacement(dependent)?;
+                let on = on.map(|link| posed.displacement(link)).transpose()?;
+                let x = on.map_or(0.0, |(x, _)| x);
+                // g = y − Σ_k c_k x^k and ġ = ẏ − (Σ_k k c_k x^(k−1)) ẋ, both sums by Horner's rule.
+                let value = c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+                let slope = (1..5).rev().fold(0.0, |sum, k| sum * x + k as f64 * c[k]);
+                gap.push(y - value);
+                rows.start();
+                tree.add_dof(data, rows, dof, 1.0)?;
+                match on {
+                    Some((_, dof)) => tree.add_dof(data, rows, dof, -slope),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl Posed<'_> {
+    /// The displacement of a joint of one dof, and which velocity is its rate.
+    fn displacement(&self, link: LinkId) -> Result<(f64, usize), TreeError> {
+        let links = self.tree.links();
+        let unknown = TreeError::UnknownLink {
+            link,
+            count: links.len(),
+        };
+        let (at, dof) = self.tree.offsets(link).ok_or(unknown)?;
+        let carrier = &links[link.index()];
+        if carrier.joint.dofs() != 1 {
+            return Err(TreeError::BadValue {
+                link: LinkName {
+                    id: link,
+                    name: carrier.name.clone(),
+                },
+                what: "number of dofs of the joint",
+                value: carrier.joint.dofs() as f64,
+                needs: "one, where a closure ties its displacement to another",
+            });
+        }
+        let q = self.q.get(at).ok_or(TreeError::WrongLength {
+            what: "configuration",
+            expected: self.tree.n_coordinates(),
+            found: self.q.len(),
+        })?;
+        Ok((*q, dof))
+    }
+}
+
+/// Three rows: the velocity of a point of one link against that of a point of another.
+fn linear(
+    Posed { tree, data, .. }: Posed<'_>,
+    rows: &mut Rows,
+    [a, b]: [(Option<LinkId>, DVec3); 2],
+) -> Result<(), TreeError> {
+    for axis in DVec3::AXES {
+        rows.start();
+        for ((link, point), sign) in [(a, 1.0), (b, -1.0)] {
+            if let Some(link) = link {
+                tree.add_linear(data, rows, (link, point), sign * axis)?;
+            }
+        }
+    }
+    Ok(())
+}
