@@ -3,7 +3,9 @@
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
 pub(crate) mod fronts;
+pub(crate) mod gauss_jordan;
 mod generalised;
+pub(crate) mod independent;
 pub(crate) mod ldl;
 pub(crate) mod lu;
 mod mat3;

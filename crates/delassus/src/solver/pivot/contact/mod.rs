@@ -26,6 +26,8 @@
 //!
 //! Every unit is scaled by a = (|n|² + Σ)^(−1/2), after which all quantities are square roots of energy and one
 //! tolerance fits all.   [Lemke05 (6)–(8)]
+//!
+#![doc = include_str!("../../../../docs/lemke-contact.md")]
 
 pub(super) mod basis;
 mod build;
@@ -47,6 +49,7 @@ use std::ops::Range;
 use self::columns::{Columns, Gather};
 use self::point::{Point, are_zero};
 use crate::index::BlockId;
+use crate::linalg::independent::IndependentRows;
 use crate::math::dot;
 use crate::problem::{Form, Primal, Problem};
 
@@ -254,25 +257,16 @@ impl ContactLcp {
         self.columns.dofs
     }
 
-    /// Free rows without those that depend on rows before them, by a Cholesky factor that skips small pivots.
-    pub(crate) fn independent_frees(&self, least: f64) -> Vec<usize> {
+    /// Free rows without those that depend on rows before them: of which `least` or less is left.
+    fn independent_frees(&self, least: f64) -> Vec<usize> {
         let mut kept: Vec<usize> = Vec::new();
-        let mut factor: Vec<Vec<f64>> = Vec::new();
+        let mut rows = IndependentRows::default();
         let mut column = vec![0.0; self.columns.dofs];
         for (f, free) in self.frees.iter().enumerate() {
             column.fill(0.0);
             self.columns.add(free.unit, [1.0, 0.0, 0.0], &mut column);
-            let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
-            for (&k, other) in kept.iter().zip(&factor) {
-                let product = self.columns.dot(self.frees[k].unit, &column);
-                let done = dot(&row, &other[..row.len()]);
-                row.push((product - done) / other[row.len()]);
-            }
-            let own = self.columns.dot(free.unit, &column) + free.sigma;
-            let rest = own - dot(&row, &row);
-            if least < rest {
-                row.push(rest.sqrt());
-                factor.push(row);
+            let dot = |f: usize| self.columns.dot(self.frees[f].unit, &column);
+            if rows.take(kept.iter().map(|&k| dot(k)), dot(f) + free.sigma, least) {
                 kept.push(f);
             }
         }
