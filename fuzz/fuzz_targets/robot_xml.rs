@@ -2,17 +2,19 @@
 #![no_main]
 
 use delassus::math::DVec3;
+use delassus::model::robot::{Base, parse};
 use delassus::tree::Rows;
-use delassus::tree::import::{Base, parse};
+use delassus::world::Posed;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let Ok(robot) = parse(text, "fuzz", None, Base::Floating) else {
+    let Ok(file) = parse(text, "fuzz", None, Base::Floating) else {
         return;
     };
+    let robot = file.robot;
     let tree = &robot.tree;
     let (q, zeros) = (tree.neutral(), vec![0.0; tree.n_dofs()]);
     let (mut data, mut acceleration) = (tree.data(), zeros.clone());
@@ -20,6 +22,6 @@ fuzz_target!(|data: &[u8]| {
     let _ = tree.forward_dynamics(&mut data, state, DVec3::Z, &mut acceleration);
     let (mut rows, mut gap) = (Rows::default(), Vec::new());
     for closure in &robot.closures {
-        let _ = closure.kind.add_rows((tree, &data, &q), &mut rows, &mut gap);
+        let _ = closure.kind.add_rows(Posed { tree, data: &data, q: &q }, &mut rows, &mut gap);
     }
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use delassus::solver::from_spec;
-use delassus::world::scene::parse;
+use delassus::model::scene::parse;
 use delassus::Stop;
 use libfuzzer_sys::fuzz_target;
 

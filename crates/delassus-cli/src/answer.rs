@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use delassus::problem::Form;
 use delassus::problem::file::SpookRow;
-use delassus::solver::Sweep;
-use delassus::solver::exact::kkt::Rank;
+use delassus::solver::{Rank, Sweep};
 use delassus::{Problem, Report, Residual, Solution};
 use serde::{Serialize, Serializer};
 
@@ -273,7 +272,7 @@ impl Answer {
 }
 
 /// Kinds whose unknowns are called z and w.
-pub(crate) fn is_complementarity(kind: &str) -> bool {
+fn is_complementarity(kind: &str) -> bool {
     matches!(kind, "lcp" | "mlcp")
 }
 

@@ -68,8 +68,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
     /// Solver with its keys, as `gauss-seidel,rule=exact,relax=1.3`; repeat for several. `all` stands for every
-    /// variant a comparison runs. [default: for solve gauss-seidel,rule=exact; where that does not solve soon,
-    /// `iso`, then `auto`, then many sweeps; for LCPs and faceted cones lemke; for compare all]
+    /// variant a comparison runs. [default: for solve `auto`, for compare `all`]
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 

@@ -3,6 +3,7 @@
 use delassus::Stop;
 use delassus::doctor::{Diagnosis, Finding, Severity, of_problem, of_scene};
 use delassus::problem::file::Work;
+use delassus::solver::auto::NAME;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
@@ -116,14 +117,15 @@ impl Sheet {
         }
         let choice = &self.diagnosis.solver;
         text.push_str(&format!(
-            "solver    {}: {} ({})\n",
-            choice.solver, choice.why, choice.class
+            "solver    {NAME} takes {}: {} ({})\n",
+            choice.first.solver, choice.why, choice.class
         ));
         if !choice.then.is_empty() {
-            let then = choice.then.join(", then ");
+            let then: Vec<&str> = choice.then.iter().map(|rung| rung.solver).collect();
+            let then = then.join(", then ");
             text.push_str(&format!("          where that does not solve: {then}\n"));
         }
-        if let Some(own) = self.own_solver.as_ref().filter(|own| *own != choice.solver) {
+        if let Some(own) = self.own_solver.as_ref().filter(|own| *own != NAME) {
             text.push_str(&format!("          the scene is run with {own}\n"));
         }
         text

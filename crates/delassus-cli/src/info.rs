@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use delassus::LinkId;
-use delassus::tree::import::{self, Base, ClosureKind, Robot};
+use delassus::model::robot::{self, Base, RobotFile};
+use delassus::world::ClosureKind;
 use serde::Serialize;
 
 use crate::args::{BaseChoice, InfoArgs};
@@ -37,7 +38,7 @@ struct LinkInfo<'a> {
     joint_name: Option<&'a str>,
     dofs: usize,
     mass: f64,
-    range: Option<(f64, f64)>,
+    range: Option<[f64; 2]>,
     effort: Option<f64>,
     velocity: Option<f64>,
     damping: f64,
@@ -68,9 +69,9 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
         BaseChoice::Fixed => Base::Fixed,
         BaseChoice::Floating => Base::Floating,
     };
-    let robot = import::parse(&text, &name, Some(folder), base)
+    let read = robot::parse(&text, &name, Some(folder), base)
         .map_err(|error| Refusal(error.to_string()))?;
-    let info = describe(name, &robot);
+    let info = describe(name, &read);
     let text = if args.json {
         serde_json::to_string(&info).unwrap_or_default() + "\n"
     } else {
@@ -82,7 +83,8 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
     })
 }
 
-fn describe(file: String, robot: &Robot) -> Info<'_> {
+fn describe(file: String, read: &RobotFile) -> Info<'_> {
+    let robot = &read.robot;
     let tree = &robot.tree;
     let link = |(i, link): (usize, &'_ delassus::tree::Link)| {
         let joint = robot
@@ -119,14 +121,14 @@ fn describe(file: String, robot: &Robot) -> Info<'_> {
         },
         rows: closure.kind.n_rows(),
     });
-    let warnings = robot.warnings.iter().map(|warning| WarningInfo {
+    let warnings = read.warnings.iter().map(|warning| WarningInfo {
         line: warning.line,
         text: &warning.text,
     });
     Info {
         schema: "delassus-info-1",
         file,
-        format: robot.format,
+        format: read.format,
         name: &robot.name,
         n_links: tree.links().len(),
         n_coordinates: tree.n_coordinates(),
@@ -151,7 +153,7 @@ fn readable(info: &Info<'_>) -> String {
     let mut table = Table::new(&["link", "joint", "type", ">dofs", ">mass [kg]", "range"]);
     for (i, link) in info.links.iter().enumerate() {
         let indent = "  ".repeat(depth(info, i));
-        let range = link.range.map_or_else(String::new, |(lo, hi)| {
+        let range = link.range.map_or_else(String::new, |[lo, hi]| {
             format!("{} … {}", table::number(lo), table::number(hi))
         });
         table.push(vec![

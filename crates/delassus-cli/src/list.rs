@@ -132,7 +132,7 @@ fn solvers_text() -> Result<String, Refusal> {
     }
     text.push('\n');
     text.push_str(&table.text());
-    text.push_str("  ≈ obeys a neighbour of the law: a box for a cone, a convex relaxation\n");
+    text.push_str("  ≈ obeys an approximation of the law: a box for a cone, a convex relaxation\n");
     Ok(text)
 }
 

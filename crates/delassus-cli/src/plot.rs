@@ -177,7 +177,7 @@ fn draw_legend<'a>(
     area.draw(&PathElement::new(vec![(6, height), (37, height)], grey))?;
     area.draw(&Text::new("tolerance", (46, height - 6), font.clone()))?;
     if entries.iter().any(|(_, approximate)| *approximate) {
-        let text = "dashed: obeys a neighbour of the law";
+        let text = "dashed: obeys an approximation of the law";
         area.draw(&Text::new(text, (6, height + LEGEND_LINE - 6), font))?;
     }
     Ok(())

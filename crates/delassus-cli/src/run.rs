@@ -82,7 +82,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
         ));
     }
     let outcome = match &ending {
-        Ending::Completed => Outcome::Solved,
+        Ending::Completed if run.tally.unsolved == 0 => Outcome::Solved,
+        Ending::Completed => Outcome::NotSolved,
         Ending::Interrupted(text) | Ending::Refused(text) => {
             complain(&Refusal(text.clone()));
             Outcome::NotSolved

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use delassus::tree::import::Base;
-use delassus::world::scene::{Scene, of_robot, parse_in};
+use delassus::model::robot::Base;
+use delassus::model::scene::{of_robot, parse_in};
+use delassus::world::Scene;
 use delassus::{World, scenes};
 use serde::{Deserialize, Serialize};
 

@@ -3,15 +3,14 @@
 mod tree;
 
 use std::path::Path;
-use std::time::Duration;
 
 use delassus::problem::file::{Loaded, Work, json};
-use delassus::solver::{Cancel, Record};
-use delassus::{Law, Problem, Report, Solution, Status, Stop};
+use delassus::solver::{Cancel, Record, auto};
+use delassus::{Problem, Report, Solution, Stop};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
-use crate::answer::{Answer, HEADINGS, is_complementarity};
+use crate::answer::{Answer, HEADINGS};
 use crate::args::SolveArgs;
 use crate::console::{Outcome, Printed, Refusal};
 use crate::folder::{self, Folder};
@@ -27,34 +26,13 @@ const RELATIVE_TOLERANCE: f64 = 1e-10;
 const ROUNDING: f64 = 1e-14;
 /// Smallest speed that tolerances refer to [m/s].
 const SMALLEST_SPEED: f64 = 1e-12;
-/// The solvers tried where none is asked for, until one solves. The exact one-contact rule hardly ever cycles on
-/// a single contact, where `iso` may; on redundant contacts it is the other way round. Where neither settles soon, as
-/// with long chains and joints that are redundant or nearly so, come factors and pivots, then momentum from the very
-/// start, which may end elsewhere than where others had led, and only then patience; a shorter step helps where both
-/// rules cycle and a longer one where rows are badly conditioned.
-const FALLBACKS: [&str; 10] = [
-    "gauss-seidel,rule=exact",
-    "gauss-seidel",
-    "auto",
-    "jacobi,accelerate=nesterov",
-    "jacobi,rule=exact,accelerate=nesterov",
-    "gauss-seidel,rule=exact",
-    "gauss-seidel",
-    "gauss-seidel,relax=0.5",
-    "gauss-seidel,rule=exact,relax=0.5",
-    "gauss-seidel,relax=1.9",
-];
-/// The same for linear complementarity problems and faceted cones, which only pivoting obeys.
-const PIVOT_FALLBACKS: [&str; 3] = ["lemke", "lemke,pivot=lex,cover=scaled", "lemke-standard"];
 /// Most sweeps where none are asked for.
 const ITERATIONS: usize = 1_000_000;
-/// Most sweeps before `auto` is tried: what easy problems need a few times over.
-const FIRST_SWEEPS: usize = 3000;
 
 /// Solves what the command line names.
 pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
     check(args)?;
-    let specs = solvers::expand(&args.common.solvers, FALLBACKS[0])?;
+    let specs = solvers::expand(&args.common.solvers, auto::NAME)?;
     let mut out = Folder::prepare(&args.common)?;
     let bar = progress::bar(args.files.len() * specs.len(), args.common.quiet);
     let job = Job {
@@ -127,13 +105,6 @@ pub(crate) fn pool(threads: u16) -> Result<rayon::ThreadPool, Refusal> {
     })
 }
 
-/// One of the solvers tried in turn.
-struct Attempt<'a> {
-    spec: &'a str,
-    /// Whether it is to give way soon to those that follow.
-    quick: bool,
-}
-
 /// What every file is solved with.
 struct Job<'a> {
     args: &'a SolveArgs,
@@ -193,20 +164,19 @@ impl Job<'_> {
                 problem,
                 velocity_order,
             } => {
-                let pivots = is_complementarity(loaded.kind) || has_facets(problem);
-                let fallbacks = match pivots {
-                    true => &PIVOT_FALLBACKS[..],
-                    false => &FALLBACKS[..],
-                };
                 let guess = loaded.guess.as_deref().filter(|_| !self.args.common.cold);
-                let solved = self.solve_problem((problem, guess), spec, fallbacks)?;
+                let solved = self.solve_problem((problem, guess), spec)?;
                 Ok(self.finish(head, problem, velocity_order.as_deref(), solved))
             }
             Work::Tree(work) => {
-                let solved = tree::solve(work, self, spec)
+                let solved = self.solve_problem((&work.problem, None), spec)?;
+                let rank = tree::rank(&work.problem, &solved.1);
+                let matrices = self.args.matrices.then(|| tree::matrices(work));
+                let matrices = matrices
+                    .transpose()
                     .map_err(|Refusal(text)| Refusal(format!("{name}: {text}")))?;
-                let answer = self.finish(head, &work.problem, None, solved.run);
-                Ok(answer.with_system(solved.rank, solved.matrices))
+                let answer = self.finish(head, &work.problem, None, solved);
+                Ok(answer.with_system(rank, matrices))
             }
         }
     }
@@ -227,79 +197,19 @@ impl Job<'_> {
         }
     }
 
-    /// Solves by the solver asked for, or by the fallbacks until one solves; the best answer by the judge is kept.
+    /// Solves from the guess of the file, where it has one and it is wanted.
     fn solve_problem(
         &self,
         (problem, guess): (&Problem, Option<&[f64]>),
         spec: &str,
-        fallbacks: &[&str],
     ) -> Result<(Solution, Report), Refusal> {
-        let stop = self.stop(problem);
-        let mut best: Option<(Solution, Report)> = None;
-        let (mut left, mut spent) = (stop.time, Duration::ZERO);
-        for attempt in self.attempts(stop.tolerance, spec, fallbacks) {
-            if best.is_some() && left == Some(Duration::ZERO) {
-                break;
-            }
-            let (spec, mut stop) = (attempt.spec, Stop { time: left, ..stop });
-            if attempt.quick {
-                stop.sweeps = FIRST_SWEEPS;
-                stop.time = left.map(|left| left / 4);
-            }
-            let mut solution = match guess {
-                Some(guess) => Solution::from_lambda(problem, guess.to_vec()),
-                None => Solution::zeros(problem),
-            };
-            let mut solver = solvers::make(spec, stop, self.args.common.seed)?;
-            let report = solver.solve(problem, &mut solution);
-            left = left.map(|left| left.saturating_sub(report.elapsed));
-            spent += report.elapsed;
-            let status = report.status;
-            let proof = report.certificate.as_ref().map(|found| &found.farkas);
-            let hopeless = proof.is_some_and(Option::is_some) || spec == "auto";
-            best = Some(match best.take() {
-                Some(old) if !is_better(&report, &old.1) => old,
-                _ => (solution, report),
-            });
-            if status == Status::Solved || (status == Status::Ray && hopeless) {
-                break;
-            }
-            if status == Status::Interrupted {
-                break;
-            }
-        }
-        let (solution, report) =
-            best.ok_or_else(|| Refusal("no solver was asked for".to_owned()))?;
-        // The time is that of all who tried.
-        let elapsed = spent;
-        Ok((solution, Report { elapsed, ..report }))
-    }
-
-    /// The solver asked for, or those to try in turn.
-    fn attempts<'s>(
-        &self,
-        tolerance: f64,
-        spec: &'s str,
-        fallbacks: &[&'s str],
-    ) -> Vec<Attempt<'s>> {
-        let attempt = |quick: bool| move |&spec: &&'s str| Attempt { spec, quick };
-        if !self.args.common.solvers.is_empty() {
-            return vec![attempt(false)(&spec)];
-        }
-        if tolerance <= 0.0 {
-            return fallbacks.iter().take(1).map(attempt(false)).collect();
-        }
-        let auto = fallbacks.iter().position(|&spec| spec == "auto");
-        let (first, rest) = fallbacks.split_at(auto.unwrap_or(0));
-        if self.args.common.iterations.is_some() {
-            // A limit on sweeps says nothing about pivots and factors, and once with it is enough.
-            let sweeps = fallbacks.iter().enumerate();
-            let sweeps =
-                sweeps.filter(|&(i, spec)| *spec != "auto" && !fallbacks[..i].contains(spec));
-            return sweeps.map(|(_, spec)| attempt(false)(spec)).collect();
-        }
-        let first = first.iter().map(attempt(true));
-        first.chain(rest.iter().map(attempt(false))).collect()
+        let mut solution = match guess {
+            Some(guess) => Solution::from_lambda(problem, guess.to_vec()),
+            None => Solution::zeros(problem),
+        };
+        let mut solver = solvers::make(spec, self.stop(problem), self.args.common.seed)?;
+        let report = solver.solve(problem, &mut solution);
+        Ok((solution, report))
     }
 
     fn stop(&self, problem: &Problem) -> Stop {
@@ -321,23 +231,6 @@ impl Job<'_> {
         };
         solvers::limited(stop, common.iterations, ITERATIONS)
     }
-}
-
-/// Whether a run says more than one before it: a ray more than a run that did not settle, and any more than a solver
-/// that had no rule for the laws.
-fn is_better(new: &Report, old: &Report) -> bool {
-    match (new.status, old.status) {
-        (Status::Solved, _) | (_, Status::Unsupported) => true,
-        (_, Status::Ray) | (Status::Unsupported, _) => false,
-        (Status::Ray, _) => true,
-        _ => new.residual.law < old.residual.law,
-    }
-}
-
-/// Whether a contact has a faceted cone, be it without friction.
-fn has_facets(problem: &Problem) -> bool {
-    let mut blocks = problem.blocks().iter();
-    blocks.any(|block| matches!(block.law, Law::FrictionFacets { .. }))
 }
 
 /// An array with one answer per line, so that it can be read with line tools too.

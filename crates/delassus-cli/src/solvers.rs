@@ -115,7 +115,7 @@ impl Chosen {
     /// One for each part; none for every other solver.
     pub(crate) fn of(report: &Report) -> Vec<Chosen> {
         let chosen = report.chosen.iter().map(|part| Chosen {
-            solver: part.choice.solver,
+            solver: part.choice.first.solver,
             class: part.choice.class,
             why: part.choice.why,
             islands: (0 < part.islands).then_some(part.islands),
@@ -123,7 +123,7 @@ impl Chosen {
         chosen.collect()
     }
 
-    /// The label of a solver, with what was chosen and who went on.
+    /// The label of a solver, with what was chosen and what gave the answer instead.
     pub(crate) fn name(label: &str, chosen: &[Chosen], then: Option<&str>) -> String {
         let part = |chosen: &Chosen| match chosen.islands {
             None => chosen.solver.to_owned(),

@@ -122,7 +122,7 @@ fn exit_code_tells_solved_from_not_solved() {
     assert!(answer["message"].is_string());
     let ran = delassus_reading(&["solve", "-"], rows("1").as_bytes());
     assert_eq!(ran.code, 0);
-    assert!(ran.stdout.contains("gauss-seidel") && ran.stdout.contains("solved"));
+    assert!(ran.stdout.contains("auto") && ran.stdout.contains("solved"));
 }
 
 #[test]

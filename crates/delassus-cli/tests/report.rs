@@ -274,7 +274,7 @@ fn an_interrupted_comparison_keeps_what_it_has_and_says_what_is_missing() {
 }
 
 #[test]
-fn auto_says_what_it_chose_and_who_went_on() {
+fn auto_says_what_it_chose_and_what_gave_the_answer() {
     let ran = delassus(&["solve", "chain:5", "--solver", "auto", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let answer = ran.json();

@@ -3,7 +3,7 @@
 //! Colours are as large as they can be, because a device wants many blocks at once and pays for every dispatch; the
 //! groups of `coloured` on the CPU hold eight, because lanes want neighbours.
 
-use delassus::index::BlockId;
+use delassus::index::{BlockId, MassId};
 use delassus::problem::Primal;
 
 /// The blocks of every colour, in block order; no two of a colour share a mass.
@@ -12,7 +12,7 @@ pub(crate) fn colours(primal: &Primal, blocks: usize) -> Vec<Vec<u32>> {
     let mut taken: Vec<Vec<u64>> = vec![Vec::new(); primal.mass().len()];
     let mut colours: Vec<Vec<u32>> = Vec::new();
     for k in 0..blocks as u32 {
-        let masses = || primal.jacobian().block(BlockId(k)).map(|(b, _)| b.index());
+        let masses = || primal.jacobian().masses(BlockId(k)).map(MassId::index);
         let word = |b: usize, at: usize| taken[b].get(at).copied().unwrap_or(0);
         let longest = masses().map(|b| taken[b].len()).max().unwrap_or(0);
         let free = (0..=longest).find_map(|at| {
@@ -20,7 +20,7 @@ pub(crate) fn colours(primal: &Primal, blocks: usize) -> Vec<Vec<u32>> {
             (used != u64::MAX).then(|| 64 * at + used.trailing_ones() as usize)
         });
         let colour = free.unwrap_or(64 * (longest + 1));
-        for b in primal.jacobian().block(BlockId(k)).map(|(b, _)| b.index()) {
+        for b in primal.jacobian().masses(BlockId(k)).map(MassId::index) {
             let at = colour / 64;
             if taken[b].len() <= at {
                 taken[b].resize(at + 1, 0);
@@ -55,7 +55,7 @@ mod tests {
             for colour in &colours {
                 let mut seen = vec![false; primal.mass().len()];
                 for &k in colour {
-                    for (b, _) in primal.jacobian().block(BlockId(k)) {
+                    for b in primal.jacobian().masses(BlockId(k)) {
                         assert!(!seen[b.index()], "{name}: body {b:?} twice");
                         seen[b.index()] = true;
                     }

@@ -14,7 +14,7 @@ use crate::session::{Plan, Session};
 /// `coloured-gpu`: sweeps of Gauss-Seidel on the device, colour after colour.
 #[derive(Debug, Default)]
 pub struct ColouredGpu {
-    /// The options, and who goes on where there is no device. Dual problems, which name no bodies to colour by, always
+    /// The options, and the solver that is used where there is no device. Dual problems, which name no bodies to colour by, always
     /// stay on the CPU, and so does a shuffled order.
     pub coloured: Coloured,
     session: Session,
@@ -126,7 +126,7 @@ impl Solver for ColouredGpu {
             Some(status) => status,
             None => {
                 let why = "the device could not take the problem";
-                monitor.hand_over("coloured", self.coloured.stop.sweeps, why);
+                monitor.hand_over("coloured", why);
                 self.coloured.run(problem, solution, monitor)
             }
         }

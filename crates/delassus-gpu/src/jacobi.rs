@@ -11,7 +11,7 @@ use crate::session::{Plan, Session};
 /// `jacobi-gpu`: the sweeps of [`Jacobi`] on the device.
 #[derive(Debug, Default)]
 pub struct JacobiGpu {
-    /// The options, and who goes on where there is no device. `Accelerate::Chebyshev` always stays on the CPU.
+    /// The options, and the solver that is used where there is no device. `Accelerate::Chebyshev` always stays on the CPU.
     pub jacobi: Jacobi,
     session: Session,
 }
@@ -101,7 +101,7 @@ impl Solver for JacobiGpu {
             Some(status) => status,
             None => {
                 let why = "the device could not take the problem";
-                monitor.hand_over("jacobi", self.jacobi.stop.sweeps, why);
+                monitor.hand_over("jacobi", why);
                 self.jacobi.run(problem, solution, monitor)
             }
         }

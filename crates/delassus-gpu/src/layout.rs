@@ -86,12 +86,12 @@ impl Layout {
         let mut values = 0;
         for k in 0..problem.blocks().len() {
             let begin = layout.index.len();
-            for (mass, rows) in jacobian.block(BlockId(k as u32)) {
+            for mass in jacobian.masses(BlockId(k as u32)) {
                 let b = mass.index();
                 let width = primal.mass()[b].dim();
                 layout.push(&[firsts[b], width, values]);
                 places.push(values);
-                values += rows.len();
+                values += problem.blocks()[k].n_rows * width;
             }
             let count = (layout.index.len() - begin) / ENTRY;
             layout.entries.push((begin, count));
@@ -347,24 +347,17 @@ fn extend(
 }
 
 fn fill_bodies(problem: &Problem, primal: &Primal, out: &mut Vec<f32>) -> Result<(), GpuError> {
-    let blocks = || (0..problem.blocks().len()).map(|k| BlockId(k as u32));
-    for k in blocks() {
-        for (_, values) in primal.jacobian().block(k) {
-            extend(out, "the Jacobian", values.iter().copied())?;
-        }
-    }
-    let mut row = Vec::new();
-    for k in blocks() {
-        for (mass, values) in primal.jacobian().block(k) {
+    let mut columns = Vec::new();
+    for k in (0..problem.blocks().len() as u32).map(BlockId) {
+        for (mass, mut rows) in primal.written_rows(k) {
+            extend(out, "the Jacobian", rows.iter().copied())?;
             let mass = &primal.mass()[mass.index()];
-            for values in values.chunks_exact(mass.dim()) {
-                row.clear();
-                row.extend_from_slice(values);
-                mass.solve(&mut row);
-                extend(out, "the inverse masses", row.iter().copied())?;
-            }
+            rows.chunks_exact_mut(mass.dim())
+                .for_each(|row| mass.solve(row));
+            extend(&mut columns, "the inverse masses", rows.into_iter())?;
         }
     }
+    out.append(&mut columns);
     Ok(())
 }
 

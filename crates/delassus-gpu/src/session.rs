@@ -94,10 +94,10 @@ impl Session {
         }
     }
 
-    /// What to tell the user where the CPU went on, or where single precision ends above the tolerance.
+    /// What to tell the user where the CPU did the work, or where single precision ends above the tolerance.
     pub(crate) fn advice(&self, status: Status, cpu: &str) -> Option<String> {
         match (&self.trouble, status) {
-            (Some(trouble), _) => Some(format!("{cpu} went on on the CPU: {trouble}")),
+            (Some(trouble), _) => Some(format!("{cpu} solved it on the CPU: {trouble}")),
             (None, Status::Stalled) => Some(format!(
                 "the residual stopped falling: rows may conflict, or the tolerance lies below what single precision \
                  tells of sliding contacts, about 1e-7 of their speed; relax it, or use {cpu}"

@@ -191,9 +191,9 @@ fn reordered(problem: &Problem, order: &[BlockId]) -> Problem {
     }
     for &k in order {
         let block = problem.blocks()[k.index()];
-        let entries: Vec<_> = primal.jacobian().block(k).collect();
+        let places: Vec<_> = primal.places(k).collect();
         let (sigma, q) = (&primal.sigma()[block.rows()], &primal.q()[block.rows()]);
-        builder.add_block(block.law, &entries, sigma, q).unwrap();
+        builder.add_block_at(block.law, &places, sigma, q).unwrap();
     }
     builder.build().unwrap()
 }

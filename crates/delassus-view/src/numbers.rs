@@ -23,7 +23,7 @@ pub(crate) struct Numbers {
     residual: Residual,
     /// Whose block has the worst residual, in words.
     worst: Option<String>,
-    /// Substeps that were not solved, and those in which another solver went on.
+    /// Substeps that were not solved, and those whose answer is not that of the first solver tried.
     unsolved: u32,
     fallbacks: u32,
     contacts: usize,

@@ -88,18 +88,17 @@ fn measure(spec: &str, threads: usize, problem: &Problem, bandwidth: f64) {
     );
 }
 
-/// What a local sweep must touch per contact: its Jacobian, entries, law and diagonal block, λ, q and Σ, and
+/// What a local sweep must touch per contact: its part of G, law and diagonal block, λ, q and Σ, and
 /// its share of the bodies (velocity in and out, inverse mass).
 fn bytes_per_contact(problem: &Problem) -> f64 {
     let Form::Primal(primal) = problem.form() else {
         return 0.0;
     };
     let contacts = problem.blocks().len() as f64;
-    let values = primal.jacobian().n_values() as f64 * 8.0;
-    let entries = primal.jacobian().n_entries() as f64 * 16.0;
+    let jacobian = primal.jacobian().n_bytes() as f64;
     let bodies = primal.mass().len() as f64 * (2.0 * 48.0 + 64.0);
     let contact = 8.0 * (9.0 + 2.0 + 3.0 + 1.0) + 16.0 + 40.0 + 4.0 * 24.0;
-    (values + entries + bodies) / contacts + contact
+    (jacobian + bodies) / contacts + contact
 }
 
 /// The same for contacts in lanes: frame, arms, D, two steps, μ, Σ, q and λ in and out, four indices, and two

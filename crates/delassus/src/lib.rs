@@ -75,10 +75,9 @@
 //! | [`solver::auto`] | one of these by a table |
 //! | [`doctor`] | what is wrong with a scene or a problem, in words |
 //! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
-//! | [`tree::import`] | robots from URDF and MJCF |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`gallery`] | built-in problems by name |
-//! | [`world::scene`] | scene files in TOML |
+//! | [`model`] | robots from URDF and MJCF, scenes from TOML files |
 //! | [`scenes`] | built-in scenes by name |
 //! | [`linalg`] | factorisations, elimination orders and disjoint sets, each once |
 //! | [`math`], [`index`], [`error`] | vectors and lanes, index types, what can be wrong with an input |
@@ -92,6 +91,7 @@ pub mod index;
 pub mod law;
 pub mod linalg;
 pub mod math;
+pub mod model;
 pub mod problem;
 pub mod scenes;
 pub mod solver;

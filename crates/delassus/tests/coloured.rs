@@ -15,7 +15,7 @@ use common::planted::{Recipe, planted};
 use common::{distance, label, rebuilt};
 use delassus::math::{DMat3, DVec3, tangents};
 use delassus::problem::Form;
-use delassus::problem::jacobian::point_rows;
+use delassus::problem::place::{At, Point};
 use delassus::solver::sweep::coloured::Coloured;
 use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::solver::{Record, Rule, from_spec};
@@ -60,9 +60,9 @@ fn reordered(problem: &Problem, order: &[BlockId]) -> Problem {
     }
     for &k in order {
         let block = problem.blocks()[k.index()];
-        let entries: Vec<(MassId, &[f64])> = primal.jacobian().block(k).collect();
+        let places: Vec<At<'_>> = primal.places(k).collect();
         let (sigma, q) = (&primal.sigma()[block.rows()], &primal.q()[block.rows()]);
-        builder.add_block(block.law, &entries, sigma, q).unwrap();
+        builder.add_block_at(block.law, &places, sigma, q).unwrap();
     }
     builder.build().unwrap()
 }
@@ -78,10 +78,14 @@ fn one_body(contacts: usize) -> Problem {
         let turn = i as f64;
         let n = DVec3::new(0.2 * turn.cos(), 0.2 * turn.sin(), 1.0).normalize();
         let (t1, t2) = tangents(n);
-        let rows = point_rows([n, t1, t2], DVec3::new(turn.sin(), turn.cos(), -0.5), 1.0);
+        let point = Point {
+            directions: &[n, t1, t2],
+            first: Some((body, DVec3::new(turn.sin(), turn.cos(), -0.5))),
+            second: None,
+        };
         let law = Law::FrictionCone { mu: 0.4 };
         builder
-            .add_block(law, &[(body, &rows)], &[0.01; 3], &[0.0; 3])
+            .add_point(law, &point, &[0.01; 3], &[0.0; 3])
             .unwrap();
     }
     builder.build().unwrap()
@@ -134,7 +138,7 @@ fn blocks_of_a_set_share_no_mass_and_every_block_is_in_one_set() {
             let mut masses = BTreeSet::new();
             for &k in set {
                 assert!(seen.insert(k), "{name}: {k} twice");
-                for (b, _) in primal.jacobian().block(k) {
+                for b in primal.jacobian().masses(k) {
                     assert!(masses.insert(b), "{name}: {b} twice in {set:?}");
                 }
             }

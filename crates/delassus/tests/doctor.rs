@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used)] // A test may stop anywhere.
 
 use delassus::doctor::{Diagnosis, Finding, Kind, Severity, of_problem, of_scene};
+use delassus::model::scene::parse;
 use delassus::problem::delassus::BlockMatrix;
 use delassus::solver::from_spec;
-use delassus::world::scene::parse;
 use delassus::{Law, Problem, Stop, gallery, scenes};
 
 const GROUND: &str =

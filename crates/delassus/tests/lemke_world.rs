@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use delassus::math::DVec3;
 use delassus::scenes::build;
 use delassus::solver::{Cancel, from_spec};
-use delassus::world::scene::Scene;
+use delassus::world::Scene;
 use delassus::world::{Step, StepError};
 use delassus::{Solution, Status, Stop, World};
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use delassus::math::DVec3;
-use delassus::tree::import::{Base, Robot, parse};
+use delassus::model::robot::{Base, RobotFile, parse};
 
 const BODY: &str = r#"<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>"#;
 
@@ -11,7 +11,7 @@ fn file(sections: &str, body: &str) -> String {
     format!("<mujoco>{sections}\n<worldbody>\n<body>{body}</body></worldbody></mujoco>")
 }
 
-fn read(text: &str) -> Robot {
+fn read(text: &str) -> RobotFile {
     parse(text, "odd.xml", None, Base::Fixed).unwrap()
 }
 
@@ -135,7 +135,7 @@ fn what_means_nothing_is_refused_with_its_line_and_element() {
             (line, element),
             "{text}: {error}"
         );
-        assert!(error.what.contains(clue), "{text}: {error}");
+        assert!(error.what.to_string().contains(clue), "{text}: {error}");
     }
 }
 
@@ -147,8 +147,8 @@ fn angles_orders_frames_and_nested_classes_mean_what_they_say() {
         &format!(r#"<joint axis="0 0 1" range="-1 1"/>{BODY}"#),
     );
     let turned = text.replace("<body>", &format!("<body euler=\"{quarter} {quarter} 0\">"));
-    let robot = read(&turned);
-    assert_eq!(robot.joints[0].range, Some((-1.0, 1.0)));
+    let RobotFile { robot, .. } = read(&turned);
+    assert_eq!(robot.joints[0].range, Some([-1.0, 1.0]));
     // About the fixed x, then about the fixed y: z goes to −y, and stays there.
     let z = robot.tree.links()[0].place.rotation.z_axis;
     assert!((z - DVec3::NEG_Y).length() < 1e-15, "{z}");
@@ -156,8 +156,10 @@ fn angles_orders_frames_and_nested_classes_mean_what_they_say() {
         r#"<mujoco><worldbody><frame pos="1 0 0" euler="0 0 90"><body pos="1 0 0"><joint/>{BODY}
         <frame pos="0 0 2"><geom size=".1" pos="0 1 0"/></frame></body></frame></worldbody></mujoco>"#
     );
-    let robot = read(&frames);
-    assert_eq!(robot.warnings, []);
+    let RobotFile {
+        robot, warnings, ..
+    } = read(&frames);
+    assert_eq!(warnings, []);
     let place = robot.tree.links()[0].place.position;
     assert!(
         (place - DVec3::new(1.0, 1.0, 0.0)).length() < 1e-15,
@@ -167,7 +169,7 @@ fn angles_orders_frames_and_nested_classes_mean_what_they_say() {
     let nested = r#"<default><joint damping="1"/><default class="a"><joint armature="2"/>
         <default class="b"><joint frictionloss="3"/></default></default></default>"#;
     let body = format!(r#"<joint axis="0 0 1" class="b"/>{BODY}"#);
-    let robot = read(&file(nested, &body));
+    let RobotFile { robot, .. } = read(&file(nested, &body));
     let link = &robot.tree.links()[0];
     let found = (link.damping, link.armature, robot.joints[0].friction);
     assert_eq!(found, (1.0, 2.0, 3.0));
@@ -181,8 +183,10 @@ fn what_is_not_used_is_listed_once_for_each_kind() {
     );
     let sections = r#"<keyframe><key qpos="1"/></keyframe>
         <tendon><fixed><joint joint="x" coef="1"/></fixed><spatial/></tendon>"#;
-    let robot = read(&file(sections, &body));
-    let texts: Vec<&str> = robot.warnings.iter().map(|w| w.text.as_str()).collect();
+    let RobotFile {
+        robot, warnings, ..
+    } = read(&file(sections, &body));
+    let texts: Vec<&str> = warnings.iter().map(|w| w.text.as_str()).collect();
     let clues = [
         "<keyframe>",
         "<tendon>",
@@ -213,14 +217,22 @@ fn included_files_stand_in_place_of_their_element_wherever_it_is() {
     std::fs::write(folder.join("hand.xml"), hand).unwrap();
     let read = |text: &str| parse(text, "odd.xml", Some(&folder), Base::Fixed);
     let include = r#"<mujoco><worldbody><include file="arm.xml"/></worldbody>"#;
-    let robot = read(&format!("{include}</mujoco>")).unwrap();
+    let RobotFile {
+        robot, warnings, ..
+    } = read(&format!("{include}</mujoco>")).unwrap();
     let names: Vec<&str> = robot.tree.links().iter().map(|l| l.name.as_str()).collect();
-    assert_eq!((names, robot.warnings), (vec!["arm", "hand"], vec![]));
+    assert_eq!((names, warnings), (vec!["arm", "hand"], vec![]));
     // Lines below are those of the file itself, and a file cannot include another twice.
     let wrong = format!("{include}\n<equality><weld body1=\"ghost\"/></equality></mujoco>");
     assert_eq!(read(&wrong).unwrap_err().line, 2);
     let twice = r#"<mujoco><worldbody><include file="hand.xml"/><include file="hand.xml"/></worldbody></mujoco>"#;
-    assert!(read(twice).unwrap_err().what.contains("second time"));
+    assert!(
+        read(twice)
+            .unwrap_err()
+            .what
+            .to_string()
+            .contains("second time")
+    );
     std::fs::remove_dir_all(&folder).unwrap();
     // A text has no folder in which to look.
     let alone = parse(include, "odd.xml", None, Base::Fixed);
@@ -233,7 +245,7 @@ fn a_weld_whose_turn_has_no_length_holds_what_the_file_shows() {
         r#"<worldbody><body name="a" pos="0 0 1"><joint/>{BODY}<body name="b" pos="1 0 0" euler="0 0 90"><joint/>{BODY}</body></body></worldbody>"#
     );
     let weld = |relpose: &str| {
-        let robot = read(&format!(
+        let RobotFile { robot, .. } = read(&format!(
             r#"<mujoco>{bodies}<equality><weld body1="a" body2="b" {relpose}/></equality></mujoco>"#
         ));
         robot.closures[0].clone()
@@ -246,6 +258,6 @@ fn a_weld_whose_turn_has_no_length_holds_what_the_file_shows() {
 #[test]
 fn an_equality_of_sites_is_listed() {
     let equality = r#"<equality><connect site1="s" site2="t"/></equality>"#;
-    let robot = read(&file(equality, &format!("<joint/>{BODY}")));
-    assert!(robot.warnings.iter().any(|w| w.text.contains("sites")));
+    let RobotFile { warnings, .. } = read(&file(equality, &format!("<joint/>{BODY}")));
+    assert!(warnings.iter().any(|w| w.text.contains("sites")));
 }

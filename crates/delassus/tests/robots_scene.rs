@@ -8,11 +8,12 @@
 use std::fs;
 use std::path::Path;
 
+use delassus::collide::Shape;
 use delassus::math::DVec3;
+use delassus::model::robot::{Base, RobotFile, parse as import};
+use delassus::model::scene::{of_robot, parse, parse_in};
 use delassus::solver::{Stop, from_spec};
-use delassus::tree::import::{Base, Geometry, parse as import};
-use delassus::world::Motion;
-use delassus::world::scene::{Scene, of_robot, parse, parse_in};
+use delassus::world::{Motion, Scene};
 
 const TABLE: &str = r#"<robot name="table">
   <link name="top">
@@ -49,16 +50,18 @@ fn play(scene: &mut Scene, seconds: f64) -> f64 {
 
 #[test]
 fn collision_shapes_are_read_with_their_places() {
-    let robot = import(TABLE, "table.urdf", None, Base::Fixed).unwrap();
+    let RobotFile {
+        robot, warnings, ..
+    } = import(TABLE, "table.urdf", None, Base::Fixed).unwrap();
     assert_eq!(robot.shapes.len(), 3);
     assert_eq!(
-        robot.shapes[0].geometry,
-        Geometry::Box {
+        robot.shapes[0].shape,
+        Shape::Box {
             half: [0.5, 0.5, 0.05]
         }
     );
     assert_eq!(robot.shapes[1].pose.position, DVec3::Z * 0.25);
-    let texts: Vec<_> = robot.warnings.iter().map(|w| &w.text).collect();
+    let texts: Vec<_> = warnings.iter().map(|w| &w.text).collect();
     assert_eq!(texts.len(), 1, "{texts:?}");
     for (from, to, clue) in [
         ("radius=\"0.2\"", "radius=\"-0.2\"", "positive"),
@@ -127,19 +130,23 @@ fn meshes_collide_as_hulls_and_missing_ones_are_named() {
     assert!((height - 0.2).abs() < 1e-4, "{height}");
     let place = |file: &str| import(&text(file), "c.urdf", Some(&folder), Base::Fixed);
     for left_out in ["bad.stl", "package://nowhere/x.stl"] {
-        let robot = place(left_out).unwrap();
-        assert!(robot.shapes.is_empty() && robot.warnings.len() == 1);
-        assert_eq!(robot.warnings[0].line, 3);
+        let RobotFile {
+            robot, warnings, ..
+        } = place(left_out).unwrap();
+        assert!(robot.shapes.is_empty() && warnings.len() == 1);
+        assert_eq!(warnings[0].line, 3);
     }
     let error = place("gone.obj").unwrap_err();
     assert!(
-        error.line == 3 && error.what.contains("gone.obj"),
+        error.line == 3 && error.what.to_string().contains("gone.obj"),
         "{error}"
     );
     let text = "<mujoco>\n<asset><mesh name=\"m\" file=\"gone.obj\"/></asset>\n<worldbody><body name=\"b\"><freejoint/>\n<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody></mujoco>";
     let error = import(text, "c.xml", Some(&folder), Base::Fixed).unwrap_err();
     assert!(
-        error.line == 2 && error.what.contains("gone.obj") && error.element.contains("mesh"),
+        error.line == 2
+            && error.what.to_string().contains("gone.obj")
+            && error.element.contains("mesh"),
         "{error}"
     );
 }

@@ -4,16 +4,15 @@
     reason = "a test that cannot build its world must stop there"
 )]
 
+use delassus::collide::Shape;
 use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::scenes::build;
 use delassus::solver::{Stop, from_spec};
-use delassus::tree::import::{Geometry, JointEntry, Robot, ShapeEntry};
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Joint, Link, MassProperties, Tree};
-use delassus::world::scene::Scene;
 use delassus::world::{
-    Attach, Body, Drive, FrictionModel, Gyroscopic, Joint as WorldJoint, JointKind, Motion, Motor,
-    Placement, Servo, State,
+    Attach, Body, Drive, FrictionModel, Gyroscopic, Joint as WorldJoint, JointKind, JointModel,
+    Motion, Motor, Placement, RobotModel, Scene, Servo, ShapeModel, State,
 };
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
@@ -36,30 +35,23 @@ fn run(world: &mut World, steps: usize) {
 }
 
 /// A robot of these links, each with a joint of its name and an optional shape.
-fn model(links: Vec<Link>, shapes: Vec<(u32, Geometry)>) -> Robot {
-    let joints = links.iter().enumerate().map(|(i, link)| JointEntry {
-        name: link.name.clone(),
-        link: LinkId(i as u32),
-        range: None,
-        effort: None,
-        speed: None,
-        friction: 0.0,
-        servo: None,
-    });
-    let shapes = shapes.into_iter().map(|(link, geometry)| ShapeEntry {
+fn model(links: Vec<Link>, shapes: Vec<(u32, Shape)>) -> RobotModel {
+    let joints = links
+        .iter()
+        .enumerate()
+        .map(|(i, link)| JointModel::free(&link.name, LinkId(i as u32)));
+    let shapes = shapes.into_iter().map(|(link, shape)| ShapeModel {
         link: Some(LinkId(link)),
         pose: Pose::IDENTITY,
-        geometry,
+        shape,
         friction: None,
     });
-    Robot {
+    RobotModel {
         name: "test".to_owned(),
-        format: "built-in",
         joints: joints.collect(),
         closures: Vec::new(),
         shapes: shapes.collect(),
         gravity: None,
-        warnings: Vec::new(),
         tree: Tree::new(links).unwrap(),
     }
 }
@@ -253,7 +245,7 @@ fn twins(velocity: DVec3, spin: DVec3, height: f64) -> (World, World) {
         Pose::IDENTITY,
         solid(mass, DVec3::ZERO, moments),
     );
-    let model = model(vec![link.named("box")], vec![(0, Geometry::Box { half })]);
+    let model = model(vec![link.named("box")], vec![(0, Shape::Box { half })]);
     let placement = Placement {
         position: DVec3::Z * height,
         ..Placement::default()

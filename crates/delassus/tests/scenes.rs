@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use delassus::model::scene::parse;
 use delassus::scenes::{Exhibit, build, exhibits};
 use delassus::solver::{Stop, from_spec};
-use delassus::world::scene::{Scene, parse};
+use delassus::world::Scene;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -164,7 +165,7 @@ fn a_sliding_ball_rolls_at_five_sevenths_of_its_speed() {
 
 /// The TOML examples of the chapter.
 fn examples() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenes.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scenes.md");
     let text = fs::read_to_string(path).expect("the chapter on scenes is there");
     let blocks = text.split("```toml\n").skip(1);
     let examples: Vec<String> = blocks
@@ -204,7 +205,7 @@ fn the_documented_pendulum_stops_at_its_limit() {
 
 #[test]
 fn every_builtin_is_in_the_chapter() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenes.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scenes.md");
     let text = fs::read_to_string(path).unwrap();
     for exhibit in exhibits() {
         assert!(text.contains(&format!("| `{}` |", exhibit.name)));

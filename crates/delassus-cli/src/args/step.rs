@@ -11,15 +11,16 @@ use crate::run::When;
 /// Options of `run`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit code: 0 ran to the end, 1 interrupted or a step was refused, 2 bad input or usage.\n\
-    Steps that missed the tolerance are counted in the summary and do not change the exit code."
+    after_help = "Exit code: 0 ran to the end with every step solved or swept as often as asked, 1 a step was not solved or\n\
+    refused, or somebody interrupted, 2 bad input or usage."
 )]
 pub(crate) struct RunArgs {
     /// A built-in scene as `name` or `name:size`, a scene or robot file, or `-` for standard input.
     #[arg(value_name = "SCENE", required_unless_present = "resume")]
     pub(crate) scene: Option<PathBuf>,
 
-    /// Solver with its keys, as `gauss-seidel,rule=exact`. [default: the scene's]
+    /// Solver with its keys, as `gauss-seidel,rule=exact`. [default: the scene's, which is `auto`
+    /// unless it names another]
     #[arg(long, value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solver: Option<String>,
 

@@ -139,7 +139,7 @@ impl Comparison {
         let scene_runs = scene_runs.map(|run| (run.fit, run.reached));
         let all: Vec<(Fit, bool)> = runs.chain(scene_runs).collect();
         if all.iter().any(|(fit, _)| *fit == Fit::Approximate) {
-            text.push_str("≈ obeys a neighbour of the law (a box for a cone, a convex relaxation); its law residual is that of the work's own law\n");
+            text.push_str("≈ obeys an approximation of the law (a box for a cone, a convex relaxation); its law residual is that of the work's own law\n");
         }
         if all.iter().any(|(_, reached)| !reached) {
             text.push_str("– did not reach the tolerance; sorted by law residual\n");

@@ -33,6 +33,8 @@ pub(super) struct SceneRanking {
     misfits: Vec<String>,
 }
 
+/// Tolerance where the scene asks for a number of sweeps instead [m/s].
+const TOLERANCE: f64 = 1e-3;
 /// Most time of a solver nobody asked for by name: the slowest must not keep the others waiting.
 const PATIENCE: Duration = Duration::from_secs(4);
 
@@ -99,7 +101,10 @@ impl Course {
         let patience = common.solvers.is_empty().then_some(PATIENCE);
         let dt = scene.run.dt;
         let stop = Stop {
-            tolerance: common.tolerance.unwrap_or(scene.run.tolerance),
+            tolerance: common.tolerance.unwrap_or(match scene.run.tolerance {
+                0.0 => TOLERANCE,
+                own => own,
+            }),
             time: common.time_limit.or(patience),
             ..Stop::default()
         };

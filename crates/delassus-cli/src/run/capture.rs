@@ -19,7 +19,7 @@ use crate::solvers::{Chosen, Options};
 /// Which problems are kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum When {
-    /// Those that did not end as solved.
+    /// Those that did not end as solved, but for those swept as often as asked.
     NotSolved,
     /// Those whose law residual is above this [m/s].
     Above(f64),
@@ -125,7 +125,10 @@ impl<'a> Capture<'a> {
         let wanted = match when {
             // What nobody waited for says nothing about the problem.
             _ if report.status == Status::Interrupted => false,
-            When::NotSolved => report.status != Status::Solved,
+            When::NotSolved => {
+                let asked = self.plan.stop().is_swept_as_asked(report.status);
+                report.status != Status::Solved && !asked
+            }
             // Not-a-number is above everything.
             When::Above(bound) => !(report.residual.law <= *bound),
             When::Every(steps) => self.step.is_multiple_of(*steps),

@@ -54,8 +54,11 @@ pub(super) struct Summary {
     violation: Worst,
     energy: Energy,
     unsolved_steps: u64,
+    /// Steps that did the sweeps asked for, where no tolerance was.
+    swept_as_asked_steps: u64,
+    /// Steps whose answer came from another solver than the first one tried.
     fallback_steps: u64,
-    /// Steps by why another solver went on.
+    /// The same by what was tried.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     fallback_reasons: BTreeMap<String, u64>,
     /// Problems kept by `--capture`, where it was asked for.
@@ -167,6 +170,7 @@ impl Summary {
             violation: tally.violation,
             energy: Energy::of(tally),
             unsolved_steps: tally.unsolved,
+            swept_as_asked_steps: tally.swept,
             fallback_steps: tally.fallbacks,
             fallback_reasons: tally.reasons.clone(),
             captured: run.capture.folder().map(|_| run.capture.kept),
@@ -230,10 +234,13 @@ impl Summary {
             ("steps", steps),
             (
                 "solver",
-                format!(
-                    "{solver}, to {:e} m/s or {} iterations",
-                    self.tolerance, self.most_iterations
-                ),
+                match self.tolerance {
+                    0.0 => format!("{solver}, {} sweeps", self.most_iterations),
+                    to => format!(
+                        "{solver}, to {to:e} m/s or {} iterations",
+                        self.most_iterations
+                    ),
+                },
             ),
         ];
         if !self.chosen.is_empty() {
@@ -255,7 +262,7 @@ impl Summary {
         let done = self.steps - self.first_step;
         let name = self.worst_block.as_ref().map(|worst| &worst.name);
         let at = name.map_or_else(String::new, |name| format!(", {name}"));
-        vec![
+        let mut lines = vec![
             ("worst law residual", worst(&self.law, "m/s") + &at),
             ("worst penetration", worst(&self.penetration, "m")),
             ("worst joint violation", worst(&self.violation, "m or rad")),
@@ -270,17 +277,19 @@ impl Summary {
             ),
             (
                 "steps not solved",
-                format!("{} of {done}{}", self.unsolved_steps, self.fallbacks()),
+                format!("{} of {done}", self.unsolved_steps),
             ),
-        ]
-    }
-
-    /// How often another solver had to go on, where it did.
-    fn fallbacks(&self) -> String {
-        match self.fallback_steps {
-            0 => String::new(),
-            steps => format!("; another solver went on in {steps}"),
+        ];
+        if self.swept_as_asked_steps != 0 {
+            let swept = format!("{} of {done}", self.swept_as_asked_steps);
+            lines.push(("sweeps as asked", swept));
         }
+        if self.fallback_steps != 0 {
+            let steps = self.fallback_steps;
+            let taken = format!("{steps} of {done} steps");
+            lines.push(("not by the first tried", taken));
+        }
+        lines
     }
 
     fn cost(&self) -> Vec<(&'static str, String)> {

@@ -64,7 +64,9 @@ pub(crate) struct Tally {
     pub(crate) steps: u64,
     /// Steps in which some solve did not end as solved.
     pub(crate) unsolved: u64,
-    /// Steps in which another solver went on where the chosen one failed.
+    /// Steps in which some solve did the sweeps asked for, and no tolerance was.
+    pub(crate) swept: u64,
+    /// Steps whose answer came from another solver than the first one tried.
     pub(crate) fallbacks: u64,
     /// The same by what the report said about it.
     pub(crate) reasons: BTreeMap<String, u64>,
@@ -99,6 +101,7 @@ impl Tally {
         Tally {
             steps: 0,
             unsolved: 0,
+            swept: 0,
             fallbacks: 0,
             reasons: BTreeMap::new(),
             chosen: BTreeMap::new(),
@@ -126,12 +129,13 @@ impl Tally {
         let law = step.report.residual.law;
         self.steps += 1;
         self.unsolved += u64::from(0 < step.unsolved);
+        self.swept += u64::from(0 < step.swept);
         self.fallbacks += u64::from(0 < step.fallbacks);
         if let (Some(_), Some(reason)) = (step.report.fallback, &step.report.message) {
             *self.reasons.entry(reason.clone()).or_default() += 1;
         }
         for part in &step.report.chosen {
-            *self.chosen.entry(part.choice.solver).or_default() += 1;
+            *self.chosen.entry(part.choice.first.solver).or_default() += 1;
         }
         self.coarse += u64::from(step.coarse);
         self.law.add(number, law);

@@ -176,6 +176,31 @@ impl Shape {
         }
     }
 
+    /// How far the shape reaches along a unit direction d of its frame: the largest x · d over its points x. `None` for
+    /// half-spaces and height fields, which reach without end.
+    pub fn reach(&self, direction: DVec3) -> Option<f64> {
+        let d = direction;
+        let furthest = |points: &[[f64; 3]]| {
+            let along = points.iter().map(|p| DVec3::from(*p).dot(d));
+            along.fold(f64::NEG_INFINITY, f64::max)
+        };
+        Some(match self {
+            Shape::Sphere { radius } => *radius,
+            Shape::Box { half } => DVec3::from(*half).dot(d.abs()),
+            Shape::Cylinder {
+                half_length,
+                radius,
+            } => half_length * d.z.abs() + radius * d.x.hypot(d.y),
+            Shape::Capsule {
+                half_length,
+                radius,
+            } => half_length * d.z.abs() + radius,
+            Shape::Hull { points } => furthest(points),
+            Shape::Mesh { vertices, .. } => furthest(vertices),
+            Shape::HalfSpace | Shape::HeightField { .. } => return None,
+        })
+    }
+
     /// Whether the shape is ground: it has no mass of its own and never meets other ground.
     pub fn is_static_only(&self) -> bool {
         matches!(
@@ -422,6 +447,17 @@ mod tests {
             field.check(),
             Err(ShapeError::WrongHeights { found: 5, .. })
         ));
+    }
+
+    #[test]
+    fn a_tilted_box_and_the_hull_of_its_corners_reach_equally_far() {
+        let down = DVec3::new(1.0, 0.0, 1.0).normalize();
+        let cube = Shape::Box { half: [1.0; 3] }.reach(down).unwrap();
+        assert!((cube - 2_f64.sqrt()).abs() < 1e-12);
+        let points = cube_points(1.0);
+        let hull = Shape::Hull { points }.reach(down).unwrap();
+        assert!((cube - hull).abs() < 1e-12);
+        assert_eq!(Shape::HalfSpace.reach(down), None);
     }
 
     #[test]

@@ -177,9 +177,10 @@ impl Diagnosis {
 
 fn choice<S: Serializer>(choice: &Choice, serializer: S) -> Result<S::Ok, S::Error> {
     use serde::ser::SerializeMap;
+    let then: Vec<&str> = choice.then.iter().map(|rung| rung.solver).collect();
     let mut map = serializer.serialize_map(Some(4))?;
-    map.serialize_entry("name", choice.solver)?;
-    map.serialize_entry("then", choice.then)?;
+    map.serialize_entry("name", choice.first.solver)?;
+    map.serialize_entry("then", &then)?;
     map.serialize_entry("class", choice.class)?;
     map.serialize_entry("why", choice.why)?;
     map.end()

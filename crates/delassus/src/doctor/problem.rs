@@ -5,6 +5,7 @@ use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::math::{dot, max_abs};
 use crate::problem::mass::MassBlock;
+use crate::problem::place::At;
 use crate::problem::{Form, Primal, Problem, Solution};
 use crate::solver::auto::{Auto, choose};
 use crate::solver::exact::direct::Direct;
@@ -86,7 +87,7 @@ fn mass_ratio(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> O
     for (k, block) in problem.blocks().iter().enumerate() {
         let mut shares: Vec<(f64, f64)> = vec![(f64::INFINITY, 0.0); block.n_rows];
         let mut bodies = 0;
-        for (mass, values) in primal.jacobian().block(BlockId(k as u32)) {
+        for (mass, values) in primal.written_rows(BlockId(k as u32)) {
             let mass = &primal.mass()[mass.index()];
             bodies += 1;
             for (i, row) in values.chunks_exact(mass.dim().max(1)).enumerate() {
@@ -238,9 +239,9 @@ fn equalities(problem: &Problem, primal: &Primal) -> Option<(Problem, Vec<usize>
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {
         if block.law == Law::Equality {
-            let on: Vec<(MassId, &[f64])> = primal.jacobian().block(BlockId(k as u32)).collect();
+            let on: Vec<At<'_>> = primal.places(BlockId(k as u32)).collect();
             let (sigma, q) = (&primal.sigma()[block.rows()], &primal.q()[block.rows()]);
-            builder.add_block(block.law, &on, sigma, q).ok()?;
+            builder.add_block_at(block.law, &on, sigma, q).ok()?;
             blocks.push(k);
         }
     }

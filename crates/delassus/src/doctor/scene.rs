@@ -6,7 +6,7 @@ use crate::collide::Shape;
 use crate::problem::stabilise::Stabilise;
 use crate::solver::Solver;
 use crate::solver::auto::{Choice, TABLE, choose};
-use crate::world::scene::RunDefaults;
+use crate::world::RunDefaults;
 use crate::world::{Motion, StepError, World};
 
 /// Share of a body's thickness by which it may overlap another at the start.

@@ -8,8 +8,8 @@ use crate::index::MassId;
 use crate::law::Law;
 use crate::math::{Random, tangents};
 use crate::problem::Problem;
-use crate::problem::jacobian::{point_row, point_rows};
 use crate::problem::mass::MassBlock;
+use crate::problem::place::Point;
 
 pub(super) fn slide(_: usize) -> Result<Problem, BuildError> {
     let mut scene = Scene::default();
@@ -30,9 +30,13 @@ pub(super) fn rod(_: usize) -> Result<Problem, BuildError> {
     let p = [1.0, 0.3, -1.2, 0.0, 0.02, 0.0];
     let body = builder.add_mass(MassBlock::rigid(1.0, inertia)?, &p)?;
     let (t1, t2) = tangents(DVec3::Z);
-    let rows = point_rows([DVec3::Z, t1, t2], axis * -0.5, 1.0);
+    let point = Point {
+        directions: &[DVec3::Z, t1, t2],
+        first: Some((body, axis * -0.5)),
+        second: None,
+    };
     let law = Law::FrictionCone { mu: 0.4 };
-    builder.add_block(law, &[(body, &rows)], &[0.0; 3], &[0.0; 3])?;
+    builder.add_point(law, &point, &[0.0; 3], &[0.0; 3])?;
     builder.build()
 }
 
@@ -208,19 +212,18 @@ const START: (DVec3, DVec3) = (DVec3::X, DVec3::ZERO);
 fn roller(scene: &mut Scene) -> Result<(), BuildError> {
     let roller = scene.body(ball(2.0, 0.2), DVec3::new(0.0, 3.0, 0.2), START, REST)?;
     let arm = DVec3::Z * -0.2;
-    scene.scalar(
-        Law::Unilateral,
-        &[(roller, point_row(DVec3::Z, arm, 1.0))],
-        0.0,
-        0.0,
-    )?;
-    for (axis, belt) in [(DVec3::X, 0.5), (DVec3::Y, 0.0)] {
-        scene.scalar(
-            Law::Equality,
-            &[(roller, point_row(axis, arm, 1.0))],
-            0.0,
-            belt,
-        )?;
+    let rows = [
+        (Law::Unilateral, DVec3::Z, 0.0),
+        (Law::Equality, DVec3::X, 0.5),
+        (Law::Equality, DVec3::Y, 0.0),
+    ];
+    for (law, axis, belt) in rows {
+        let point = Point {
+            directions: &[axis],
+            first: Some((roller, arm)),
+            second: None,
+        };
+        scene.builder.add_point(law, &point, &[0.0], &[belt])?;
     }
     Ok(())
 }

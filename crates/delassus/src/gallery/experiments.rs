@@ -12,8 +12,8 @@ use crate::error::BuildError;
 use crate::law::Law;
 use crate::math::{Random, tangents};
 use crate::problem::Problem;
-use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::Point;
 
 /// Friction directions of every contact.
 pub const DIRECTIONS: u32 = 8;
@@ -115,19 +115,15 @@ impl Experiment {
         }
         for (contact, &mu) in self.contacts.iter().zip(mu) {
             let (t1, t2) = tangents(contact.normal);
-            let frame = [contact.normal, t1, t2];
-            let rows = |body: usize, sign: f64| {
-                point_rows(frame, contact.point - self.bodies[body].centre, sign)
+            let end = |b: usize| (masses[b], contact.point - self.bodies[b].centre);
+            let point = Point {
+                directions: &[contact.normal, t1, t2],
+                first: Some(end(contact.a)),
+                second: contact.b.map(end),
             };
-            let first = rows(contact.a, 1.0);
-            let second = contact.b.map(|b| (masses[b], rows(b, -1.0)));
-            let mut entries = vec![(masses[contact.a], &first[..])];
-            if let Some((mass, rows)) = &second {
-                entries.push((*mass, &rows[..]));
-            }
             let directions = DIRECTIONS;
             let law = Law::FrictionFacets { mu, directions };
-            builder.add_block(law, &entries, &[0.0; 3], &[0.0; 3])?;
+            builder.add_point(law, &point, &[0.0; 3], &[0.0; 3])?;
         }
         builder.build()
     }

@@ -7,8 +7,8 @@ use crate::index::MassId;
 use crate::law::Law;
 use crate::math::tangents;
 use crate::problem::ProblemBuilder;
-use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::Point;
 
 const GRAVITY: f64 = 9.81;
 const STEP: f64 = 0.01;
@@ -64,15 +64,14 @@ impl Scene {
         (point, directions): (DVec3, [DVec3; 3]),
         q: [f64; 3],
     ) -> Result<(), BuildError> {
-        let first = point_rows(directions, point - self.centres[a.index()], 1.0);
-        let mut rows: Vec<(MassId, &[f64])> = vec![(a, &first)];
-        let second;
-        if let Some(b) = b {
-            second = point_rows(directions, point - self.centres[b.index()], -1.0);
-            rows.push((b, &second));
-        }
+        let end = |mass: MassId| (mass, point - self.centres[mass.index()]);
+        let point = Point {
+            directions: &directions,
+            first: Some(end(a)),
+            second: b.map(end),
+        };
         self.builder
-            .add_block(law, &rows, &[0.0; 3], &q)
+            .add_point(law, &point, &[0.0; 3], &q)
             .map(|_| ())
     }
 

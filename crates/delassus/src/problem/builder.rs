@@ -1,17 +1,23 @@
 //! Building a [`Problem`] row block by row block: every input is checked here, so that solvers may trust it.
 
+mod checks;
 mod contacts;
 mod reused;
 
+use glam::DVec3;
+
 use super::delassus::{DiagonalBlocks, add_entry};
-use super::jacobian::{Entry, Jacobian};
+use super::jacobian::{Entry, Jacobian, Kind, On, Part};
 use super::mass::MassBlock;
+use super::place::{At, Place, Point, Side};
 use super::{Block, Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
+use checks::check_compliance;
+pub(crate) use contacts::Contact;
 use reused::Reused;
 
 /// Collects masses and constraint blocks; [`ProblemBuilder::build`] gives the problem.
@@ -21,9 +27,10 @@ use reused::Reused;
 pub struct ProblemBuilder {
     mass: Reused<MassBlock>,
     offsets: Vec<usize>,
-    /// First entry of each block, entries, and their values.
-    starts: Vec<usize>,
+    /// First entry of each block, entries, their parts, and their values.
+    starts: Vec<u32>,
     entries: Vec<Entry>,
+    parts: Vec<Part>,
     values: Reused<f64>,
     blocks: Reused<Block>,
     sigma: Reused<f64>,
@@ -35,6 +42,8 @@ pub struct ProblemBuilder {
     d_starts: Vec<usize>,
     d: Reused<f64>,
     has_zero: bool,
+    /// Room for rows written out.
+    rows: Vec<f64>,
 }
 
 impl ProblemBuilder {
@@ -49,6 +58,7 @@ impl ProblemBuilder {
             offsets: emptied(primal.offsets),
             starts: emptied(primal.jacobian.starts),
             entries: emptied(primal.jacobian.entries),
+            parts: emptied(primal.jacobian.parts),
             values: Reused::over(primal.jacobian.values),
             blocks: Reused::over(problem.blocks),
             sigma: Reused::over(primal.sigma),
@@ -59,10 +69,11 @@ impl ProblemBuilder {
             d_starts: emptied(d_starts),
             d: Reused::over(d),
             has_zero: false,
+            rows: Vec::new(),
         }
     }
 
-    /// Makes room for so many mass blocks of six velocities, and constraint blocks of three rows on two of them.
+    /// Makes room for so many mass blocks of six velocities, and constraint blocks of three rows at a point of two.
     pub fn reserve(&mut self, masses: usize, blocks: usize) {
         self.mass.reserve(masses);
         self.offsets.reserve(masses + 1);
@@ -76,7 +87,7 @@ impl ProblemBuilder {
         self.d.reserve(9 * blocks);
         self.starts.reserve(blocks + 1);
         self.entries.reserve(2 * blocks);
-        self.values.reserve(36 * blocks);
+        self.values.reserve(15 * blocks);
     }
 
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
@@ -132,12 +143,53 @@ impl ProblemBuilder {
         &self.free_velocity
     }
 
-    /// Adds a constraint block. `rows` lists the mass blocks it acts on, each with its rows of G (row-major);
-    /// `sigma` is the compliance and `q` the wanted velocity of each row.
+    /// Adds a constraint block of plain rows. `rows` lists the mass blocks it acts on, each with its rows of G
+    /// (row-major); `sigma` is the compliance and `q` the wanted velocity of each row.
     pub fn add_block(
         &mut self,
         law: Law,
         rows: &[(MassId, &[f64])],
+        sigma: &[f64],
+        q: &[f64],
+    ) -> Result<BlockId, BuildError> {
+        let place = Place::Plain;
+        let plain = |&(mass, rows)| At { mass, place, rows };
+        let on: Vec<At<'_>> = rows.iter().map(plain).collect();
+        self.add_block_at(law, &on, sigma, q)
+    }
+
+    /// Adds a constraint block at one point of free bodies; `sigma` is the compliance and `q` the wanted velocity of
+    /// each row.
+    pub fn add_point(
+        &mut self,
+        law: Law,
+        point: &Point<'_>,
+        sigma: &[f64],
+        q: &[f64],
+    ) -> Result<BlockId, BuildError> {
+        let rows: Vec<f64> = point.directions.iter().flat_map(|d| d.to_array()).collect();
+        let end = |end: Option<(MassId, DVec3)>, side: Side| {
+            end.map(|(mass, arm)| At {
+                mass,
+                place: Place::Point { arm, side },
+                rows: &rows,
+            })
+        };
+        let ends = [
+            end(point.first, Side::First),
+            end(point.second, Side::Second),
+        ];
+        let on: Vec<At<'_>> = ends.into_iter().flatten().collect();
+        self.add_block_at(law, &on, sigma, q)
+    }
+
+    /// Adds a constraint block with the places where it acts; `sigma` is the compliance and `q` the wanted velocity of
+    /// each row. Rows on several links and coordinates of one mass add up. A point beside other places is kept as the
+    /// plain rows that follow from it.
+    pub fn add_block_at(
+        &mut self,
+        law: Law,
+        on: &[At<'_>],
         sigma: &[f64],
         q: &[f64],
     ) -> Result<BlockId, BuildError> {
@@ -147,71 +199,126 @@ impl ProblemBuilder {
         BuildError::check_length(|| format!("sigma of {id}"), n_rows, sigma.len())?;
         check_compliance(id, sigma)?;
         BuildError::check_finite(|| format!("q of {id}"), q)?;
-        self.check_rows(id, rows, n_rows)?;
-        let start = self.c.len();
-        let c = self.c.more(n_rows, 0.0);
-        c.iter_mut().zip(q).for_each(|(c, q)| *c = -q);
-        for &(mass, values) in rows {
-            let at = self.offsets[mass.index()];
-            let v = &self.free_velocity[at..at + self.mass[mass.index()].dim()];
-            mul_add(values, v, c);
-        }
+        self.check_places(id, on, n_rows)?;
+        let (start, d_start) = (self.c.len(), self.d.len());
+        self.derive(on, sigma, q);
         if let Err(error) = BuildError::check_finite(|| place_of_c(id), &self.c[start..]) {
             self.c.truncate(start);
+            self.d.truncate(d_start);
             return Err(error);
         }
-        self.starts.push(self.entries.len());
-        for &(mass, values) in rows {
-            let start = self.values.len();
-            self.entries.push(Entry { mass, start });
-            self.values.extend_from_slice(values);
-        }
-        self.d_starts.push(self.d.len());
-        let d = self.d.more(n_rows * n_rows, 0.0);
-        d.fill(0.0);
-        for &(mass, values) in rows {
-            add_entry(&self.mass[mass.index()], values, d);
-        }
-        for (i, sigma) in sigma.iter().enumerate() {
-            d[i * n_rows + i] += sigma;
-        }
-        self.has_zero |= d.iter().step_by(n_rows + 1).any(|d| *d == 0.0);
+        self.starts.push(self.entries.len() as u32);
+        self.store(on, n_rows);
+        self.d_starts.push(d_start);
+        let mut diagonal = self.d[d_start..].iter().step_by(n_rows + 1);
+        self.has_zero |= diagonal.any(|d| *d == 0.0);
         self.blocks.push(Block { law, start, n_rows });
         self.sigma.extend_from_slice(sigma);
         self.q.extend_from_slice(q);
         Ok(id)
     }
 
-    /// Known masses, each named once, with rows of the right size and finite numbers.
-    fn check_rows(
-        &self,
-        id: BlockId,
-        rows: &[(MassId, &[f64])],
-        n_rows: usize,
-    ) -> Result<(), BuildError> {
-        for (i, &(mass, values)) in rows.iter().enumerate() {
-            let masses = self.mass.len();
-            let Some(block) = self.mass.get(mass.index()) else {
-                return Err(BuildError::UnknownMass {
-                    block: id,
-                    mass,
-                    masses,
-                });
-            };
-            if rows[..i].iter().any(|&(other, _)| other == mass) {
-                return Err(BuildError::RepeatedMass { block: id, mass });
+    /// Adds c = G v¹ − q and D = Σ_b G_b M_b⁻¹G_bᵀ + Σ of a block, from its rows written out.
+    fn derive(&mut self, on: &[At<'_>], sigma: &[f64], q: &[f64]) {
+        let n_rows = q.len();
+        let c = self.c.more(n_rows, 0.0);
+        c.iter_mut().zip(q).for_each(|(c, q)| *c = -q);
+        let d = self.d.more(n_rows * n_rows, 0.0);
+        d.fill(0.0);
+        let rows = &mut self.rows;
+        for (i, first) in on.iter().enumerate() {
+            if on[..i].iter().any(|at| at.mass == first.mass) {
+                continue;
             }
-            let place = || format!("G of {id} on {mass}");
-            BuildError::check_length(place, n_rows * block.dim(), values.len())?;
-            BuildError::check_finite(place, values)?;
+            let mass = &self.mass[first.mass.index()];
+            rows.clear();
+            rows.resize(n_rows * mass.dim(), 0.0);
+            for at in on[i..].iter().filter(|at| at.mass == first.mass) {
+                at.place.write(mass, at.rows, rows);
+            }
+            let at = self.offsets[first.mass.index()];
+            mul_add(rows, &self.free_velocity[at..at + mass.dim()], c);
+            add_entry(mass, rows, d);
         }
-        Ok(())
+        for (i, sigma) in sigma.iter().enumerate() {
+            d[i * n_rows + i] += sigma;
+        }
+    }
+
+    /// Writes the entries of a block that has been checked.
+    fn store(&mut self, on: &[At<'_>], n_rows: usize) {
+        let points = on.iter().all(|at| matches!(at.place, Place::Point { .. }));
+        if let (Some(first), true, Ok(n)) = (on.first(), points, u16::try_from(n_rows)) {
+            self.values.extend_from_slice(first.rows);
+            for (at, arms_before) in on.iter().zip(0..) {
+                if let Place::Point { arm, side } = at.place {
+                    let kind = Kind::Point {
+                        n_rows: n,
+                        side,
+                        arms_before,
+                    };
+                    self.push_entry(at.mass, kind, &arm.to_array());
+                }
+            }
+            return;
+        }
+        for (i, at) in on.iter().enumerate() {
+            let mass = &self.mass[at.mass.index()];
+            match at.place {
+                Place::Point { .. } => {
+                    let mut rows = vec![0.0; n_rows * mass.dim()];
+                    at.place.write(mass, at.rows, &mut rows);
+                    let length = rows.len() as u32;
+                    self.push_entry(at.mass, Kind::Plain { length }, &rows);
+                }
+                Place::Plain => {
+                    let length = at.rows.len() as u32;
+                    self.push_entry(at.mass, Kind::Plain { length }, at.rows);
+                }
+                Place::Link { .. } | Place::Coordinate { .. } => {
+                    // All parts on one mass stand together, where the first of them is named.
+                    if on[..i].iter().all(|other| other.mass != at.mass) {
+                        let parts = on[i..].iter().filter(|other| other.mass == at.mass);
+                        self.push_parts(at.mass, parts, n_rows as u32);
+                    }
+                }
+            }
+        }
+    }
+
+    fn push_entry(&mut self, mass: MassId, kind: Kind, numbers: &[f64]) {
+        let start = self.values.len() as u32;
+        self.entries.push(Entry { mass, start, kind });
+        self.values.extend_from_slice(numbers);
+    }
+
+    fn push_parts<'a>(
+        &mut self,
+        mass: MassId,
+        parts: impl Iterator<Item = &'a At<'a>>,
+        n_rows: u32,
+    ) {
+        let (first, start) = (self.parts.len() as u32, self.values.len() as u32);
+        for at in parts {
+            let on = match at.place {
+                Place::Link { link } => On::Link(link),
+                Place::Coordinate { dof } => On::Coordinate(dof as u32),
+                // A mass that is named twice has no other places: `check_places` has seen to it.
+                Place::Point { .. } | Place::Plain => continue,
+            };
+            let start = self.values.len() as u32;
+            self.parts.push(Part { on, start, n_rows });
+            self.values.extend_from_slice(at.rows);
+        }
+        let count = self.parts.len() as u32 - first;
+        let kind = Kind::Parts { first, count };
+        self.entries.push(Entry { mass, start, kind });
     }
 
     /// Finishes the problem.
     pub fn build(mut self) -> Result<Problem, BuildError> {
         self.offsets.push(self.p.len());
-        self.starts.push(self.entries.len());
+        self.starts.push(self.entries.len() as u32);
         self.d_starts.push(self.d.len());
         Ok(Problem {
             n_rows: self.q.len(),
@@ -221,6 +328,7 @@ impl ProblemBuilder {
                 jacobian: Jacobian {
                     starts: self.starts,
                     entries: self.entries,
+                    parts: self.parts,
                     values: self.values.finish(),
                 },
                 sigma: self.sigma.finish(),
@@ -243,18 +351,6 @@ fn emptied<T>(mut array: Vec<T>) -> Vec<T> {
 
 fn place_of_c(id: BlockId) -> String {
     format!("c = G v¹ − q of {id}")
-}
-
-fn check_compliance(block: BlockId, sigma: &[f64]) -> Result<(), BuildError> {
-    BuildError::check_finite(|| format!("sigma of {block}"), sigma)?;
-    match sigma.iter().position(|&s| s < 0.0) {
-        None => Ok(()),
-        Some(row) => Err(BuildError::NegativeCompliance {
-            block,
-            row,
-            value: sigma[row],
-        }),
-    }
 }
 
 fn next_id(count: usize, what: &'static str) -> Result<u32, BuildError> {

@@ -1,53 +1,168 @@
-//! The constraint Jacobian G, block-sparse: each constraint block touches one or more mass blocks.
+//! The constraint Jacobian G, block-sparse: each constraint block touches one or more mass blocks, and what is stored
+//! is where it acts on them ([`Place`]), not the rows that follow from it.
 //!
-//! Rows of one block are stored row-major per mass block, one after the other, so that a sweep reads memory
-//! in order. Nothing here assumes two bodies: gears and pulleys have as many entries as they need.
+//! The numbers of a block stand one after the other, so that a sweep reads memory in order. A block at a point of free
+//! bodies has its directions once and then one arm for each body: 15 numbers for a contact of two bodies, whose rows
+//! would be 36. Nothing here assumes two bodies: gears and pulleys have as many entries as they need.
 
 use glam::DVec3;
 
-use crate::index::{BlockId, MassId};
+use super::place::{Place, Side};
+use crate::index::{BlockId, LinkId, MassId};
 
 /// Block-sparse G.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Jacobian {
     /// `entries[starts[k]..starts[k + 1]]` belong to block k.
-    pub(super) starts: Vec<usize>,
+    pub(super) starts: Vec<u32>,
     pub(super) entries: Vec<Entry>,
+    /// Parts of entries on links and coordinates.
+    pub(super) parts: Vec<Part>,
     pub(super) values: Vec<f64>,
 }
 
-/// Where the rows G_kb of block k on mass b are stored.
+/// Where the rows G_kb of block k on mass b are stored. A block has one entry for each mass it acts on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entry {
-    /// The mass block acted on.
-    pub mass: MassId,
-    /// First value in [`Jacobian::values`].
-    pub(super) start: usize,
+pub(super) struct Entry {
+    pub(super) mass: MassId,
+    /// First number of the entry's own: the arm of a point, the rows of plain ones.
+    pub(super) start: u32,
+    pub(super) kind: Kind,
+}
+
+/// What stands there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// An arm. Before the arms of the block, of which so many come before this one, stand its directions.
+    Point {
+        n_rows: u16,
+        side: Side,
+        arms_before: u8,
+    },
+    /// Parts of the list: rows on links or coordinates of one mass, which add up.
+    Parts { first: u32, count: u32 },
+    /// Rows as they are, so many numbers.
+    Plain { length: u32 },
+}
+
+/// Rows on one link or coordinate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    pub(super) on: On,
+    pub(super) start: u32,
+    pub(super) n_rows: u32,
+}
+
+/// Places whose rows may add up on one mass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum On {
+    Link(LinkId),
+    Coordinate(u32),
+}
+
+/// A block at a point of free bodies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointBlock<'a> {
+    /// One direction a row.
+    pub(crate) directions: &'a [[f64; 3]],
+    entries: &'a [Entry],
+    arms: &'a [[f64; 3]],
+}
+
+impl<'a> PointBlock<'a> {
+    /// Its bodies with arms and sides, the first before the second.
+    #[inline(always)]
+    pub(crate) fn ends(self) -> impl Iterator<Item = (usize, DVec3, Side)> + 'a {
+        let ends = self.entries.iter().zip(self.arms);
+        ends.map(|(entry, arm)| {
+            let side = match entry.kind {
+                Kind::Point { side, .. } => side,
+                // All entries of such a block are points.
+                Kind::Parts { .. } | Kind::Plain { .. } => Side::First,
+            };
+            (entry.mass.index(), DVec3::from_array(*arm), side)
+        })
+    }
 }
 
 impl Jacobian {
-    /// Mass blocks that constraint block `k` acts on, with its rows there (row-major).
-    pub fn block(&self, k: BlockId) -> impl Iterator<Item = (MassId, &[f64])> {
-        let range = self.starts[k.index()]..self.starts[k.index() + 1];
-        range.map(|e| (self.entries[e].mass, self.entry_values(e)))
+    /// The mass blocks that constraint block `k` acts on, each once.
+    pub fn masses(&self, k: BlockId) -> impl Iterator<Item = MassId> + '_ {
+        self.entries[self.entry_range(k.index())]
+            .iter()
+            .map(|entry| entry.mass)
     }
 
     /// Positions in the entry list that belong to block `k`.
+    #[inline(always)]
     pub(crate) fn entry_range(&self, k: usize) -> std::ops::Range<usize> {
-        self.starts[k]..self.starts[k + 1]
+        self.starts[k] as usize..self.starts[k + 1] as usize
     }
 
+    #[inline(always)]
     pub(crate) fn entry_mass(&self, e: usize) -> usize {
         self.entries[e].mass.index()
     }
 
-    /// Values of entry `e`: rows of the block times velocities of the mass.
-    pub(crate) fn entry_values(&self, e: usize) -> &[f64] {
-        let end = self
-            .entries
-            .get(e + 1)
-            .map_or(self.values.len(), |next| next.start);
-        &self.values[self.entries[e].start..end]
+    /// The block's directions and arms, if all it acts on are points of free bodies.
+    #[inline(always)]
+    pub(crate) fn point(&self, k: usize) -> Option<PointBlock<'_>> {
+        let entries = &self.entries[self.entry_range(k)];
+        let first = entries.first()?;
+        let Kind::Point { n_rows, .. } = first.kind else {
+            return None;
+        };
+        let (n_rows, arms) = (usize::from(n_rows), first.start as usize);
+        let numbers = &self.values[arms - 3 * n_rows..arms + 3 * entries.len()];
+        let (directions, arms) = numbers.as_chunks::<3>().0.split_at(n_rows);
+        Some(PointBlock {
+            directions,
+            entries,
+            arms,
+        })
+    }
+
+    /// The places of entry `e` with their rows: one, or as many as add up on a mass.
+    #[inline(always)]
+    pub(crate) fn places(&self, e: usize) -> impl Iterator<Item = (Place, &[f64])> {
+        let entry = self.entries[e];
+        let count = match entry.kind {
+            Kind::Parts { count, .. } => count,
+            Kind::Point { .. } | Kind::Plain { .. } => 1,
+        };
+        (0..count).map(move |part| self.place(entry, part))
+    }
+
+    #[inline(always)]
+    fn place(&self, entry: Entry, part: u32) -> (Place, &[f64]) {
+        let start = entry.start as usize;
+        match entry.kind {
+            Kind::Point {
+                n_rows,
+                side,
+                arms_before,
+            } => {
+                let arm = DVec3::from_slice(&self.values[start..start + 3]);
+                let n = usize::from(n_rows);
+                let first = start - 3 * (n + usize::from(arms_before));
+                let directions = &self.values[first..first + 3 * n];
+                (Place::Point { arm, side }, directions)
+            }
+            Kind::Plain { length } => {
+                let rows = &self.values[start..start + length as usize];
+                (Place::Plain, rows)
+            }
+            Kind::Parts { first, .. } => {
+                let part = self.parts[(first + part) as usize];
+                let (place, width) = match part.on {
+                    On::Link(link) => (Place::Link { link }, 6),
+                    On::Coordinate(dof) => (Place::Coordinate { dof: dof as usize }, 1),
+                };
+                let start = part.start as usize;
+                let rows = &self.values[start..start + part.n_rows as usize * width];
+                (place, rows)
+            }
+        }
     }
 
     /// Number of (block, mass) pairs.
@@ -58,6 +173,14 @@ impl Jacobian {
     /// Number of stored values.
     pub fn n_values(&self) -> usize {
         self.values.len()
+    }
+
+    /// Bytes that G takes.
+    pub fn n_bytes(&self) -> usize {
+        size_of_val(&self.starts[..])
+            + size_of_val(&self.entries[..])
+            + size_of_val(&self.parts[..])
+            + size_of_val(&self.values[..])
     }
 
     /// Lists, for every mass block, the constraint blocks on it.   [Chain, Connectivity]
@@ -98,12 +221,14 @@ impl Incidence {
 
 /// The row "direction d at a point", for a free body: [dᵀ, (arm × d)ᵀ], arm from the centre of mass to the point.
 /// The first body of a constraint takes it with `sign` +1, the second with −1.
+#[inline(always)]
 pub fn point_row(direction: DVec3, arm: DVec3, sign: f64) -> [f64; 6] {
     let (d, r) = (direction * sign, arm.cross(direction) * sign);
     [d.x, d.y, d.z, r.x, r.y, r.z]
 }
 
 /// Rows of three directions at one point: a contact (n, t₁, t₂) or a ball joint (x, y, z).
+#[inline(always)]
 pub fn point_rows(directions: [DVec3; 3], arm: DVec3, sign: f64) -> [f64; 18] {
     let rows = directions.map(|d| point_row(d, arm, sign));
     std::array::from_fn(|i| rows[i / 6][i % 6])

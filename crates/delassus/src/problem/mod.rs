@@ -8,9 +8,11 @@ pub mod file;
 mod islands;
 pub mod jacobian;
 pub mod mass;
+pub mod place;
 pub mod residual;
 pub mod stabilise;
 
+pub(crate) use builder::Contact;
 pub use builder::ProblemBuilder;
 use delassus::{BlockMatrix, DiagonalBlocks};
 use jacobian::Jacobian;
@@ -19,7 +21,7 @@ use mass::MassBlock;
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
-use crate::math::{mul_add, mul_transposed_add};
+use crate::math::mul_add;
 
 /// One constraint problem: masses, constraint rows and the law of each block.
 ///
@@ -170,17 +172,18 @@ impl Problem {
         let Form::Primal(primal) = &self.form else {
             return crate::math::max_abs(&self.c);
         };
-        let mut scale: f64 = 0.0;
+        let (mut scale, mut rows): (f64, _) = (0.0, Vec::new());
         for (k, block) in self.blocks.iter().enumerate() {
-            for i in 0..block.n_rows {
-                let mut sum = primal.q[block.start + i].abs();
-                for e in primal.jacobian.entry_range(k) {
-                    let v = &primal.free_velocity[primal.columns(primal.jacobian.entry_mass(e))];
-                    let row = &primal.jacobian.entry_values(e)[i * v.len()..(i + 1) * v.len()];
-                    sum += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
+            let mut sums: Vec<f64> = primal.q[block.rows()].iter().map(|q| q.abs()).collect();
+            for e in primal.jacobian.entry_range(k) {
+                let v = &primal.free_velocity[primal.columns(primal.jacobian.entry_mass(e))];
+                rows.clear();
+                primal.write_rows(e, &mut rows);
+                for (row, sum) in rows.chunks_exact(v.len()).zip(&mut sums) {
+                    *sum += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
                 }
-                scale = scale.max(sum);
             }
+            scale = sums.into_iter().fold(scale, f64::max);
         }
         scale
     }
@@ -228,7 +231,7 @@ impl Problem {
             }
             for e in primal.jacobian.entry_range(k) {
                 let columns = primal.columns(primal.jacobian.entry_mass(e));
-                mul_transposed_add(primal.jacobian.entry_values(e), lambda, &mut v[columns]);
+                primal.add_impulse(e, lambda, &mut v[columns]);
             }
         }
         for (b, mass) in primal.mass.iter().enumerate() {
@@ -249,20 +252,10 @@ impl Problem {
     /// The rows of [`Problem::row_velocity`] that belong to block k.
     #[inline(always)]
     pub(crate) fn block_velocity(&self, k: usize, v: &[f64], lambda: &[f64], w: &mut [f64]) {
-        let rows = self.blocks[k].rows();
         match &self.form {
-            Form::Primal(primal) => {
-                let (sigma, q) = (&primal.sigma[rows.clone()], &primal.q[rows.clone()]);
-                for (i, lambda) in lambda[rows].iter().enumerate() {
-                    w[i] = sigma[i] * lambda - q[i];
-                }
-                for e in primal.jacobian.entry_range(k) {
-                    let columns = primal.columns(primal.jacobian.entry_mass(e));
-                    mul_add(primal.jacobian.entry_values(e), &v[columns], w);
-                }
-            }
+            Form::Primal(primal) => primal.row_velocity(&self.blocks[k], k, v, lambda, w),
             Form::Dual(matrix) => {
-                w.copy_from_slice(&self.c[rows]);
+                w.copy_from_slice(&self.c[self.blocks[k].rows()]);
                 for (j, values) in matrix.block_row(k) {
                     mul_add(values, &lambda[matrix.rows(j)], w);
                 }
@@ -309,26 +302,5 @@ impl Primal {
 
     pub(crate) fn columns(&self, b: usize) -> std::ops::Range<usize> {
         self.offsets[b]..self.offsets[b + 1]
-    }
-
-    /// w ← G_k v + Σ_k λ_k − q_k of block k, from velocities and impulses of the whole problem.
-    #[inline(always)]
-    pub(crate) fn row_velocity(
-        &self,
-        block: &Block,
-        k: usize,
-        v: &[f64],
-        lambda: &[f64],
-        w: &mut [f64],
-    ) {
-        let rows = block.rows();
-        let (sigma, q) = (&self.sigma[rows.clone()], &self.q[rows.clone()]);
-        for (i, lambda) in lambda[rows].iter().enumerate() {
-            w[i] = sigma[i] * lambda - q[i];
-        }
-        for e in self.jacobian.entry_range(k) {
-            let v = &v[self.columns(self.jacobian.entry_mass(e))];
-            mul_add(self.jacobian.entry_values(e), v, w);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::{Made, Stage, at, run, run_by};
+use super::{Made, Stage, at, run};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
 use crate::world::{Body, Drive, Joint, JointKind, WorldError};
@@ -37,7 +37,7 @@ pub(super) fn necklaces(chains: usize, beads: usize) -> Result<Made, WorldError>
         )?;
     }
     stage.builder.settings.substeps = 4;
-    Ok((stage, run_by("direct", (1.0 / 60.0, 2.0), 1e-6, 10)))
+    Ok((stage, run((1.0 / 60.0, 2.0), 1e-6, 10)))
 }
 
 /// Touching beads in a line from a fixed point.
@@ -197,5 +197,5 @@ pub(super) fn bridge(planks: usize) -> Result<Made, WorldError> {
     let edge = 0.25;
     let load = at("load".to_owned(), DVec3::Z * (lowest + half.z + edge + 0.1));
     stage.solid(Shape::Box { half: [edge; 3] }, 800.0, load)?;
-    Ok((stage, run_by("auto", (0.005, 5.0), 1e-5, 3000)))
+    Ok((stage, run((0.005, 5.0), 1e-5, 3000)))
 }

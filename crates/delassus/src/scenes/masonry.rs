@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use glam::{DQuat, DVec3};
 
-use super::{Made, Stage, at, run, run_by};
+use super::{Made, Stage, at, run};
 use crate::collide::Shape;
 use crate::world::{Attach, Body, WorldError};
 
@@ -127,5 +127,5 @@ pub(super) fn dominoes(n: usize) -> Result<Made, WorldError> {
         stage.solid(shape, 1200.0, domino)?;
     }
     let time = 1.0 + 0.06 * n as f64;
-    Ok((stage, run_by("auto", (0.002, time), 1e-5, 2000)))
+    Ok((stage, run((0.002, time), 1e-5, 2000)))
 }

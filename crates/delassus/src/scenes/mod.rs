@@ -13,9 +13,9 @@ use glam::{DQuat, DVec3};
 
 use crate::collide::Shape;
 use crate::index::BodyId;
-use crate::world::scene::{RunDefaults, Scene, SceneError};
 use crate::world::{
-    Attach, Body, Joint, JointKind, Link, Motion, Surface, WorldBuilder, WorldError,
+    Attach, Body, Joint, JointKind, Link, Motion, RunDefaults, Scene, Surface, WorldBuilder,
+    WorldError,
 };
 
 /// One built-in scene.
@@ -112,7 +112,7 @@ const ALL: [Exhibit; 22] = [
     exhibit(
         "pile",
         (1, 1000, 1_000_000),
-        "N balls dropped into a square container",
+        "N balls dropped into a square container, 20 sweeps a step whatever is left",
         stacks::pile,
     ),
     exhibit(
@@ -224,54 +224,107 @@ pub fn exhibits() -> &'static [Exhibit] {
     &ALL
 }
 
+/// Why there is no built-in scene for a word.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExhibitError {
+    /// No scene has the name.
+    #[error("{spec}: there is no built-in scene of this name; known: {known}", known = names())]
+    UnknownName {
+        /// The word, shortened.
+        spec: String,
+    },
+    /// A size where the scene has none.
+    #[error("{spec}: {name} has no size; give its name alone")]
+    NoSize {
+        /// The word, shortened.
+        spec: String,
+        /// The scene.
+        name: &'static str,
+    },
+    /// A size out of range.
+    #[error("{spec}: this is not a size of {name}; give a whole number from {least} to {limit}")]
+    BadSize {
+        /// The word, shortened.
+        spec: String,
+        /// The scene.
+        name: &'static str,
+        /// The smallest size.
+        least: usize,
+        /// The largest size.
+        limit: usize,
+    },
+    /// Two sizes whose product is out of range.
+    #[error(
+        "{spec}: these are not sizes of {name}; give {name}:NxM with N·M from {least} to {limit}"
+    )]
+    BadSizes {
+        /// The word, shortened.
+        spec: String,
+        /// The scene.
+        name: &'static str,
+        /// The smallest product.
+        least: usize,
+        /// The largest product.
+        limit: usize,
+    },
+    /// The world of the scene cannot be built.
+    #[error("{spec}: {error}")]
+    World {
+        /// The word, shortened.
+        spec: String,
+        /// What is wrong with it.
+        #[source]
+        error: WorldError,
+    },
+}
+
+fn names() -> String {
+    let known: Vec<&str> = exhibits().iter().map(|exhibit| exhibit.name).collect();
+    known.join(", ")
+}
+
 /// Makes a built-in scene from `name` or `name:size`. The same name gives the same bits.
-pub fn build(spec: &str) -> Result<Scene, SceneError> {
-    let refuse = |what: String| {
-        Err(SceneError::Invalid {
-            place: spec.chars().take(80).collect(),
-            what,
-        })
-    };
+pub fn build(spec: &str) -> Result<Scene, ExhibitError> {
+    let short = || spec.chars().take(80).collect::<String>();
     let (name, text) = match spec.split_once(':') {
         Some((name, text)) => (name, Some(text)),
         None => (spec, None),
     };
     let Some(exhibit) = exhibits().iter().find(|exhibit| exhibit.name == name) else {
-        let known: Vec<&str> = exhibits().iter().map(|exhibit| exhibit.name).collect();
-        let known = known.join(", ");
-        return refuse(format!(
-            "there is no built-in scene of this name; known: {known}"
-        ));
+        return Err(ExhibitError::UnknownName { spec: short() });
     };
-    let sizes = match exhibit.sizes(text) {
-        Ok(sizes) => sizes,
-        Err(what) => return refuse(what),
-    };
+    let sizes = exhibit.sizes(text, short)?;
     let made = match (exhibit.make, sizes) {
         (Make::One(make), (size, _)) => make(size),
         (Make::Two(make), (size, second)) => make(size, second),
     };
     let made = made.and_then(|(stage, run)| Ok((stage.builder.build()?, run)));
-    match made {
-        Ok((world, run)) => Ok(Scene {
-            title: format!("{spec}: {}", exhibit.about),
-            world,
-            run,
-            warnings: Vec::new(),
-        }),
-        Err(error) => refuse(error.to_string()),
-    }
+    let (world, run) = made.map_err(|error| ExhibitError::World {
+        spec: short(),
+        error,
+    })?;
+    Ok(Scene {
+        title: format!("{spec}: {}", exhibit.about),
+        world,
+        run,
+        warnings: Vec::new(),
+    })
 }
 
 impl Exhibit {
-    /// The sizes that a text behind the name means.
-    fn sizes(&self, text: Option<&str>) -> Result<(usize, usize), String> {
+    /// The sizes that a text behind the name means; `spec` gives the whole word for a complaint.
+    fn sizes(
+        &self,
+        text: Option<&str>,
+        spec: impl Fn() -> String,
+    ) -> Result<(usize, usize), ExhibitError> {
         let (name, least, limit) = (self.name, self.least, self.limit);
         let Some(text) = text else {
             return Ok((self.size, self.second));
         };
         if limit == 0 {
-            return Err(format!("{name} has no size; give its name alone"));
+            return Err(ExhibitError::NoSize { spec: spec(), name });
         }
         if self.second != 0 {
             let (first, second) = match text.split_once('x') {
@@ -282,15 +335,22 @@ impl Exhibit {
             let sizes = first.zip(second);
             return sizes
                 .filter(|&sizes| product(sizes).is_some_and(|n| least <= n && n <= limit))
-                .ok_or_else(|| {
-                    format!("these are not sizes of {name}; give {name}:NxM with N·M from {least} to {limit}")
+                .ok_or_else(|| ExhibitError::BadSizes {
+                    spec: spec(),
+                    name,
+                    least,
+                    limit,
                 });
         }
         let size = text.parse().ok();
         let size = size.filter(|&size| least <= size && size <= limit);
-        size.map(|size| (size, 0)).ok_or_else(|| {
-            format!("this is not a size of {name}; give a whole number from {least} to {limit}")
-        })
+        size.map(|size| (size, 0))
+            .ok_or_else(|| ExhibitError::BadSize {
+                spec: spec(),
+                name,
+                least,
+                limit,
+            })
     }
 }
 
@@ -379,7 +439,8 @@ fn at(name: String, position: DVec3) -> Body {
     }
 }
 
-/// Steps of `dt` for `time` seconds, swept until `tolerance` at most `iterations` times.
+/// Steps of `dt` for `time` seconds, to a `tolerance` with at most `iterations` sweeps, or exactly so many where it is
+/// zero.
 fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults {
     RunDefaults {
         dt,
@@ -387,13 +448,5 @@ fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults
         tolerance,
         iterations,
         ..RunDefaults::default()
-    }
-}
-
-/// The same by a named solver.
-fn run_by(solver: &str, times: (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults {
-    RunDefaults {
-        solver: solver.to_owned(),
-        ..run(times, tolerance, iterations)
     }
 }

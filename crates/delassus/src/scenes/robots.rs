@@ -2,15 +2,17 @@
 
 use std::f64::consts::TAU;
 
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 
 use super::{Made, Stage, run};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
-use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry, ShapeEntry};
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
-use crate::world::{Control, Drive, Motor, Placement, Servo, Swing, WorldError};
+use crate::world::{
+    Anchor, Closure, ClosureKind, Control, Drive, JointModel, Motor, Placement, RobotModel, Servo,
+    ShapeModel, Swing, WorldError,
+};
 
 /// Density of everything \[kg/m³\]: close to that of water, as animals and many robots are.
 pub(super) const DENSITY: f64 = 1000.0;
@@ -19,9 +21,9 @@ pub(super) const DENSITY: f64 = 1000.0;
 #[derive(Default)]
 pub(super) struct Rig {
     links: Vec<Link>,
-    joints: Vec<JointEntry>,
+    joints: Vec<JointModel>,
     controls: Vec<Control>,
-    shapes: Vec<ShapeEntry>,
+    shapes: Vec<ShapeModel>,
     closures: Vec<Closure>,
 }
 
@@ -32,11 +34,11 @@ impl Rig {
         name: &str,
         (parent, at): (Option<LinkId>, DVec3),
         joint: Joint,
-        (geometry, pose): (Geometry, Pose),
+        (shape, pose): (Shape, Pose),
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let solid = Shape::from(&geometry).mass_properties(DENSITY);
-        let (mass, centre, inertia) = solid.unwrap_or((0.0, DVec3::ZERO, DMat3::ZERO));
+        let solid = shape.mass_properties(DENSITY);
+        let (mass, centre, inertia) = solid.expect("links of built-in robots are solids");
         let inertia = pose.rotation * inertia * pose.rotation.transpose();
         let body = MassProperties {
             mass,
@@ -45,31 +47,23 @@ impl Rig {
         };
         let link = Link::new(parent, joint, Pose::at(at), body);
         self.links.push(link.named(name));
-        self.joints.push(JointEntry {
-            name: name.to_owned(),
-            link: id,
-            range: None,
-            effort: None,
-            speed: None,
-            friction: 0.0,
-            servo: None,
-        });
+        self.joints.push(JointModel::free(name, id));
         self.controls.push(Control::default());
-        self.shapes.push(ShapeEntry {
+        self.shapes.push(ShapeModel {
             link: Some(id),
             pose,
-            geometry,
+            shape,
             friction: None,
         });
         id
     }
 
     /// One more shape on a link, which does not change its mass.
-    pub(super) fn shape(&mut self, link: LinkId, geometry: Geometry, pose: Pose) {
-        self.shapes.push(ShapeEntry {
+    pub(super) fn shape(&mut self, link: LinkId, shape: Shape, pose: Pose) {
+        self.shapes.push(ShapeModel {
             link: Some(link),
             pose,
-            geometry,
+            shape,
             friction: None,
         });
     }
@@ -81,30 +75,32 @@ impl Rig {
 
     /// Holds a point of one link to a point of another.
     fn connect(&mut self, name: &str, a: (LinkId, DVec3), b: (LinkId, DVec3)) {
+        let anchor = |(link, point)| Anchor {
+            link: Some(link),
+            point,
+        };
         self.closures.push(Closure {
             name: name.to_owned(),
             kind: ClosureKind::Connect {
-                a: (Some(a.0), a.1),
-                b: (Some(b.0), b.1),
+                a: anchor(a),
+                b: anchor(b),
             },
         });
     }
 
     /// Puts the robot into a scene at its origin.
     pub(super) fn stand(self, stage: &mut Stage, name: &str) -> Result<RobotId, WorldError> {
-        let tree = Tree::new(self.links).map_err(|error| WorldError::Robot {
+        let tree = Tree::new(self.links).map_err(|error| WorldError::RobotTree {
             name: name.to_owned(),
-            what: error.to_string(),
+            error,
         })?;
-        let model = import::Robot {
+        let model = RobotModel {
             name: name.to_owned(),
-            format: "built-in",
             tree,
             joints: self.joints,
             closures: self.closures,
             shapes: self.shapes,
             gravity: None,
-            warnings: Vec::new(),
         };
         let placement = Placement {
             name: name.to_owned(),
@@ -112,29 +108,29 @@ impl Rig {
             ..Placement::default()
         };
         let id = stage.builder.add_robot(&model, &placement)?;
-        if let Some(robot) = stage.builder.robot_mut(id) {
-            for (joint, control) in robot.joints_mut().iter_mut().zip(self.controls) {
-                joint.control = control;
-            }
+        let robot = stage.builder.robot_mut(id);
+        let robot = robot.expect("the robot was added just now");
+        for (joint, control) in robot.joints_mut().iter_mut().zip(self.controls) {
+            joint.control = control;
         }
         Ok(id)
     }
 }
 
 /// A round bar from the origin of its link to a point.
-pub(super) fn bar(to: DVec3, radius: f64) -> (Geometry, Pose) {
+pub(super) fn bar(to: DVec3, radius: f64) -> (Shape, Pose) {
     let half_length = 0.5 * to.length();
     let turn = DQuat::from_rotation_arc(DVec3::Z, to.normalize());
-    let geometry = Geometry::Capsule {
+    let shape = Shape::Capsule {
         half_length,
         radius,
     };
-    (geometry, Pose::new(0.5 * to, turn))
+    (shape, Pose::new(0.5 * to, turn))
 }
 
 /// A box whose centre is at a point of its link.
-pub(super) fn block(half: [f64; 3], at: DVec3) -> (Geometry, Pose) {
-    (Geometry::Box { half }, Pose::at(at))
+pub(super) fn block(half: [f64; 3], at: DVec3) -> (Shape, Pose) {
+    (Shape::Box { half }, Pose::at(at))
 }
 
 /// A servo that holds a position, which may swing.
@@ -249,7 +245,7 @@ pub(super) fn delta_robot(_: usize) -> Result<Made, WorldError> {
         }
     }
     let (first, to, corner) = ends[0];
-    let disc = Geometry::Cylinder {
+    let disc = Shape::Cylinder {
         half_length: 0.01,
         radius: 0.08,
     };

@@ -7,7 +7,6 @@ use super::{Made, Stage, at, run};
 use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::Joint;
-use crate::tree::import::Geometry;
 use crate::tree::spatial::Pose;
 use crate::world::{Control, WorldError};
 
@@ -47,11 +46,7 @@ pub(super) fn humanoid(_: usize) -> Result<Made, WorldError> {
     stage.ground()?;
     let rig = figure();
     rig.stand(&mut stage, "humanoid")?;
-    // Eight corners of two feet share one load, and their rows meet in one tree: sweeps would take thousands to settle
-    // it, pivots take two a step.
-    let mut run = run((0.005, 4.0), 1e-8, 5000);
-    run.solver = "lemke".to_owned();
-    Ok((stage, run))
+    Ok((stage, run((0.005, 4.0), 1e-8, 5000)))
 }
 
 /// The figure of `humanoid`, about 75 kg and 1.75 m, with its feet on z = 0.
@@ -66,14 +61,14 @@ fn figure() -> Rig {
     // Its centre of mass is in front of the ankles, as a person's is: without servos it falls forward.
     let trunk = block([0.1, 0.17, 0.26], DVec3::new(0.03, 0.0, 0.32));
     let torso = rig.link("torso", (None, DVec3::Z * hip), Joint::Floating, trunk);
-    let ball = Geometry::Sphere { radius: 0.105 };
+    let ball = Shape::Sphere { radius: 0.105 };
     let neck = (Some(torso), DVec3::Z * 0.6);
     let head = rig.link("head", neck, HINGE, (ball, Pose::at(DVec3::Z * 0.12)));
     rig.drive(head, hold(200.0));
     for (side, sign) in [("left", 1.0), ("right", -1.0)] {
         let name = |part: &str| format!("{side}-{part}");
         let socket = (Some(torso), DVec3::new(0.0, sign * 0.1, 0.0));
-        let pelvis = (Geometry::Sphere { radius: 0.07 }, Pose::IDENTITY);
+        let pelvis = (Shape::Sphere { radius: 0.07 }, Pose::IDENTITY);
         let socket = rig.link(&name("hip"), socket, roll, pelvis);
         rig.drive(socket, hold(2000.0));
         let mut limb = |part: &str, parent: (LinkId, DVec3), shape, stiffness, limits| {
@@ -129,7 +124,7 @@ pub(super) fn quadruped(_: usize) -> Result<Made, WorldError> {
         rig.drive(thigh, swinging(servo(0.0, motor), (stride, rate, phase)));
         let shin = format!("{name}-shin");
         let shin = rig.link(&shin, (Some(thigh), knee), HINGE, bar(sole, 0.016));
-        rig.shape(shin, Geometry::Sphere { radius: foot }, Pose::at(sole));
+        rig.shape(shin, Shape::Sphere { radius: foot }, Pose::at(sole));
         // A leg that swings forward is lifted: the knee follows a quarter ahead.
         let bent = swinging(servo(0.0, motor), (lift, rate, phase + 0.25));
         rig.drive(shin, bent);

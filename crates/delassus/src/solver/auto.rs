@@ -1,21 +1,280 @@
-//! The solver that picks a solver: by the problem's class, its size and the tolerance asked for.
+//! The ladder: which solvers are tried on a problem, in which order and with what allowance.
 //!
+//! All such policy stands here. Every other solver does its own method, reports how it ended, and names no other.
 #![doc = include_str!("../../docs/auto.md")]
 
 mod parts;
 mod proof;
-mod table;
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-pub use self::table::{Choice, TABLE, choose};
-use super::sweep::gauss_seidel::GaussSeidel;
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
 use crate::math::max_abs;
-use crate::problem::{Problem, Solution};
+use crate::problem::mass::MassBlock;
+use crate::problem::{Form, Problem, Solution};
 use parts::Sum;
+
+/// Its name on the command line: the solver of everything that names no other.
+pub const NAME: &str = "auto";
+
+/// Rows beyond which a dense matrix costs more than it saves.
+const DENSE_ROWS: usize = 1000;
+/// Contacts up to which colouring them costs more than it saves.
+const FEW_CONTACTS: usize = 24;
+/// Contacts up to which pivoting is so quick that sweeps which creep are not worth waiting for.
+const SOME_CONTACTS: usize = 100;
+/// Contacts up to which pivoting is worth a try.
+const MORE_CONTACTS: usize = 400;
+/// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
+const CROWD: usize = 8;
+/// A tolerance below this is a tight one \[m/s\].
+const TIGHT: f64 = 1e-4;
+
+/// What one attempt may use, and the impulses it begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowance {
+    /// So many sweeps, and fewer where their rate says that these will not do, or where no more are left; from the best
+    /// impulses so far.
+    Probe(usize),
+    /// Half of the sweeps that are left, from the best impulses so far.
+    Onward,
+    /// Half of the sweeps that are left, from the impulses the solve was given: earlier attempts may have led astray.
+    Anew,
+    /// Pivots or a factor, from the impulses the solve was given.
+    Once,
+}
+
+/// One attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rung {
+    /// The solver, as it would be typed.
+    pub solver: &'static str,
+    /// What it may use.
+    pub allowance: Allowance,
+}
+
+const fn probe(solver: &'static str, sweeps: usize) -> Rung {
+    Rung {
+        solver,
+        allowance: Allowance::Probe(sweeps),
+    }
+}
+
+const fn onward(solver: &'static str) -> Rung {
+    Rung {
+        solver,
+        allowance: Allowance::Onward,
+    }
+}
+
+const fn anew(solver: &'static str) -> Rung {
+    Rung {
+        solver,
+        allowance: Allowance::Anew,
+    }
+}
+
+const fn once(solver: &'static str) -> Rung {
+    Rung {
+        solver,
+        allowance: Allowance::Once,
+    }
+}
+
+/// A class of problems and its ladder: attempts one after the other until one solves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What the problem is like.
+    pub class: &'static str,
+    /// The attempt made first.
+    pub first: Rung,
+    /// Those made where it does not solve.
+    pub then: &'static [Rung],
+    /// The solvers tried when all of these have failed.
+    pub last: &'static [Rung],
+    /// Why this order.
+    pub why: &'static str,
+}
+
+/// The table, as the chapter prints it.
+pub const TABLE: [Choice; 13] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT,
+    MORE, MANY,
+];
+
+/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, more sweeps, pivoting whatever it costs.
+/// Its answer for facets is near that for cones; rules that cycle do so on different problems.
+const CONTACTS_THEN: [Rung; 6] = [
+    once("lemke,budget=50"),
+    probe("gauss-seidel,rule=exact", 3000),
+    once("lemke"),
+    onward("jacobi,accelerate=nesterov"),
+    onward("gauss-seidel,rule=exact"),
+    onward("gauss-seidel"),
+];
+
+/// What remains is patience. Momentum from the very start may end elsewhere than where other attempts had led; a
+/// shorter step helps where both rules cycle, a longer one where rows are badly conditioned.
+pub const PATIENCE: [Rung; 8] = [
+    anew("jacobi,accelerate=nesterov"),
+    anew("jacobi,rule=exact,accelerate=nesterov"),
+    anew("gauss-seidel,rule=exact"),
+    anew("gauss-seidel"),
+    anew("gauss-seidel,relax=0.5"),
+    anew("gauss-seidel,rule=exact,relax=0.5"),
+    anew("gauss-seidel,relax=1.9"),
+    onward("jacobi,accelerate=nesterov"),
+];
+
+const EMPTY: Choice = Choice {
+    class: "no rows",
+    first: once("gauss-seidel"),
+    then: &[],
+    last: &[],
+    why: "there is nothing to solve",
+};
+const FACETS: Choice = Choice {
+    class: "faceted cones with friction",
+    first: once("lemke"),
+    then: &[once("lemke,pivot=lex,cover=scaled"), once("lemke-standard")],
+    last: &[],
+    why: "only pivoting obeys them",
+};
+const MATRIX: Choice = Choice {
+    class: "rows with bounds, given by their matrix, at most 1000",
+    first: once("lemke"),
+    then: &[
+        once("lemke,pivot=lex,cover=scaled"),
+        once("lemke-standard"),
+        onward("gauss-seidel,rule=exact"),
+    ],
+    last: &[],
+    why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
+};
+const TREES: Choice = Choice {
+    class: "equalities on kinematic trees, at most 1000 rows",
+    first: once("kkt"),
+    then: &[once("direct"), onward("gauss-seidel")],
+    last: &PATIENCE,
+    why: "trees answer their rows by articulated-body passes, and one dense factor settles them",
+};
+const JOINTS: Choice = Choice {
+    class: "other equalities alone",
+    first: once("direct"),
+    then: &[once("lemke"), onward("gauss-seidel")],
+    last: &PATIENCE,
+    why: "joints alone are a linear system, solved at once whatever the masses",
+};
+const MECHANISM: Choice = Choice {
+    class: "equalities and other laws",
+    first: probe("hybrid,rule=exact", 3000),
+    then: &[
+        once("lemke,budget=50"),
+        onward("hybrid,rule=exact"),
+        once("lemke"),
+        onward("jacobi,accelerate=nesterov"),
+        onward("jacobi,rule=exact,accelerate=nesterov"),
+        onward("hybrid"),
+        onward("gauss-seidel,rule=exact"),
+    ],
+    last: &PATIENCE,
+    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter; where sweeps creep, momentum ends it",
+};
+const FEW: Choice = Choice {
+    class: "at most 24 contacts, limits and motors",
+    first: probe("gauss-seidel", 300),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+};
+const ROBOTS: Choice = Choice {
+    class: "at most 100 contacts, limits and motors of kinematic trees",
+    first: probe("gauss-seidel", 100),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "every row moves the whole tree, so sweeps are dear and pivots few; feet that slide are swept",
+};
+const CROWDED: Choice = Choice {
+    class: "more contacts, more than 8 for each body or given by their matrix",
+    first: probe("gauss-seidel", 3000),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "contacts of one body follow each other whatever the colours",
+};
+const SOME_LOOSE: Choice = Choice {
+    class: "25 to 100 contacts, to 1e-4 m/s or coarser",
+    first: probe("coloured", 1000),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
+};
+const SOME_TIGHT: Choice = Choice {
+    class: "25 to 100 contacts, to a finer tolerance",
+    first: probe("coloured", 300),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
+};
+const MORE: Choice = Choice {
+    class: "101 to 400 contacts",
+    first: probe("coloured", 2000),
+    then: &[
+        once("lemke"),
+        onward("jacobi,accelerate=nesterov"),
+        onward("gauss-seidel,rule=exact"),
+        onward("gauss-seidel"),
+    ],
+    last: &PATIENCE,
+    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
+};
+const MANY: Choice = Choice {
+    class: "more than 400 contacts",
+    first: probe("coloured", 10_000),
+    then: &[onward("jacobi,accelerate=nesterov")],
+    last: &PATIENCE,
+    why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
+};
+
+/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form,
+/// sizes and the tolerance alone, so that the same problem always gets the same.
+pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
+    let (mut equalities, mut others, mut contacts) = (0, 0, 0);
+    for block in problem.blocks() {
+        match block.law {
+            Law::FrictionFacets { mu, .. } if mu != 0.0 => return FACETS,
+            Law::Equality => equalities += 1,
+            law => {
+                others += 1;
+                contacts += usize::from(law.is_contact());
+            }
+        }
+    }
+    let is_tree = || match problem.form() {
+        Form::Primal(primal) => {
+            let tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
+            primal.mass().iter().any(tree)
+        }
+        Form::Dual(_) => false,
+    };
+    match problem.form() {
+        _ if problem.blocks().is_empty() => EMPTY,
+        Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
+        Form::Dual(_) if others == 0 => JOINTS,
+        Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
+        Form::Primal(_) if others == 0 => JOINTS,
+        Form::Primal(_) if 0 < equalities => MECHANISM,
+        Form::Primal(_) if is_tree() && others <= SOME_CONTACTS => ROBOTS,
+        _ if others <= FEW_CONTACTS => FEW,
+        Form::Primal(primal) if CROWD * primal.mass().len() < others => CROWDED,
+        Form::Dual(_) => CROWDED,
+        Form::Primal(_) if MORE_CONTACTS < others => MANY,
+        Form::Primal(_) if SOME_CONTACTS < others => MORE,
+        Form::Primal(_) if tolerance < TIGHT => SOME_TIGHT,
+        Form::Primal(_) => SOME_LOOSE,
+    }
+}
 
 /// What was chosen for a part of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +287,7 @@ pub struct Chosen {
 
 /// The solver that picks a solver, and another one where the first does not solve.
 pub struct Auto {
-    /// When to stop.
+    /// When to stop: sweeps, pivots and time of all attempts together, for each part of a problem.
     pub stop: Stop,
     /// Seed of solvers that use chance.
     pub seed: u64,
@@ -47,50 +306,9 @@ impl fmt::Debug for Auto {
     }
 }
 
-impl Auto {
-    /// A solver with this stopping rule and seed.
-    pub fn new(stop: Stop, seed: u64) -> Auto {
-        Auto {
-            stop,
-            seed,
-            made: Vec::new(),
-        }
-    }
-
-    /// The solver of this name and stopping rule, made on first use.
-    fn with(&mut self, spec: &'static str, stop: Stop) -> Option<&mut Box<dyn Solver + Send>> {
-        let known = |(name, solver): &(&str, Box<dyn Solver + Send>)| {
-            *name == spec && solver.stop() == stop
-        };
-        let at = match self.made.iter().position(known) {
-            Some(at) => at,
-            None => {
-                self.made.retain(|(name, _)| *name != spec);
-                let solver = from_spec(spec, stop, self.seed).ok()?;
-                self.made.push((spec, solver));
-                self.made.len() - 1
-            }
-        };
-        self.made.get_mut(at).map(|(_, solver)| solver)
-    }
-
-    /// The limits of one attempt: sweeps as the table says, time by what is left.
-    fn limits(&self, sweeps: Option<usize>, spent: Duration) -> Stop {
-        let asked = self.stop.sweeps;
-        Stop {
-            sweeps: match sweeps {
-                Some(sweeps) if 0.0 < self.stop.tolerance => asked.min(sweeps),
-                _ => asked,
-            },
-            time: self.stop.time.map(|limit| limit.saturating_sub(spent)),
-            ..self.stop
-        }
-    }
-}
-
 impl Solver for Auto {
     fn name(&self) -> &'static str {
-        "auto"
+        NAME
     }
 
     /// For every law there is a solver that obeys it exactly.
@@ -105,8 +323,8 @@ impl Solver for Auto {
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
-            let chosen = from_spec(choose(part, self.stop.tolerance).solver, self.stop, 0);
-            chosen.map_or(Fit::No, |solver| solver.fit_of(part))
+            let chosen = choose(part, self.stop.tolerance).first.solver;
+            from_spec(chosen, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
         match parts::parts(problem).as_slice() {
             [] => fit(problem),
@@ -118,16 +336,16 @@ impl Solver for Auto {
         }
     }
 
+    /// The first attempt alone: a ladder needs a report after each.
     fn run(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        match self.with(choose(problem, self.stop.tolerance).solver, self.stop) {
-            Some(solver) => solver.run(problem, solution, monitor),
-            None => Status::Unsupported,
-        }
+        let first = choose(problem, self.stop.tolerance).first;
+        self.with(first.solver, self.stop)
+            .run(problem, solution, monitor)
     }
 
     /// Solves islands of different kinds separately, each kind by its own line of the table.
@@ -135,7 +353,7 @@ impl Solver for Auto {
         let begin = Instant::now();
         let parts = parts::parts(problem);
         if parts.is_empty() {
-            return self.solve_part(problem, solution, (0, Duration::ZERO));
+            return self.climb(problem, solution, (0, Duration::ZERO));
         }
         let mut lambda = std::mem::take(&mut solution.lambda);
         if lambda.len() != problem.n_rows() || !max_abs(&lambda).is_finite() {
@@ -145,74 +363,136 @@ impl Solver for Auto {
         let mut sum = Sum::new((problem, &parts), &lambda, spent);
         for (i, part) in parts.iter().enumerate() {
             let mut own = part.share(&lambda);
-            let report = self.solve_part(&part.problem, &mut own, (part.islands, sum.spent()));
+            let report = self.climb(&part.problem, &mut own, (part.islands, sum.spent()));
             part.put(&own.lambda, &mut lambda);
             sum.add(i, report);
         }
         *solution = Solution::from_lambda(problem, lambda);
         match sum.finish(solution) {
             Some(report) => report,
-            None => self.solve_part(problem, solution, (0, Duration::ZERO)),
+            None => self.climb(problem, solution, (0, Duration::ZERO)),
         }
     }
 }
 
 impl Auto {
-    /// Solves by the first choice; where the answer is not within the tolerance the others go on, each from the best
-    /// impulses so far. The best answer by the judge is kept; time, iterations and history are those of all.
-    fn solve_part(
+    /// A solver with this stopping rule and seed.
+    pub fn new(stop: Stop, seed: u64) -> Auto {
+        Auto {
+            stop,
+            seed,
+            made: Vec::new(),
+        }
+    }
+
+    /// The solver of this name and stopping rule, made on first use.
+    fn with(&mut self, spec: &'static str, stop: Stop) -> &mut (dyn Solver + Send) {
+        let known = |(name, solver): &(&str, Box<dyn Solver + Send>)| {
+            *name == spec && solver.stop() == stop
+        };
+        let at = self.made.iter().position(known).unwrap_or_else(|| {
+            self.made.retain(|(name, _)| *name != spec);
+            let solver = from_spec(spec, stop, self.seed);
+            let solver = solver.expect("a test makes every solver of the table");
+            self.made.push((spec, solver));
+            self.made.len() - 1
+        });
+        self.made[at].1.as_mut()
+    }
+
+    /// Climbs the ladder of the problem's class until an attempt solves, nothing is left, or there is a proof that
+    /// nothing can. The best answer by the judge is kept; time, iterations and history are those of all attempts.
+    fn climb(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         (islands, spent): (usize, Duration),
     ) -> Report {
         let choice = choose(problem, self.stop.tolerance);
-        let stop = self.limits(choice.sweeps, spent);
-        let mut report = match self.with(choice.solver, stop) {
-            Some(solver) => solver.solve(problem, solution),
-            None => GaussSeidel::default().solve(problem, solution),
+        let fixed = self.stop.tolerance <= 0.0;
+        let start = solution.lambda.clone();
+        let limits = if fixed {
+            self.stop
+        } else {
+            self.limits(choice.first, None, spent)
         };
-        for &spec in choice.then {
-            if is_final(&report) || self.stop.tolerance <= 0.0 {
+        let mut report = self
+            .with(choice.first.solver, limits)
+            .solve(problem, solution);
+        let mut story = told(choice.first, &report);
+        for &rung in choice.then.iter().chain(choice.last) {
+            if fixed || self.is_final(&report, spent) {
                 break;
             }
-            let stop = self.limits(None, spent + report.elapsed);
-            let Some(solver) = self.with(spec, stop) else {
+            let stop = self.limits(rung, Some(&report), spent);
+            if stop.sweeps == 0 && rung.allowance != Allowance::Once {
                 continue;
+            }
+            let from = match rung.allowance {
+                Allowance::Probe(_) | Allowance::Onward => &solution.lambda,
+                Allowance::Anew | Allowance::Once => &start,
             };
             let mut other = Solution {
                 v: Vec::new(),
-                lambda: solution.lambda.clone(),
+                lambda: from.clone(),
             };
-            let mut next = solver.solve(problem, &mut other);
-            let within = next.residual.law <= self.stop.tolerance;
-            if next.fit == Fit::Approximate && next.status != Status::Interrupted {
-                let spent = spent + report.elapsed + next.elapsed;
-                if next.status != Status::Solved && !within {
-                    // Often the normals alone contradict each other, which holds for the laws themselves too.
-                    let (stop, begin) = (self.limits(None, spent), Instant::now());
-                    next.certificate = proof::contradiction(problem, stop);
-                    next.elapsed += begin.elapsed();
-                }
-                // The first choice obeys the laws themselves, so these decide, whoever went on.
-                let status = match within {
-                    true => Status::Solved,
-                    false if is_proven(&next) => Status::Ray,
-                    false => report.status,
-                };
-                (next.fit, next.status) = (report.fit, status);
+            let mut next = self.with(rung.solver, stop).solve(problem, &mut other);
+            if report.fit == Fit::Exact && next.fit == Fit::Approximate {
+                judge_by_the_law(problem, (&report, &mut next), stop);
             }
-            let better = within || next.residual.law < report.residual.law;
+            story = format!("{story}, then {}", told(rung, &next));
+            let better = is_better(&next, &report);
             if better {
                 *solution = other;
             }
-            report = joined(choice, report, (spec, next), better);
+            report = joined(report, next, better);
+            report.message = Some(story.clone());
         }
-        report.solver = "auto";
+        report.solver = self.name();
         report.options = Vec::new();
         report.chosen = vec![Chosen { choice, islands }];
         report
     }
+
+    /// The limits of an attempt after those reported: what its allowance says of what is left, and half of the time, or
+    /// all of it where everything is done at once.
+    fn limits(&self, rung: Rung, before: Option<&Report>, spent: Duration) -> Stop {
+        let (swept, pivoted, elapsed) = before.map_or((0, 0, Duration::ZERO), |report| {
+            let swept = report.history.len();
+            let pivoted = report.iterations.saturating_sub(swept);
+            (swept, pivoted, report.elapsed)
+        });
+        let left = self.stop.sweeps.saturating_sub(swept);
+        let first = before.is_none();
+        let whole = first && rung.allowance == Allowance::Once;
+        let share = |time: Duration| if whole { time } else { time / 2 };
+        Stop {
+            sweeps: match rung.allowance {
+                Allowance::Probe(sweeps) => left.min(sweeps),
+                Allowance::Onward | Allowance::Anew => left.div_ceil(2),
+                Allowance::Once => left,
+            },
+            pivots: self.stop.pivots.saturating_sub(pivoted),
+            forecast: matches!(rung.allowance, Allowance::Probe(sweeps) if sweeps <= left),
+            time: self
+                .stop
+                .time
+                .map(|limit| share(limit.saturating_sub(spent + elapsed))),
+            ..self.stop
+        }
+    }
+
+    /// Whether nothing else is tried: solved, out of time, interrupted, or proven to have no answer.
+    fn is_final(&self, report: &Report, spent: Duration) -> bool {
+        let ended = matches!(report.status, Status::Solved | Status::Interrupted);
+        let late = |limit: Duration| limit <= spent + report.elapsed;
+        ended || self.stop.time.is_some_and(late) || is_proven(report)
+    }
+}
+
+/// How an attempt ended, in words.
+fn told(rung: Rung, report: &Report) -> String {
+    format!("{} ended as {}", rung.solver, report.status.name())
 }
 
 /// Whether it comes with a proof that there is no answer.
@@ -221,31 +501,49 @@ fn is_proven(report: &Report) -> bool {
     certificate.is_some_and(|certificate| certificate.farkas.is_some())
 }
 
-/// Whether nobody else need try: solved, out of time, interrupted, or proven to have no answer.
-fn is_final(report: &Report) -> bool {
-    let ended = matches!(
-        report.status,
-        Status::Solved | Status::TimeLimit | Status::Interrupted
-    );
-    ended || is_proven(report)
+/// Whether a run says more than those before it: a solver without a rule for the laws says nothing.
+fn is_better(next: &Report, before: &Report) -> bool {
+    match (next.status, before.status) {
+        (Status::Solved, _) | (_, Status::Unsupported) => true,
+        (Status::Unsupported, _) => false,
+        _ => next.residual.law < before.residual.law,
+    }
 }
 
-/// Two attempts as one: the better answer, the work of both.
-fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: bool) -> Report {
+/// The ladder began with a solver that obeys the laws themselves, so these decide about the answer of one that obeys
+/// approximations of them. Where that one finds no answer, the normals alone often contradict each other, which is a
+/// proof for the laws themselves too.
+fn judge_by_the_law(problem: &Problem, (before, next): (&Report, &mut Report), stop: Stop) {
+    if matches!(next.status, Status::Interrupted | Status::Unsupported) {
+        return;
+    }
+    let within = next.residual.law <= stop.tolerance;
+    if matches!(next.status, Status::Ray | Status::Breakdown) && !within {
+        let begin = Instant::now();
+        let left = |limit: Duration| limit.saturating_sub(next.elapsed);
+        let time = stop.time.map(left);
+        next.certificate = proof::contradiction(problem, Stop { time, ..stop });
+        next.elapsed += begin.elapsed();
+    }
+    next.fit = before.fit;
+    next.status = match within {
+        true => Status::Solved,
+        false if is_proven(next) => Status::Ray,
+        false => before.status,
+    };
+}
+
+/// Two attempts as one: the better answer, the work of both. `fallback` names the solver of the answer where it is not
+/// that of the first attempt.
+fn joined(first: Report, next: Report, better: bool) -> Report {
     let (sweeps, seconds) = (first.iterations, first.elapsed.as_secs_f64());
-    let later = next.history.iter().map(|sweep| Sweep {
-        sweep: sweep.sweep + sweeps,
-        elapsed_s: sweep.elapsed_s + seconds,
-        ..*sweep
-    });
-    let history = first.history.iter().copied().chain(later).collect();
     let iterations = first.iterations + next.iterations;
     let elapsed = first.elapsed + next.elapsed;
-    let said = match (first.fallback, first.message.as_ref()) {
-        (Some(_), Some(message)) => message.clone(),
-        _ => format!("{} ended as {}", choice.solver, first.status.name()),
+    let fallback = if better {
+        Some(next.solver)
+    } else {
+        first.fallback
     };
-    let (name, status) = (next.solver, next.status.name());
     // A ray says more than sweeps that did not settle, and its certificate stays with it.
     let ray = match (&first.status, &next.status) {
         (_, Status::Solved) | (Status::Solved, _) => None,
@@ -254,18 +552,31 @@ fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: b
         _ => None,
     };
     let interrupted = next.status == Status::Interrupted;
-    let mut kept = if better { next } else { first };
-    if interrupted {
-        kept.status = Status::Interrupted;
-    }
+    let (mut kept, mut history, later) = match better {
+        true => {
+            let (mut next, mut first) = (next, first);
+            let later = std::mem::take(&mut next.history);
+            (next, std::mem::take(&mut first.history), later)
+        }
+        false => {
+            let mut first = first;
+            let history = std::mem::take(&mut first.history);
+            (first, history, next.history)
+        }
+    };
+    history.extend(later.into_iter().map(|sweep| Sweep {
+        sweep: sweep.sweep + sweeps,
+        elapsed_s: sweep.elapsed_s + seconds,
+        ..sweep
+    }));
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
     }
+    if interrupted {
+        kept.status = Status::Interrupted;
+    }
     Report {
-        message: Some(format!(
-            "{said}; {spec} went on from there and ended as {status}"
-        )),
-        fallback: Some(name),
+        fallback,
         history,
         iterations,
         elapsed,
@@ -277,24 +588,48 @@ fn joined(choice: Choice, first: Report, (spec, next): (&str, Report), better: b
 mod tests {
     use super::*;
 
+    /// An attempt as the chapter writes it.
+    fn written(rung: &Rung) -> String {
+        let solver = rung.solver;
+        match rung.allowance {
+            Allowance::Probe(sweeps) => format!("`{solver}`, {sweeps} sweeps"),
+            Allowance::Onward | Allowance::Anew | Allowance::Once => format!("`{solver}`"),
+        }
+    }
+
+    fn listed(rungs: &[Rung]) -> String {
+        let rungs: Vec<String> = rungs.iter().map(written).collect();
+        rungs.join(", then ")
+    }
+
     #[test]
     fn every_solver_of_the_table_can_be_made_and_stands_in_the_chapter() {
         let chapter = include_str!("../../docs/auto.md");
         for choice in TABLE {
-            for &spec in [choice.solver].iter().chain(choice.then) {
+            let rungs = || {
+                [choice.first]
+                    .into_iter()
+                    .chain(choice.then.iter().chain(choice.last).copied())
+            };
+            for rung in rungs() {
+                let spec = rung.solver;
                 assert!(from_spec(spec, Stop::default(), 0).is_ok(), "{spec}");
             }
-            let sweeps = choice.sweeps.map(|sweeps| format!(", {sweeps} sweeps"));
-            let then: Vec<String> = choice.then.iter().map(|spec| format!("`{spec}`")).collect();
+            let patience = if choice.last.is_empty() {
+                ""
+            } else {
+                "; patience"
+            };
             let line = format!(
-                "| {} | `{}`{} | {} | {} |",
+                "| {} | {} | {}{patience} | {} |",
                 choice.class,
-                choice.solver,
-                sweeps.unwrap_or_default(),
-                then.join(", then "),
+                written(&choice.first),
+                listed(choice.then),
                 choice.why
             );
             assert!(chapter.contains(&line), "{line}");
         }
+        let line = format!("Patience is {}.", listed(&PATIENCE));
+        assert!(chapter.contains(&line), "{line}");
     }
 }

@@ -1,6 +1,6 @@
 //! Solvers by name: `gauss-seidel,rule=exact,relax=1.3`.
 
-use super::auto::Auto;
+use super::auto::{self, Auto};
 use super::exact::direct::Direct;
 use super::exact::kkt::Kkt;
 use super::pivot::{CoverChoice, Lemke, Method, Pivot};
@@ -167,14 +167,14 @@ const ALL: &[Description] = &[
     Description {
         name: "kkt",
         keys: &[],
-        about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
+        about: "equality rows at once: on a tree by articulated-body passes and force propagators, else by the dense S; with a rank report",
         variants: &["kkt"],
     },
     Description {
-        name: "auto",
+        name: auto::NAME,
         keys: &[],
         about: "one of these, chosen by the laws, the size and the tolerance; the report says which and why",
-        variants: &["auto"],
+        variants: &[auto::NAME],
     },
 ];
 
@@ -225,7 +225,7 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             keyed(solver, parts, set_hybrid)
         }
         "kkt" => keyed(Kkt::new(stop), parts, |_, _, _| Ok(false)),
-        "auto" => keyed(Auto::new(stop, seed), parts, |_, _, _| Ok(false)),
+        auto::NAME => keyed(Auto::new(stop, seed), parts, |_, _, _| Ok(false)),
         _ => {
             let Some(method) = Method::ALL.into_iter().find(|m| m.name() == name) else {
                 return Err(SpecError::UnknownSolver {

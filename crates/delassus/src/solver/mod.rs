@@ -25,6 +25,8 @@ pub use observed::{Observed, Seen};
 pub use sweep::Rule;
 pub use topology::Topology;
 
+pub use crate::linalg::Rank;
+
 use crate::law::Law;
 use crate::problem::residual::Residual;
 use crate::problem::{Block, Problem, Solution};
@@ -74,13 +76,13 @@ impl Status {
     }
 }
 
-/// Whether a solver obeys a law or a neighbour of it. A comparison that hides this compares different problems.
+/// Whether a solver obeys a law or an approximation of it. A comparison that hides this compares different problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
     /// Its fixed points are exactly the law's solutions.
     Exact,
-    /// It obeys a neighbour: a box or facets for a cone, a convex relaxation.
+    /// It obeys an approximation of the law: a box or facets for a cone, a convex relaxation.
     Approximate,
     /// It cannot treat the law.
     No,
@@ -106,6 +108,8 @@ pub struct Stop {
     pub sweeps: usize,
     /// Most pivots, for solvers that pivot; they also limit them by the size of the problem.
     pub pivots: usize,
+    /// Whether to end as soon as the rate of the residual says that `sweeps` will not do.
+    pub forecast: bool,
     /// Most time.
     pub time: Option<Duration>,
     /// What to write down after each sweep.
@@ -115,6 +119,11 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// Whether a run that ended so did the sweeps asked for, where no tolerance was: that is no failure.
+    pub fn is_swept_as_asked(&self, status: Status) -> bool {
+        self.tolerance <= 0.0 && matches!(status, Status::IterationLimit | Status::Stalled)
+    }
+
     /// Whether somebody has asked for an early end.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(Cancel::is_raised)
@@ -137,6 +146,7 @@ impl Default for Stop {
             tolerance: 1e-8,
             sweeps: 10_000,
             pivots: 1_000_000,
+            forecast: false,
             time: None,
             record: Record::Sweeps,
             cancel: None,
@@ -163,14 +173,17 @@ pub struct Report {
     pub history: Vec<Sweep>,
     /// Time of the run, judging excluded.
     pub elapsed: Duration,
-    /// What to know where the status is not `solved`, or where it is but another solver went on or rows were left out.
+    /// What to know where the status is not `solved`, or where it is but not by the first solver tried, or without some
+    /// rows.
     pub message: Option<String>,
-    /// The solver that went on where this one's own method failed.
+    /// The solver that gave the answer, where it is not the first one tried.
     pub fallback: Option<&'static str>,
     /// What [`auto`] chose for each part of the problem, and why; empty for every other solver.
     pub chosen: Vec<auto::Chosen>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
+    /// Which rows are independent, from a solver that factors them.
+    pub rank: Option<Rank>,
 }
 
 /// The end of a run of pivots on a ray.
@@ -186,7 +199,11 @@ pub struct Certificate {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chosen: Vec<&str> = self.chosen.iter().map(|part| part.choice.solver).collect();
+        let chosen: Vec<&str> = self
+            .chosen
+            .iter()
+            .map(|part| part.choice.first.solver)
+            .collect();
         write!(
             f,
             "{}{}{}  {}  {} iterations  law {:.1e} m/s  momentum {:.0e}  {:.3} ms",
@@ -212,7 +229,7 @@ pub trait Solver {
         Vec::new()
     }
 
-    /// Whether it obeys the law, a neighbour, or neither.
+    /// Whether it obeys the law, an approximation of it, or neither.
     fn fit(&self, law: &Law) -> Fit;
 
     /// When it stops.
@@ -284,6 +301,7 @@ pub trait Solver {
                 .or_else(|| relief(monitor.fallback(), monitor.why())),
             fallback: monitor.fallback(),
             chosen: Vec::new(),
+            rank: monitor.take_rank(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,
@@ -291,10 +309,10 @@ pub trait Solver {
     }
 }
 
-/// A sentence for the user where somebody else's answer is handed back.
+/// A sentence for the user where the answer is another solver's.
 fn relief(fallback: Option<&'static str>, why: &'static str) -> Option<String> {
     let name = fallback?;
-    Some(format!("{why}; {name} took over"))
+    Some(format!("{why}; the answer is that of {name}"))
 }
 
 /// A sentence for the user where the run did not solve.

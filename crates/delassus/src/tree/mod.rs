@@ -8,7 +8,6 @@ mod build;
 mod crba;
 mod data;
 mod efpa;
-pub mod import;
 pub mod joint;
 mod joint_sums;
 mod kinematics;
@@ -35,6 +34,7 @@ pub use propagate::Elimination;
 pub use rows::Rows;
 use spatial::{Inertia, Pose};
 
+pub use crate::error::{LinkName, TreeError};
 use crate::index::LinkId;
 
 /// One link, the joint that carries it, and where that joint sits on the parent.
@@ -103,146 +103,6 @@ impl Link {
     pub fn named(mut self, name: impl Into<String>) -> Link {
         self.name = name.into();
         self
-    }
-}
-
-/// What is wrong with a tree, or with what it was asked.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeError {
-    /// A link whose parent does not exist.
-    #[error("{link} hangs on {parent}, but there are only {count} links")]
-    MissingParent {
-        /// The link.
-        link: LinkName,
-        /// The parent it names.
-        parent: LinkId,
-        /// How many links there are.
-        count: usize,
-    },
-    /// Links that carry each other.
-    #[error(
-        "{link} is carried by itself through its parents; cut the loop and close it by a constraint"
-    )]
-    Cycle {
-        /// One link of the cycle.
-        link: LinkName,
-    },
-    /// A number of a link that cannot be.
-    #[error("{what} of {link} is {value}; it must be {needs}")]
-    BadValue {
-        /// The link.
-        link: LinkName,
-        /// Which number.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// What it may be.
-        needs: &'static str,
-    },
-    /// An inertia that no body has.
-    #[error(
-        "inertia of {link} belongs to no body: {reason}; check its units, its axes and that it is about the centre of mass"
-    )]
-    BadInertia {
-        /// The link.
-        link: LinkName,
-        /// Which condition fails, with numbers.
-        reason: String,
-    },
-    /// A joint whose axis is no direction.
-    #[error("the {joint} joint of {link} has no axis: give a finite vector that is not zero")]
-    BadAxis {
-        /// The link.
-        link: LinkName,
-        /// The kind of joint.
-        joint: &'static str,
-    },
-    /// A joint frame that is not a frame.
-    #[error("the joint frame of {link} is not orthonormal and finite; normalise it")]
-    BadPlace {
-        /// The link.
-        link: LinkName,
-    },
-    /// In this configuration a joint meets no inertia.
-    #[error(
-        "the joint of {link} meets no inertia in this configuration (pivot {pivot:.3e}); give it armature, or its bodies some extent"
-    )]
-    Singular {
-        /// The link.
-        link: LinkName,
-        /// The pivot.
-        pivot: f64,
-    },
-    /// An array of the wrong length.
-    #[error("{what} has {found} numbers where {expected} are needed")]
-    WrongLength {
-        /// Which array.
-        what: &'static str,
-        /// Numbers needed.
-        expected: usize,
-        /// Numbers given.
-        found: usize,
-    },
-    /// A number that is not finite.
-    #[error("{what}[{index}] is {value}; every number must be finite")]
-    NotFinite {
-        /// Which array.
-        what: &'static str,
-        /// Where in it.
-        index: usize,
-        /// The value.
-        value: f64,
-    },
-    /// A quaternion without a direction.
-    #[error("the quaternion of {link} is zero; give a unit quaternion (w, x, y, z)")]
-    BadQuaternion {
-        /// The link.
-        link: LinkName,
-    },
-    /// A link that is not there.
-    #[error("there is no {link}; the tree has {count} links")]
-    UnknownLink {
-        /// The link asked for.
-        link: LinkId,
-        /// How many there are.
-        count: usize,
-    },
-}
-
-impl TreeError {
-    /// The link it is about.
-    pub fn link(&self) -> Option<LinkId> {
-        match self {
-            TreeError::MissingParent { link, .. }
-            | TreeError::Cycle { link }
-            | TreeError::BadValue { link, .. }
-            | TreeError::BadInertia { link, .. }
-            | TreeError::BadAxis { link, .. }
-            | TreeError::BadPlace { link }
-            | TreeError::Singular { link, .. }
-            | TreeError::BadQuaternion { link } => Some(link.id),
-            _ => None,
-        }
-    }
-}
-
-/// A link in a message: its number and, where it has one, its name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkName {
-    /// The link.
-    pub id: LinkId,
-    /// Its name, or empty.
-    pub name: String,
-}
-
-impl std::fmt::Display for LinkName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.name.is_empty() {
-            write!(f, "{}", self.id)
-        } else {
-            write!(f, "{} \"{}\"", self.id, self.name)
-        }
     }
 }
 
@@ -346,7 +206,7 @@ impl Tree {
 
     /// Moves a configuration for the time h at constant velocity, on the manifold: quaternions stay unit.
     pub fn integrate(&self, q: &mut [f64], v: &[f64], h: f64) -> Result<(), TreeError> {
-        self.check("configuration", q, self.n_coordinates)?;
+        self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         for node in &self.nodes[1..] {
             let coordinates = node.q_at..node.q_at + node.kind.coordinates();

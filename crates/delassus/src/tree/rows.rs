@@ -92,6 +92,13 @@ impl Tree {
         Ok(())
     }
 
+    /// Adds the power of a force about the centre of mass of a link of this tree to the row started last.
+    pub(crate) fn add_at_centre(&self, data: &Data, rows: &mut Rows, link: LinkId, force: Force) {
+        let node = self.seats[link.index()].0;
+        let arm = self.centre(data, link) - data.bodies[node].origin;
+        rows.end(node, force.from(arm));
+    }
+
     /// Adds factor · v\[dof\] to the row started last.
     pub fn add_dof(
         &self,
@@ -146,6 +153,36 @@ impl Tree {
             }
         }
         j
+    }
+
+    /// The given rows as rows on the links they act on, six numbers each: force and torque about the link's centre of
+    /// mass, in world axes. Links come in the order in which the rows name them.
+    pub(crate) fn rows_on_links(
+        &self,
+        data: &Data,
+        rows: &Rows,
+        keep: &[usize],
+    ) -> Vec<(LinkId, Vec<f64>)> {
+        let mut links: Vec<(LinkId, Vec<f64>)> = Vec::new();
+        for end in &rows.ends {
+            let Ok(row) = keep.binary_search(&end.row) else {
+                continue;
+            };
+            let link = LinkId(self.nodes[end.node].link as u32);
+            let known = links.iter().position(|other| other.0 == link);
+            let at = known.unwrap_or_else(|| {
+                links.push((link, vec![0.0; 6 * keep.len()]));
+                links.len() - 1
+            });
+            // From the node's origin to the centre of the link that it carries.
+            let arm = data.bodies[end.node].origin - self.centre(data, link);
+            let Force { torque, force } = end.force.from(arm);
+            let numbers = force.to_array().into_iter().chain(torque.to_array());
+            for (sum, x) in links[at].1[6 * row..].iter_mut().zip(numbers) {
+                *sum += x;
+            }
+        }
+        links
     }
 
     /// J v for the velocities of the last recursion that took one.

@@ -9,8 +9,8 @@
 use glam::{DQuat, DVec3};
 
 use super::joint::{self, Kind, quaternion};
-use super::kinematics::subspace;
-use super::spatial::Force;
+use super::kinematics::{add_subspace, subspace};
+use super::spatial::{Force, Motion, Pose};
 use super::{Data, Joint, Tree, TreeError};
 use crate::index::LinkId;
 
@@ -44,8 +44,19 @@ impl Tree {
         row: &mut [f64],
     ) -> Result<(), TreeError> {
         self.check_length("row", row, self.n_dofs)?;
-        let mut i = self.seat(link)?.0;
-        let mut force = force.from(point - data.bodies[i].origin);
+        let node = self.seat(link)?.0;
+        self.climb(
+            data,
+            node,
+            force.from(point - data.bodies[node].origin),
+            row,
+        );
+        Ok(())
+    }
+
+    /// Adds Sᵀφ of every joint between a node and the ground to `row`, for a force φ about the node's origin.
+    #[inline]
+    fn climb(&self, data: &Data, mut i: usize, mut force: Force, row: &mut [f64]) {
         while i != 0 {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             for k in 0..node.kind.dofs() {
@@ -54,7 +65,48 @@ impl Tree {
             force = force.from(body.arm);
             i = node.parent;
         }
-        Ok(())
+    }
+
+    /// The centre of mass of a link of this tree, in the world.
+    pub(crate) fn centre(&self, data: &Data, link: LinkId) -> DVec3 {
+        let (node, seat) = &self.seats[link.index()];
+        let body = &data.bodies[*node];
+        let frame = Pose {
+            rotation: body.rotation,
+            position: body.origin,
+        };
+        frame.then(seat).point(self.links[link.index()].body.com)
+    }
+
+    /// [`Tree::add_wrench`] about the centre of mass of a link of this tree, for a row of the right length.
+    pub(crate) fn add_centre_wrench(
+        &self,
+        data: &Data,
+        link: LinkId,
+        force: Force,
+        row: &mut [f64],
+    ) {
+        let node = self.seats[link.index()].0;
+        let arm = self.centre(data, link) - data.bodies[node].origin;
+        self.climb(data, node, force.from(arm), row);
+    }
+
+    /// The motion of the centre of mass of a link of this tree under the velocities v: J v = Σ (S v) of the joints
+    /// between it and the ground, each carried to the centre.
+    pub(crate) fn centre_velocity(&self, data: &Data, link: LinkId, v: &[f64]) -> Motion {
+        let centre = self.centre(data, link);
+        let mut sum = Motion::ZERO;
+        let mut i = self.seats[link.index()].0;
+        while i != 0 {
+            let (node, body) = (&self.nodes[i], &data.bodies[i]);
+            let mut own = Motion::ZERO;
+            add_subspace(node, body, v, &mut own);
+            let carried = own.at(centre - body.origin);
+            sum.angular += carried.angular;
+            sum.linear += carried.linear;
+            i = node.parent;
+        }
+        sum
     }
 
     /// Whether some joint between a link and the ground moves.
@@ -105,7 +157,7 @@ impl Tree {
     /// Moves a configuration for h seconds at a velocity in the axes of its beginning, which is then turned into
     /// those of its end. Origins of floating links move on straight lines; quaternions stay unit.
     pub fn advance(&self, q: &mut [f64], v: &mut [f64], h: f64) -> Result<(), TreeError> {
-        self.check("configuration", q, self.n_coordinates)?;
+        self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         for node in &self.nodes[1..] {
             let coordinates = node.q_at..node.q_at + node.kind.coordinates();
@@ -116,9 +168,7 @@ impl Tree {
             }
             let q = &mut q[coordinates];
             let (spin, slide) = velocity(&v[node.v_at..]);
-            let Some(old) = quaternion(&q[3..]) else {
-                continue;
-            };
+            let old = quaternion(&q[3..]);
             let moved = DVec3::from_slice(q) + h * (old * slide);
             q[..3].copy_from_slice(&moved.to_array());
             let turn = DQuat::from_scaled_axis(h * spin);

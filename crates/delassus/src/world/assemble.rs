@@ -3,19 +3,18 @@
 
 mod contacts;
 
-use std::borrow::Cow;
-
 use glam::{DMat3, DVec3};
 
 use super::robot::Placed;
-use super::rows::{RowBlock, Target};
+use super::rows::{End, RowBlock, Target};
 use super::warm::Key;
 use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
+use crate::index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::{At, Place};
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -227,24 +226,9 @@ impl<'a> Step<'a> {
                 damping: joint.damping.unwrap_or(2.0 * self.h),
             }
         };
-        if let super::JointKind::Gear(terms) = &joint.kind {
-            let bodies = self.world.bodies();
-            let entries: Vec<(BodyId, Vec<f64>)> = terms
-                .iter()
-                .map(|&(body, axis, ratio)| {
-                    let axis = bodies.orientation[body.index()] * axis * ratio;
-                    (body, spatial(DVec3::ZERO, axis).to_vec())
-                })
-                .collect();
-            let velocity: f64 = entries
-                .iter()
-                .map(|(b, row)| dot(row, &self.old[b.index()]))
-                .sum();
-            let (sigma, q) = hold.row(self.h, joint.coordinate, velocity);
-            return self.block(Law::Equality, &entries, (&[sigma], &[q]), Key::joint(id, 0));
-        }
         for block in joint.rows(self.world.bodies()) {
-            self.row_block(&block, &hold, Key::joint(id, block.part))?;
+            let part = block.part;
+            self.row_block(&block, &hold, Key::Joint { joint: id, part })?;
         }
         Ok(())
     }
@@ -257,26 +241,21 @@ impl<'a> Step<'a> {
     ) -> Result<(), BuildError> {
         let h = self.h;
         let (mut sigma, mut q) = (Vec::new(), Vec::new());
-        let mut entries: Vec<(BodyId, Vec<f64>)> = Vec::new();
-        for (side, link) in block.bodies.iter().enumerate() {
-            if let Some(body) = link {
-                let rows = block.rows.iter();
-                let rows = rows.flat_map(|row| if side == 0 { row.first } else { row.second });
-                entries.push((*body, rows.collect()));
-            }
-        }
-        for (i, row) in block.rows.iter().enumerate() {
-            let velocity: f64 = entries
+        for (i, gap) in block.gaps.iter().enumerate() {
+            let velocity: f64 = block
+                .ends
                 .iter()
-                .map(|(body, rows)| dot(&rows[6 * i..6 * i + 6], &self.old[body.index()]))
+                .filter_map(|end| Some((end.link?, &end.rows[6 * i..6 * i + 6])))
+                .map(|(body, row)| dot(row, &self.old[body.index()]))
                 .sum();
-            let gap = row.gap.unwrap_or(0.0);
+            // Rows that prescribe a velocity have no gap to close.
+            let gap = gap.unwrap_or(0.0);
             let (s, wanted) = aim(block.target, hold, h, (gap, velocity));
             sigma.push(s);
             q.push(wanted);
         }
         let law = impulses(block.law, h);
-        self.block(law, &entries, (&sigma, &q), key)
+        self.block(law, (&block.ends, &block.directions), (&sigma, &q), key)
     }
 
     /// Limits, motors, servos, friction and loops of the robots.
@@ -290,18 +269,24 @@ impl<'a> Step<'a> {
         for (r, placed) in robots.iter().enumerate() {
             let Some(placed) = placed else { continue };
             for block in placed.robot.joint_rows(self.world.time() + h)? {
-                let rows = block.rows.chunks_exact(placed.robot.tree().n_dofs());
                 let (mut sigma, mut q) = (Vec::new(), Vec::new());
-                for (row, gap) in rows.zip(&block.gap) {
-                    let velocity = crate::math::dot(row, placed.robot.velocity());
-                    let (s, wanted) = aim(block.target, &hold, h, (*gap, velocity));
+                for (gap, velocity) in block.gap.iter().zip(&block.velocity) {
+                    let (s, wanted) = aim(block.target, &hold, h, (*gap, *velocity));
                     sigma.push(s);
                     q.push(wanted);
                 }
-                let rows: [(MassId, &[f64]); 1] = [(placed.mass, &block.rows)];
+                let mass = placed.mass;
+                let on = block.on.iter();
+                let on: Vec<At<'_>> = on
+                    .map(|&(place, ref rows)| At { mass, place, rows })
+                    .collect();
                 let law = impulses(block.law, h);
-                self.builder.add_block(law, &rows, &sigma, &q)?;
-                self.keys.push(Key::robot(r, block.key));
+                self.builder.add_block_at(law, &on, &sigma, &q)?;
+                self.keys.push(Key::Robot {
+                    robot: RobotId(r as u32),
+                    item: block.item,
+                    part: block.part,
+                });
             }
         }
         self.robots = robots;
@@ -313,41 +298,36 @@ impl<'a> Step<'a> {
         self.mass[body].is_some() && self.world.seat(body).is_some()
     }
 
-    /// Adds a block; bodies that impulses do not move enter through q. Nothing is added where none moves.
+    /// Adds a block, given by its ends and, where it acts at a point, by its directions; bodies that impulses do not
+    /// move enter through q. Nothing is added where none moves.
     fn block(
         &mut self,
         law: Law,
-        entries: &[(BodyId, Vec<f64>)],
+        (ends, directions): (&[End], &[f64]),
         (sigma, q): (&[f64], &[f64]),
         key: Key,
     ) -> Result<(), BuildError> {
         let mut q = q.to_vec();
-        let mut rows: Vec<(MassId, Cow<'_, [f64]>)> = Vec::with_capacity(entries.len());
-        for (body, values) in entries {
-            let Some(mass) = self.mass[body.index()] else {
-                subtract(&mut q, values, &self.free[body.index()]);
+        let mut on: Vec<At<'_>> = Vec::with_capacity(ends.len());
+        for end in ends {
+            let Some(body) = end.link.map(BodyId::index) else {
                 continue;
             };
-            let seat = self.world.seat(body.index());
-            let placed = seat.and_then(|(robot, link)| Some((self.robots[robot].as_ref()?, link)));
-            let Some((placed, link)) = placed else {
-                rows.push((mass, Cow::Borrowed(values)));
+            let Some(mass) = self.mass[body] else {
+                subtract(&mut q, &end.rows, &self.free[body]);
                 continue;
             };
-            // Two links of one robot share its mass, and their rows are added.
-            let at = rows.iter().position(|row| row.0 == mass);
-            let at = at.unwrap_or_else(|| {
-                let width = placed.robot.tree().n_dofs();
-                rows.push((mass, Cow::Owned(vec![0.0; q.len() * width])));
-                rows.len() - 1
-            });
-            placed.spread(link, values, rows[at].1.to_mut());
+            let (place, rows) = match (self.world.seat(body), end.point) {
+                (Some((_, link)), _) => (Place::Link { link }, &end.rows[..]),
+                (None, Some(point)) => (point, directions),
+                (None, None) => (Place::Plain, &end.rows[..]),
+            };
+            on.push(At { mass, place, rows });
         }
-        if rows.is_empty() {
+        if on.is_empty() {
             return Ok(());
         }
-        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(mass, row)| (*mass, &**row)).collect();
-        self.builder.add_block(law, &rows, sigma, &q)?;
+        self.builder.add_block_at(law, &on, sigma, &q)?;
         self.keys.push(key);
         Ok(())
     }

@@ -87,11 +87,7 @@ impl World {
             let pair = (a.min(b) as u32, a.max(b) as u32);
             joined.binary_search(&pair).is_ok()
         };
-        collisions
-            .update(&near.poses, &near.movable, &near.reach, &excluded)
-            .map_err(|error| StepError::Collide {
-                what: error.to_string(),
-            })?;
+        collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
         Ok(collisions.take_contacts())
     }
 
@@ -102,9 +98,11 @@ impl World {
         }
     }
 
-    /// Friction and restitution between two colliders.
-    pub fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        self.surface_of(self.materials[a as usize], self.materials[b as usize])
+    /// Friction and restitution between two colliders, by position in [`World::colliders`]; `None` where one is not
+    /// there.
+    pub fn surface(&self, a: usize, b: usize) -> Option<Surface> {
+        let (a, b) = (self.materials.get(a)?, self.materials.get(b)?);
+        Some(self.surface_of(*a, *b))
     }
 
     /// Friction and restitution between two materials.

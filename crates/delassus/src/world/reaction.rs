@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
+use super::World;
 use super::assemble::Assembly;
-use super::warm::Key;
-use super::{JointKind, World};
+use super::warm::{JointPart, Key};
 use crate::index::JointId;
 
 /// Force and torque of a joint on its first body, at the joint's point there, in world axes. The second body feels the
@@ -59,23 +59,20 @@ impl World {
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
         let mut blocks = blocks.take(assembly.first_contact).peekable();
         for (j, joint) in self.joints.iter().enumerate() {
-            let mut impulse = |part: u32| {
-                let key = Key::joint(JointId(j as u32), part);
+            let mut impulse = |part: JointPart| {
+                let joint = JointId(j as u32);
+                let key = Key::Joint { joint, part };
                 let found = blocks.next_if(|(owner, _)| **owner == key);
                 found.map_or(&[][..], |(_, block)| &lambda[block.rows()])
             };
             let sum = &mut self.reactions.sums[j];
-            if let JointKind::Gear(terms) = &joint.kind {
-                if let (Some((body, axis, ratio)), [twist]) = (terms.first(), impulse(0)) {
-                    sum.torque += self.bodies.orientation[body.index()] * *axis * (ratio * twist);
-                }
-                continue;
-            }
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
-                for (row, &push) in block.rows.iter().zip(impulse(block.part)) {
-                    force += push * DVec3::from_slice(&row.first[..3]);
-                    torque += push * DVec3::from_slice(&row.first[3..]);
+                let first = block.ends.first().map_or(&[][..], |end| &end.rows);
+                let rows = first.as_chunks::<6>().0.iter();
+                for (row, &push) in rows.zip(impulse(block.part)) {
+                    force += push * DVec3::from_slice(&row[..3]);
+                    torque += push * DVec3::from_slice(&row[3..]);
                 }
             }
             sum.force += force;
@@ -87,17 +84,37 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GaussSeidel;
-    use crate::world::{Integrator, scene};
+    use crate::world::{Body, Drive, Integrator, Joint, JointKind, Link, Motion, Motor};
+    use crate::{GaussSeidel, WorldBuilder};
 
-    /// A bar of 2 kg and 1 m held at one end by a joint to a post that cannot move.
-    fn held(joint: &str) -> World {
-        let text = format!(
-            "[[bodies]]\nname = \"post\"\nmotion = \"static\"\n\
-             [[bodies]]\nname = \"bar\"\nposition = [0.5, 0, 1]\nmass = 2\ninertia = [0.01, 0.2, 0.2]\n\
-             [[joints]]\nname = \"hold\"\n{joint}\n"
-        );
-        scene::parse(&text).unwrap().world
+    /// The end of the bar that is held.
+    const END: DVec3 = DVec3::new(0.0, 0.0, 1.0);
+
+    /// A post that cannot move and a bar of 2 kg and 1 m along x, joined as asked: post, bar.
+    fn held(join: impl Fn(&WorldBuilder, Link, Link) -> Joint) -> World {
+        let mut builder = WorldBuilder::default();
+        let post = Body {
+            name: "post".to_owned(),
+            motion: Motion::Static,
+            ..Body::default()
+        };
+        let bar = Body {
+            name: "bar".to_owned(),
+            position: DVec3::new(0.5, 0.0, 1.0),
+            mass: 2.0,
+            inertia: glam::DMat3::from_diagonal(DVec3::new(0.01, 0.2, 0.2)),
+            ..Body::default()
+        };
+        let post = builder.add_body(post).unwrap();
+        let bar = builder.add_body(bar).unwrap();
+        let joint = join(&builder, Some(post), Some(bar));
+        builder.add_joint(joint).unwrap();
+        builder.build().unwrap()
+    }
+
+    /// A joint at the end of the bar, about y.
+    fn at_end(builder: &WorldBuilder, links: [Link; 2], kind: JointKind) -> Joint {
+        Joint::at(builder.bodies(), links, (END, DVec3::Y), kind)
     }
 
     /// The tolerance is a velocity: over a step of 1 ms it is a force a few thousand times as large.
@@ -111,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_fixed_joint_carries_weight_and_moment_of_a_bar() {
-        let fixed = "type = \"fixed\"\nbodies = [\"bar\", \"post\"]\npoint = [0, 0, 1]";
+        let fixed =
+            |b: &WorldBuilder, post: Link, bar: Link| at_end(b, [bar, post], JointKind::Fixed);
         for integrator in [Integrator::Spook, Integrator::Rattle] {
             for substeps in [1, 3] {
                 let mut world = held(fixed);
@@ -129,25 +147,41 @@ mod tests {
 
     #[test]
     fn the_first_body_may_be_the_one_that_stands() {
-        let fixed = "type = \"fixed\"\nbodies = [\"post\", \"bar\"]\npoint = [0, 0, 1]";
-        let found = after_a_step(&mut held(fixed));
+        let mut world = held(|b, post, bar| at_end(b, [post, bar], JointKind::Fixed));
+        let found = after_a_step(&mut world);
         assert!((found.force + DVec3::Z * 19.62).length() < 1e-6);
         assert!((found.torque - DVec3::Y * 9.81).length() < 1e-6);
     }
 
     #[test]
     fn a_motor_that_holds_a_bar_is_part_of_its_hinge() {
-        let hinge = "type = \"hinge\"\nbodies = [\"bar\", \"world\"]\npoint = [0, 0, 1]\naxis = [0, 1, 0]\n\
-                     motor = { speed = 0, max-force = 100 }";
-        let found = after_a_step(&mut held(hinge));
+        let drive = Drive {
+            motor: Some(Motor {
+                speed: 0.0,
+                max_force: 100.0,
+            }),
+            ..Drive::default()
+        };
+        let mut world = held(|b, _, bar| at_end(b, [bar, None], JointKind::Hinge(drive)));
+        let found = after_a_step(&mut world);
         assert!((found.force - DVec3::Z * 19.62).length() < 1e-5);
         assert!((found.torque + DVec3::Y * 9.81).length() < 1e-5);
     }
 
     #[test]
     fn a_rod_pulls_along_itself_without_a_torque() {
-        let rod = "type = \"distance\"\nbodies = [\"bar\", \"world\"]\nanchors = [[0.5, 0, 1], [0.5, 0, 3]]";
-        let found = after_a_step(&mut held(rod));
+        let rod = JointKind::Distance {
+            least: 2.0,
+            greatest: 2.0,
+        };
+        // From the middle of the bar to a point 2 m above it.
+        let mut world = held(|b, _, bar| {
+            let middle = END + DVec3::X * 0.5;
+            let mut joint = Joint::at(b.bodies(), [bar, None], (middle, DVec3::Z), rod.clone());
+            joint.frames[1].origin += DVec3::Z * 2.0;
+            joint
+        });
+        let found = after_a_step(&mut world);
         assert!((found.force - DVec3::Z * 19.62).length() < 1e-6);
         assert!(found.torque.length() < 1e-12);
     }

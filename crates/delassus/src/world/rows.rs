@@ -1,32 +1,124 @@
-//! Four row-builders from which every joint and contact is made: a direction at a point, an axis of rotation,
-//! both as rows [dᵀ, (arm × d)ᵀ] of G, and the assembly of several into one block.
+//! What every joint is made of: a direction at a point and an axis of rotation, and several of them in one block.
 
 use glam::DVec3;
 
+use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
+use crate::problem::jacobian::point_row;
+use crate::problem::place::{Place, Side};
 
 /// A body of the world, or the world itself.
 pub type Link = Option<BodyId>;
 
-/// One row of G on two bodies, first minus second: six numbers each.
+/// One row of G on two bodies, first minus second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Row {
-    pub(super) first: [f64; 6],
-    pub(super) second: [f64; 6],
+    pub(super) way: Way,
     /// Violation g \[m or rad\]; `None` for rows that prescribe a velocity alone.
     pub(super) gap: Option<f64>,
 }
 
-/// Rows that share a law, between two bodies.
+/// Which motion a row measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Way {
+    /// Along a direction, at a point with these arms from both bodies' centres.
+    Along(DVec3, [DVec3; 2]),
+    /// About an axis.
+    About(DVec3),
+}
+
+impl Row {
+    /// The row on the velocity (ẋ, ω) of the first body or the second.
+    pub(super) fn on(&self, side: Side) -> [f64; 6] {
+        match self.way {
+            Way::Along(direction, arms) => point_row(direction, arms[side as usize], side.sign()),
+            Way::About(axis) => {
+                let a = axis * side.sign();
+                [0.0, 0.0, 0.0, a.x, a.y, a.z]
+            }
+        }
+    }
+
+    /// The row that measures the other way.
+    pub(super) fn turned(self) -> Row {
+        let way = match self.way {
+            Way::Along(direction, arms) => Way::Along(-direction, arms),
+            Way::About(axis) => Way::About(-axis),
+        };
+        Row { way, ..self }
+    }
+}
+
+/// Rows that share a law, on any number of bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RowBlock {
-    pub(super) bodies: [Link; 2],
-    pub(super) rows: Vec<Row>,
+    /// The block on each of its bodies; reactions are told of the first.
+    pub(super) ends: Vec<End>,
+    /// One direction a row where the block acts at a point, else empty.
+    pub(super) directions: Vec<f64>,
+    /// Violation g of each row \[m or rad\]; `None` for rows that prescribe a velocity alone.
+    pub(super) gaps: Vec<Option<f64>>,
     pub(super) law: Law,
     /// Which part of the joint this is: its impulse is found again by it.
-    pub(super) part: u32,
+    pub(super) part: JointPart,
     pub(super) target: Target,
+}
+
+/// A block on one body.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct End {
+    pub(super) link: Link,
+    /// Its rows on the body's velocity, six numbers each.
+    pub(super) rows: Vec<f64>,
+    /// The point where it acts, if it is one.
+    pub(super) point: Option<Place>,
+}
+
+impl RowBlock {
+    /// Rows between two bodies, first minus second.
+    pub(super) fn between(
+        bodies: [Link; 2],
+        rows: &[Row],
+        law: Law,
+        part: JointPart,
+        target: Target,
+    ) -> RowBlock {
+        let point = common_point(rows);
+        let end = |side: Side| End {
+            link: bodies[side as usize],
+            rows: rows.iter().flat_map(|row| row.on(side)).collect(),
+            point: point.as_ref().map(|(_, arms)| Place::Point {
+                arm: arms[side as usize],
+                side,
+            }),
+        };
+        RowBlock {
+            ends: vec![end(Side::First), end(Side::Second)],
+            gaps: rows.iter().map(|row| row.gap).collect(),
+            directions: point.map_or_else(Vec::new, |(directions, _)| directions),
+            law,
+            part,
+            target,
+        }
+    }
+}
+
+/// The directions of the rows and the arms to their point, if all of them measure motion at one.
+fn common_point(rows: &[Row]) -> Option<(Vec<f64>, [DVec3; 2])> {
+    let Way::Along(_, point) = rows.first()?.way else {
+        return None;
+    };
+    let mut directions = Vec::with_capacity(3 * rows.len());
+    for row in rows {
+        match row.way {
+            Way::Along(direction, arms) if arms == point => {
+                directions.extend(direction.to_array());
+            }
+            _ => return None,
+        }
+    }
+    Some((directions, point))
 }
 
 /// Where the wanted velocity and compliance of a block come from.
@@ -44,26 +136,14 @@ pub(super) enum Target {
 
 /// Velocity along `direction` of a point seen from both bodies; arms reach from their centres to it.
 pub(super) fn along(direction: DVec3, arms: [DVec3; 2], gap: Option<f64>) -> Row {
-    Row {
-        first: spatial(direction, arms[0].cross(direction)),
-        second: spatial(-direction, -arms[1].cross(direction)),
-        gap,
-    }
+    let way = Way::Along(direction, arms);
+    Row { way, gap }
 }
 
 /// Angular velocity of the first body relative to the second about `axis`.
 pub(super) fn about(axis: DVec3, gap: Option<f64>) -> Row {
-    Row {
-        first: spatial(DVec3::ZERO, axis),
-        second: spatial(DVec3::ZERO, -axis),
-        gap,
-    }
-}
-
-fn spatial(linear: DVec3, angular: DVec3) -> [f64; 6] {
-    [
-        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
-    ]
+    let way = Way::About(axis);
+    Row { way, gap }
 }
 
 /// The three rows that keep two points together, in world axes.   [Chain, ball joint]

@@ -44,7 +44,7 @@ pub(crate) fn assemble(problem: &Problem) -> Assembled {
     }
     let mut g = zeros(m, n);
     for (k, block) in problem.blocks().iter().enumerate() {
-        for (b, values) in primal.jacobian().block(BlockId(k as u32)) {
+        for (b, values) in primal.written_rows(BlockId(k as u32)) {
             let width = primal.mass()[b.index()].dim();
             for (i, row) in values.chunks_exact(width).enumerate() {
                 let start = offsets[b.index()];

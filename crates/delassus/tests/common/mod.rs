@@ -14,9 +14,10 @@ pub(crate) mod planted;
 pub(crate) mod scenes;
 
 use delassus::problem::Form;
+use delassus::problem::place::At;
 use delassus::solver::Rule;
 use delassus::solver::sweep::gauss_seidel::{Order, SweepKind};
-use delassus::{BlockId, GaussSeidel, Law, MassId, Problem, Report, Solution, Solver, Stop};
+use delassus::{BlockId, GaussSeidel, Law, Problem, Report, Solution, Solver, Stop};
 
 /// Largest absolute difference of two vectors; a not-a-number on either side is infinite.
 pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
@@ -117,12 +118,12 @@ pub(crate) fn rebuilt(problem: &Problem, copies: usize, change: impl Fn(Law) -> 
         start = end;
     }
     for (k, block) in problem.blocks().iter().enumerate() {
-        let entries: Vec<(MassId, &[f64])> = primal.jacobian().block(BlockId(k as u32)).collect();
+        let places: Vec<At<'_>> = primal.places(BlockId(k as u32)).collect();
         let rows = block.rows();
         for _ in 0..copies {
             let (sigma, q) = (&primal.sigma()[rows.clone()], &primal.q()[rows.clone()]);
             let law = change(block.law);
-            builder.add_block(law, &entries, sigma, q).unwrap();
+            builder.add_block_at(law, &places, sigma, q).unwrap();
         }
     }
     builder.build().unwrap()

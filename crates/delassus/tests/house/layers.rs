@@ -6,7 +6,7 @@ use std::fs;
 use crate::sources::{blanked, fail_if_any, is_word, library_code, line_of, root, rust_sources};
 
 /// What every module of the library may use besides itself: arrows never point upwards.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("math", &["index", "error"]),
     ("linalg", &["math", "index", "error"]),
     ("index", &["math", "error"]),
@@ -34,6 +34,13 @@ const LAYERS: [(&str, &[&str]); 14] = [
         "world",
         &[
             "solver", "collide", "problem", "law", "tree", "linalg", "math", "index", "error",
+        ],
+    ),
+    (
+        "model",
+        &[
+            "world", "solver", "collide", "problem", "law", "tree", "linalg", "math", "index",
+            "error",
         ],
     ),
     (

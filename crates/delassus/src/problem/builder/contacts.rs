@@ -1,8 +1,11 @@
 //! Many contacts at once: their places are handed out first, and filled side by side.
 
+use glam::DVec3;
+
 use super::super::delassus::add_entry;
-use super::super::jacobian::Entry;
+use super::super::jacobian::{Entry, Kind, point_rows};
 use super::super::mass::MassBlock;
+use super::super::place::Side;
 use super::{Block, ProblemBuilder, check_compliance, next_id, place_of_c};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
@@ -10,26 +13,57 @@ use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
 
-/// Law, Σ and q of one contact.
-pub(crate) type Contact = (Law, [f64; 3], [f64; 3]);
+/// One contact of free bodies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contact {
+    pub(crate) law: Law,
+    /// n, t₁, t₂.
+    pub(crate) frame: [DVec3; 3],
+    /// From both centres of mass to the contact; that of a body that is not in the problem is not read.
+    pub(crate) arms: [DVec3; 2],
+    pub(crate) sigma: [f64; 3],
+    pub(crate) q: [f64; 3],
+}
+
+impl Contact {
+    /// Its rows on the velocity of one body.
+    pub(crate) fn rows(&self, side: Side) -> [f64; 18] {
+        point_rows(self.frame, self.arms[side as usize], side.sign())
+    }
+}
+
+const SIDES: [Side; 2] = [Side::First, Side::Second];
+
+/// Numbers of a frame.
+const FRAME: usize = 9;
 
 impl ProblemBuilder {
-    /// Adds many contacts of three rows, each on one or two free rigid bodies added before. `fill` writes the rows
-    /// of G of contact i, 18 numbers per body, and may be called from several threads. After an error the builder
-    /// is of no further use.
+    /// Adds many contacts of three rows, each at a point of one or two free rigid bodies added before. `make` gives
+    /// contact i, and may be called from several threads. After an error the builder is of no further use.
     pub(crate) fn add_contacts(
         &mut self,
         masses: &[[Option<MassId>; 2]],
-        fill: impl Fn(usize, &mut [[f64; 18]]) -> Contact + Send + Sync,
+        make: impl Fn(usize) -> Contact + Send + Sync,
     ) -> Result<(), BuildError> {
         let (first, count) = (self.blocks.len(), masses.len());
         next_id(first + count, "constraint blocks")?;
-        let (row, entry, d) = (self.c.len(), self.entries.len(), self.d.len());
-        for mass in masses {
-            self.starts.push(self.entries.len());
-            for &mass in mass.iter().flatten() {
-                let start = self.values.len() + 18 * (self.entries.len() - entry);
-                self.entries.push(Entry { mass, start });
+        let (row, d, before) = (self.c.len(), self.d.len(), self.values.len());
+        next_id(before + (FRAME + 6) * count, "numbers of G")?;
+        let mut end = before;
+        for pair in masses {
+            self.starts.push(self.entries.len() as u32);
+            end += FRAME;
+            let sides = pair.iter().zip(SIDES);
+            let present = sides.filter_map(|(mass, side)| Some(((*mass)?, side)));
+            for ((mass, side), arms_before) in present.zip(0..) {
+                let kind = Kind::Point {
+                    n_rows: 3,
+                    side,
+                    arms_before,
+                };
+                let start = end as u32;
+                self.entries.push(Entry { mass, start, kind });
+                end += 3;
             }
         }
         self.d_starts.extend((0..count).map(|i| d + 9 * i));
@@ -44,20 +78,20 @@ impl ProblemBuilder {
         let q = chunks::<3>(q.more(3 * count, 0.0));
         let c = chunks::<3>(c.more(3 * count, 0.0));
         let d = chunks::<9>(self.d.more(9 * count, 0.0));
-        let values = self.values.more(18 * (self.entries.len() - entry), 0.0);
-        let mut values = values.as_chunks_mut::<18>().0;
+        let mut values = self.values.more(end - before, 0.0);
         let mut parts = Vec::with_capacity(count.div_ceil(CHUNK));
         for ((((blocks, sigma), q), c), d) in blocks.zip(sigma).zip(q).zip(c).zip(d) {
             let start = parts.len() * CHUNK;
             let masses = &masses[start..start + blocks.len()];
-            let count = masses.iter().flatten().flatten().count();
+            let arms = masses.iter().flatten().flatten().count();
+            let numbers = FRAME * masses.len() + 3 * arms;
             parts.push(Part {
                 first,
                 row,
                 start,
                 masses,
                 blocks,
-                values: values.split_off_mut(..count).unwrap_or_default(),
+                values: values.split_off_mut(..numbers).unwrap_or_default(),
                 sigma,
                 q,
                 c,
@@ -65,7 +99,7 @@ impl ProblemBuilder {
             });
         }
         let bodies = (&self.mass[..], &self.free_velocity[..], &self.offsets[..]);
-        let zeros = parallel::map(parts, |part| part.fill(bodies, &fill));
+        let zeros = parallel::map(parts, |part| part.fill(bodies, &make));
         let zeros: Vec<bool> = zeros.into_iter().collect::<Result<_, _>>()?;
         self.has_zero |= zeros.contains(&true);
         Ok(())
@@ -85,7 +119,7 @@ struct Part<'a> {
     start: usize,
     masses: &'a [[Option<MassId>; 2]],
     blocks: &'a mut [Block],
-    values: &'a mut [[f64; 18]],
+    values: &'a mut [f64],
     sigma: &'a mut [[f64; 3]],
     q: &'a mut [[f64; 3]],
     c: &'a mut [[f64; 3]],
@@ -93,28 +127,44 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Fills the rows and computes what follows from them: c = G v¹ − q and D. Says whether nothing moves some row.
+    /// Fills in frames and arms and computes what follows from them: c = G v¹ − q and D. Says whether nothing moves
+    /// some row.
     #[inline(always)]
     fn fill(
         self,
         (bodies, free, offsets): (&[MassBlock], &[f64], &[usize]),
-        fill: impl Fn(usize, &mut [[f64; 18]]) -> Contact,
+        make: impl Fn(usize) -> Contact,
     ) -> Result<bool, BuildError> {
-        let mut values = self.values;
+        let mut values = self.values.as_chunks_mut::<3>().0.iter_mut();
+        let mut write = |x: DVec3| {
+            if let Some(place) = values.next() {
+                *place = x.to_array();
+            }
+        };
         let mut has_zero = false;
         for (i, block) in self.blocks.iter_mut().enumerate() {
             let id = BlockId((self.first + self.start + i) as u32);
-            let masses = self.masses[i].iter().flatten();
-            let g = values.split_off_mut(..masses.clone().count());
-            let g = g.unwrap_or_default();
-            let (law, sigma, q) = fill(self.start + i, g);
+            let contact = make(self.start + i);
+            let Contact {
+                law,
+                frame,
+                arms,
+                sigma,
+                q,
+            } = contact;
             law.check(id, 3)?;
             check_compliance(id, &sigma)?;
+            frame.into_iter().for_each(&mut write);
             let (mut c, mut d) = (q.map(|q| -q), [0.0; 9]);
-            for (mass, g) in masses.zip(&*g) {
+            for (side, mass) in SIDES.into_iter().zip(&self.masses[i]) {
+                let Some(mass) = mass else {
+                    continue;
+                };
+                write(arms[side as usize]);
+                let g = contact.rows(side);
                 let at = offsets[mass.index()];
-                mul_add(g, &free[at..at + 6], &mut c);
-                add_entry(&bodies[mass.index()], g, &mut d);
+                mul_add(&g, &free[at..at + 6], &mut c);
+                add_entry(&bodies[mass.index()], &g, &mut d);
             }
             // Every number of G and q enters c, which is finite only if they are.
             BuildError::check_finite(|| place_of_c(id), &c)?;

@@ -85,16 +85,22 @@ fn every_bad_block_is_refused_with_its_place() {
     }
     assert_eq!(builder.build().unwrap().n_rows(), 0);
 }
-/// Rows, Σ and q of contact i, and the bodies of three it acts on: two, the first or the second.
-fn contact(i: usize) -> ([Option<MassId>; 2], [[f64; 18]; 2], [f64; 3]) {
+
+/// Contact i, and the bodies of three it acts on: two, the first or the second.
+fn contact(i: usize) -> ([Option<MassId>; 2], Contact) {
     let mut random = crate::math::Random::new(i as u64);
-    let mut number = || random.range(-1.0, 1.0);
     let masses = [
         (!i.is_multiple_of(5)).then_some(MassId(0)),
         (i % 7 != 1 || i.is_multiple_of(5)).then_some(MassId(1 + i as u32 % 2)),
     ];
-    let rows = std::array::from_fn(|_| std::array::from_fn(|_| number()));
-    (masses, rows, std::array::from_fn(|_| number()))
+    let contact = Contact {
+        law: Law::FrictionCone { mu: 0.3 },
+        frame: std::array::from_fn(|_| random.vector()),
+        arms: std::array::from_fn(|_| random.vector()),
+        sigma: [0.1, 0.0, 0.0],
+        q: random.vector().to_array(),
+    };
+    (masses, contact)
 }
 
 /// Three balls, a joint, and so many contacts, added together or one by one.
@@ -104,28 +110,20 @@ fn contacts(mut builder: ProblemBuilder, count: usize, together: bool) -> Proble
     builder
         .add_block(Law::Equality, &[(bodies[2], &joint)], &[0.1], &[0.3])
         .unwrap();
-    let (law, sigma) = (Law::FrictionCone { mu: 0.3 }, [0.1, 0.0, 0.0]);
-    let moved = |i: usize| {
-        let (masses, rows, _) = contact(i);
-        let moved = masses.into_iter().zip(rows);
-        moved.filter_map(|(mass, rows)| Some((mass?, rows)))
-    };
     if together {
         let masses: Vec<_> = (0..count).map(|i| contact(i).0).collect();
-        let filled = builder.add_contacts(&masses, |i, out| {
-            for (out, (_, rows)) in out.iter_mut().zip(moved(i)) {
-                *out = rows;
-            }
-            (law, sigma, contact(i).2)
-        });
-        filled.unwrap();
+        builder.add_contacts(&masses, |i| contact(i).1).unwrap();
     } else {
         for i in 0..count {
-            let rows: Vec<(MassId, [f64; 18])> = moved(i).collect();
-            let rows: Vec<(MassId, &[f64])> =
-                rows.iter().map(|(mass, rows)| (*mass, &rows[..])).collect();
+            let (masses, contact) = contact(i);
+            let end = |side: usize| Some((masses[side]?, contact.arms[side]));
+            let point = Point {
+                directions: &contact.frame,
+                first: end(0),
+                second: end(1),
+            };
             builder
-                .add_block(law, &rows, &sigma, &contact(i).2)
+                .add_point(contact.law, &point, &contact.sigma, &contact.q)
                 .unwrap();
         }
     }
@@ -148,10 +146,21 @@ fn contacts_added_together_or_into_old_memory_make_the_same_problem() {
 fn first_bad_contact_is_named() {
     let mut builder = Problem::builder();
     let masses = vec![[Some(ball(&mut builder)), None]; 600];
-    let refused = builder.add_contacts(&masses, |i, out| {
-        out[0] = [if i % 290 == 289 { f64::NAN } else { 1.0 }; 18];
-        (Law::FrictionCone { mu: 0.3 }, [0.0; 3], [0.0; 3])
-    });
-    let error = refused.unwrap_err().to_string();
-    assert!(error.contains("of block 289"), "{error}");
+    for bad in [f64::NAN, f64::INFINITY] {
+        let with = |frame: f64, arm: f64| {
+            let mut builder = builder.clone();
+            let refused = builder.add_contacts(&masses, |i| {
+                let (mut contact, bad) = (contact(i).1, i % 290 == 289);
+                if bad {
+                    contact.frame[1].y *= frame;
+                    contact.arms[0].z *= arm;
+                }
+                contact
+            });
+            refused.unwrap_err().to_string()
+        };
+        for error in [with(bad, 1.0), with(1.0, bad)] {
+            assert!(error.contains("of block 289"), "{error}");
+        }
+    }
 }

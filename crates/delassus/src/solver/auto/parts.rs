@@ -149,7 +149,7 @@ impl<'a> Sum<'a> {
             let solver = next
                 .chosen
                 .first()
-                .map_or("", |chosen| chosen.choice.solver);
+                .map_or("", |chosen| chosen.choice.first.solver);
             self.messages.push(format!("{solver}: {message}"));
         }
         next.certificate = next.certificate.map(|proof| self.spread(part, &proof));

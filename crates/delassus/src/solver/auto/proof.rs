@@ -2,6 +2,7 @@
 
 use crate::index::BlockId;
 use crate::law::Law;
+use crate::problem::place::At;
 use crate::problem::{Form, Problem, Solution};
 use crate::solver::{Certificate, Status, Stop, from_spec};
 
@@ -48,13 +49,16 @@ fn without_friction(problem: &Problem) -> Option<(Problem, Vec<usize>)> {
             }
             law => (law, block.rows()),
         };
-        let share = |values: &[f64]| values.len() / block.n_rows * rows.len();
-        let entries = primal.jacobian().block(id);
-        let entries: Vec<_> = entries
-            .map(|(mass, values)| (masses[mass.index()], &values[..share(values)]))
+        let on: Vec<At<'_>> = primal
+            .places(id)
+            .map(|at| At {
+                mass: masses[at.mass.index()],
+                rows: &at.rows[..at.rows.len() / block.n_rows * rows.len()],
+                ..at
+            })
             .collect();
         let (sigma, q) = (&primal.sigma()[rows.clone()], &primal.q()[rows.clone()]);
-        builder.add_block(law, &entries, sigma, q).ok()?;
+        builder.add_block_at(law, &on, sigma, q).ok()?;
         kept.extend(rows);
     }
     Some((builder.build().ok()?.to_dual(), kept))

@@ -6,8 +6,8 @@
 pub mod coloured;
 pub mod gauss_seidel;
 pub mod hybrid;
+mod inverse;
 pub mod jacobi;
-mod point;
 mod rule;
 mod secular;
 

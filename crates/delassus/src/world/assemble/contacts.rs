@@ -1,6 +1,7 @@
 //! Contacts of a step: who of them is in the problem, how fast each shall part, and what it feels of bodies that move
 //! by themselves.
 
+use super::super::rows::End;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
 use super::{Step, dot, subtract};
@@ -9,7 +10,9 @@ use crate::error::BuildError;
 use crate::index::{BodyId, MassId};
 use crate::law::Law;
 use crate::math::tangents;
-use crate::problem::jacobian::point_rows;
+use crate::problem::Contact;
+use crate::problem::jacobian::point_row;
+use crate::problem::place::{Place, Side};
 use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise};
 
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
@@ -31,9 +34,8 @@ impl Step<'_> {
         }
         let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
         let (used, pairs) = (&self.used, &self.pairs);
-        self.builder.add_contacts(pairs, |i, rows| {
-            shared.fill(&contacts[used[i]], pairs[i], rows)
-        })
+        self.builder
+            .add_contacts(pairs, |i| shared.of_bodies(&contacts[used[i]], pairs[i]))
     }
 
     /// Adds the contacts of links.
@@ -45,17 +47,24 @@ impl Step<'_> {
         let mut found = Vec::new();
         for (c, point) in contacts.iter().enumerate() {
             if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
-                let mut rows = [[0.0; 18]; 2];
-                // Both sides are wanted here: what does not move is taken out below.
-                let filled = shared.fill(point, [Some(MassId(0)); 2], &mut rows);
-                found.push((c, rows, filled));
+                found.push((c, shared.contact(point)));
             }
         }
-        for (c, rows, (law, sigma, q)) in &found {
+        for (c, contact) in &found {
             let point = &contacts[*c];
             let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
-            let entries = [(a, rows[0].to_vec()), (b, rows[1].to_vec())];
-            self.block(*law, &entries, (sigma, q), Key::contact(point))?;
+            let end = |body: BodyId, side: Side| End {
+                link: Some(body),
+                rows: contact.rows(side).to_vec(),
+                point: Some(Place::Point {
+                    arm: contact.arms[side as usize],
+                    side,
+                }),
+            };
+            let ends = [end(a, Side::First), end(b, Side::Second)];
+            let directions: Vec<f64> = contact.frame.iter().flat_map(|d| d.to_array()).collect();
+            let aims = (&contact.sigma[..], &contact.q[..]);
+            self.block(contact.law, (&ends, &directions), aims, Key::contact(point))?;
             self.used.push(*c);
         }
         Ok(())
@@ -108,37 +117,45 @@ impl<'a> Contacts<'a> {
     }
 
     fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        let material = |collider: u32| self.world.materials[collider as usize] as usize;
-        let at = material(a) * self.world.surfaces.len() + material(b);
+        let material = |collider: u32| self.world.materials[collider as usize];
+        let (a, b) = (material(a), material(b));
+        let at = a as usize * self.world.surfaces.len() + b as usize;
         match self.surfaces.get(at) {
             Some(surface) => *surface,
-            None => self.world.surface((a, b)),
+            None => self.world.surface_of(a, b),
         }
     }
 
-    /// Writes the rows of one contact on the bodies that have a mass; the velocity of others enters through q.
+    /// A contact of free bodies; the velocity of one without a mass enters through q.
     #[inline(always)]
-    fn fill(
-        &self,
-        point: &ContactPoint,
-        masses: [Option<MassId>; 2],
-        out: &mut [[f64; 18]],
-    ) -> (Law, [f64; 3], [f64; 3]) {
+    fn of_bodies(&self, point: &ContactPoint, masses: [Option<MassId>; 2]) -> Contact {
+        let mut contact = self.contact(point);
+        let (a, b) = point.bodies;
+        for (side, body) in [(Side::First, a), (Side::Second, b)] {
+            if masses[side as usize].is_none() {
+                let rows = contact.rows(side);
+                subtract(&mut contact.q, &rows, &self.free[body]);
+            }
+        }
+        contact
+    }
+
+    /// Where a contact acts on both bodies, its law, and how fast it shall part.
+    #[inline(always)]
+    fn contact(&self, point: &ContactPoint) -> Contact {
         let (a, b) = point.bodies;
         let position = &self.world.bodies().position;
         // Both bodies are pushed at one point, so that no couple is left over.
         let middle = 0.5 * (point.point_a + point.point_b);
         let (t1, t2) = tangents(point.normal);
         let frame = [point.normal, t1, t2];
-        let rows = [
-            point_rows(frame, middle - position[a], 1.0),
-            point_rows(frame, middle - position[b], -1.0),
-        ];
+        let arms = [middle - position[a], middle - position[b]];
         let surface = self.surface(point.colliders);
         // Only what may bounce asks how fast it approaches.
         let bounces = 0.0 < surface.restitution;
+        let normal = |side: usize, sign| point_row(point.normal, arms[side], sign);
         let along = |v: &[[f64; 6]]| match bounces {
-            true => dot(&rows[0][..6], &v[a]) + dot(&rows[1][..6], &v[b]),
+            true => dot(&normal(0, 1.0), &v[a]) + dot(&normal(1, -1.0), &v[b]),
             false => 0.0,
         };
         let approach = Approach {
@@ -157,15 +174,12 @@ impl<'a> Contacts<'a> {
             FrictionModel::Box => Law::FrictionBox { mu },
             FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
         };
-        let mut q = [q, 0.0, 0.0];
-        let mut out = out.iter_mut();
-        for (i, body) in [a, b].into_iter().enumerate() {
-            if masses[i].is_none() {
-                subtract(&mut q, &rows[i], &self.free[body]);
-            } else if let Some(out) = out.next() {
-                *out = rows[i];
-            }
+        Contact {
+            law,
+            frame,
+            arms,
+            sigma: [sigma, 0.0, 0.0],
+            q: [q, 0.0, 0.0],
         }
-        (law, [sigma, 0.0, 0.0], q)
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::{Control, Projection, Robot, RobotJoint};
-use crate::collide::Shape;
+use super::{
+    Anchor, Closure, ClosureKind, Control, JointModel, Projection, Robot, RobotJoint, RobotModel,
+};
 use crate::index::{LinkId, RobotId};
-use crate::tree::import::{self, Closure, ClosureKind, Geometry, JointEntry, ServoEntry};
 use crate::tree::spatial::Pose;
-use crate::tree::{Midpoint, Tree, TreeError};
-use crate::world::{Attach, Body, Drive, Motion, Servo, Surface, WorldBuilder, WorldError};
+use crate::tree::{Midpoint, Rows, Tree, TreeError};
+use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,11 +39,20 @@ impl Default for Placement {
     }
 }
 
+impl Robot {
+    /// Whether every closure has rows on this tree.
+    fn try_closures(&self) -> Result<(), TreeError> {
+        let (mut rows, mut gap) = (Rows::default(), Vec::new());
+        let mut closures = self.closures.iter();
+        closures.try_for_each(|closure| closure.kind.add_rows(self.posed(), &mut rows, &mut gap))
+    }
+}
+
 impl WorldBuilder {
     /// Adds a robot in the configuration of its file, at rest.
     pub fn add_robot(
         &mut self,
-        model: &import::Robot,
+        model: &RobotModel,
         placement: &Placement,
     ) -> Result<RobotId, WorldError> {
         let name = placement.name.clone();
@@ -60,7 +69,11 @@ impl WorldBuilder {
                 "its position and rotation must be finite".to_owned(),
             ));
         }
-        let tree = moved(&model.tree, &base).map_err(|error| refuse(error.to_string()))?;
+        let unfit = |error: TreeError| WorldError::RobotTree {
+            name: name.clone(),
+            error,
+        };
+        let tree = moved(&model.tree, &base).map_err(unfit)?;
         let id = RobotId(self.robots.len() as u32);
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
@@ -78,6 +91,8 @@ impl WorldBuilder {
             bodies.push(body);
         }
         let closures = model.closures.iter().map(|c| closure(c, &base)).collect();
+        let joints = model.joints.iter().map(|j| joint(j, &tree));
+        let joints = joints.collect::<Result<_, _>>().map_err(unfit)?;
         let tree = Arc::new(tree);
         let mut robot = Robot {
             name: name.clone(),
@@ -86,11 +101,7 @@ impl WorldBuilder {
             q: tree.neutral(),
             v: vec![0.0; tree.n_dofs()],
             force: vec![0.0; tree.n_dofs()],
-            joints: model
-                .joints
-                .iter()
-                .filter_map(|j| joint(j, &tree))
-                .collect(),
+            joints,
             closures,
             bodies,
             self_collide: placement.self_collide,
@@ -101,9 +112,11 @@ impl WorldBuilder {
         };
         let start = (robot.q.clone(), robot.v.clone());
         let placed = robot.place(&start.0, &start.1);
-        // A joint that meets no inertia is refused here rather than in the first step.
+        // A joint that meets no inertia, and a loop of links that are not there, are refused here rather than in the
+        // first step.
         let placed = placed.and_then(|()| robot.tree.factor(&mut robot.data.clone(), &start.0));
-        placed.map_err(|error| refuse(error.to_string()))?;
+        let tried = placed.and_then(|_| robot.try_closures());
+        tried.map_err(unfit)?;
         robot.show(&mut self.bodies);
         self.add_shapes(model, &robot, (placement, &base))?;
         self.robots.push(robot);
@@ -112,7 +125,7 @@ impl WorldBuilder {
 
     fn add_shapes(
         &mut self,
-        model: &import::Robot,
+        model: &RobotModel,
         robot: &Robot,
         (placement, base): (&Placement, &Pose),
     ) -> Result<(), WorldError> {
@@ -126,8 +139,12 @@ impl WorldBuilder {
                 })?;
             }
             // A body stands at its centre of mass; shapes are given in the frame of the link.
-            let (body, pose) = match entry.link.and_then(|link| Some((link, robot.body(link)?))) {
-                Some((link, body)) => {
+            let (body, pose) = match entry.link {
+                Some(link) => {
+                    let body = robot.body(link).ok_or_else(|| WorldError::RobotTree {
+                        name: robot.name.clone(),
+                        error: unknown(link, &robot.tree),
+                    })?;
                     let com = robot.tree.links()[link.index()].body.com;
                     (body, Pose::at(-com).then(&entry.pose))
                 }
@@ -146,7 +163,7 @@ impl WorldBuilder {
             };
             attach.position = pose.position;
             attach.rotation = DQuat::from_mat3(&pose.rotation).normalize();
-            self.add_collider(body, Shape::from(&entry.geometry), attach)?;
+            self.add_collider(body, entry.shape.clone(), attach)?;
         }
         Ok(())
     }
@@ -157,11 +174,9 @@ impl WorldBuilder {
     }
 
     /// Puts a robot added before into a state.
-    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
-        let Some(robot) = self.robots.get_mut(id.index()) else {
-            return Ok(());
-        };
-        robot.place(q, v)?;
+    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        let robot = known(&mut self.robots, id)?;
+        robot.put(q, v)?;
         robot.show(&mut self.bodies);
         Ok(())
     }
@@ -195,6 +210,13 @@ impl WorldBuilder {
     }
 }
 
+/// The robot of an id that a caller gives.
+pub(super) fn known(robots: &mut [Robot], robot: RobotId) -> Result<&mut Robot, WorldError> {
+    let count = robots.len();
+    let found = robots.get_mut(robot.index());
+    found.ok_or(WorldError::UnknownRobot { robot, count })
+}
+
 /// The tree with its ground moved.
 fn moved(tree: &Tree, base: &Pose) -> Result<Tree, TreeError> {
     let mut links = tree.links().to_vec();
@@ -204,16 +226,24 @@ fn moved(tree: &Tree, base: &Pose) -> Result<Tree, TreeError> {
     Tree::new(links)
 }
 
+fn unknown(link: LinkId, tree: &Tree) -> TreeError {
+    let count = tree.links().len();
+    TreeError::UnknownLink { link, count }
+}
+
 /// A closure whose ground has moved with the robot.
 fn closure(closure: &Closure, base: &Pose) -> Closure {
-    let point = |(link, at): (Option<LinkId>, DVec3)| match link {
-        None => (None, base.point(at)),
-        link => (link, at),
+    let moved = |end: Anchor| match end.link {
+        None => Anchor {
+            point: base.point(end.point),
+            ..end
+        },
+        Some(_) => end,
     };
     let kind = match closure.kind.clone() {
         ClosureKind::Connect { a, b } => ClosureKind::Connect {
-            a: point(a),
-            b: point(b),
+            a: moved(a),
+            b: moved(b),
         },
         ClosureKind::Weld { a, b, mut relative } => {
             if a.is_none() {
@@ -232,18 +262,19 @@ fn closure(closure: &Closure, base: &Pose) -> Closure {
     }
 }
 
-fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
-    let at = tree.offsets(entry.link)?;
+fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {
+    let at = tree.offsets(entry.link);
+    let at = at.ok_or_else(|| unknown(entry.link, tree))?;
     let dofs = tree.links()[entry.link.index()].joint.dofs();
     let single = dofs == 1;
-    Some(RobotJoint {
+    Ok(RobotJoint {
         name: entry.name.clone(),
         link: entry.link,
         control: Control {
             drive: Drive {
-                limits: entry.range.filter(|_| single).map(|(lo, hi)| [lo, hi]),
+                limits: entry.range.filter(|_| single),
                 friction: entry.friction,
-                servo: entry.servo.filter(|_| single).map(servo),
+                servo: entry.servo.filter(|_| single),
                 ..Drive::default()
             },
             ..Control::default()
@@ -251,15 +282,6 @@ fn joint(entry: &JointEntry, tree: &Tree) -> Option<RobotJoint> {
         at,
         dofs,
     })
-}
-
-fn servo(entry: ServoEntry) -> Servo {
-    Servo {
-        position: entry.position,
-        stiffness: entry.stiffness,
-        damping: entry.damping,
-        max_force: entry.max_force,
-    }
 }
 
 /// `robot/link` for every link, with its number where the name is empty or another link's too.
@@ -276,29 +298,4 @@ fn link_names(robot: &str, tree: &Tree) -> Vec<String> {
         format!("{robot}/{name}")
     };
     tree.links().iter().enumerate().map(name).collect()
-}
-
-impl From<&Geometry> for Shape {
-    fn from(geometry: &Geometry) -> Shape {
-        match geometry.clone() {
-            Geometry::Sphere { radius } => Shape::Sphere { radius },
-            Geometry::Box { half } => Shape::Box { half },
-            Geometry::Cylinder {
-                half_length,
-                radius,
-            } => Shape::Cylinder {
-                half_length,
-                radius,
-            },
-            Geometry::Capsule {
-                half_length,
-                radius,
-            } => Shape::Capsule {
-                half_length,
-                radius,
-            },
-            Geometry::Hull { points } => Shape::Hull { points },
-            Geometry::Plane => Shape::HalfSpace,
-        }
-    }
 }

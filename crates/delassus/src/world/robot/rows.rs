@@ -1,14 +1,16 @@
 //! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
 
-use super::{Robot, RobotJoint};
+use super::{ClosureKind, FITS, OWN_LINK, Robot, RobotJoint};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::Place;
 use crate::tree::spatial::Force;
 use crate::tree::{Data, Rows, TreeError};
+use crate::world::robot::ClosureKind;
 use crate::world::rows::Target;
-use crate::world::{Bodies, World};
+use crate::world::{Bodies, JointPart, RobotItem, World};
 
 use glam::DVec3;
 
@@ -26,12 +28,15 @@ pub(in crate::world) struct Placed<'a> {
 
 /// One row on joint velocities, or the rows of one loop.
 pub(in crate::world) struct JointRows {
-    /// Joint or closure, and which part of it.
-    pub(in crate::world) key: (u32, u64),
+    pub(in crate::world) item: RobotItem,
+    pub(in crate::world) part: JointPart,
     pub(in crate::world) law: Law,
     pub(in crate::world) target: Target,
-    pub(in crate::world) rows: Vec<f64>,
+    /// Where it acts on the robot, with its rows there.
+    pub(in crate::world) on: Vec<(Place, Vec<f64>)>,
+    /// Violation and velocity of each row at the beginning of the step.
     pub(in crate::world) gap: Vec<f64>,
+    pub(in crate::world) velocity: Vec<f64>,
 }
 
 impl Robot {
@@ -89,7 +94,7 @@ impl Robot {
     fn fault(&self, error: TreeError) -> BuildError {
         BuildError::Tree {
             place: format!("robot \"{}\"", self.name),
-            what: error.to_string(),
+            error,
         }
     }
 
@@ -113,39 +118,55 @@ impl Robot {
     pub(in crate::world) fn joint_rows(&self, time: f64) -> Result<Vec<JointRows>, BuildError> {
         let mut all = Vec::new();
         for (item, joint) in self.joints.iter().enumerate() {
-            self.drive(item as u32, joint, time, &mut all);
+            self.drive(RobotItem::Joint(item as u32), joint, time, &mut all);
         }
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (Rows::default(), Vec::new());
-            let state = (&*self.tree, &self.data, &*self.q);
-            let added = closure.kind.add_rows(state, &mut rows, &mut gap);
-            added.map_err(|error| self.fault(error))?;
+            let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
+            added.expect(FITS);
             let matrix = self.tree.rows_matrix(&self.data, &rows);
-            let (rows, gap) = without_zeros(&matrix, &gap, self.tree.n_dofs());
-            if !gap.is_empty() {
-                all.push(JointRows {
-                    key: ((self.joints.len() + i) as u32, 0),
-                    law: Law::Equality,
-                    target: Target::Hold,
-                    rows,
-                    gap,
-                });
+            let keep = that_move(&matrix, self.tree.n_dofs());
+            if keep.is_empty() {
+                continue;
             }
+            let on = match closure.kind {
+                ClosureKind::Joint { .. } => coordinates(&matrix),
+                ClosureKind::Connect { .. } | ClosureKind::Weld { .. } => {
+                    let links = self.tree.rows_on_links(&self.data, &rows, &keep);
+                    let place = |link| Place::Link { link };
+                    links
+                        .into_iter()
+                        .map(|(l, rows)| (place(l), rows))
+                        .collect()
+                }
+            };
+            let velocity = |row: usize| {
+                let n = self.tree.n_dofs();
+                crate::math::dot(&matrix[row * n..(row + 1) * n], &self.v)
+            };
+            all.push(JointRows {
+                item: RobotItem::Closure(i as u32),
+                part: JointPart::Held,
+                law: Law::Equality,
+                target: Target::Hold,
+                on,
+                gap: keep.iter().map(|&row| gap[row]).collect(),
+                velocity: keep.iter().map(|&row| velocity(row)).collect(),
+            });
         }
         Ok(all)
     }
 
-    fn drive(&self, item: u32, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
-        let n = self.tree.n_dofs();
+    fn drive(&self, item: RobotItem, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
         let mut push = |dof: usize, sign: f64, (part, law, target, gap)| {
-            let mut rows = vec![0.0; n];
-            rows[dof] = sign;
             all.push(JointRows {
-                key: (item, part),
+                item,
+                part,
                 law,
                 target,
-                rows,
+                on: vec![(Place::Coordinate { dof }, vec![sign])],
                 gap: vec![gap],
+                velocity: vec![sign * self.v[dof]],
             });
         };
         // Bounds are forces here; assembly turns them into impulses.
@@ -158,7 +179,7 @@ impl Robot {
         if 0.0 < drive.friction {
             let still = Target::Velocity(0.0);
             for k in 0..joint.dofs {
-                let part = 8 + k as u64;
+                let part = JointPart::Friction(k as u8);
                 push(dof + k, 1.0, (part, within(drive.friction), still, 0.0));
             }
         }
@@ -167,17 +188,34 @@ impl Robot {
         }
         let q = self.q[at];
         if let Some([lo, hi]) = drive.limits {
-            push(dof, 1.0, (1, Law::Unilateral, Target::Limit, q - lo));
-            push(dof, -1.0, (2, Law::Unilateral, Target::Limit, hi - q));
+            use JointPart::{FirstLimit, SecondLimit};
+            push(
+                dof,
+                1.0,
+                (FirstLimit, Law::Unilateral, Target::Limit, q - lo),
+            );
+            push(
+                dof,
+                -1.0,
+                (SecondLimit, Law::Unilateral, Target::Limit, hi - q),
+            );
         }
         if let Some(motor) = drive.motor.filter(|_| control.holds(time)) {
             let speed = Target::Velocity(motor.speed);
-            push(dof, 1.0, (3, within(motor.max_force), speed, 0.0));
+            push(
+                dof,
+                1.0,
+                (JointPart::Motor, within(motor.max_force), speed, 0.0),
+            );
         }
         if let Some(servo) = control.servo(time) {
             let spring = Target::Spring(servo.stiffness, servo.damping);
             let gap = q - servo.position;
-            push(dof, 1.0, (4, within(servo.max_force), spring, gap));
+            push(
+                dof,
+                1.0,
+                (JointPart::Servo, within(servo.max_force), spring, gap),
+            );
         }
     }
 }
@@ -186,48 +224,29 @@ impl Placed<'_> {
     /// Velocity of a link's centre of mass without constraints, linear part first.
     pub(in crate::world) fn free_velocity(&self, link: LinkId) -> [f64; 6] {
         let tree = &self.robot.tree;
-        let centre = tree.links().get(link.index()).map(|link| link.body.com);
-        let motion = tree.pose(&self.data, link).and_then(|pose| {
-            let centre = pose.point(centre.unwrap_or_default());
-            tree.point_velocity(&self.data, link, centre)
-        });
-        motion.map_or([0.0; 6], |m| {
-            let (l, a) = (m.linear, m.angular);
-            [l.x, l.y, l.z, a.x, a.y, a.z]
-        })
-    }
-
-    /// Rows on the velocity of a link's centre of mass, six numbers each, as rows on the joint velocities.
-    pub(in crate::world) fn spread(&self, link: LinkId, values: &[f64], out: &mut [f64]) {
-        let tree = &self.robot.tree;
-        let Ok(pose) = tree.pose(&self.data, link) else {
-            return;
-        };
+        let pose = tree.pose(&self.data, link).expect(OWN_LINK);
         let centre = pose.point(tree.links()[link.index()].body.com);
-        for (row, out) in values
-            .chunks_exact(6)
-            .zip(out.chunks_exact_mut(tree.n_dofs()))
-        {
-            let force = Force {
-                torque: DVec3::from_slice(&row[3..]),
-                force: DVec3::from_slice(&row[..3]),
-            };
-            // The link is one of this tree and the row has its length.
-            let added = tree.add_wrench(&self.data, (link, centre), force, out);
-            debug_assert!(added.is_ok(), "{added:?}");
-        }
+        let motion = tree.point_velocity(&self.data, link, centre);
+        let motion = motion.expect(OWN_LINK);
+        let (l, a) = (motion.linear, motion.angular);
+        [l.x, l.y, l.z, a.x, a.y, a.z]
     }
 }
 
-/// Rows that move something, with their gaps.
-fn without_zeros(matrix: &[f64], gap: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
+/// Rows that move something.
+fn that_move(matrix: &[f64], n: usize) -> Vec<usize> {
     let largest = crate::math::max_abs(matrix);
-    let (mut rows, mut gaps) = (Vec::new(), Vec::new());
-    for (row, gap) in matrix.chunks_exact(n.max(1)).zip(gap) {
-        if NOTHING * largest < crate::math::max_abs(row) {
-            rows.extend_from_slice(row);
-            gaps.push(*gap);
-        }
-    }
-    (rows, gaps)
+    let rows = matrix.chunks_exact(n.max(1)).enumerate();
+    rows.filter(|(_, row)| NOTHING * largest < crate::math::max_abs(row))
+        .map(|(i, _)| i)
+        .collect()
+}
+
+/// One row over all velocities as rows on those coordinates that it measures.
+fn coordinates(row: &[f64]) -> Vec<(Place, Vec<f64>)> {
+    let factors = row.iter().enumerate();
+    factors
+        .filter(|(_, factor)| **factor != 0.0)
+        .map(|(dof, factor)| (Place::Coordinate { dof }, vec![*factor]))
+        .collect()
 }

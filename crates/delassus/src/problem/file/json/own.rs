@@ -1,15 +1,17 @@
 //! The two kinds delassus writes itself, bit for bit: `problem` (masses and rows) and `dual` (the Delassus matrix).
 
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::super::{FileError, Loaded, Work};
 use super::plain::flat;
 use super::tree_mass::TreeEntry;
-use crate::index::{BlockId, MassId};
+use crate::index::{BlockId, LinkId, MassId};
 use crate::law::Law;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::mass::MassBlock;
-use crate::problem::{Form, Primal, Problem};
+use crate::problem::place::{At, Place, Point, Side};
+use crate::problem::{Block, Form, Primal, Problem, ProblemBuilder};
 
 problem_file! {
     /// A problem as delassus writes it.
@@ -45,15 +47,41 @@ struct RigidEntry {
 #[serde(deny_unknown_fields)]
 struct BlockEntry {
     law: Law,
-    on: Vec<JacobianEntry>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    point: Option<PointEntry>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    on: Option<Vec<JacobianEntry>>,
     sigma: Vec<f64>,
     q: Vec<f64>,
 }
 
+/// Directions at a point of free bodies, one a row.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointEntry {
+    directions: Vec<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    first: Option<ArmEntry>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    second: Option<ArmEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArmEntry {
+    mass: u32,
+    arm: [f64; 3],
+}
+
+/// Rows over all velocities of a mass, over the velocity of a link, or over one velocity.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JacobianEntry {
     mass: u32,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    link: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    dof: Option<usize>,
     #[serde(rename = "G")]
     rows: Vec<Vec<f64>>,
 }
@@ -87,23 +115,102 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
             .map_err(fail)?;
     }
     for (i, entry) in file.blocks.iter().enumerate() {
-        let place = format!("blocks[{i}]");
-        let mut rows = Vec::with_capacity(entry.on.len());
-        for on in &entry.on {
-            let width = on.rows.first().map_or(0, Vec::len);
-            rows.push((
-                MassId(on.mass),
-                flat(&place, &on.rows, (entry.q.len(), width))?,
-            ));
-        }
-        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(id, g)| (*id, &g[..])).collect();
-        builder
-            .add_block(entry.law, &rows, &entry.sigma, &entry.q)
-            .map_err(|error| FileError::invalid(&place, error.to_string()))?;
+        entry.add(&format!("blocks[{i}]"), &mut builder)?;
     }
     let problem = builder.build();
     let problem = problem.map_err(|e| FileError::invalid("problem", e.to_string()))?;
     guessed(Loaded::problem("problem", file.title, problem), file.guess)
+}
+
+impl BlockEntry {
+    /// Block k of a problem.
+    fn of(primal: &Primal, block: &Block, k: BlockId) -> BlockEntry {
+        let mut point: Option<PointEntry> = None;
+        let mut on: Vec<JacobianEntry> = Vec::new();
+        for At { mass, place, rows } in primal.places(k) {
+            let (link, dof) = match place {
+                Place::Point { arm, side } => {
+                    let end = Some(ArmEntry {
+                        mass: mass.0,
+                        arm: arm.to_array(),
+                    });
+                    let point = point.get_or_insert_with(|| PointEntry {
+                        directions: rows.as_chunks::<3>().0.to_vec(),
+                        first: None,
+                        second: None,
+                    });
+                    match side {
+                        Side::First => point.first = end,
+                        Side::Second => point.second = end,
+                    }
+                    continue;
+                }
+                Place::Link { link } => (Some(link.0), None),
+                Place::Coordinate { dof } => (None, Some(dof)),
+                Place::Plain => (None, None),
+            };
+            on.push(JacobianEntry {
+                mass: mass.0,
+                link,
+                dof,
+                rows: nested(rows, rows.len() / block.n_rows),
+            });
+        }
+        BlockEntry {
+            law: block.law,
+            on: point.is_none().then_some(on),
+            point,
+            sigma: primal.sigma()[block.rows()].to_vec(),
+            q: primal.q()[block.rows()].to_vec(),
+        }
+    }
+
+    /// Adds the block to a problem.
+    fn add(&self, place: &str, builder: &mut ProblemBuilder) -> Result<(), FileError> {
+        let fail = |what: String| FileError::invalid(place, what);
+        let added = match (&self.point, &self.on) {
+            (Some(point), None) => {
+                let directions: Vec<DVec3> =
+                    point.directions.iter().map(|d| DVec3::from(*d)).collect();
+                let end = |end: &ArmEntry| (MassId(end.mass), DVec3::from(end.arm));
+                let point = Point {
+                    directions: &directions,
+                    first: point.first.as_ref().map(end),
+                    second: point.second.as_ref().map(end),
+                };
+                builder.add_point(self.law, &point, &self.sigma, &self.q)
+            }
+            (None, Some(on)) => {
+                let mut rows = Vec::with_capacity(on.len());
+                for on in on {
+                    let width = on.rows.first().map_or(0, Vec::len);
+                    rows.push(flat(place, &on.rows, (self.q.len(), width))?);
+                }
+                let mut places = Vec::with_capacity(on.len());
+                for (on, rows) in on.iter().zip(&rows) {
+                    places.push(At {
+                        mass: MassId(on.mass),
+                        place: on.place().map_err(fail)?,
+                        rows,
+                    });
+                }
+                builder.add_block_at(self.law, &places, &self.sigma, &self.q)
+            }
+            _ => return Err(fail("give one of \"on\" and \"point\"".to_owned())),
+        };
+        added.map(|_| ()).map_err(|error| fail(error.to_string()))
+    }
+}
+
+impl JacobianEntry {
+    fn place(&self) -> Result<Place, String> {
+        match (self.link, self.dof) {
+            (None, None) => Ok(Place::Plain),
+            (Some(link), None) => Ok(Place::Link { link: LinkId(link) }),
+            (None, Some(dof)) => Ok(Place::Coordinate { dof }),
+            (Some(_), Some(_)) => Err("give one of \"link\" and \"dof\", or neither".to_owned()),
+        }
+    }
 }
 
 problem_file! {
@@ -234,22 +341,7 @@ fn primal_body(problem: &Problem, primal: &Primal) -> String {
     }
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {
-        let on = primal
-            .jacobian()
-            .block(BlockId(k as u32))
-            .map(|(mass, values)| {
-                let width = values.len() / block.n_rows;
-                JacobianEntry {
-                    mass: mass.0,
-                    rows: nested(values, width),
-                }
-            });
-        blocks.push(line(&BlockEntry {
-            law: block.law,
-            on: on.collect(),
-            sigma: primal.sigma()[block.rows()].to_vec(),
-            q: primal.q()[block.rows()].to_vec(),
-        }));
+        blocks.push(line(&BlockEntry::of(primal, block, BlockId(k as u32))));
     }
     format!(
         "\"masses\":[{}],\n\"blocks\":[{}]",

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::super::{FileError, Loaded};
 use crate::index::MassId;
 use crate::law::Law;
-use crate::problem::jacobian::point_rows;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::Point;
 use crate::problem::{Problem, ProblemBuilder};
 
 /// Frames and quaternions are accepted within this distance of being orthonormal.
@@ -206,8 +206,8 @@ impl Assembly {
             let what = format!("a and b are both {a}; a constraint needs two different bodies");
             return Err(FileError::invalid(place, what));
         }
-        let mut rows = Vec::with_capacity(2);
-        for (name, body, sign) in [("a", a, 1.0), ("b", b, -1.0)] {
+        let mut ends = [None; 2];
+        for ((name, body), end) in [("a", a), ("b", b)].into_iter().zip(&mut ends) {
             if body == -1 {
                 continue;
             }
@@ -221,13 +221,14 @@ impl Assembly {
                 );
                 return Err(FileError::invalid(place, what));
             };
-            rows.push((
-                MassId(id as u32),
-                point_rows(directions, point - centre, sign),
-            ));
+            *end = Some((MassId(id as u32), point - centre));
         }
-        let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(id, g)| (*id, &g[..])).collect();
-        let added = self.builder.add_block(law, &rows, &sigma, &q);
+        let point = Point {
+            directions: &directions,
+            first: ends[0],
+            second: ends[1],
+        };
+        let added = self.builder.add_point(law, &point, &sigma, &q);
         added
             .map(|_| ())
             .map_err(|error| FileError::invalid(place, error.to_string()))

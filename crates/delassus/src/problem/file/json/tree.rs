@@ -7,9 +7,11 @@ use serde::Deserialize;
 
 use super::super::{FileError, Loaded, TreeWork, Work};
 use super::physical::{Cone, Friction, UNIT_TOLERANCE, contact_frame, contact_law, eight};
+use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::{At, Place};
 use crate::problem::{Problem, ProblemBuilder};
 use crate::tree::spatial::Pose;
 use crate::tree::{Data, Joint, Link, MassProperties, Rows, Tree, TreeError};
@@ -127,11 +129,14 @@ pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
     let sigma = vec![file.sigma; rows.len()];
     let mut builder = Problem::builder();
     let id = add_tree(&mut builder, &tree, &file.q, &file.y1)?;
-    let jacobian = tree.rows_matrix(&data, &rows);
     if !rows.is_empty() {
-        builder
-            .add_block(Law::Equality, &[(id, &jacobian)], &sigma, &file.y2)
-            .map_err(|error| FileError::invalid("constraints", error.to_string()))?;
+        add_rows(
+            &mut builder,
+            (id, &tree, &data),
+            &rows,
+            (Law::Equality, &sigma, &file.y2),
+        )
+        .map_err(|error| FileError::invalid("constraints", error.to_string()))?;
     }
     let problem = builder
         .build()
@@ -140,16 +145,7 @@ pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
         kind: "tree",
         title: file.title,
         guess: None,
-        work: Work::Tree(Box::new(TreeWork {
-            problem,
-            tree,
-            q: file.q,
-            v,
-            rows,
-            y1: file.y1,
-            y2: file.y2,
-            sigma,
-        })),
+        work: Work::Tree(Box::new(TreeWork { problem, v })),
     })
 }
 
@@ -190,10 +186,8 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
         for direction in frame {
             ends.linear(&mut rows, direction).map_err(fail)?;
         }
-        let jacobian = tree.rows_matrix(&data, &rows);
         let (sigma, q) = ([contact.sigma_n, 0.0, 0.0], [contact.q_n, 0.0, 0.0]);
-        builder
-            .add_block(law, &[(id, &jacobian)], &sigma, &q)
+        add_rows(&mut builder, (id, &tree, &data), &rows, (law, &sigma, &q))
             .map_err(|error| fail(error.to_string()))?;
     }
     let problem = builder
@@ -221,6 +215,24 @@ fn add_tree(
     builder
         .add_mass(mass, p)
         .map_err(|error| FileError::invalid("joints", error.to_string()))
+}
+
+/// Adds a block on the links that its rows name.
+fn add_rows(
+    builder: &mut ProblemBuilder,
+    (mass, tree, data): (MassId, &Tree, &Data),
+    rows: &Rows,
+    (law, sigma, q): (Law, &[f64], &[f64]),
+) -> Result<(), BuildError> {
+    let all: Vec<usize> = (0..rows.len()).collect();
+    let links = tree.rows_on_links(data, rows, &all);
+    let on = links.iter().map(|(link, rows)| At {
+        mass,
+        place: Place::Link { link: *link },
+        rows,
+    });
+    let on: Vec<At<'_>> = on.collect();
+    builder.add_block_at(law, &on, sigma, q).map(|_| ())
 }
 
 /// The tree, placed in its configuration.

@@ -130,10 +130,10 @@ fn load_one<const L: usize>(
             transposed,
         } => {
             let rows = kind.shape.joints[touch.joint] as usize;
+            let mut g = Vec::new();
             for l in 0..L {
-                let g = primal
-                    .jacobian()
-                    .entry_values(entry(primal, kind, team[l], touch));
+                g.clear();
+                primal.write_rows(entry(primal, kind, team[l], touch), &mut g);
                 let width = g.len() / rows;
                 for (e, g) in g.iter().enumerate() {
                     let to = if transposed {
@@ -165,13 +165,10 @@ fn entry_lanes<const L: usize>(
 ) -> [Lane<L>; 18] {
     let mut lanes = [[0.0; L]; 18];
     for l in 0..L {
-        let g = primal
-            .jacobian()
-            .entry_values(entry(primal, kind, team[l], touch));
-        if let Some(g) = g.first_chunk::<18>() {
-            for e in 0..18 {
-                lanes[e][l] = g[e];
-            }
+        let mut g = [0.0; 18];
+        primal.write_rows_to(entry(primal, kind, team[l], touch), &mut g);
+        for e in 0..18 {
+            lanes[e][l] = g[e];
         }
     }
     lanes
@@ -232,12 +229,11 @@ fn through_any<const L: usize>(
 ) {
     let columns = kind.shape.joints[column.joint] as usize;
     let rows = kind.shape.joints[row.joint] as usize;
-    let mut solved = Vec::new();
+    let (mut solved, mut g) = (Vec::new(), Vec::new());
     for l in 0..L {
         primal.solve_rows(entry(primal, kind, team[l], column), &mut solved);
-        let g = primal
-            .jacobian()
-            .entry_values(entry(primal, kind, team[l], row));
+        g.clear();
+        primal.write_rows(entry(primal, kind, team[l], row), &mut g);
         let width = solved.len() / columns;
         for i in 0..rows {
             for j in 0..columns {

@@ -310,8 +310,8 @@ impl Gather {
             };
             let (_, half, offset) = &self.masses[at];
             let (start, width) = (self.rows.len(), half.width());
-            self.rows
-                .extend_from_slice(&jacobian.entry_values(e)[..n_rows * width]);
+            primal.write_rows(e, &mut self.rows);
+            self.rows.truncate(start + n_rows * width);
             half.apply(&mut self.rows[start..]);
             self.bodies.push(BodyRows {
                 offset: *offset,

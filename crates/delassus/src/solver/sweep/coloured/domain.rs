@@ -5,12 +5,15 @@ use super::kernel::{Push, Visit};
 use super::lanes::{EMPTY, Group, LANES, Row};
 use super::layout::LayOut;
 use super::partition::Partition;
+use glam::DVec3;
+
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::{dot, mul_transposed_add};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Primal, Problem};
 use crate::solver::sweep::gauss_seidel::{Carrier, visit};
+use crate::solver::sweep::inverse::Wide;
 use crate::solver::sweep::rule::{Locals, Rule};
 
 /// What all domains read.
@@ -20,6 +23,13 @@ pub(super) struct Shared<'a> {
     pub(super) primal: &'a Primal,
     pub(super) partition: &'a Partition,
     pub(super) rule: Rule,
+}
+
+impl Shared<'_> {
+    /// Whether a mass is a free body.
+    fn is_free(&self, b: usize) -> bool {
+        self.partition.is_rigid() || matches!(self.primal.mass()[b], MassBlock::Rigid(_))
+    }
 }
 
 /// How one sweep goes.
@@ -72,7 +82,7 @@ pub(super) struct Groups {
     used: Vec<u64>,
 }
 
-/// Blocks visited one by one, with their local problems, impulses and the columns (M_b⁻¹G_kbᵀ)ᵀ.
+/// Blocks visited one by one, with their local problems and impulses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Alone {
     blocks: Vec<u32>,
@@ -80,12 +90,11 @@ pub(super) struct Alone {
     /// First impulse of each block.
     starts: Vec<usize>,
     lambda: Vec<f64>,
-    /// First column value of each block; entries follow each other.
-    column_starts: Vec<usize>,
-    columns: Vec<f64>,
+    /// Rows and columns of entries whose mass is no free body, and where those of each block begin.
+    wide: Wide,
+    wide_starts: Vec<usize>,
     w: Vec<f64>,
     z: Vec<f64>,
-    solved: Vec<f64>,
 }
 
 impl Domain {
@@ -94,33 +103,26 @@ impl Domain {
         let (rows, split) = shared.partition.rows(node);
         self.first = rows.start;
         self.split = split - rows.start;
-        // Blocks that look like contacts at a point and are none, as rows show that are not looked at before: rare.
-        let mut strange = Vec::new();
-        loop {
-            self.groups.clear(rows.len());
-            self.colour(shared, &strange);
-            let groups = &mut self.groups;
-            let found = arch.dispatch(LayOut { shared, groups });
-            if found.is_empty() {
-                break;
-            }
-            strange.extend(found);
-            strange.sort_unstable();
-        }
+        self.groups.clear(rows.len());
+        self.colour(shared);
+        arch.dispatch(LayOut {
+            shared,
+            groups: &mut self.groups,
+        });
         self.groups.finish();
     }
 
     /// Gives contacts a group and a lane, and all others their turn one by one.
-    fn colour(&mut self, shared: Shared<'_>, strange: &[u32]) {
+    fn colour(&mut self, shared: Shared<'_>) {
         self.alone.clear();
         for &k in &self.blocks {
-            match touched(shared, k as usize) {
-                Some((mu, masses)) if strange.binary_search(&k).is_err() => {
+            match in_lanes(shared, k as usize) {
+                Some((mu, masses)) => {
                     let start = shared.problem.blocks()[k as usize].start as u32;
                     let rows = state_rows(shared, self.first, masses);
                     self.groups.place((k, start), rows, mu);
                 }
-                _ => self.alone.push(k, shared),
+                None => self.alone.push(k, shared),
             }
         }
     }
@@ -301,26 +303,27 @@ fn state_rows(shared: Shared<'_>, first: usize, masses: [Option<usize>; 2]) -> [
     masses.map(|b| b.map_or(0, |b| (shared.partition.row(b) - first) as u32))
 }
 
-/// Coefficient of friction of block k and the bodies it touches, if it has a contact's law and shape.
-fn touched(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usize>; 2])> {
+/// Share of a unit vector by which n × t₁ may differ from t₂: a few roundings.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// Coefficient of friction of block k and the bodies it touches, first and second, if lanes can hold it: a contact at
+/// a point whose last direction follows from the others.
+fn in_lanes(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usize>; 2])> {
     let block = shared.problem.blocks().get(k)?;
-    // A normal that moves nothing only lets go, which is the business of the general visit.
-    let moves = 0.0 < shared.problem.diagonal_blocks().block(k)[0];
     let Law::FrictionCone { mu } = block.law else {
         return None;
     };
-    if shared.rule != Rule::Iso || block.n_rows != 3 || !moves {
+    let point = shared.primal.jacobian().point(k)?;
+    let [n, t1, t2] = point.directions.as_array::<3>()?.map(DVec3::from_array);
+    let follows = (n.cross(t1) - t2).abs().max_element() <= ROUNDING;
+    // A normal that moves nothing only lets go, which is the business of the general visit.
+    let moves = 0.0 < shared.problem.diagonal_blocks().block(k)[0];
+    if shared.rule != Rule::Iso || !follows || !moves {
         return None;
     }
-    let jacobian = shared.primal.jacobian();
     let mut masses = [None; 2];
-    for (side, e) in jacobian.entry_range(k).enumerate() {
-        let mass = jacobian.entry_mass(e);
-        let rigid = |b: usize| matches!(shared.primal.mass()[b], MassBlock::Rigid(_));
-        if !(shared.partition.is_rigid() || rigid(mass)) {
-            return None;
-        }
-        *masses.get_mut(side)? = Some(mass);
+    for (b, _, side) in point.ends() {
+        masses[side as usize] = Some(b);
     }
     Some((mu, masses))
 }
@@ -331,8 +334,8 @@ impl Alone {
         self.locals.clear();
         self.starts.clear();
         self.lambda.clear();
-        self.column_starts.clear();
-        self.columns.clear();
+        self.wide.clear();
+        self.wide_starts.clear();
     }
 
     fn push(&mut self, k: u32, shared: Shared<'_>) {
@@ -342,10 +345,11 @@ impl Alone {
         self.locals.push(block, d, shared.rule);
         self.starts.push(self.lambda.len());
         self.lambda.resize(self.lambda.len() + block.n_rows, 0.0);
-        self.column_starts.push(self.columns.len());
+        self.wide_starts.push(self.wide.len());
         for e in shared.primal.jacobian().entry_range(k as usize) {
-            shared.primal.solve_rows(e, &mut self.solved);
-            self.columns.extend_from_slice(&self.solved);
+            if !shared.is_free(shared.primal.jacobian().entry_mass(e)) {
+                self.wide.add(shared.primal, e);
+            }
         }
         let widest = self.w.len().max(block.n_rows);
         self.w.resize(widest, 0.0);
@@ -360,8 +364,7 @@ impl Alone {
             first,
             blocks: &self.blocks,
             starts: &self.starts,
-            column_starts: &self.column_starts,
-            columns: &self.columns,
+            wide: (&self.wide, &self.wide_starts),
         };
         for (j, (&k, &start)) in self.blocks.iter().zip(&self.starts).enumerate() {
             let n_rows = shared.problem.blocks()[k as usize].n_rows;
@@ -382,8 +385,7 @@ impl Alone {
             first,
             blocks: &self.blocks,
             starts: &self.starts,
-            column_starts: &self.column_starts,
-            columns: &self.columns,
+            wide: (&self.wide, &self.wide_starts),
         };
         let count = self.blocks.len();
         for j in 0..count {
@@ -411,40 +413,58 @@ struct Rows<'a> {
     first: usize,
     blocks: &'a [u32],
     starts: &'a [usize],
-    column_starts: &'a [usize],
-    columns: &'a [f64],
+    wide: (&'a Wide, &'a [usize]),
+}
+
+impl Rows<'_> {
+    /// Row of the state of a mass, the first where it has several.
+    fn row(&self, b: usize) -> usize {
+        self.shared.partition.row(b) - self.first
+    }
 }
 
 impl Carrier for Rows<'_> {
     fn row_velocity(&self, j: usize, lambda: &[f64], w: &mut [f64]) {
-        let k = self.blocks[j] as usize;
-        let primal = self.shared.primal;
+        let (k, primal) = (self.blocks[j] as usize, self.shared.primal);
         let start = self.shared.problem.blocks()[k].start;
-        for i in 0..w.len() {
-            w[i] = primal.sigma()[start + i] * lambda[self.starts[j] + i] - primal.q()[start + i];
-        }
-        let jacobian = primal.jacobian();
-        for e in jacobian.entry_range(k) {
-            let values = jacobian.entry_values(e);
-            let rows = &self.rows[self.shared.partition.row(jacobian.entry_mass(e)) - self.first..];
-            for (g, w) in values.chunks_exact(values.len() / w.len()).zip(&mut *w) {
-                for (g, row) in g.chunks(Row::WIDTH).zip(rows) {
+        let (wide, mut at) = (self.wide.0, self.wide.1[j]);
+        let velocity = |b: usize| &self.rows[self.row(b)].0[..6];
+        let add = |e: usize, w: &mut [f64]| {
+            let b = primal.jacobian().entry_mass(e);
+            if self.shared.is_free(b) {
+                primal.add_velocity(e, velocity(b), w);
+                return;
+            }
+            let dim = primal.columns(b).len();
+            let g = wide.rows(at, dim * w.len()).chunks_exact(dim);
+            at += dim * w.len();
+            for (g, w) in g.zip(w) {
+                for (g, row) in g.chunks(Row::WIDTH).zip(&self.rows[self.row(b)..]) {
                     *w += dot(g, &row.0[..g.len()]);
                 }
             }
-        }
+        };
+        let lambda = &lambda[self.starts[j]..];
+        primal.row_velocity_from((k, start), lambda, w, velocity, add);
     }
 
     fn pass_on(&mut self, j: usize, delta: &[f64]) {
-        let jacobian = self.shared.primal.jacobian();
-        let mut columns = &self.columns[self.column_starts[j]..];
-        for e in jacobian.entry_range(self.blocks[j] as usize) {
-            let (own, rest) = columns.split_at(jacobian.entry_values(e).len());
-            columns = rest;
-            let first = self.shared.partition.row(jacobian.entry_mass(e)) - self.first;
-            let dim = own.len() / delta.len();
-            for (column, delta) in own.chunks_exact(dim).zip(delta) {
-                for (column, row) in column.chunks(Row::WIDTH).zip(&mut self.rows[first..]) {
+        let (k, primal) = (self.blocks[j] as usize, self.shared.primal);
+        let (wide, mut at) = (self.wide.0, self.wide.1[j]);
+        for e in primal.jacobian().entry_range(k) {
+            let b = primal.jacobian().entry_mass(e);
+            let row = self.row(b);
+            if self.shared.is_free(b) {
+                let mut impulse = [0.0; 6];
+                primal.add_impulse(e, delta, &mut impulse);
+                self.rows[row].push(&impulse);
+                continue;
+            }
+            let dim = primal.columns(b).len();
+            let columns = wide.columns(at, dim * delta.len()).chunks_exact(dim);
+            at += dim * delta.len();
+            for (column, delta) in columns.zip(delta) {
+                for (column, row) in column.chunks(Row::WIDTH).zip(&mut self.rows[row..]) {
                     mul_transposed_add(column, &[*delta], &mut row.0[..column.len()]);
                 }
             }

@@ -1,6 +1,7 @@
 //! Contacts at a point laid out in lanes: eight that share no mass, number by number.
 
 pub(super) use crate::math::simd::{LANES, Lane};
+use crate::solver::sweep::inverse::push;
 
 /// Marks a lane without a contact.
 pub(super) const EMPTY: u32 = u32::MAX;
@@ -16,6 +17,21 @@ impl Row {
     pub(super) const WIDTH: usize = 16;
     /// Of these a rigid body uses so many.
     pub(super) const USED: usize = 13;
+
+    /// Row of a free body with this inverse mass, at rest.
+    pub(super) fn of_body(inverse: &[f64; 7]) -> Row {
+        let mut row = Row::default();
+        row.0[6..Row::USED].copy_from_slice(inverse);
+        row
+    }
+
+    /// v ← v + M⁻¹f of a free body.
+    pub(super) fn push(&mut self, impulse: &[f64; 6]) {
+        let (v, rest) = self.0.split_at_mut(6);
+        if let Some(inverse) = rest.first_chunk::<7>() {
+            push(inverse, impulse, v);
+        }
+    }
 }
 
 /// Contacts that share no mass, in lanes: 216 bytes each, all of which a sweep waits for.

@@ -16,6 +16,7 @@ use partition::Partition;
 use rayon::prelude::*;
 
 use super::gauss_seidel::{GaussSeidel, Order, REFRESH};
+use super::inverse::of_body;
 use super::{Fit, Monitor, Rule, Solver, Status, Stop, SweepStats};
 use crate::index::BlockId;
 use crate::law::Law;
@@ -276,22 +277,12 @@ fn in_order<'a>(domains: &'a [Domain], visit: &mut impl FnMut(&'a Domain)) {
 fn fill(primal: &Primal, partition: &Partition, rows: &mut [Row]) {
     for (b, mass) in primal.mass().iter().enumerate() {
         let first = partition.row(b);
+        if let MassBlock::Rigid(body) = mass {
+            rows[first] = Row::of_body(&of_body(body));
+        }
         let v = primal.free_velocity()[primal.columns(b)].chunks(Row::WIDTH);
         for (v, row) in v.zip(&mut rows[first..]) {
             row.0[..v.len()].copy_from_slice(v);
-        }
-        if let MassBlock::Rigid(body) = mass {
-            let i = body.inverse_inertia();
-            let inverse = [
-                1.0 / body.mass(),
-                i.x_axis.x,
-                i.y_axis.x,
-                i.z_axis.x,
-                i.y_axis.y,
-                i.z_axis.y,
-                i.z_axis.z,
-            ];
-            rows[first].0[6..13].copy_from_slice(&inverse);
         }
     }
 }

@@ -2,11 +2,13 @@
 //! themselves where only the Delassus matrix is known.
 
 use crate::index::{BlockId, MassId};
-use crate::math::{dot, dot_6, mul_add, mul_transposed_add};
+use crate::math::{dot, mul_add, mul_transposed_add};
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::jacobian::Incidence;
 use crate::problem::mass::MassBlock;
+use crate::problem::place::force;
 use crate::problem::{Block, Primal, Problem};
+use crate::solver::sweep::inverse::{Wide, of_body, push, push_at};
 
 /// Knows the row velocity of any block at any moment of a sweep.
 pub(in crate::solver) trait Carrier {
@@ -23,29 +25,72 @@ pub(in crate::solver) trait Carrier {
     fn begin(&mut self, lambda: &[f64]) {
         self.refresh(lambda);
     }
-
-    /// [`Carrier::row_velocity`] of a block of three rows.
-    #[inline]
-    fn contact_velocity(&self, k: usize, lambda: &[f64]) -> [f64; 3] {
-        let mut w = [0.0; 3];
-        self.row_velocity(k, lambda, &mut w);
-        w
-    }
-
-    /// [`Carrier::pass_on`] of a block of three rows.
-    #[inline]
-    fn contact_pass_on(&mut self, k: usize, delta: &[f64; 3]) {
-        self.pass_on(k, delta);
-    }
 }
 
 /// M_b⁻¹ as the sweep needs it.
 #[derive(Clone, Copy, Debug)]
 enum Inverse {
-    /// 1/m and the six numbers of the symmetric I⁻¹ (xx, xy, xz, yy, yz, zz).
-    Rigid(f64, [f64; 6]),
+    /// Of a free body.
+    Free([f64; 7]),
     /// Use the stored columns M_b⁻¹G_kbᵀ.
     Columns,
+}
+
+/// How masses answer to impulses of their blocks.
+struct Answers<'a> {
+    primal: &'a Primal,
+    inverse: Vec<Inverse>,
+    /// Rows and columns of entries whose mass is no free body, and where those of each entry begin; empty where all
+    /// masses are free bodies.
+    wide: Wide,
+    starts: Vec<usize>,
+}
+
+impl<'a> Answers<'a> {
+    fn new(primal: &'a Primal) -> Answers<'a> {
+        let inverse: Vec<Inverse> = primal.mass().iter().map(Inverse::of).collect();
+        let (mut wide, mut starts) = (Wide::default(), Vec::new());
+        let columns = |inverse: &Inverse| matches!(inverse, Inverse::Columns);
+        if inverse.iter().any(columns) {
+            starts.resize(primal.jacobian().n_entries(), 0);
+            for (e, start) in starts.iter_mut().enumerate() {
+                if columns(&inverse[primal.jacobian().entry_mass(e)]) {
+                    *start = wide.add(primal, e);
+                }
+            }
+        }
+        Answers {
+            primal,
+            inverse,
+            wide,
+            starts,
+        }
+    }
+
+    /// w ← w + G_kb v_b of one entry.
+    #[inline]
+    fn add_velocity(&self, e: usize, v: &[f64], w: &mut [f64]) {
+        match self.inverse[self.primal.jacobian().entry_mass(e)] {
+            Inverse::Free(_) => self.primal.add_velocity(e, v, w),
+            Inverse::Columns => mul_add(self.wide.rows(self.starts[e], v.len() * w.len()), v, w),
+        }
+    }
+
+    /// v ← v + M_b⁻¹G_kbᵀΔ of one entry.
+    #[inline]
+    fn add_change(&self, e: usize, delta: &[f64], v: &mut [f64]) {
+        match &self.inverse[self.primal.jacobian().entry_mass(e)] {
+            Inverse::Free(inverse) => {
+                let mut impulse = [0.0; 6];
+                self.primal.add_impulse(e, delta, &mut impulse);
+                push(inverse, &impulse, v);
+            }
+            Inverse::Columns => {
+                let columns = self.wide.columns(self.starts[e], delta.len() * v.len());
+                mul_transposed_add(columns, delta, v);
+            }
+        }
+    }
 }
 
 /// The local-residual sweep: v of all bodies is carried, w is computed from it.   [GS11 (16), Alg 2.2]
@@ -53,83 +98,54 @@ pub(super) struct Velocities<'a> {
     problem: &'a Problem,
     primal: &'a Primal,
     v: &'a mut [f64],
-    inverse: Vec<Inverse>,
-    /// Rows (M_b⁻¹G_kbᵀ)ᵀ of entries whose mass is not rigid; a rigid body is cheaper to solve on the fly
-    /// than to read from memory.
-    columns: Vec<f64>,
-    column_starts: Vec<usize>,
+    answers: Answers<'a>,
 }
 
 impl<'a> Velocities<'a> {
     pub(super) fn new(problem: &'a Problem, primal: &'a Primal, v: &'a mut [f64]) -> Self {
-        let inverse: Vec<Inverse> = primal.mass().iter().map(Inverse::of).collect();
-        let (mut columns, mut column_starts, mut solved) = (Vec::new(), Vec::new(), Vec::new());
-        if inverse
-            .iter()
-            .any(|inverse| matches!(inverse, Inverse::Columns))
-        {
-            for e in 0..primal.jacobian().n_entries() {
-                column_starts.push(columns.len());
-                if let Inverse::Columns = inverse[primal.jacobian().entry_mass(e)] {
-                    primal.solve_rows(e, &mut solved);
-                    columns.extend_from_slice(&solved);
-                }
-            }
-        }
         Velocities {
             problem,
             primal,
             v,
-            inverse,
-            columns,
-            column_starts,
+            answers: Answers::new(primal),
         }
     }
 
     fn blocks(&self) -> &'a [Block] {
         self.problem.blocks()
     }
-
-    /// d_b = M_b⁻¹G_kbᵀΔ for one Jacobian entry, added to `out`.
-    fn body_change(&self, e: usize, delta: &[f64], out: &mut [f64]) {
-        let jacobian = self.primal.jacobian();
-        match &self.inverse[jacobian.entry_mass(e)] {
-            Inverse::Rigid(mass, inertia) => {
-                let mut impulse = [0.0; 6];
-                mul_transposed_add(jacobian.entry_values(e), delta, &mut impulse);
-                add_rigid(*mass, inertia, &impulse, out);
-            }
-            Inverse::Columns => {
-                let start = self.column_starts[e];
-                let length = delta.len() * out.len();
-                mul_transposed_add(&self.columns[start..start + length], delta, out);
-            }
-        }
-    }
 }
 
 impl Carrier for Velocities<'_> {
-    #[inline]
+    #[inline(always)]
     fn row_velocity(&self, k: usize, lambda: &[f64], w: &mut [f64]) {
-        self.primal
-            .row_velocity(&self.blocks()[k], k, self.v, lambda, w);
+        let (primal, start) = (self.primal, self.blocks()[k].start);
+        let velocity = |b: usize| &self.v[primal.columns(b)];
+        let add = |e: usize, w: &mut [f64]| {
+            let v = velocity(primal.jacobian().entry_mass(e));
+            self.answers.add_velocity(e, v, w);
+        };
+        let lambda = &lambda[start..start + w.len()];
+        primal.row_velocity_from((k, start), lambda, w, velocity, add);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass_on(&mut self, k: usize, delta: &[f64]) {
-        let jacobian = self.primal.jacobian();
-        for e in jacobian.entry_range(k) {
-            let b = jacobian.entry_mass(e);
-            let columns = self.primal.columns(b);
-            if let Inverse::Rigid(mass, inertia) = &self.inverse[b] {
-                let mut impulse = [0.0; 6];
-                mul_transposed_add(jacobian.entry_values(e), delta, &mut impulse);
-                add_rigid(*mass, inertia, &impulse, &mut self.v[columns]);
-            } else {
-                let start = self.column_starts[e];
-                let stored = &self.columns[start..start + delta.len() * columns.len()];
-                mul_transposed_add(stored, delta, &mut self.v[columns]);
+        let (primal, jacobian) = (self.primal, self.primal.jacobian());
+        if let Some(point) = jacobian.point(k) {
+            // f = Σ dᵢΔᵢ pushes the first body and pulls the second.
+            let f = force(point.directions, delta);
+            for (b, arm, side) in point.ends() {
+                if let Inverse::Free(inverse) = &self.answers.inverse[b] {
+                    let v = &mut self.v[primal.columns(b)];
+                    push_at(inverse, f * side.sign(), arm, v);
+                }
             }
+            return;
+        }
+        for e in jacobian.entry_range(k) {
+            let v = &mut self.v[primal.columns(jacobian.entry_mass(e))];
+            self.answers.add_change(e, delta, v);
         }
     }
 
@@ -138,87 +154,14 @@ impl Carrier for Velocities<'_> {
     }
 
     fn begin(&mut self, _lambda: &[f64]) {}
-
-    #[inline]
-    fn contact_velocity(&self, k: usize, lambda: &[f64]) -> [f64; 3] {
-        let rows = self.blocks()[k].rows();
-        let (sigma, q) = (
-            &self.primal.sigma()[rows.clone()],
-            &self.primal.q()[rows.clone()],
-        );
-        let lambda = &lambda[rows];
-        let mut w: [f64; 3] = std::array::from_fn(|i| sigma[i] * lambda[i] - q[i]);
-        let jacobian = self.primal.jacobian();
-        for e in jacobian.entry_range(k) {
-            let v = &self.v[self.primal.columns(jacobian.entry_mass(e))];
-            match (jacobian.entry_values(e).as_chunks::<6>(), v.as_array::<6>()) {
-                ((&[n, t1, t2], []), Some(v)) => {
-                    w[0] += dot_6(&n, v);
-                    w[1] += dot_6(&t1, v);
-                    w[2] += dot_6(&t2, v);
-                }
-                _ => mul_add(jacobian.entry_values(e), v, &mut w),
-            }
-        }
-        w
-    }
-
-    #[inline]
-    fn contact_pass_on(&mut self, k: usize, delta: &[f64; 3]) {
-        let jacobian = self.primal.jacobian();
-        for e in jacobian.entry_range(k) {
-            let b = jacobian.entry_mass(e);
-            let v = &mut self.v[self.primal.columns(b)];
-            match (
-                &self.inverse[b],
-                jacobian.entry_values(e).as_chunks::<6>(),
-                v.as_mut_array::<6>(),
-            ) {
-                (Inverse::Rigid(mass, inertia), (&[n, t1, t2], []), Some(v)) => {
-                    let impulse: [f64; 6] = std::array::from_fn(|j| {
-                        n[j] * delta[0] + t1[j] * delta[1] + t2[j] * delta[2]
-                    });
-                    add_rigid(*mass, inertia, &impulse, v);
-                }
-                _ => {
-                    let start = self.column_starts[e];
-                    let length = 3 * v.len();
-                    mul_transposed_add(&self.columns[start..start + length], delta, v);
-                }
-            }
-        }
-    }
 }
 
 impl Inverse {
     fn of(mass: &MassBlock) -> Inverse {
         match mass {
-            MassBlock::Rigid(body) => {
-                let i = body.inverse_inertia();
-                let symmetric = [
-                    i.x_axis.x, i.y_axis.x, i.z_axis.x, i.y_axis.y, i.z_axis.y, i.z_axis.z,
-                ];
-                Inverse::Rigid(1.0 / body.mass(), symmetric)
-            }
+            MassBlock::Rigid(body) => Inverse::Free(of_body(body)),
             MassBlock::Dense(_) | MassBlock::Tree(_) => Inverse::Columns,
         }
-    }
-}
-
-/// out += (impulse/m, I⁻¹ torque).
-#[inline]
-fn add_rigid(mass: f64, i: &[f64; 6], impulse: &[f64; 6], out: &mut [f64]) {
-    let [fx, fy, fz, tx, ty, tz] = *impulse;
-    let change = [
-        mass * fx,
-        mass * fy,
-        mass * fz,
-        i[0] * tx + i[1] * ty + i[2] * tz,
-        i[1] * tx + i[3] * ty + i[4] * tz,
-        i[2] * tx + i[4] * ty + i[5] * tz,
-    ];
-    for (out, change) in out.iter_mut().zip(change) {
-        *out += change;
     }
 }
 
@@ -268,11 +211,11 @@ impl Carrier for ResidualUpdating<'_> {
             let columns = primal.columns(b);
             let change = &mut self.change[..columns.len()];
             change.fill(0.0);
-            self.inner.body_change(e, delta, change);
+            self.inner.answers.add_change(e, delta, change);
             // r_c ← r_c + G_cb d_b for every row on the body, k included   [GS11 Alg 2.1, lines 10-11]
             for &(BlockId(c), f) in self.incidence.of(MassId(b as u32)) {
                 let r = &mut self.r[blocks[c as usize].rows()];
-                mul_add(primal.jacobian().entry_values(f), change, r);
+                self.inner.answers.add_velocity(f, change, r);
             }
             for (v, d) in self.inner.v[columns].iter_mut().zip(change) {
                 *v += *d;

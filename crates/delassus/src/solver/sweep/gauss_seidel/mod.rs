@@ -277,7 +277,8 @@ fn visit_contact<C: Carrier>(
     (lambda, start): (&mut [f64], usize),
     carrier: &mut C,
 ) -> Change {
-    let w = carrier.contact_velocity(k, lambda);
+    let mut w = [0.0; 3];
+    carrier.row_velocity(k, lambda, &mut w);
     let lambda = &mut lambda[start..start + 3];
     let old: [f64; 3] = std::array::from_fn(|i| lambda[i]);
     let z = contact.solve(&w.map(|w| w * before), &old);
@@ -285,7 +286,7 @@ fn visit_contact<C: Carrier>(
     for i in 0..3 {
         lambda[i] = old[i] + delta[i];
     }
-    carrier.contact_pass_on(k, &delta);
+    carrier.pass_on(k, &delta);
     contact.change(&w, &delta)
 }
 

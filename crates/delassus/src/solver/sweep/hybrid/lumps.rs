@@ -7,7 +7,6 @@
 use super::super::exact::direct::Joints;
 use super::super::topology::is_equality;
 use crate::index::MassId;
-use crate::math::{dot, mul_add, mul_transposed_add};
 use crate::problem::delassus::DiagonalBlocks;
 use crate::problem::jacobian::Incidence;
 use crate::problem::{Block, Primal, Problem};
@@ -222,6 +221,7 @@ struct Column<'a> {
     answer: Vec<f64>,
     pushed: Vec<u32>,
     velocity: Vec<f64>,
+    rows: Vec<f64>,
 }
 
 impl<'a> Column<'a> {
@@ -241,6 +241,7 @@ impl<'a> Column<'a> {
             answer: vec![0.0; problem.n_rows()],
             pushed: Vec::new(),
             velocity: Vec::new(),
+            rows: Vec::new(),
         }
     }
 
@@ -256,7 +257,9 @@ impl<'a> Column<'a> {
             }
             let columns = self.primal.columns(mass);
             let width = columns.len();
-            let row = &jacobian.entry_values(e)[(t - first) * width..][..width];
+            self.rows.clear();
+            self.primal.write_rows(e, &mut self.rows);
+            let row = &self.rows[(t - first) * width..][..width];
             self.push[columns.clone()].copy_from_slice(row);
             self.primal.mass()[mass].solve(&mut self.push[columns.clone()]);
             self.pushed.push(mass as u32);
@@ -264,7 +267,7 @@ impl<'a> Column<'a> {
                 let block = &self.problem.blocks()[joint.index()];
                 if is_equality(block) {
                     let u = &self.push[columns.clone()];
-                    mul_add(jacobian.entry_values(f), u, &mut self.r[block.rows()]);
+                    self.primal.add_velocity(f, u, &mut self.r[block.rows()]);
                 }
             }
         }
@@ -278,7 +281,6 @@ impl<'a> Column<'a> {
 
     /// Column t of a lump: what every contact feels of δv = u + M⁻¹G_jᵀy.
     fn read(&mut self, lump: &mut Lump, at: usize, t: usize) {
-        let jacobian = self.primal.jacobian();
         for &mass in &lump.masses {
             let columns = self.primal.columns(mass as usize);
             self.velocity.clear();
@@ -288,7 +290,7 @@ impl<'a> Column<'a> {
                 let block = &self.problem.blocks()[k.index()];
                 if is_equality(block) {
                     let y = &self.answer[block.rows()];
-                    mul_transposed_add(jacobian.entry_values(e), y, &mut self.velocity);
+                    self.primal.add_impulse(e, y, &mut self.velocity);
                 }
             }
             self.primal.mass()[mass as usize].solve(&mut self.velocity);
@@ -306,11 +308,9 @@ impl<'a> Column<'a> {
                 let Ok(place) = found else {
                     continue;
                 };
-                let first = lump.contacts[place].1;
-                let values = jacobian.entry_values(e).chunks_exact(columns.len());
-                for (i, row) in values.enumerate() {
-                    lump.matrix[t * lump.rows + first + i] += dot(row, &self.velocity);
-                }
+                let at = t * lump.rows + lump.contacts[place].1;
+                let felt = &mut lump.matrix[at..at + block.n_rows];
+                self.primal.add_velocity(e, &self.velocity, felt);
             }
         }
         debug_assert!(

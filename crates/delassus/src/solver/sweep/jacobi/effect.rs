@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::topology::Topology;
 use crate::index::MassId;
-use crate::math::{dot, mul_add, mul_transposed_add};
+use crate::math::{dot, mul_add};
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::jacobian::Incidence;
 use crate::problem::{Block, Primal};
@@ -93,8 +93,8 @@ impl Effect for Bodies<'_> {
     fn gather(&self, part: usize, lambda: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for &(k, e) in self.incidence.of(MassId(part as u32)) {
-            let values = self.primal.jacobian().entry_values(e);
-            mul_transposed_add(values, &lambda[self.blocks[k.index()].rows()], out);
+            let lambda = &lambda[self.blocks[k.index()].rows()];
+            self.primal.add_impulse(e, lambda, out);
         }
         self.primal.mass()[part].solve(out);
         let free = &self.primal.free_velocity()[self.primal.columns(part)];

@@ -23,7 +23,7 @@ pub(super) fn of_bodies(
             scale(&mut blocks, problem.blocks(), most as f64);
         }
         Scheme::Split => {
-            let mut solved = Vec::new();
+            let (mut solved, mut g) = (Vec::new(), Vec::new());
             for (k, block) in problem.blocks().iter().enumerate() {
                 // D̃_k = Σ_b n_b G_kb M_b⁻¹ G_kbᵀ + Σ_kk: what D_kk has already, and n_b − 1 times more.
                 let d = blocks.block_mut(k);
@@ -31,8 +31,9 @@ pub(super) fn of_bodies(
                     let more = on(primal.jacobian().entry_mass(e)) as f64 - 1.0;
                     if 0.0 < more {
                         primal.solve_rows(e, &mut solved);
-                        let g = primal.jacobian().entry_values(e);
-                        add_scaled(g, &solved, block.n_rows, more, d);
+                        g.clear();
+                        primal.write_rows(e, &mut g);
+                        add_scaled(&g, &solved, block.n_rows, more, d);
                     }
                 }
             }

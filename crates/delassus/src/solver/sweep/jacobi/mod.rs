@@ -6,11 +6,9 @@ mod accelerate;
 mod effect;
 mod majorant;
 mod passes;
-mod points;
 
 use accelerate::{Chebyshev, Nesterov};
 use effect::{Bodies, Effect, Rows};
-use points::Points;
 
 pub use passes::Work;
 
@@ -104,24 +102,12 @@ impl Solver for Jacobi {
             Form::Primal(primal) => {
                 let incidence = lists.of(primal, blocks);
                 self.work.majorant = majorant::of_bodies(problem, primal, incidence, self.scheme);
-                let mut places = std::mem::take(&mut self.work.places);
-                let status = if places.find(primal, blocks, incidence) {
-                    let effect = Points {
-                        primal,
-                        blocks,
-                        places: &places,
-                    };
-                    self.iterate(blocks, solution, &effect, monitor)
-                } else {
-                    let effect = Bodies {
-                        primal,
-                        blocks,
-                        incidence,
-                    };
-                    self.iterate(blocks, solution, &effect, monitor)
+                let effect = Bodies {
+                    primal,
+                    blocks,
+                    incidence,
                 };
-                self.work.places = places;
-                status
+                self.iterate(blocks, solution, &effect, monitor)
             }
             Form::Dual(matrix) => {
                 self.work.majorant = majorant::of_matrix(problem, matrix, self.scheme);

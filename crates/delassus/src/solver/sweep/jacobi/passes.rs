@@ -2,7 +2,6 @@
 
 use super::super::rule::{Locals, Rule};
 use super::effect::{Effect, Layout, Lists};
-use super::points::Places;
 use crate::math::parallel::for_chunks;
 use crate::problem::Block;
 use crate::problem::delassus::DiagonalBlocks;
@@ -11,7 +10,6 @@ use crate::problem::delassus::DiagonalBlocks;
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub(super) lists: Lists,
-    pub(super) places: Places,
     /// D̃ of every block.
     pub(super) majorant: DiagonalBlocks,
     /// State that belongs to the impulses: v, or w in dual form.

@@ -1,68 +1,33 @@
-//! Robots from files: URDF and MJCF into a [`Tree`], with joint limits, loop closures, and a list of everything
-//! the file says that is not used.
+//! Robots from files: URDF and MJCF into a [`RobotModel`], with a list of everything the file says that is not used.
 //!
 #![doc = include_str!("../../../docs/robots.md")]
 
 mod actuator;
 mod checks;
-mod closure;
 mod equality;
-mod geometry;
+mod geom;
+mod hull;
 mod include;
 mod mesh;
 mod mjcf;
-mod shapes;
 mod urdf;
 mod xml;
 
 use std::path::Path;
 
-pub use actuator::ServoEntry;
-pub use closure::{Closure, ClosureKind};
-pub use geometry::{Geometry, ShapeEntry};
-use glam::DVec3;
-
-use super::{Tree, TreeError};
 use crate::index::LinkId;
+use crate::tree::TreeError;
+use crate::world::RobotModel;
 
 /// A robot as read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Robot {
-    /// Name in the file, or empty.
-    pub name: String,
+pub struct RobotFile {
+    /// What a world builds it from.
+    pub robot: RobotModel,
     /// `urdf` or `mjcf`.
     pub format: &'static str,
-    /// Links and joints.
-    pub tree: Tree,
-    /// What the file says about each joint that moves, in the order of the links.
-    pub joints: Vec<JointEntry>,
-    /// Loops that constraint rows must close.
-    pub closures: Vec<Closure>,
-    /// What its links, and the ground, collide with.
-    pub shapes: Vec<ShapeEntry>,
-    /// Gravity, where the file gives it \[m/s²\].
-    pub gravity: Option<DVec3>,
     /// What is in the file and not used, one entry for each kind of thing.
     pub warnings: Vec<Warning>,
-}
-
-/// A joint of a robot: limits and friction are laws of a problem, not of the tree.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JointEntry {
-    /// Its name in the file, or empty.
-    pub name: String,
-    /// The link it carries.
-    pub link: LinkId,
-    /// Least and largest displacement \[rad\] or \[m\].
-    pub range: Option<(f64, f64)>,
-    /// Largest force of its motor \[N m\] or \[N\].
-    pub effort: Option<f64>,
-    /// Largest rate \[rad/s\] or \[m/s\].
-    pub speed: Option<f64>,
-    /// Dry friction \[N m\] or \[N\].
-    pub friction: f64,
-    /// What holds it where nobody asks for anything else.
-    pub servo: Option<ServoEntry>,
 }
 
 /// Something in the file that is not used.
@@ -85,7 +50,32 @@ pub struct ImportError {
     /// The element, as `<link name="arm">`.
     pub element: String,
     /// The fault and its remedy.
-    pub what: String,
+    #[source]
+    pub what: ImportFault,
+}
+
+/// What is wrong at a place of a robot file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportFault {
+    /// The links and joints of the file are no tree that can move.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Something else, in words.
+    #[error("{0}")]
+    Text(String),
+}
+
+impl From<String> for ImportFault {
+    fn from(text: String) -> ImportFault {
+        ImportFault::Text(text)
+    }
+}
+
+impl From<&str> for ImportFault {
+    fn from(text: &str) -> ImportFault {
+        ImportFault::Text(text.to_owned())
+    }
 }
 
 /// How the root of a URDF robot stands on the ground; a URDF file does not say.
@@ -105,7 +95,7 @@ pub fn parse(
     file: &str,
     folder: Option<&Path>,
     base: Base,
-) -> Result<Robot, ImportError> {
+) -> Result<RobotFile, ImportError> {
     let source = xml::Source::new(text, file)?;
     match source.root().tag_name().name() {
         "robot" => urdf::read(&source, folder, base),
@@ -123,7 +113,7 @@ pub fn parse(
 /// The error of a tree at the element that made the link.
 fn tree_fault(
     source: &xml::Source<'_>,
-    error: &TreeError,
+    error: TreeError,
     element: impl Fn(LinkId) -> Option<roxmltree::NodeId>,
 ) -> ImportError {
     let node = error
@@ -131,5 +121,5 @@ fn tree_fault(
         .and_then(element)
         .and_then(|id| source.document.get_node(id))
         .unwrap_or_else(|| source.root());
-    source.fault(node, error.to_string())
+    source.fault(node, error)
 }

@@ -9,13 +9,14 @@ use glam::DVec3;
 use super::body::{Materials, Names, find_material};
 use super::joint::{DRIVE, read_drive};
 use super::reader::{Table, Value, hint, short};
-use super::{MAX_BODIES, RunDefaults, Scene, SceneError, read_rotation};
+use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
+use crate::model::robot::{self, Base, RobotFile};
 use crate::tree::Joint;
-use crate::tree::import::{self, Base, Geometry};
 use crate::world::{
-    Attach, Body, Control, Drive, Motion, Motor, Placement, Servo, Swing, WorldBuilder, WorldError,
+    Attach, Body, Control, Drive, Motion, Motor, Placement, RobotModel, RunDefaults, Scene, Servo,
+    Swing, WorldBuilder, WorldError,
 };
 
 const KEYS: [&str; 11] = [
@@ -31,6 +32,9 @@ const KEYS: [&str; 11] = [
     "velocities",
     "drives",
 ];
+
+/// Why an id names a robot.
+const ADDED: &str = "the robot was added just now";
 
 /// Reads every robot and adds them in the order of their names; their links are bodies that joints may name.
 /// Gives what their files hold that is not used.
@@ -52,8 +56,9 @@ pub(super) fn add_robots(
     let mut warnings = Vec::new();
     for (name, table) in named {
         table.only(&KEYS)?;
-        let (model, file) = read_model(&table, folder)?;
-        for warning in &model.warnings {
+        let (read, file) = read_model(&table, folder)?;
+        let model = &read.robot;
+        for warning in &read.warnings {
             warnings.push(format!("{file}:{}: {}", warning.line, warning.text));
         }
         let placement = Placement {
@@ -69,15 +74,13 @@ pub(super) fn add_robots(
             self_collide: table.read("self-collide", Value::flag)?.unwrap_or(false),
         };
         let id = builder
-            .add_robot(&model, &placement)
-            .map_err(|error| table.fault(error))?;
+            .add_robot(model, &placement)
+            .map_err(|error| table.refuse(error))?;
         read_state(&table, id, builder)?;
-        read_drives(&table, &model, id, builder)?;
+        read_drives(&table, model, id, builder)?;
         let links = (0..model.tree.links().len() as u32).map(LinkId);
-        let robot = builder.robot_mut(id);
-        let bodies: Vec<_> = robot.map_or_else(Vec::new, |robot| {
-            links.filter_map(|link| robot.body(link)).collect()
-        });
+        let robot = builder.robot_mut(id).expect(ADDED);
+        let bodies: Vec<_> = links.filter_map(|link| robot.body(link)).collect();
         for body in bodies {
             names.insert(builder.bodies().name[body.index()].clone(), body);
         }
@@ -86,7 +89,7 @@ pub(super) fn add_robots(
 }
 
 /// The robot of a file beside the scene, or of a text within it, and how to call it.
-fn read_model(table: &Table, folder: Option<&Path>) -> Result<(import::Robot, String), SceneError> {
+fn read_model(table: &Table, folder: Option<&Path>) -> Result<(RobotFile, String), SceneError> {
     let base = table.read("base", |value| {
         value.choice(&[("fixed", Base::Fixed), ("floating", Base::Floating)])
     })?;
@@ -110,16 +113,14 @@ fn read_model(table: &Table, folder: Option<&Path>) -> Result<(import::Robot, St
         }
         _ => return Err(table.fault("give either its file, or its text")),
     };
-    let model = import::parse(&text, &file, folder.as_deref(), base.unwrap_or_default())
-        .map_err(|error| value.fault(error))?;
-    Ok((model, file))
+    let read = robot::parse(&text, &file, folder.as_deref(), base.unwrap_or_default())
+        .map_err(|error| value.refuse(error))?;
+    Ok((read, file))
 }
 
 /// Displacements and velocities of joints at the start, by name.
 fn read_state(table: &Table, id: RobotId, builder: &mut WorldBuilder) -> Result<(), SceneError> {
-    let Some(robot) = builder.robot_mut(id) else {
-        return Ok(());
-    };
+    let robot = builder.robot_mut(id).expect(ADDED);
     let mut q = robot.configuration().to_vec();
     let mut v = robot.velocity().to_vec();
     let known: Vec<&str> = robot.joints().iter().map(|j| j.name.as_str()).collect();
@@ -140,7 +141,7 @@ fn read_state(table: &Table, id: RobotId, builder: &mut WorldBuilder) -> Result<
         }
     }
     let placed = builder.place_robot(id, &q, &v);
-    placed.map_err(|error| table.fault(error))
+    placed.map_err(|error| table.refuse(error))
 }
 
 fn no_joint(name: &str, known: &[&str]) -> String {
@@ -155,13 +156,11 @@ fn no_joint(name: &str, known: &[&str]) -> String {
 /// bound motors and servos.
 fn read_drives(
     table: &Table,
-    model: &import::Robot,
+    model: &RobotModel,
     id: RobotId,
     builder: &mut WorldBuilder,
 ) -> Result<(), SceneError> {
-    let Some(robot) = builder.robot_mut(id) else {
-        return Ok(());
-    };
+    let robot = builder.robot_mut(id).expect(ADDED);
     let Some(list) = table.read("drives", Value::table)? else {
         return Ok(());
     };
@@ -229,19 +228,16 @@ pub fn of_robot(
     folder: Option<&Path>,
     base: Base,
 ) -> Result<Scene, SceneError> {
-    let refuse = |what: String| SceneError::Invalid {
-        place: file.to_owned(),
-        what,
-    };
-    let model = import::parse(text, file, folder, base).map_err(|error| SceneError::Invalid {
-        place: format!("{file}:{}", error.line),
-        what: format!("{}: {}", error.element, error.what),
-    })?;
-    let warnings = model.warnings.iter();
+    let read = robot::parse(text, file, folder, base)?;
+    let warnings = read.warnings.iter();
     let warnings = warnings.map(|w| format!("{file}:{}: {}", w.line, w.text));
     let warnings = warnings.collect();
-    let builder = stand(&model).map_err(|error| refuse(error.to_string()))?;
-    let world = builder.build().map_err(|error| refuse(error.to_string()))?;
+    let model = read.robot;
+    let built = stand(&model).and_then(WorldBuilder::build);
+    let world = built.map_err(|error| SceneError::RobotWorld {
+        file: file.to_owned(),
+        error,
+    })?;
     let name = if model.name.is_empty() {
         file.to_owned()
     } else {
@@ -259,12 +255,12 @@ pub fn of_robot(
     })
 }
 
-fn stand(model: &import::Robot) -> Result<WorldBuilder, WorldError> {
+fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
     let mut builder = WorldBuilder::default();
     if let Some(gravity) = model.gravity {
         builder.gravity = gravity;
     }
-    let own_ground = model.shapes.iter().any(|s| s.geometry == Geometry::Plane);
+    let own_ground = model.shapes.iter().any(|s| s.shape == Shape::HalfSpace);
     let lowest = lowest(model).unwrap_or(0.0);
     let mut roots = model.tree.links().iter().filter(|l| l.parent.is_none());
     let free = roots.any(|link| link.joint == Joint::Floating);
@@ -274,21 +270,16 @@ fn stand(model: &import::Robot) -> Result<WorldBuilder, WorldError> {
         ..Placement::default()
     };
     let id = builder.add_robot(model, &placement)?;
-    if let Some(robot) = builder.robot_mut(id) {
-        // Zero may lie outside the limits.
-        let mut q = robot.configuration().to_vec();
-        for joint in robot.joints() {
-            if let Some([lo, hi]) = joint.control.drive.limits {
-                q[joint.coordinate()] = q[joint.coordinate()].clamp(lo, hi);
-            }
+    let robot = builder.robot_mut(id).expect(ADDED);
+    // Zero may lie outside the limits.
+    let mut q = robot.configuration().to_vec();
+    for joint in robot.joints() {
+        if let Some([lo, hi]) = joint.control.drive.limits {
+            q[joint.coordinate()] = q[joint.coordinate()].clamp(lo, hi);
         }
-        let v = robot.velocity().to_vec();
-        let placed = builder.place_robot(id, &q, &v);
-        placed.map_err(|error| WorldError::Robot {
-            name: placement.name,
-            what: error.to_string(),
-        })?;
     }
+    let v = robot.velocity().to_vec();
+    builder.place_robot(id, &q, &v)?;
     if !own_ground {
         let ground = builder.add_body(Body {
             name: "ground".to_owned(),
@@ -302,14 +293,20 @@ fn stand(model: &import::Robot) -> Result<WorldBuilder, WorldError> {
 }
 
 /// The lowest point of a robot's shapes in the configuration of its file.
-fn lowest(model: &import::Robot) -> Option<f64> {
+fn lowest(model: &RobotModel) -> Option<f64> {
     let data = model.tree.data();
     let mut least: Option<f64> = None;
     for shape in &model.shapes {
-        let link = shape.link.unwrap_or(LinkId(u32::MAX));
-        let frame = model.tree.pose(&data, link).ok();
-        let pose = frame.map(|frame| frame.then(&shape.pose));
-        let z = pose.and_then(|pose| shape.geometry.lowest(&pose));
+        let Some(frame) = shape
+            .link
+            .and_then(|link| model.tree.pose(&data, link).ok())
+        else {
+            continue;
+        };
+        let pose = frame.then(&shape.pose);
+        // The lowest z of the shape is z of its frame − max x · (−Rᵀe_z).
+        let down = -(pose.rotation.transpose() * DVec3::Z);
+        let z = shape.shape.reach(down).map(|reach| pose.position.z - reach);
         least = least.into_iter().chain(z).reduce(f64::min);
     }
     least

@@ -12,18 +12,18 @@ use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
 
 use super::xml::Source;
-use super::{
-    Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning, checks, shapes, tree_fault,
-};
+use super::{ImportError, ImportFault, RobotFile, Warning, checks, geom as geoms, tree_fault};
+use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::world::{JointModel, RobotModel, ShapeModel};
 
 pub(super) fn read(
     source: &Source<'_>,
     text: &str,
     folder: Option<&Path>,
-) -> Result<Robot, ImportError> {
+) -> Result<RobotFile, ImportError> {
     checks::check(source)?;
     let model = Model::from_str(text, folder.unwrap_or(Path::new("")))
         .map_err(|error| parse_fault(source, &error))?;
@@ -90,7 +90,7 @@ pub(super) struct Reader<'a> {
     /// The body each link was made for.
     owners: Vec<usize>,
     /// Joints by their place in the model: body and index.
-    pub(super) joints: Vec<(usize, usize, JointEntry)>,
+    pub(super) joints: Vec<(usize, usize, JointModel)>,
     /// Where each body sits: its link, and its frame in that of the link.
     pub(super) seats: Vec<(Option<LinkId>, Pose)>,
     pub(super) warnings: Vec<Warning>,
@@ -103,7 +103,7 @@ impl Reader<'_> {
         node.unwrap_or_else(|| self.source.root())
     }
 
-    fn fault(&self, body: usize, what: impl Into<String>) -> ImportError {
+    fn fault(&self, body: usize, what: impl Into<ImportFault>) -> ImportError {
         self.source.fault(self.element(body), what)
     }
 
@@ -119,8 +119,15 @@ impl Reader<'_> {
     fn add_body(&mut self, id: usize) -> Result<(), ImportError> {
         let entry = &self.model.bodies[id];
         let body = &entry.body;
-        let parent = entry.parent.filter(|parent| *parent < self.seats.len());
-        let (mut carrier, seat) = parent.map_or((None, Pose::IDENTITY), |p| self.seats[p]);
+        let (mut carrier, seat) = match entry.parent {
+            Some(parent) => *self.seats.get(parent).ok_or_else(|| {
+                self.fault(
+                    id,
+                    "it stands before the body that carries it; exchange them",
+                )
+            })?,
+            None => (None, Pose::IDENTITY),
+        };
         let mut gap = seat.then(&Pose::new(body.pose.translation, body.pose.rotation));
         let name = body.name.clone().unwrap_or_default();
         let mass = self.mass_of(id, body)?;
@@ -172,14 +179,14 @@ impl Reader<'_> {
             let number = self.push(link, id);
             let autolimits = self.model.compiler.autolimits;
             let limited = joint.limited.resolve(autolimits, joint.range.is_some());
-            let joint = JointEntry {
+            let joint = JointModel {
                 name: own,
                 link: number,
                 // The file counts from `ref`, the tree from the configuration of the file.
                 range: joint
                     .range
                     .filter(|[lo, hi]| limited && lo < hi)
-                    .map(|[lo, hi]| (lo - joint.ref_, hi - joint.ref_)),
+                    .map(|[lo, hi]| [lo - joint.ref_, hi - joint.ref_]),
                 effort: None,
                 speed: None,
                 friction: joint.frictionloss,
@@ -257,7 +264,7 @@ impl Reader<'_> {
         }
         let mut parts = Vec::new();
         for geom in &body.geoms {
-            match shapes::of_geom(geom, self.model.compiler.inertia_density) {
+            match geoms::of_geom(geom, self.model.compiler.inertia_density) {
                 Some(part) if part.mass < 0.0 => {
                     let what = format!("a geom has mass {}; it must not be negative", part.mass);
                     return Err(self.fault(id, what));
@@ -270,44 +277,44 @@ impl Reader<'_> {
                 None => {}
             }
         }
-        Ok(shapes::sum(&parts))
+        Ok(geoms::sum(&parts))
     }
 
     /// The shapes of all bodies, the ground first.
-    fn outsides(&mut self, folder: Option<&Path>) -> Result<Vec<ShapeEntry>, ImportError> {
+    fn outsides(&mut self, folder: Option<&Path>) -> Result<Vec<ShapeModel>, ImportError> {
         let model = self.model;
         let mut entries = Vec::new();
         for (id, (entry, &(link, seat))) in model.bodies.iter().zip(&self.seats.clone()).enumerate()
         {
             for geom in &entry.body.geoms {
-                if let Some(what) = shapes::fault(geom, model) {
+                if let Some(what) = geoms::fault(geom, model) {
                     return Err(self.fault(id, what));
                 }
-                if let Some(file) = shapes::missing(geom, model, folder) {
+                if let Some(file) = geoms::missing(geom, model, folder) {
                     let names = |n: &Node<'_, '_>| n.attribute("file") == Some(file);
                     let mut elements = self.source.root().descendants();
                     let element = elements.find(names).unwrap_or_else(|| self.element(id));
                     let what = format!("the mesh {file} does not exist");
                     return Err(self.source.fault(element, what));
                 }
-                let (found, remark) = shapes::outside(geom, model, folder);
+                let (found, remark) = geoms::outside(geom, model, folder);
                 if let Some(text) = remark {
                     self.warn(id, text);
                 }
-                let Some((pose, geometry)) = found else {
+                let Some((pose, shape)) = found else {
                     continue;
                 };
-                if geometry == Geometry::Plane && link.is_some() {
+                if shape == Shape::HalfSpace && link.is_some() {
                     self.warn(
                         id,
                         "a plane that is not part of the world is left out".to_owned(),
                     );
                     continue;
                 }
-                entries.push(ShapeEntry {
+                entries.push(ShapeModel {
                     link,
                     pose: seat.then(&pose),
-                    geometry,
+                    shape,
                     friction: Some(geom.friction[0]).filter(|mu| mu.is_finite() && 0.0 <= *mu),
                 });
             }
@@ -315,7 +322,7 @@ impl Reader<'_> {
         Ok(entries)
     }
 
-    fn finish(mut self, shapes: Vec<ShapeEntry>) -> Result<Robot, ImportError> {
+    fn finish(mut self, shapes: Vec<ShapeModel>) -> Result<RobotFile, ImportError> {
         let option = self
             .source
             .root()
@@ -346,7 +353,7 @@ impl Reader<'_> {
         }
         let links = std::mem::take(&mut self.links);
         let tree = Tree::new(links).map_err(|error| {
-            tree_fault(self.source, &error, |link| {
+            tree_fault(self.source, error, |link| {
                 let body = self.owners.get(link.index())?;
                 self.elements.get(body.checked_sub(1)?).copied()
             })
@@ -355,14 +362,17 @@ impl Reader<'_> {
         for equality in &self.model.equality {
             closures.extend(self.closure(&tree, equality)?);
         }
-        Ok(Robot {
+        let robot = RobotModel {
             name: self.model.name.clone().unwrap_or_default(),
-            format: "mjcf",
             tree,
             joints: self.joints.into_iter().map(|(_, _, joint)| joint).collect(),
             closures,
             shapes,
             gravity: Some(DVec3::from(self.model.option.gravity)),
+        };
+        Ok(RobotFile {
+            robot,
+            format: "mjcf",
             warnings: self.warnings,
         })
     }

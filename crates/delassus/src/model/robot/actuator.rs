@@ -8,19 +8,7 @@ use roxmltree::Node;
 
 use super::mjcf::Reader;
 use super::{ImportError, Warning};
-
-/// What holds a joint in place: the force stiffness · (position − q) − damping · q̇, within bounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ServoEntry {
-    /// Wanted displacement \[rad\] or \[m\].
-    pub position: f64,
-    /// Stiffness \[N m/rad\] or \[N/m\].
-    pub stiffness: f64,
-    /// Damping \[N m s/rad\] or \[N s/m\].
-    pub damping: f64,
-    /// Largest force \[N m\] or \[N\].
-    pub max_force: f64,
-}
+use crate::world::Servo;
 
 /// Elements that are read; others are listed as not used.
 pub(super) const ACTUATORS: &[&str] = &["motor", "position", "velocity", "general"];
@@ -32,7 +20,7 @@ const UNBOUNDED: f64 = 1e9;
 #[derive(Debug, PartialEq)]
 pub(super) enum Acts {
     /// A spring and damper.
-    Servo(ServoEntry),
+    Servo(Servo),
     /// A force that somebody must ask for, up to this.
     Force(f64),
 }
@@ -97,7 +85,7 @@ pub(super) fn acts(
     if !position.is_finite() || (stiffness == 0.0 && constant != 0.0) {
         return Err("it pushes at rest without a spring; that is not supported");
     }
-    Ok(Acts::Servo(ServoEntry {
+    Ok(Acts::Servo(Servo {
         position,
         stiffness,
         damping,
@@ -105,21 +93,19 @@ pub(super) fn acts(
     }))
 }
 
-impl ServoEntry {
-    /// Two servos on one joint, which bears both.
-    pub(super) fn with(self, other: ServoEntry) -> ServoEntry {
-        let stiffness = self.stiffness + other.stiffness;
-        let pull = self.stiffness * self.position + other.stiffness * other.position;
-        ServoEntry {
-            position: if stiffness == 0.0 {
-                0.0
-            } else {
-                pull / stiffness
-            },
-            stiffness,
-            damping: self.damping + other.damping,
-            max_force: (self.max_force + other.max_force).min(UNBOUNDED),
-        }
+/// Two servos on one joint as one: k = k₁ + k₂ at the position (k₁x₁ + k₂x₂)/k, with both dampings and both bounds.
+fn both(a: Servo, b: Servo) -> Servo {
+    let stiffness = a.stiffness + b.stiffness;
+    let pull = a.stiffness * a.position + b.stiffness * b.position;
+    Servo {
+        position: if stiffness == 0.0 {
+            0.0
+        } else {
+            pull / stiffness
+        },
+        stiffness,
+        damping: a.damping + b.damping,
+        max_force: (a.max_force + b.max_force).min(UNBOUNDED),
     }
 }
 
@@ -173,7 +159,7 @@ impl Reader<'_> {
         let reference = self.model.bodies[*body].body.joints[*k].ref_;
         match acts(actuator, self.model.compiler.autolimits, reference) {
             Ok(Acts::Servo(servo)) => {
-                joint.servo = Some(joint.servo.map_or(servo, |old| old.with(servo)));
+                joint.servo = Some(joint.servo.map_or(servo, |old| both(old, servo)));
             }
             Ok(Acts::Force(most)) => {
                 joint.effort = Some(joint.effort.unwrap_or(0.0) + most);

@@ -8,7 +8,8 @@ use mjcf_rs::Model;
 use mjcf_rs::assets::Mesh;
 use mjcf_rs::body::{Geom, GeomType};
 
-use super::geometry::{self, Geometry};
+use super::hull;
+use crate::collide::Shape;
 use crate::tree::MassProperties;
 use crate::tree::spatial::{Inertia, Pose};
 
@@ -70,7 +71,7 @@ pub(super) fn outside(
     geom: &Geom,
     model: &Model,
     folder: Option<&Path>,
-) -> (Option<(Pose, Geometry)>, Option<String>) {
+) -> (Option<(Pose, Shape)>, Option<String>) {
     if geom.contype == 0 && geom.conaffinity == 0 {
         return (None, None);
     }
@@ -79,14 +80,14 @@ pub(super) fn outside(
     let masked = (geom.contype, geom.conaffinity) != (1, 1);
     let mut remark = masked
         .then(|| "contype and conaffinity are not used: every geom meets everything".to_owned());
-    let geometry = match geom.type_ {
-        GeomType::Sphere => Geometry::Sphere { radius: x },
-        GeomType::Box => Geometry::Box { half: [x, y, z] },
-        GeomType::Cylinder => Geometry::Cylinder {
+    let shape = match geom.type_ {
+        GeomType::Sphere => Shape::Sphere { radius: x },
+        GeomType::Box => Shape::Box { half: [x, y, z] },
+        GeomType::Cylinder => Shape::Cylinder {
             half_length: y,
             radius: x,
         },
-        GeomType::Capsule => Geometry::Capsule {
+        GeomType::Capsule => Shape::Capsule {
             half_length: y,
             radius: x,
         },
@@ -94,9 +95,9 @@ pub(super) fn outside(
             remark = Some(format!(
                 "the hull of some points stands for the ellipsoid \"{name}\""
             ));
-            Geometry::ellipsoid([x, y, z])
+            hull::ellipsoid([x, y, z])
         }
-        GeomType::Plane => Geometry::Plane,
+        GeomType::Plane => Shape::HalfSpace,
         GeomType::Mesh => match mesh(geom, model, folder) {
             Ok((hull, said)) => {
                 remark = said.map(|said| format!("mesh of geom \"{name}\": {said}"));
@@ -109,7 +110,7 @@ pub(super) fn outside(
             return (None, Some(text));
         }
     };
-    (Some((pose, geometry)), remark)
+    (Some((pose, shape)), remark)
 }
 
 /// The hull of a geom's mesh, from its file or from the corners in the model.
@@ -117,7 +118,7 @@ fn mesh(
     geom: &Geom,
     model: &Model,
     folder: Option<&Path>,
-) -> Result<(Geometry, Option<String>), String> {
+) -> Result<(Shape, Option<String>), String> {
     let wanted = geom.mesh.as_deref().unwrap_or_default();
     let Some(mesh) = asset(geom, model) else {
         return Err(format!("\"{wanted}\" is not among the assets"));
@@ -125,13 +126,13 @@ fn mesh(
     let scale = DVec3::from(mesh.scale);
     if let Some(numbers) = &mesh.inline_vertices {
         let corners = numbers.as_chunks::<3>().0.iter();
-        let hull = geometry::hull_of_points(corners.map(|&c| DVec3::from(c) * scale));
+        let hull = hull::of_points(corners.map(|&c| DVec3::from(c) * scale));
         return Ok(hull);
     }
     let Some(path) = file_of(mesh, model, folder) else {
         return Err(format!("\"{wanted}\": no folder is given to look in"));
     };
-    geometry::hull_of_file(&path, scale)
+    hull::of_file(&path, scale)
 }
 
 /// The mesh that a geom names.

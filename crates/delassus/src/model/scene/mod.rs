@@ -1,4 +1,4 @@
-//! Scene files: TOML in, a [`World`] with run defaults out.
+//! Scene files: TOML in, a [`World`](crate::World) with run defaults out.
 //!
 #![doc = include_str!("../../../docs/scenes.md")]
 
@@ -12,11 +12,13 @@ use std::path::Path;
 use glam::DVec3;
 use toml::de::DeTable;
 
-use super::{
-    FrictionModel, GeometricStiffness, Gyroscopic, Integrator, Settings, Sleep, Surface, World,
-    WorldBuilder,
+use crate::collide::ShapeError;
+use crate::model::robot::ImportError;
+use crate::solver::{SpecError, Stop, from_spec};
+use crate::world::{
+    FrictionModel, GeometricStiffness, Gyroscopic, Integrator, RunDefaults, Scene, Settings, Sleep,
+    Surface, WorldBuilder, WorldError,
 };
-use crate::solver::{Stop, from_spec};
 use body::Materials;
 use reader::{Table, Value, fault};
 pub use robot::of_robot;
@@ -25,46 +27,6 @@ pub use robot::of_robot;
 pub const MAX_BYTES: usize = 64 << 20;
 /// Most bodies of a scene file, and most joints.
 pub const MAX_BODIES: usize = 1_000_000;
-
-/// A world with what a run of it needs by default.
-#[derive(Debug)]
-pub struct Scene {
-    /// Its title.
-    pub title: String,
-    /// The world at time zero.
-    pub world: World,
-    /// How it is run unless asked otherwise.
-    pub run: RunDefaults,
-    /// What robot files hold that is not used, with its place.
-    pub warnings: Vec<String>,
-}
-
-/// How a scene is run unless asked otherwise.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunDefaults {
-    /// Step \[s\].
-    pub dt: f64,
-    /// Time to simulate \[s\].
-    pub time: f64,
-    /// Solver with its keys.
-    pub solver: String,
-    /// Largest acceptable law residual of a step \[m/s\].
-    pub tolerance: f64,
-    /// Most sweeps of a step.
-    pub iterations: usize,
-}
-
-impl Default for RunDefaults {
-    fn default() -> RunDefaults {
-        RunDefaults {
-            dt: 0.01,
-            time: 5.0,
-            solver: "gauss-seidel".to_owned(),
-            tolerance: 1e-6,
-            iterations: 1000,
-        }
-    }
-}
 
 /// Why a scene cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -78,6 +40,47 @@ pub enum SceneError {
         /// The fault and its remedy.
         what: String,
     },
+    /// A robot file by itself that is refused.
+    #[error(transparent)]
+    RobotFile(#[from] ImportError),
+    /// A robot file by itself whose world cannot be built.
+    #[error("{file}: {error}")]
+    RobotWorld {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        #[source]
+        error: WorldError,
+    },
+    /// Something that the file describes cannot be.
+    #[error("{place}: {what}: {cause}")]
+    Refused {
+        /// Line and column, or the file.
+        place: String,
+        /// What it is.
+        what: String,
+        /// Why it cannot be.
+        #[source]
+        cause: SceneCause,
+    },
+}
+
+/// Why something that a scene file describes cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SceneCause {
+    /// The world does not take it.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// Its robot file is refused.
+    #[error(transparent)]
+    Robot(#[from] ImportError),
+    /// Its shape is refused.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// There is no such solver.
+    #[error(transparent)]
+    Solver(#[from] SpecError),
 }
 
 /// Reads a scene file that needs no other file.
@@ -122,9 +125,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
     let links = (&mut names, &mut builder);
     let warnings = robot::add_robots(&scene, folder, &materials, links)?;
     joint::add_joints(&scene, &names, &mut builder)?;
-    let world = builder
-        .build()
-        .map_err(|error| scene.fault(error.to_string()))?;
+    let world = builder.build().map_err(|error| scene.refuse(error))?;
     Ok(Scene {
         title: title.to_owned(),
         world,
@@ -140,7 +141,7 @@ fn read_run(value: &Value) -> Result<RunDefaults, SceneError> {
         let spec = value.text()?;
         match from_spec(spec, Stop::default(), 0) {
             Ok(_) => Ok(spec.to_owned()),
-            Err(error) => Err(value.fault(error)),
+            Err(error) => Err(value.refuse(error)),
         }
     })?;
     let iterations = run.read("iterations", |value| value.whole(1, 1_000_000_000))?;
@@ -264,7 +265,7 @@ fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials
             let surface = read_surface(&value.table_of(&["friction", "restitution"])?, default)?;
             let id = builder
                 .add_material(surface)
-                .map_err(|error| value.fault(error))?;
+                .map_err(|error| value.refuse(error))?;
             materials.insert(name.to_owned(), id);
             surfaces.push((id, surface));
         }
@@ -295,7 +296,7 @@ fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials
         let surface = read_surface(&pair, mixed)?;
         builder
             .set_pair(ids, surface)
-            .map_err(|error| pair.fault(error))?;
+            .map_err(|error| pair.refuse(error))?;
     }
     Ok(materials)
 }

@@ -10,13 +10,12 @@ use glam::{DMat3, DQuat, DVec3, EulerRot};
 use roxmltree::{Node, NodeId};
 
 use super::xml::{Source, child};
-use super::{
-    Base, Closure, ClosureKind, Geometry, ImportError, JointEntry, Robot, ShapeEntry, Warning,
-    geometry, tree_fault,
-};
+use super::{Base, ImportError, RobotFile, Warning, hull, tree_fault};
+use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::world::{Closure, ClosureKind, JointModel, RobotModel, ShapeModel};
 
 /// Elements that are used, by parent.
 const KNOWN: [(&str, &[&str]); 6] = [
@@ -50,7 +49,7 @@ pub(super) fn read(
     source: &Source<'_>,
     folder: Option<&Path>,
     base: Base,
-) -> Result<Robot, ImportError> {
+) -> Result<RobotFile, ImportError> {
     let mut warnings = source.unused(&KNOWN, why_unused);
     let (mut links, elements, numbers) = read_links(source)?;
     let shapes = read_shapes(source, folder, &numbers, &mut warnings)?;
@@ -96,23 +95,22 @@ pub(super) fn read(
         warnings.push(Warning { line: 0, text });
     }
     let tree = Tree::new(links)
-        .map_err(|error| tree_fault(source, &error, |link| elements.get(link.index()).copied()))?;
+        .map_err(|error| tree_fault(source, error, |link| elements.get(link.index()).copied()))?;
     let closures = mimics(source, &tree, &joints)?;
-    let mut joints: Vec<JointEntry> = joints.into_iter().map(|(_, entry)| entry).collect();
+    let mut joints: Vec<JointModel> = joints.into_iter().map(|(_, entry)| entry).collect();
     joints.retain(|entry| tree.links()[entry.link.index()].joint.dofs() != 0);
     joints.sort_by_key(|entry| entry.link);
-    Ok(Robot {
-        name: source
-            .root()
-            .attribute("name")
-            .unwrap_or_default()
-            .to_owned(),
-        format: "urdf",
+    let robot = RobotModel {
+        name: name(source.root()).to_owned(),
         tree,
         joints,
         closures,
         shapes,
         gravity: None,
+    };
+    Ok(RobotFile {
+        robot,
+        format: "urdf",
         warnings,
     })
 }
@@ -216,7 +214,7 @@ fn read_joint(
     node: Node<'_, '_>,
     (parent, child_link): (usize, usize),
     links: &mut [Link],
-) -> Result<JointEntry, ImportError> {
+) -> Result<JointModel, ImportError> {
     let axis = match child(node, "axis") {
         Some(element) => source.vector(element, "xyz", DVec3::X)?,
         None => DVec3::X,
@@ -244,15 +242,7 @@ fn read_joint(
     link.parent = Some(LinkId(parent as u32));
     link.joint = joint;
     link.place = read_origin(source, node)?;
-    let mut entry = JointEntry {
-        name: name(node).to_owned(),
-        link: LinkId(child_link as u32),
-        range: None,
-        effort: None,
-        speed: None,
-        friction: 0.0,
-        servo: None,
-    };
+    let mut entry = JointModel::free(name(node), LinkId(child_link as u32));
     if let Some(dynamics) = child(node, "dynamics") {
         link.damping = source.number(dynamics, "damping", 0.0)?;
         entry.friction = source.number(dynamics, "friction", 0.0)?;
@@ -275,7 +265,7 @@ fn read_joint(
             ));
         }
         if matches!(kind, "revolute" | "prismatic") {
-            entry.range = Some((lo, hi));
+            entry.range = Some([lo, hi]);
         }
         entry.effort = source.numbers::<1>(limit, "effort")?.map(|[x]| x);
         entry.speed = source.numbers::<1>(limit, "velocity")?.map(|[x]| x);
@@ -287,7 +277,7 @@ fn read_joint(
 fn mimics(
     source: &Source<'_>,
     tree: &Tree,
-    joints: &[(NodeId, JointEntry)],
+    joints: &[(NodeId, JointModel)],
 ) -> Result<Vec<Closure>, ImportError> {
     let mut closures = Vec::new();
     for (id, entry) in joints {
@@ -296,13 +286,12 @@ fn mimics(
             continue;
         };
         let other = source.text(mimic, "joint")?;
-        let coordinate = |name: &str| {
+        let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
+        let carried = |name: &str| {
             let found = joints.iter().find(|(_, joint)| joint.name == name);
-            let link = found.map(|(_, joint)| joint.link)?;
-            let single = tree.links()[link.index()].joint.dofs() == 1;
-            tree.offsets(link).filter(|_| single)
+            found.map(|(_, joint)| joint.link).filter(single)
         };
-        let (Some(dependent), Some(on)) = (coordinate(&entry.name), coordinate(other)) else {
+        let (Some(dependent), Some(on)) = (carried(&entry.name), carried(other)) else {
             let what = format!(
                 "joints \"{}\" and \"{other}\" must both exist and have one dof",
                 entry.name
@@ -332,7 +321,7 @@ fn read_shapes(
     folder: Option<&Path>,
     numbers: &HashMap<&str, usize>,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<ShapeEntry>, ImportError> {
+) -> Result<Vec<ShapeModel>, ImportError> {
     let mut shapes = Vec::new();
     for node in source.root().children().filter(|n| n.has_tag_name("link")) {
         let link = numbers.get(name(node)).map(|&i| LinkId(i as u32));
@@ -341,14 +330,14 @@ fn read_shapes(
             let Some(geometry) = child(collision, "geometry") else {
                 return Err(source.fault(collision, "<geometry> is missing"));
             };
-            let Some(shape) = geometry.children().find(Node::is_element) else {
+            let Some(element) = geometry.children().find(Node::is_element) else {
                 return Err(source.fault(geometry, "it has no shape"));
             };
-            if let Some(geometry) = read_geometry(source, shape, folder, warnings)? {
-                shapes.push(ShapeEntry {
+            if let Some(shape) = read_shape(source, element, folder, warnings)? {
+                shapes.push(ShapeModel {
                     link,
                     pose,
-                    geometry,
+                    shape,
                     friction: None,
                 });
             }
@@ -358,43 +347,43 @@ fn read_shapes(
 }
 
 /// One shape; `None` with a warning for a mesh that cannot be used.
-fn read_geometry(
+fn read_shape(
     source: &Source<'_>,
-    shape: Node<'_, '_>,
+    element: Node<'_, '_>,
     folder: Option<&Path>,
     warnings: &mut Vec<Warning>,
-) -> Result<Option<Geometry>, ImportError> {
+) -> Result<Option<Shape>, ImportError> {
     let length = |name: &str| {
-        source.text(shape, name)?;
-        let value = source.number(shape, name, 0.0)?;
+        source.text(element, name)?;
+        let value = source.number(element, name, 0.0)?;
         if 0.0 < value {
             return Ok(value);
         }
-        Err(source.fault(shape, format!("{name} is {value}; it must be positive")))
+        Err(source.fault(element, format!("{name} is {value}; it must be positive")))
     };
-    Ok(Some(match shape.tag_name().name() {
-        "sphere" => Geometry::Sphere {
+    Ok(Some(match element.tag_name().name() {
+        "sphere" => Shape::Sphere {
             radius: length("radius")?,
         },
         "box" => {
-            source.text(shape, "size")?;
-            let size = source.vector(shape, "size", DVec3::ZERO)?;
+            source.text(element, "size")?;
+            let size = source.vector(element, "size", DVec3::ZERO)?;
             if !size.cmpgt(DVec3::ZERO).all() {
-                return Err(source.fault(shape, format!("size {size} must be positive")));
+                return Err(source.fault(element, format!("size {size} must be positive")));
             }
-            Geometry::Box {
+            Shape::Box {
                 half: (0.5 * size).to_array(),
             }
         }
-        "cylinder" => Geometry::Cylinder {
+        "cylinder" => Shape::Cylinder {
             half_length: 0.5 * length("length")?,
             radius: length("radius")?,
         },
-        "capsule" => Geometry::Capsule {
+        "capsule" => Shape::Capsule {
             half_length: 0.5 * length("length")?,
             radius: length("radius")?,
         },
-        "mesh" => return read_mesh(source, shape, folder, warnings),
+        "mesh" => return read_mesh(source, element, folder, warnings),
         // The list of unused elements has it.
         _ => return Ok(None),
     }))
@@ -406,7 +395,7 @@ fn read_mesh(
     mesh: Node<'_, '_>,
     folder: Option<&Path>,
     warnings: &mut Vec<Warning>,
-) -> Result<Option<Geometry>, ImportError> {
+) -> Result<Option<Shape>, ImportError> {
     let path = source.text(mesh, "filename")?;
     let scale = source.vector(mesh, "scale", DVec3::ONE)?;
     let mut warn = |text: String| {
@@ -419,7 +408,7 @@ fn read_mesh(
         ));
         return Ok(None);
     };
-    let Some(found) = geometry::locate(path, folder) else {
+    let Some(found) = hull::locate(path, folder) else {
         if path.starts_with("package://") {
             warn(format!(
                 "mesh {path}: its package is not found; the shape is left out"
@@ -428,7 +417,7 @@ fn read_mesh(
         }
         return Err(source.fault(mesh, format!("the mesh {path} does not exist")));
     };
-    match geometry::hull_of_file(&found, scale) {
+    match hull::of_file(&found, scale) {
         Ok((hull, remark)) => {
             if let Some(remark) = remark {
                 warn(format!("mesh {path}: {remark}"));

@@ -1,0 +1,7 @@
+//! Worlds from files: robots in URDF and MJCF, scenes in TOML.
+//!
+//! [`robot::parse`] gives the plain description that [`WorldBuilder::add_robot`](crate::world::WorldBuilder::add_robot)
+//! takes; [`scene::parse`] gives a [`Scene`](crate::world::Scene), ready to run.
+
+pub mod robot;
+pub mod scene;

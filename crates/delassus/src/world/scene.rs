@@ -1,0 +1,43 @@
+//! A world with what a run of it needs by default.
+
+use super::World;
+
+/// A world with what a run of it needs by default.
+#[derive(Debug)]
+pub struct Scene {
+    /// Its title.
+    pub title: String,
+    /// The world at time zero.
+    pub world: World,
+    /// How it is run unless asked otherwise.
+    pub run: RunDefaults,
+    /// What robot files hold that is not used, with its place.
+    pub warnings: Vec<String>,
+}
+
+/// How a scene is run unless asked otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunDefaults {
+    /// Step \[s\].
+    pub dt: f64,
+    /// Time to simulate \[s\].
+    pub time: f64,
+    /// Solver with its keys.
+    pub solver: String,
+    /// Largest acceptable law residual of a step \[m/s\].
+    pub tolerance: f64,
+    /// Most sweeps of a step.
+    pub iterations: usize,
+}
+
+impl Default for RunDefaults {
+    fn default() -> RunDefaults {
+        RunDefaults {
+            dt: 0.01,
+            time: 5.0,
+            solver: crate::solver::auto::NAME.to_owned(),
+            tolerance: 1e-6,
+            iterations: 1000,
+        }
+    }
+}
