@@ -8,7 +8,6 @@ use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
 use crate::tree::{Data, Rows, TreeError};
-use crate::world::robot::ClosureKind;
 use crate::world::rows::Target;
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
