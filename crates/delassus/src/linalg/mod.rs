@@ -2,6 +2,7 @@
 
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
+pub(crate) mod equilibrate;
 pub(crate) mod fronts;
 pub(crate) mod gauss_jordan;
 mod generalised;

@@ -55,11 +55,11 @@ pub(super) fn expand(lcp: &ContactLcp, work: &mut PivotWork, pair: usize, scale:
         if !(need <= COVER_LIMIT) {
             return false;
         }
-        let (slip, bound) = work.join(lcp, g, need);
+        let member = work.join(lcp, g, need);
         for value in &mut work.values.pairs[at..] {
-            *value += slip * z0;
+            *value += member.slip * z0;
         }
-        work.values.pairs.push(group.room + bound * z0);
+        work.values.pairs.push(group.room + member.bound * z0);
     }
     true
 }

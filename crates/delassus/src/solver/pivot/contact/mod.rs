@@ -71,9 +71,9 @@ pub struct ContactLcp {
     pub(crate) second: Vec<f64>,
     /// Constant part of σ of every direction.
     pub(crate) slip: Vec<f64>,
-    pub(crate) frees: Vec<Free>,
+    pub(crate) frees: Vec<FreeRow>,
     /// How impulses are read off, unit by unit.
-    pub(crate) backs: Vec<Back>,
+    pub(crate) backs: Vec<WayBack>,
     /// Constant parts of the three rows of every unit: its row velocities without impulses.
     pub(crate) constants: Vec<[f64; 3]>,
 }
@@ -117,7 +117,7 @@ impl Group {
 
 /// A row without law: an equality.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Free {
+pub(crate) struct FreeRow {
     pub(crate) unit: usize,
     pub(crate) q: f64,
     pub(crate) sigma: f64,
@@ -125,7 +125,7 @@ pub(crate) struct Free {
 
 /// λ = shift + scale × (scaled impulse), at the rows that start at `row`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Back {
+pub(crate) struct WayBack {
     pub(crate) row: usize,
     pub(crate) tangents: usize,
     pub(crate) scale: f64,
@@ -307,7 +307,7 @@ impl ContactLcp {
 
     /// Whether impulses of the whole problem touch a row of this one.
     pub(crate) fn is_loaded(&self, guess: &[f64]) -> bool {
-        let loaded = |back: &Back| {
+        let loaded = |back: &WayBack| {
             let rows = back.row..=back.row + back.tangents;
             guess[rows].iter().any(|x| *x != 0.0)
         };

@@ -104,7 +104,7 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let own = &options.cover;
     let mut end = Status::Breakdown;
     let mut last = None;
-    let plan = |pivot, cover| Plan { pivot, cover };
+    let plan = |pivot, cover| PathPlan { pivot, cover };
     for plan in [
         plan(options.pivot, own),
         plan(Pivot::Lex, own),
@@ -150,7 +150,7 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
 
 /// One path: how ties are broken, and from which covering vector.
 #[derive(Clone, Copy, PartialEq)]
-struct Plan<'a> {
+struct PathPlan<'a> {
     pivot: Pivot,
     cover: &'a Cover,
 }
@@ -158,7 +158,7 @@ struct Plan<'a> {
 /// One path on the scaled problem; the best z by its residual is kept.
 fn attempt(
     scaled: &Scaled<'_>,
-    plan: Plan<'_>,
+    plan: PathPlan<'_>,
     limits: Limits,
     answer: &mut LcpAnswer,
     best: &mut f64,
@@ -253,7 +253,7 @@ fn folded_back(
     let pivot = Pivot::Lex;
     let end = attempt(
         &scaled,
-        Plan { pivot, cover },
+        PathPlan { pivot, cover },
         limits,
         &mut inner,
         &mut best,
@@ -294,7 +294,7 @@ fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
         pivots: 100 * size,
         deadline,
     };
-    let plan = Plan {
+    let plan = PathPlan {
         pivot: Pivot::Lex,
         cover: &Cover::Scaled,
     };
