@@ -5,23 +5,26 @@
 //!
 #![doc = include_str!("../../../docs/files.md")]
 
+#[cfg(feature = "files")]
 mod condense;
 mod error;
+#[cfg(feature = "files")]
 pub mod fclib;
+#[cfg(feature = "files")]
 mod friction;
 pub mod json;
+#[cfg(feature = "files")]
 pub mod siconos;
 
 pub use error::{FileError, Place};
+#[cfg(feature = "files")]
 pub use friction::{FrictionFile, FrictionForm, Triplets};
+#[cfg(feature = "files")]
 use siconos::{DatFile, DatFormat, MlcpLaw};
-
-use std::sync::Arc;
 
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::delassus::BlockMatrix;
-use crate::tree::{Rows, Tree};
 
 /// How a file's bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,22 +82,10 @@ pub enum Work {
 /// A `tree` file: [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeWork {
-    /// The same as a problem: v = x₁, λ = −x₂, p = y₁, q = y₂, every row an equality.
+    /// As a problem: v = x₁, λ = −x₂, p = y₁, q = y₂, every row an equality on links of the tree.
     pub problem: Problem,
-    /// The tree.
-    pub tree: Arc<Tree>,
-    /// Its configuration.
-    pub q: Vec<f64>,
     /// A velocity, for the bias force.
     pub v: Vec<f64>,
-    /// Its constraint rows in that configuration.
-    pub rows: Rows,
-    /// Upper right-hand side.
-    pub y1: Vec<f64>,
-    /// Lower right-hand side.
-    pub y2: Vec<f64>,
-    /// Compliance of each row.
-    pub sigma: Vec<f64>,
 }
 
 /// One computed row of a `stabilisation` file.
@@ -138,6 +129,22 @@ impl Format {
 pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     match format {
         Format::Json => json::parse(bytes),
+        #[cfg(not(feature = "files"))]
+        _ => Err(FileError::Unsupported {
+            place: Place::Value("format".to_owned()),
+            kind: "a Siconos or FCLIB file",
+            remedy: "build delassus with its feature `files`, or convert the file to JSON",
+        }),
+        #[cfg(feature = "files")]
+        _ => other(bytes, format),
+    }
+}
+
+/// The formats that are not our own.
+#[cfg(feature = "files")]
+fn other(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
+    match format {
+        Format::Json => json::parse(bytes),
         Format::Fclib => fclib::read(bytes)?.into_loaded(),
         Format::Dat => siconos_dat(bytes, None),
         Format::Lcp => siconos_dat(bytes, Some(DatFormat::Lcp)),
@@ -149,6 +156,7 @@ pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     }
 }
 
+#[cfg(feature = "files")]
 fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileError> {
     // Trailing remarks may be in any encoding; the numbers are ASCII.
     match siconos::parse(&String::from_utf8_lossy(bytes), format)? {
