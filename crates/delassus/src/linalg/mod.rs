@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../../docs/linalg.md")]
 
+pub(crate) mod block_lu;
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
 pub(crate) mod fronts;
