@@ -1,4 +1,6 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
+//!
+#![doc = include_str!("../../docs/linalg.md")]
 
 pub(crate) mod block_lu;
 pub(crate) mod cholesky;
