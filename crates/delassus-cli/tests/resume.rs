@@ -161,7 +161,7 @@ fn damaged_checkpoints_are_refused_with_their_name() {
     let changed = "its checksum is another";
     let damaged = [
         (whole[..whole.len() / 2].to_owned(), "not a whole"),
-        (whole.replace("checkpoint-2\"", "checkpoint-1\""), "reads"),
+        (whole.replace("checkpoint-3\"", "checkpoint-2\""), "reads"),
         (whole.replace("\"step\"", "\"stop\""), "stop"),
         (whole.replace("\"step\":10", "\"step\":7"), changed),
         (whole.replace("\"dt\":0.01", "\"dt\":0.02"), changed),

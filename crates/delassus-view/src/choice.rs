@@ -1,8 +1,7 @@
 //! What was chosen: solvers of the views and the way the worlds are stepped.
 
 use delassus::solver::{Record, from_spec};
-use delassus::world::RunDefaults;
-use delassus::world::{FrictionModel, Surface};
+use delassus::world::{FrictionModel, RunDefaults, Surface};
 use delassus::{Solver, Stop, World};
 use glam::DVec3;
 use serde::Serialize;

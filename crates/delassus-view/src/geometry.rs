@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use delassus::World;
 use delassus::collide::Shape;
-use delassus::world::{JointKind, Motion, Robot};
+use delassus::world::{Motion, Robot};
 use glam::{DMat3, DQuat, DVec3};
 use serde::Serialize;
 
@@ -140,16 +140,7 @@ fn shapes(world: &World) -> (Vec<Shape>, Vec<ColliderLine>) {
 fn joints(world: &World) -> Vec<JointLine> {
     let line = |joint: &delassus::world::Joint| JointLine {
         name: joint.name.clone(),
-        kind: match joint.kind {
-            JointKind::Ball => "ball",
-            JointKind::Hinge(_) => "hinge",
-            JointKind::Slider(_) => "slider",
-            JointKind::Universal => "universal",
-            JointKind::Fixed => "fixed",
-            JointKind::Distance { .. } => "distance",
-            JointKind::Gear(_) => "gear",
-            JointKind::Rolling { .. } => "rolling",
-        },
+        kind: joint.kind.name(),
         bodies: joint.bodies.map(|link| link.map(|id| id.0)),
         frames: joint.frames.map(|frame| FrameLine {
             origin: frame.origin.to_array(),

@@ -1,4 +1,4 @@
-//! What can be wrong with a problem before anything is solved. Outcomes of a solve are not errors:
+//! What can be wrong with a problem or a tree before anything is solved. Outcomes of a solve are not errors:
 //! see [`Status`](crate::Status).
 
 use crate::index::{BlockId, LinkId, MassId};
@@ -174,12 +174,13 @@ pub enum BuildError {
         size: usize,
     },
     /// A kinematic tree that has no mass in this configuration.
-    #[error("{place}: {what}")]
+    #[error("{place}: {error}")]
     Tree {
         /// Which tree.
         place: String,
-        /// What it says.
-        what: String,
+        /// What is wrong with it.
+        #[source]
+        error: TreeError,
     },
     /// More blocks, rows or values than the index types hold.
     #[error("{what}: {count} is more than the {limit} this build can index; split the problem")]
@@ -226,5 +227,145 @@ impl BuildError {
             expected,
             found,
         })
+    }
+}
+
+/// What is wrong with a tree, or with what it was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// A link whose parent does not exist.
+    #[error("{link} hangs on {parent}, but there are only {count} links")]
+    MissingParent {
+        /// The link.
+        link: LinkName,
+        /// The parent it names.
+        parent: LinkId,
+        /// How many links there are.
+        count: usize,
+    },
+    /// Links that carry each other.
+    #[error(
+        "{link} is carried by itself through its parents; cut the loop and close it by a constraint"
+    )]
+    Cycle {
+        /// One link of the cycle.
+        link: LinkName,
+    },
+    /// A number of a link that cannot be.
+    #[error("{what} of {link} is {value}; it must be {needs}")]
+    BadValue {
+        /// The link.
+        link: LinkName,
+        /// Which number.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        needs: &'static str,
+    },
+    /// An inertia that no body has.
+    #[error(
+        "inertia of {link} belongs to no body: {reason}; check its units, its axes and that it is about the centre of mass"
+    )]
+    BadInertia {
+        /// The link.
+        link: LinkName,
+        /// Which condition fails, with numbers.
+        reason: String,
+    },
+    /// A joint whose axis is no direction.
+    #[error("the {joint} joint of {link} has no axis: give a finite vector that is not zero")]
+    BadAxis {
+        /// The link.
+        link: LinkName,
+        /// The kind of joint.
+        joint: &'static str,
+    },
+    /// A joint frame that is not a frame.
+    #[error("the joint frame of {link} is not orthonormal and finite; normalise it")]
+    BadPlace {
+        /// The link.
+        link: LinkName,
+    },
+    /// In this configuration a joint meets no inertia.
+    #[error(
+        "the joint of {link} meets no inertia in this configuration (pivot {pivot:.3e}); give it armature, or its bodies some extent"
+    )]
+    Singular {
+        /// The link.
+        link: LinkName,
+        /// The pivot.
+        pivot: f64,
+    },
+    /// An array of the wrong length.
+    #[error("{what} has {found} numbers where {expected} are needed")]
+    WrongLength {
+        /// Which array.
+        what: &'static str,
+        /// Numbers needed.
+        expected: usize,
+        /// Numbers given.
+        found: usize,
+    },
+    /// A number that is not finite.
+    #[error("{what}[{index}] is {value}; every number must be finite")]
+    NotFinite {
+        /// Which array.
+        what: &'static str,
+        /// Where in it.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A quaternion without a direction.
+    #[error("the quaternion of {link} is zero; give a unit quaternion (w, x, y, z)")]
+    BadQuaternion {
+        /// The link.
+        link: LinkName,
+    },
+    /// A link that is not there.
+    #[error("there is no {link}; the tree has {count} links")]
+    UnknownLink {
+        /// The link asked for.
+        link: LinkId,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl TreeError {
+    /// The link it is about.
+    pub fn link(&self) -> Option<LinkId> {
+        match self {
+            TreeError::MissingParent { link, .. }
+            | TreeError::Cycle { link }
+            | TreeError::BadValue { link, .. }
+            | TreeError::BadInertia { link, .. }
+            | TreeError::BadAxis { link, .. }
+            | TreeError::BadPlace { link }
+            | TreeError::Singular { link, .. }
+            | TreeError::BadQuaternion { link } => Some(link.id),
+            _ => None,
+        }
+    }
+}
+
+/// A link in a message: its number and, where it has one, its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkName {
+    /// The link.
+    pub id: LinkId,
+    /// Its name, or empty.
+    pub name: String,
+}
+
+impl std::fmt::Display for LinkName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.name.is_empty() {
+            write!(f, "{}", self.id)
+        } else {
+            write!(f, "{} \"{}\"", self.id, self.name)
+        }
     }
 }

@@ -11,7 +11,7 @@
 mod kit;
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, Joint, JointKind, Motion};
+use delassus::world::{Body, Drive, GearTerm, Joint, JointKind, Motion};
 use delassus::{BodyId, JointId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, ground, join, material, run, solver, space};
 
@@ -186,7 +186,11 @@ fn gear_of_three_bodies_keeps_its_sum_and_shares_torque_by_ratio() {
         let place = (builder.bodies().position[i], DVec3::Z);
         let hinge = Joint::at(builder.bodies(), [Some(wheel), None], place, kind);
         builder.add_joint(hinge).unwrap();
-        terms.push((wheel, DVec3::Z, ratio));
+        terms.push(GearTerm {
+            body: wheel,
+            axis: DVec3::Z,
+            ratio,
+        });
     }
     let gear = JointKind::Gear(terms);
     let id = join(&mut builder, [None, None], DVec3::Z, gear);
@@ -305,7 +309,13 @@ fn geared_wheels_may_overlap_without_touching() {
         let body = at(DVec3::new(x, 0.0, 0.0));
         ball(&mut builder, 0.1, body, surface)
     });
-    let terms = wheels.map(|id| (id, DVec3::Z, 1.0)).to_vec();
+    let terms = wheels
+        .map(|body| GearTerm {
+            body,
+            axis: DVec3::Z,
+            ratio: 1.0,
+        })
+        .to_vec();
     let gear = JointKind::Gear(terms);
     join(&mut builder, [None, None], DVec3::Z, gear);
     let mut world = builder.build().unwrap();

@@ -6,6 +6,7 @@
 )]
 
 mod common;
+#[allow(dead_code, reason = "shared between tests")]
 #[path = "common/trees.rs"]
 mod trees;
 

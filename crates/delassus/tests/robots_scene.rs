@@ -140,13 +140,15 @@ fn meshes_collide_as_hulls_and_missing_ones_are_named() {
     }
     let error = place("gone.obj").unwrap_err();
     assert!(
-        error.line == 3 && error.what.contains("gone.obj"),
+        error.line == 3 && error.what.to_string().contains("gone.obj"),
         "{error}"
     );
     let text = "<mujoco>\n<asset><mesh name=\"m\" file=\"gone.obj\"/></asset>\n<worldbody><body name=\"b\"><freejoint/>\n<inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody></mujoco>";
     let error = import(text, "c.xml", Some(&folder), Base::Fixed).unwrap_err();
     assert!(
-        error.line == 2 && error.what.contains("gone.obj") && error.element.contains("mesh"),
+        error.line == 2
+            && error.what.to_string().contains("gone.obj")
+            && error.element.contains("mesh"),
         "{error}"
     );
 }

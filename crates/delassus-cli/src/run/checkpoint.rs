@@ -12,7 +12,7 @@ use crate::console::Refusal;
 use crate::folder;
 use crate::scene::Source;
 
-const SCHEMA: &str = "delassus-checkpoint-2";
+const SCHEMA: &str = "delassus-checkpoint-3";
 
 /// Everything needed to go on as if the run had never stopped.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl Checkpoint {
         let Header { schema } = serde_json::from_str(&text).map_err(cut)?;
         if schema != SCHEMA {
             return Err(refuse(format!(
-                "its schema is \"{schema}\"; this version reads \"{SCHEMA}\""
+                "its schema is \"{schema}\"; this version reads \"{SCHEMA}\": resume with the version that wrote it, or run the scene anew"
             )));
         }
         let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(cut)?;

@@ -86,9 +86,9 @@ impl Rig {
 
     /// Puts the robot into a scene at its origin.
     pub(super) fn stand(self, stage: &mut Stage, name: &str) -> Result<RobotId, WorldError> {
-        let tree = Tree::new(self.links).map_err(|error| WorldError::Robot {
+        let tree = Tree::new(self.links).map_err(|error| WorldError::RobotTree {
             name: name.to_owned(),
-            what: error.to_string(),
+            error,
         })?;
         let model = RobotModel {
             name: name.to_owned(),

@@ -6,15 +6,15 @@ mod contacts;
 use glam::{DMat3, DVec3};
 
 use super::robot::Placed;
-use super::rows::{RowBlock, Target};
+use super::rows::{End, RowBlock, Target};
 use super::warm::Key;
 use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BlockId, BodyId, JointId, LinkId, MassId};
+use crate::index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
-use crate::problem::place::{At, Place, Side};
+use crate::problem::place::{At, Place};
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -226,29 +226,9 @@ impl<'a> Step<'a> {
                 damping: joint.damping.unwrap_or(2.0 * self.h),
             }
         };
-        if let super::JointKind::Gear(terms) = &joint.kind {
-            let bodies = self.world.bodies();
-            let ends: Vec<End> = terms
-                .iter()
-                .map(|&(body, axis, ratio)| {
-                    let axis = bodies.orientation[body.index()] * axis * ratio;
-                    End {
-                        body,
-                        rows: spatial(DVec3::ZERO, axis).to_vec(),
-                        point: None,
-                    }
-                })
-                .collect();
-            let velocity: f64 = ends
-                .iter()
-                .map(|end| dot(&end.rows, &self.old[end.body.index()]))
-                .sum();
-            let (sigma, q) = hold.row(self.h, joint.coordinate, velocity);
-            let aims = (&[sigma][..], &[q][..]);
-            return self.block(Law::Equality, (&ends, &[]), aims, Key::joint(id, 0));
-        }
         for block in joint.rows(self.world.bodies()) {
-            self.row_block(&block, &hold, Key::joint(id, block.part))?;
+            let part = block.part;
+            self.row_block(&block, &hold, Key::Joint { joint: id, part })?;
         }
         Ok(())
     }
@@ -261,33 +241,19 @@ impl<'a> Step<'a> {
     ) -> Result<(), BuildError> {
         let h = self.h;
         let (mut sigma, mut q) = (Vec::new(), Vec::new());
-        let point = block.point();
-        let mut ends: Vec<End> = Vec::new();
-        for (link, side) in block.bodies.iter().zip([Side::First, Side::Second]) {
-            if let Some(body) = *link {
-                ends.push(End {
-                    body,
-                    rows: block.rows.iter().flat_map(|row| row.on(side)).collect(),
-                    point: point.as_ref().map(|(_, arms)| Place::Point {
-                        arm: arms[side as usize],
-                        side,
-                    }),
-                });
-            }
-        }
-        for (i, row) in block.rows.iter().enumerate() {
-            let velocity: f64 = ends
-                .iter()
-                .map(|end| dot(&end.rows[6 * i..6 * i + 6], &self.old[end.body.index()]))
+        for (i, gap) in block.gaps.iter().enumerate() {
+            let moving = block.ends.iter().filter_map(|end| Some((end.link?, end)));
+            let velocity: f64 = moving
+                .map(|(body, end)| dot(&end.rows[6 * i..6 * i + 6], &self.old[body.index()]))
                 .sum();
-            let gap = row.gap.unwrap_or(0.0);
+            // Rows that prescribe a velocity have no gap to close.
+            let gap = gap.unwrap_or(0.0);
             let (s, wanted) = aim(block.target, hold, h, (gap, velocity));
             sigma.push(s);
             q.push(wanted);
         }
         let law = impulses(block.law, h);
-        let directions = point.map_or_else(Vec::new, |(directions, _)| directions);
-        self.block(law, (&ends, &directions), (&sigma, &q), key)
+        self.block(law, (&block.ends, &block.directions), (&sigma, &q), key)
     }
 
     /// Limits, motors, servos, friction and loops of the robots.
@@ -314,7 +280,11 @@ impl<'a> Step<'a> {
                     .collect();
                 let law = impulses(block.law, h);
                 self.builder.add_block_at(law, &on, &sigma, &q)?;
-                self.keys.push(Key::robot(r, block.key));
+                self.keys.push(Key::Robot {
+                    robot: RobotId(r as u32),
+                    item: block.item,
+                    part: block.part,
+                });
             }
         }
         self.robots = robots;
@@ -338,7 +308,9 @@ impl<'a> Step<'a> {
         let mut q = q.to_vec();
         let mut on: Vec<At<'_>> = Vec::with_capacity(ends.len());
         for end in ends {
-            let body = end.body.index();
+            let Some(body) = end.link.map(BodyId::index) else {
+                continue;
+            };
             let Some(mass) = self.mass[body] else {
                 subtract(&mut q, &end.rows, &self.free[body]);
                 continue;
@@ -357,15 +329,6 @@ impl<'a> Step<'a> {
         self.keys.push(key);
         Ok(())
     }
-}
-
-/// A block on one body.
-struct End {
-    body: BodyId,
-    /// Its rows on the body's velocity, six numbers each.
-    rows: Vec<f64>,
-    /// The point where it acts, if it is one.
-    point: Option<Place>,
 }
 
 /// The same memory without content.

@@ -123,7 +123,10 @@ impl Bodies {
             )));
         }
         if body.motion == Motion::Dynamic {
-            MassBlock::rigid(body.mass, body.inertia).map_err(|error| refuse(error.to_string()))?;
+            MassBlock::rigid(body.mass, body.inertia).map_err(|error| WorldError::BodyMass {
+                name: name.clone(),
+                error,
+            })?;
         }
         self.name.push(body.name);
         self.motion.push(body.motion);

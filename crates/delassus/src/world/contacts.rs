@@ -87,11 +87,7 @@ impl World {
             let pair = (a.min(b) as u32, a.max(b) as u32);
             joined.binary_search(&pair).is_ok()
         };
-        collisions
-            .update(&near.poses, &near.movable, &near.reach, &excluded)
-            .map_err(|error| StepError::Collide {
-                what: error.to_string(),
-            })?;
+        collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
         Ok(collisions.take_contacts())
     }
 

@@ -12,7 +12,8 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
-use super::rows::{Link, Row, RowBlock, Target, about, along, pin};
+use super::rows::{End, Link, Row, RowBlock, Target, about, along, pin, spatial};
+use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
 
@@ -66,14 +67,55 @@ pub enum JointKind {
         /// Greatest distance \[m\].
         greatest: f64,
     },
-    /// Σ ratio · (axis · ω) = 0 over any number of bodies; axes in body axes.
-    Gear(Vec<(BodyId, DVec3, f64)>),
+    /// Σ ratio · (axis · ω) = 0 over any number of bodies.
+    Gear(Vec<GearTerm>),
     /// A ball of the first body, of this radius about its frame's origin, rolls without slipping on the plane
     /// through the second frame's origin normal to its z. Nonholonomic.
     Rolling {
         /// Radius \[m\].
         radius: f64,
     },
+}
+
+/// One wheel of a gear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GearTerm {
+    /// The body that turns.
+    pub body: BodyId,
+    /// The axis, in the body's axes.
+    pub axis: DVec3,
+    /// How much its turns count.
+    pub ratio: f64,
+}
+
+impl JointKind {
+    /// Its name, as scene files have it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            JointKind::Ball => "ball",
+            JointKind::Hinge(_) => "hinge",
+            JointKind::Slider(_) => "slider",
+            JointKind::Universal => "universal",
+            JointKind::Fixed => "fixed",
+            JointKind::Distance { .. } => "distance",
+            JointKind::Gear(_) => "gear",
+            JointKind::Rolling { .. } => "rolling",
+        }
+    }
+
+    /// Whether its numbers are in range: limits in order, forces not negative, a gear of two wheels or more.
+    pub(super) fn is_legal(&self) -> bool {
+        match self {
+            JointKind::Distance { least, greatest } => 0.0 <= *least && least <= greatest,
+            JointKind::Gear(terms) => {
+                let finite = |t: &GearTerm| t.axis.is_finite() && t.ratio.is_finite();
+                1 < terms.len() && terms.iter().all(finite)
+            }
+            JointKind::Rolling { radius } => radius.is_finite() && 0.0 < *radius,
+            JointKind::Hinge(drive) | JointKind::Slider(drive) => drive.is_legal(),
+            JointKind::Ball | JointKind::Universal | JointKind::Fixed => true,
+        }
+    }
 }
 
 /// What acts along the one free coordinate of a hinge or slider.
@@ -181,7 +223,7 @@ impl Joint {
     /// Bodies the joint acts on.
     pub fn links(&self) -> Vec<BodyId> {
         match &self.kind {
-            JointKind::Gear(terms) => terms.iter().map(|term| term.0).collect(),
+            JointKind::Gear(terms) => terms.iter().map(|term| term.body).collect(),
             _ => self.bodies.iter().flatten().copied().collect(),
         }
     }
@@ -234,25 +276,46 @@ impl Joint {
         }
     }
 
+    /// Whether the coordinate is summed up over the steps: a gear's turns cannot be read off the poses.
+    pub(super) fn counts_turns(&self) -> bool {
+        matches!(self.kind, JointKind::Gear(_))
+    }
+
+    /// The coordinate after the bodies have moved for h seconds from the orientations `before`, which only joints that
+    /// count turns need.
+    pub(super) fn follow(&self, bodies: &Bodies, before: &[DQuat], h: f64) -> f64 {
+        match &self.kind {
+            JointKind::Gear(terms) => {
+                // x ← x + h Σ ratio · (axis · ω): the row of the step, at its old orientation and its new velocity.
+                let rate = |term: &GearTerm| {
+                    let axis = before[term.body.index()] * term.axis;
+                    term.ratio * axis.dot(bodies.spin[term.body.index()])
+                };
+                self.coordinate + h * terms.iter().map(rate).sum::<f64>()
+            }
+            _ => self.measure(bodies),
+        }
+    }
+
+    /// Whether all its rows are equalities of the poses alone, without compliance.
+    pub(super) fn is_rigid(&self, bodies: &Bodies) -> bool {
+        let holds = |block: &RowBlock| matches!(block.target, Target::Hold);
+        self.compliance == 0.0 && !self.counts_turns() && self.rows(bodies).iter().all(holds)
+    }
+
     /// The joint's rows with their violations.
     pub(super) fn rows(&self, bodies: &Bodies) -> Vec<RowBlock> {
         let placed = self.place(bodies);
         let mut blocks = Vec::new();
-        let mut hold = |rows: Vec<Row>, part| {
-            blocks.push(RowBlock {
-                bodies: self.bodies,
-                rows,
-                law: Law::Equality,
-                part,
-                target: Target::Hold,
-            });
+        let mut hold = |rows: Vec<Row>| {
+            blocks.push(self.block(&rows, Law::Equality, JointPart::Held, Target::Hold));
         };
         match &self.kind {
-            JointKind::Ball => hold(pin(placed.offset, placed.arms), 0),
+            JointKind::Ball => hold(pin(placed.offset, placed.arms)),
             JointKind::Hinge(drive) => {
                 let mut rows = pin(placed.offset, placed.arms);
                 rows.extend(parallel(&placed));
-                hold(rows, 0);
+                hold(rows);
                 let axis = placed.axes[1] * DVec3::Z;
                 blocks.extend(self.drive(drive, |gap| about(axis, gap)));
             }
@@ -260,12 +323,12 @@ impl Joint {
                 let mut rows = pin(placed.offset, placed.arms);
                 let (x, y) = (placed.axes[0] * DVec3::X, placed.axes[1] * DVec3::Y);
                 rows.push(about(x.cross(y), Some(x.dot(y))));
-                hold(rows, 0);
+                hold(rows);
             }
             JointKind::Fixed => {
                 let mut rows = pin(placed.offset, placed.arms);
                 rows.extend(aligned(&placed));
-                hold(rows, 0);
+                hold(rows);
             }
             JointKind::Slider(drive) => {
                 let arms = [placed.arms[0], placed.reach];
@@ -274,14 +337,14 @@ impl Joint {
                     let t = placed.axes[1] * axis;
                     rows.push(along(t, arms, Some(placed.offset.dot(t))));
                 }
-                hold(rows, 0);
+                hold(rows);
                 let axis = placed.axes[1] * DVec3::Z;
                 blocks.extend(self.drive(drive, |gap| along(axis, arms, gap)));
             }
             JointKind::Distance { least, greatest } => {
                 blocks.extend(self.distance(&placed, *least, *greatest));
             }
-            JointKind::Gear(_) => {}
+            JointKind::Gear(terms) => blocks.push(self.gear(terms, bodies)),
             JointKind::Rolling { radius } => {
                 let normal = placed.axes[1] * DVec3::Z;
                 let contact = placed.origin[0] - normal * *radius;
@@ -289,38 +352,62 @@ impl Joint {
                 let arms = [placed.arms[0] - normal * *radius, contact - centre_b];
                 let rows = [DVec3::X, DVec3::Y];
                 let rows = rows.map(|axis| along(placed.axes[1] * axis, arms, None));
-                blocks.push(RowBlock {
-                    bodies: self.bodies,
-                    rows: rows.to_vec(),
-                    law: Law::Equality,
-                    part: 0,
-                    target: Target::Velocity(0.0),
-                });
+                let still = Target::Velocity(0.0);
+                blocks.push(self.block(&rows, Law::Equality, JointPart::Held, still));
             }
         }
         blocks
+    }
+
+    /// Rows between the joint's two bodies.
+    fn block(&self, rows: &[Row], law: Law, part: JointPart, target: Target) -> RowBlock {
+        RowBlock::between(self.bodies, rows, law, part, target)
+    }
+
+    /// w = Σ ratio · (axis · ω), one row on as many bodies as it has wheels; g is what their turns add up to.
+    fn gear(&self, terms: &[GearTerm], bodies: &Bodies) -> RowBlock {
+        let end = |term: &GearTerm| {
+            let axis = bodies.orientation[term.body.index()] * term.axis * term.ratio;
+            End {
+                link: Some(term.body),
+                rows: spatial(DVec3::ZERO, axis).to_vec(),
+                point: None,
+            }
+        };
+        RowBlock {
+            ends: terms.iter().map(end).collect(),
+            directions: Vec::new(),
+            gaps: vec![Some(self.coordinate)],
+            law: Law::Equality,
+            part: JointPart::Held,
+            target: Target::Hold,
+        }
     }
 
     fn distance(&self, placed: &Placed, least: f64, greatest: f64) -> Vec<RowBlock> {
         let length = placed.offset.length();
         // Coinciding points have no direction; any will separate them.
         let n = placed.offset.try_normalize().unwrap_or(DVec3::Z);
-        let block = |row, law, part, target| RowBlock {
-            bodies: self.bodies,
-            rows: vec![row],
-            law,
-            part,
-            target,
-        };
+        let block = |row, law, part, target| self.block(&[row], law, part, target);
         if least == greatest {
             let row = along(n, placed.arms, Some(length - least));
-            return vec![block(row, Law::Equality, 0, Target::Hold)];
+            return vec![block(row, Law::Equality, JointPart::Held, Target::Hold)];
         }
         let low = along(n, placed.arms, Some(length - least));
         let high = along(-n, placed.arms, Some(greatest - length));
-        let mut blocks = vec![block(high, Law::Unilateral, 1, Target::Limit)];
+        let mut blocks = vec![block(
+            high,
+            Law::Unilateral,
+            JointPart::FirstLimit,
+            Target::Limit,
+        )];
         if 0.0 < least {
-            blocks.push(block(low, Law::Unilateral, 2, Target::Limit));
+            blocks.push(block(
+                low,
+                Law::Unilateral,
+                JointPart::SecondLimit,
+                Target::Limit,
+            ));
         }
         blocks
     }
@@ -329,19 +416,13 @@ impl Joint {
     fn drive(&self, drive: &Drive, row: impl Fn(Option<f64>) -> Row) -> Vec<RowBlock> {
         let mut blocks = Vec::new();
         let mut push = |row, law, part, target| {
-            blocks.push(RowBlock {
-                bodies: self.bodies,
-                rows: vec![row],
-                law,
-                part,
-                target,
-            });
+            blocks.push(self.block(&[row], law, part, target));
         };
         if let Some([lo, hi]) = drive.limits {
             let low = row(Some(self.coordinate - lo));
             let high = row(Some(hi - self.coordinate)).turned();
-            push(low, Law::Unilateral, 1, Target::Limit);
-            push(high, Law::Unilateral, 2, Target::Limit);
+            push(low, Law::Unilateral, JointPart::FirstLimit, Target::Limit);
+            push(high, Law::Unilateral, JointPart::SecondLimit, Target::Limit);
         }
         // Bounds are forces here; assembly turns them into impulses.
         let within = |force: f64| Law::Interval {
@@ -352,7 +433,7 @@ impl Joint {
             push(
                 row(None),
                 within(motor.max_force),
-                3,
+                JointPart::Motor,
                 Target::Velocity(motor.speed),
             );
         }
@@ -361,25 +442,26 @@ impl Joint {
             push(
                 row(Some(self.coordinate - servo.position)),
                 within(servo.max_force),
-                4,
+                JointPart::Servo,
                 spring,
             );
         }
         if 0.0 < drive.friction {
-            push(row(None), within(drive.friction), 5, Target::Velocity(0.0));
+            push(
+                row(None),
+                within(drive.friction),
+                JointPart::Friction(0),
+                Target::Velocity(0.0),
+            );
         }
         blocks
     }
 
     /// Largest violation of the held rows and passed limits \[m or rad\].
     pub fn violation(&self, bodies: &Bodies) -> f64 {
-        // A gear has no position of its own: its violation is what its turns add up to.
-        if let JointKind::Gear(_) = self.kind {
-            return self.coordinate.abs();
-        }
         let mut worst: f64 = 0.0;
         for block in self.rows(bodies) {
-            for gap in block.rows.iter().filter_map(|row| row.gap) {
+            for gap in block.gaps.iter().flatten() {
                 worst = match block.target {
                     Target::Hold => worst.max(gap.abs()),
                     Target::Limit => worst.max(-gap),

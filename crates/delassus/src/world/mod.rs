@@ -30,7 +30,7 @@ pub use bodies::{Bodies, Body, Motion};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
-pub use joint::{Drive, Frame, Joint, JointKind, Motor, Servo};
+pub use joint::{Drive, Frame, GearTerm, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
 pub use robot::{
@@ -44,10 +44,11 @@ pub use state::{State, StateError};
 pub use step::{Clock, Step, StepError};
 pub use stiffness::GeometricStiffness;
 pub use touches::Touch;
-pub use warm::Key;
+pub use warm::{JointPart, Key, RobotItem};
 
-use crate::collide::{Collider, Collisions};
-use crate::index::JointId;
+use crate::collide::{CollideError, Collider, Collisions, ShapeError};
+use crate::error::{BuildError, TreeError};
+use crate::index::{BodyId, JointId, RobotId};
 use crate::problem::Solution;
 use touches::Touches;
 use warm::Warm;
@@ -134,6 +135,32 @@ pub enum WorldError {
         /// What is wrong and how to mend it.
         what: String,
     },
+    /// A body whose mass or inertia cannot be.
+    #[error("body \"{name}\": {error}")]
+    BodyMass {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        error: BuildError,
+    },
+    /// A robot that was never added.
+    #[error("there is no {robot}; {count} were added, counted from 0")]
+    UnknownRobot {
+        /// The robot asked for.
+        robot: RobotId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A robot whose tree or state cannot be.
+    #[error("robot \"{name}\": {error}")]
+    RobotTree {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        error: TreeError,
+    },
     /// A robot that cannot be.
     #[error("robot \"{name}\": {what}")]
     Robot {
@@ -152,6 +179,30 @@ pub enum WorldError {
         /// What is wrong and how to mend it.
         what: String,
     },
+    /// A collider on a body that was never added.
+    #[error("collider {index}: there is no {body}, only {count}; add the body first")]
+    UnknownBody {
+        /// Which collider.
+        index: usize,
+        /// The body asked for.
+        body: BodyId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A collider whose shape cannot be.
+    #[error("collider {index} of body \"{body}\": {error}")]
+    Shape {
+        /// Which collider.
+        index: usize,
+        /// Its body.
+        body: String,
+        /// What is wrong with it.
+        #[source]
+        error: ShapeError,
+    },
+    /// Colliders that cannot be used together.
+    #[error(transparent)]
+    Collide(#[from] CollideError),
 }
 
 /// Bodies, joints, colliders and what is remembered between steps.
@@ -249,7 +300,8 @@ impl World {
     /// N m s]: for a ball, hinge, universal or fixed joint the first three act at its point along the world's axes.
     /// Empty before the first step and where none of its bodies can move.
     pub fn joint_impulse(&self, id: JointId) -> &[f64] {
-        self.warm.impulse(warm::Key::joint(id, 0))
+        let part = JointPart::Held;
+        self.warm.impulse(Key::Joint { joint: id, part })
     }
 
     /// Friction and restitution of the materials in the order they were added, behind the default one; they may be

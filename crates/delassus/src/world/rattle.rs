@@ -17,9 +17,8 @@ use std::time::Instant;
 use glam::{DMat3, DQuat, DVec3};
 
 use super::assemble::{self, Assembly};
-use super::rows::Target;
 use super::state::Snapshot;
-use super::{Clock, Gyroscopic, JointKind, Step, StepError, World, integrate};
+use super::{Clock, Gyroscopic, Step, StepError, World, integrate};
 use crate::problem::Solution;
 use crate::solver::exact::direct::{Direct, Joints, Work};
 use crate::solver::{Solver, Status};
@@ -85,11 +84,8 @@ impl World {
 
     /// Whether all rows are equalities of poses without compliance.
     fn joints_are_rigid(&self) -> bool {
-        self.joints.iter().all(|joint| {
-            let rigid = joint.compliance == 0.0 && !matches!(joint.kind, JointKind::Gear(_));
-            let holds = |target: &Target| matches!(target, Target::Hold);
-            rigid && (joint.rows(&self.bodies).iter()).all(|block| holds(&block.target))
-        })
+        let mut joints = self.joints.iter();
+        joints.all(|joint| joint.is_rigid(&self.bodies))
     }
 
     /// Halves the step until the joints can be closed.
@@ -277,7 +273,7 @@ impl World {
                 continue;
             }
             for block in joint.rows(&self.bodies) {
-                for gap in block.rows.iter().filter_map(|row| row.gap) {
+                for gap in block.gaps.iter().flatten() {
                     open = if gap.is_nan() {
                         f64::INFINITY
                     } else {

@@ -2,11 +2,10 @@
 
 use glam::DVec3;
 
+use super::World;
 use super::assemble::Assembly;
-use super::warm::Key;
-use super::{JointKind, World};
+use super::warm::{JointPart, Key};
 use crate::index::JointId;
-use crate::problem::place::Side;
 
 /// Force and torque of a joint on its first body, at the joint's point there, in world axes. The second body feels the
 /// opposite; a gear's torque is the one on the first body it names.
@@ -60,22 +59,17 @@ impl World {
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
         let mut blocks = blocks.take(assembly.first_contact).peekable();
         for (j, joint) in self.joints.iter().enumerate() {
-            let mut impulse = |part: u32| {
-                let key = Key::joint(JointId(j as u32), part);
+            let mut impulse = |part: JointPart| {
+                let joint = JointId(j as u32);
+                let key = Key::Joint { joint, part };
                 let found = blocks.next_if(|(owner, _)| **owner == key);
                 found.map_or(&[][..], |(_, block)| &lambda[block.rows()])
             };
             let sum = &mut self.reactions.sums[j];
-            if let JointKind::Gear(terms) = &joint.kind {
-                if let (Some((body, axis, ratio)), [twist]) = (terms.first(), impulse(0)) {
-                    sum.torque += self.bodies.orientation[body.index()] * *axis * (ratio * twist);
-                }
-                continue;
-            }
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
-                for (row, &push) in block.rows.iter().zip(impulse(block.part)) {
-                    let row = row.on(Side::First);
+                let first = block.ends.first().map_or(&[][..], |end| &end.rows);
+                for (row, &push) in first.chunks_exact(6).zip(impulse(block.part)) {
                     force += push * DVec3::from_slice(&row[..3]);
                     torque += push * DVec3::from_slice(&row[3..]);
                 }

@@ -2,10 +2,11 @@
 
 use glam::DVec3;
 
+use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
 use crate::problem::jacobian::point_row;
-use crate::problem::place::Side;
+use crate::problem::place::{Place, Side};
 
 /// A body of the world, or the world itself.
 pub type Link = Option<BodyId>;
@@ -29,13 +30,10 @@ pub(super) enum Way {
 
 impl Row {
     /// The row on the velocity (ẋ, ω) of the first body or the second.
-    pub(super) fn on(&self, side: Side) -> [f64; 6] {
+    fn on(&self, side: Side) -> [f64; 6] {
         match self.way {
             Way::Along(direction, arms) => point_row(direction, arms[side as usize], side.sign()),
-            Way::About(axis) => {
-                let a = axis * side.sign();
-                [0.0, 0.0, 0.0, a.x, a.y, a.z]
-            }
+            Way::About(axis) => spatial(DVec3::ZERO, axis * side.sign()),
         }
     }
 
@@ -49,34 +47,73 @@ impl Row {
     }
 }
 
-/// Rows that share a law, between two bodies.
+/// Rows that share a law, on any number of bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RowBlock {
-    pub(super) bodies: [Link; 2],
-    pub(super) rows: Vec<Row>,
+    /// What it is to each of its bodies; reactions are told of the first.
+    pub(super) ends: Vec<End>,
+    /// Its directions, three numbers a row, where it acts at a point.
+    pub(super) directions: Vec<f64>,
+    /// Violation g of each row \[m or rad\]; `None` for rows that prescribe a velocity alone.
+    pub(super) gaps: Vec<Option<f64>>,
     pub(super) law: Law,
     /// Which part of the joint this is: its impulse is found again by it.
-    pub(super) part: u32,
+    pub(super) part: JointPart,
     pub(super) target: Target,
 }
 
+/// What a block is to one of its bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct End {
+    pub(super) link: Link,
+    /// Its rows on the body's velocity, six numbers each.
+    pub(super) rows: Vec<f64>,
+    /// The point where it acts, if it is one.
+    pub(super) point: Option<Place>,
+}
+
 impl RowBlock {
-    /// The directions of the rows and the arms to their point, if all of them measure motion at one.
-    pub(super) fn point(&self) -> Option<(Vec<f64>, [DVec3; 2])> {
-        let Way::Along(_, point) = self.rows.first()?.way else {
-            return None;
+    /// Rows between two bodies.
+    pub(super) fn between(
+        bodies: [Link; 2],
+        rows: &[Row],
+        law: Law,
+        part: JointPart,
+        target: Target,
+    ) -> RowBlock {
+        let point = point_of(rows);
+        let end = |link: Link, side: Side| End {
+            link,
+            rows: rows.iter().flat_map(|row| row.on(side)).collect(),
+            point: point.as_ref().map(|(_, arms)| Place::Point {
+                arm: arms[side as usize],
+                side,
+            }),
         };
-        let mut directions = Vec::with_capacity(3 * self.rows.len());
-        for row in &self.rows {
-            match row.way {
-                Way::Along(direction, arms) if arms == point => {
-                    directions.extend(direction.to_array());
-                }
-                _ => return None,
-            }
+        RowBlock {
+            ends: vec![end(bodies[0], Side::First), end(bodies[1], Side::Second)],
+            directions: point.map_or_else(Vec::new, |(directions, _)| directions),
+            gaps: rows.iter().map(|row| row.gap).collect(),
+            law,
+            part,
+            target,
         }
-        Some((directions, point))
     }
+}
+
+/// The directions of the rows and the arms to their point, if all of them measure motion at one.
+fn point_of(rows: &[Row]) -> Option<(Vec<f64>, [DVec3; 2])> {
+    let Way::Along(_, point) = rows.first()?.way else {
+        return None;
+    };
+    let mut directions = Vec::with_capacity(3 * rows.len());
+    for row in rows {
+        match row.way {
+            Way::Along(direction, arms) if arms == point => directions.extend(direction.to_array()),
+            _ => return None,
+        }
+    }
+    Some((directions, point))
 }
 
 /// Where the wanted velocity and compliance of a block come from.
@@ -102,6 +139,13 @@ pub(super) fn along(direction: DVec3, arms: [DVec3; 2], gap: Option<f64>) -> Row
 pub(super) fn about(axis: DVec3, gap: Option<f64>) -> Row {
     let way = Way::About(axis);
     Row { way, gap }
+}
+
+/// Linear part first.
+pub(super) fn spatial(linear: DVec3, angular: DVec3) -> [f64; 6] {
+    [
+        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
+    ]
 }
 
 /// The three rows that keep two points together, in world axes.   [Chain, ball joint]

@@ -8,6 +8,7 @@ use super::reaction::Reactions;
 use super::robot::RobotState;
 use super::warm::Warm;
 use super::{Elapsed, Integrator, Motion, World};
+use crate::error::TreeError;
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
 ///
@@ -58,6 +59,15 @@ pub enum StateError {
         /// What differs.
         what: String,
     },
+    /// The state of a robot does not fit it.
+    #[error("the state is of another scene: robot \"{robot}\": {error}")]
+    Robot {
+        /// The robot.
+        robot: String,
+        /// What does not fit.
+        #[source]
+        error: TreeError,
+    },
     /// It holds a number no world can have.
     #[error("body \"{body}\" has a position, orientation or velocity that is not a finite number")]
     NotFinite {
@@ -99,9 +109,8 @@ impl World {
         for (joint, coordinate) in self.joints.iter_mut().zip(before.coordinates) {
             joint.coordinate = coordinate;
         }
-        // They were there before.
-        let restored = self.restore_robots(&before.robots);
-        debug_assert!(restored.is_ok(), "{restored:?}");
+        self.restore_robots(&before.robots)
+            .expect("a robot takes back a state that it had");
         self.reactions = before.reactions;
         if let Some(warm) = before.warm {
             self.warm = warm;
@@ -180,18 +189,21 @@ impl World {
     /// Puts the states of robots back; none is changed where one does not fit.
     fn check_robots(&mut self, state: &State) -> Result<(), StateError> {
         let before = self.robot_states();
-        let fits = before.len() == state.robots.len();
-        let restored = self.restore_robots(&state.robots);
-        if fits && restored.is_ok() {
-            return Ok(());
+        if before.len() != state.robots.len() {
+            return Err(StateError::OtherScene {
+                what: format!(
+                    "it has {} robots and the world {}",
+                    state.robots.len(),
+                    before.len()
+                ),
+            });
         }
-        let back = self.restore_robots(&before);
-        debug_assert!(back.is_ok(), "{back:?}");
-        let what = restored.err().map_or_else(
-            || "its robots are not those of the world".to_owned(),
-            |error| format!("the state of a robot does not fit: {error}"),
-        );
-        Err(StateError::OtherScene { what })
+        let restored = self.restore_robots(&state.robots);
+        if restored.is_err() {
+            self.restore_robots(&before)
+                .expect("a robot takes back a state that it had");
+        }
+        restored
     }
 
     /// A hash of all poses and velocities: equal bits, equal hash, on every machine.

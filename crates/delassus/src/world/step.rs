@@ -5,9 +5,10 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::assemble::{self, Assembly};
-use super::{Integrator, JointKind, Key, Probe, World};
+use super::{Integrator, Key, Probe, World};
+use crate::collide::CollideError;
 use crate::error::BuildError;
-use crate::index::BodyId;
+use crate::index::RobotId;
 use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 
@@ -23,11 +24,8 @@ pub enum StepError {
         h: f64,
     },
     /// Collision detection refused the state.
-    #[error("collision detection: {what}")]
-    Collide {
-        /// What it said.
-        what: String,
-    },
+    #[error("collision detection: {0}")]
+    Collide(#[from] CollideError),
     /// Somebody asked the solver for an early end before it had an answer.
     #[error("the step was interrupted")]
     Interrupted,
@@ -212,36 +210,22 @@ impl World {
             self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
             self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
         }
-        let gears = self
-            .joints
-            .iter()
-            .any(|joint| matches!(joint.kind, JointKind::Gear(_)));
-        let turned = if gears {
-            self.bodies.orientation.clone()
-        } else {
-            Vec::new()
-        };
+        let mut before = Vec::new();
+        if self.joints.iter().any(|joint| joint.counts_turns()) {
+            before.clone_from(&self.bodies.orientation);
+        }
         self.bodies.advance(h);
         let moved = self.move_robots(h, &solution.v[6 * assembly.bodies.len()..]);
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
-        if let Some(body) = moved.err().or(lost) {
+        let robot = |id: RobotId| self.robots[id.index()].name().to_owned();
+        if let Some(body) = moved.err().map(robot).or(lost) {
             let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });
         }
         for i in 0..self.joints.len() {
-            let joint = &self.joints[i];
-            self.joints[i].coordinate = match &joint.kind {
-                JointKind::Gear(terms) => {
-                    let rate = |&(body, axis, ratio): &(BodyId, DVec3, f64)| {
-                        let axis = turned[body.index()] * axis;
-                        ratio * axis.dot(self.bodies.spin[body.index()])
-                    };
-                    joint.coordinate + h * terms.iter().map(rate).sum::<f64>()
-                }
-                _ => joint.measure(&self.bodies),
-            };
+            self.joints[i].coordinate = self.joints[i].follow(&self.bodies, &before, h);
         }
         self.time.add(h);
         Ok(assembly)

@@ -1,4 +1,4 @@
-//! Warm start by identity: the impulse of a joint or contact is found again in the next step by who it belongs
+//! Warm start by identity: the impulse of a joint or contact is found again in the next step by what it belongs
 //! to, not by where it stands.
 
 use serde::{Deserialize, Serialize};
@@ -6,68 +6,113 @@ use serde::{Deserialize, Serialize};
 use super::World;
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
-use crate::index::{BodyId, JointId};
+use crate::index::{BodyId, JointId, RobotId};
 
-/// Who a block of a world's problem belongs to, the same in every step. Joints come before contacts, and these before joints and loops of robots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Key(u32, u32, u32, u64);
+/// What a block of a world's problem belongs to, the same in every step. Joints come before contacts, and these before
+/// joints and loops of robots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Key {
+    /// Part of a joint between bodies.
+    Joint {
+        /// The joint.
+        joint: JointId,
+        /// Which of its rows.
+        part: JointPart,
+    },
+    /// A contact point.
+    Contact {
+        /// The two colliders, by position in [`World::colliders`].
+        colliders: (u32, u32),
+        /// The features that touch: [`ContactPoint::id`].
+        feature: u64,
+    },
+    /// Part of a joint or loop of a robot.
+    Robot {
+        /// The robot.
+        robot: RobotId,
+        /// The joint or loop.
+        item: RobotItem,
+        /// Which of its rows.
+        part: JointPart,
+    },
+}
 
-impl Key {
-    pub(super) fn joint(id: JointId, part: u32) -> Key {
-        Key(0, id.0, part, 0)
-    }
+/// The rows of a joint that share a law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JointPart {
+    /// What it holds together.
+    Held,
+    /// The lower limit of its coordinate; the upper one of a distance.
+    FirstLimit,
+    /// The other limit.
+    SecondLimit,
+    /// Its motor.
+    Motor,
+    /// Its servo.
+    Servo,
+    /// Dry friction along one of its coordinates, counted from zero.
+    Friction(u8),
+}
 
-    pub(super) fn contact(point: &ContactPoint) -> Key {
-        Key(1, point.colliders.0, point.colliders.1, point.id)
-    }
-
-    /// A joint or loop of a robot, and which part of it.
-    pub(super) fn robot(robot: usize, (item, part): (u32, u64)) -> Key {
-        Key(2, robot as u32, item, part)
-    }
+/// A joint or loop of a robot, by position in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RobotItem {
+    /// One of [`Robot::joints`](super::Robot::joints).
+    Joint(u32),
+    /// One of [`Robot::closures`](super::Robot::closures).
+    Closure(u32),
 }
 
 impl Key {
+    pub(super) fn contact(point: &ContactPoint) -> Key {
+        Key::Contact {
+            colliders: point.colliders,
+            feature: point.id,
+        }
+    }
+
     /// Whose block it is, in words.
     pub(super) fn describe(self, world: &World) -> String {
-        let Key(kind, first, second, _) = self;
-        if kind == 0 {
-            let name = world
-                .joints()
-                .get(first as usize)
-                .map_or("", |joint| &joint.name);
-            return format!("joint \"{name}\"");
+        match self {
+            Key::Joint { joint, .. } => {
+                let joint = world.joints().get(joint.index());
+                format!("joint \"{}\"", joint.map_or("", |joint| &joint.name))
+            }
+            Key::Contact { colliders, .. } => {
+                let body = |collider: u32| {
+                    let body = world.colliders().get(collider as usize).map(|c| c.body);
+                    body.and_then(|b| world.bodies().name.get(b))
+                        .map_or("", |name| name)
+                };
+                let (a, b) = (body(colliders.0), body(colliders.1));
+                format!("contact of \"{a}\" and \"{b}\"")
+            }
+            Key::Robot { robot, item, .. } => {
+                let robot = world.robots().get(robot.index());
+                robot.map_or_else(String::new, |robot| robot.describe(item))
+            }
         }
-        if kind == 2 {
-            let robot = world.robots().get(first as usize);
-            return robot.map_or_else(String::new, |robot| robot.describe(second as usize));
-        }
-        let body = |collider: u32| {
-            let body = world.colliders().get(collider as usize).map(|c| c.body);
-            body.and_then(|b| world.bodies().name.get(b))
-                .map_or("", |name| name)
-        };
-        format!("contact of \"{}\" and \"{}\"", body(first), body(second))
     }
 
     /// The bodies its rows act on.
     pub(super) fn bodies(self, world: &World) -> Vec<BodyId> {
-        let Key(kind, first, second, _) = self;
-        match kind {
-            0 => {
-                let joint = world.joints().get(first as usize);
+        match self {
+            Key::Joint { joint, .. } => {
+                let joint = world.joints().get(joint.index());
                 joint.map_or_else(Vec::new, |joint| joint.links())
             }
-            1 => {
+            Key::Contact { colliders, .. } => {
                 let collider = |c: u32| world.colliders().get(c as usize);
-                let colliders = [first, second].into_iter().filter_map(collider);
-                colliders
-                    .map(|collider| BodyId(collider.body as u32))
-                    .collect()
+                let found = [colliders.0, colliders.1].into_iter().filter_map(collider);
+                found.map(|collider| BodyId(collider.body as u32)).collect()
             }
-            _ => {
-                let robot = world.robots().get(first as usize);
-                robot.map_or_else(Vec::new, |robot| robot.acted_on(second as usize))
+            Key::Robot { robot, item, .. } => {
+                let robot = world.robots().get(robot.index());
+                robot.map_or_else(Vec::new, |robot| robot.acted_on(item))
             }
         }
     }
@@ -108,7 +153,7 @@ impl Warm {
         }
     }
 
-    /// Who the blocks of the last substep belonged to, in the order of its problem.
+    /// What the blocks of the last substep belonged to, in the order of its problem.
     pub(super) fn in_order(&self) -> Vec<Key> {
         let mut keys = self.keys.clone();
         keys.sort_unstable_by_key(|entry| entry.1);

@@ -12,7 +12,7 @@ use mjcf_rs::{Model, ParseError};
 use roxmltree::{Node, NodeId};
 
 use super::xml::Source;
-use super::{ImportError, RobotFile, Warning, checks, geom as geoms, tree_fault};
+use super::{ImportError, ImportFault, RobotFile, Warning, checks, geom as geoms, tree_fault};
 use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
@@ -103,7 +103,7 @@ impl Reader<'_> {
         node.unwrap_or_else(|| self.source.root())
     }
 
-    fn fault(&self, body: usize, what: impl Into<String>) -> ImportError {
+    fn fault(&self, body: usize, what: impl Into<ImportFault>) -> ImportError {
         self.source.fault(self.element(body), what)
     }
 
@@ -346,7 +346,7 @@ impl Reader<'_> {
         }
         let links = std::mem::take(&mut self.links);
         let tree = Tree::new(links).map_err(|error| {
-            tree_fault(self.source, &error, |link| {
+            tree_fault(self.source, error, |link| {
                 let body = self.owners.get(link.index())?;
                 self.elements.get(body.checked_sub(1)?).copied()
             })

@@ -50,7 +50,32 @@ pub struct ImportError {
     /// The element, as `<link name="arm">`.
     pub element: String,
     /// The fault and its remedy.
-    pub what: String,
+    #[source]
+    pub what: ImportFault,
+}
+
+/// What is wrong at a place of a robot file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportFault {
+    /// The links and joints of the file are no tree that can move.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Something else, in words.
+    #[error("{0}")]
+    Text(String),
+}
+
+impl From<String> for ImportFault {
+    fn from(text: String) -> ImportFault {
+        ImportFault::Text(text)
+    }
+}
+
+impl From<&str> for ImportFault {
+    fn from(text: &str) -> ImportFault {
+        ImportFault::Text(text.to_owned())
+    }
 }
 
 /// How the root of a URDF robot stands on the ground; a URDF file does not say.
@@ -88,7 +113,7 @@ pub fn parse(
 /// The error of a tree at the element that made the link.
 fn tree_fault(
     source: &xml::Source<'_>,
-    error: &TreeError,
+    error: TreeError,
     element: impl Fn(LinkId) -> Option<roxmltree::NodeId>,
 ) -> ImportError {
     let node = error
@@ -96,5 +121,5 @@ fn tree_fault(
         .and_then(element)
         .and_then(|id| source.document.get_node(id))
         .unwrap_or_else(|| source.root());
-    source.fault(node, error.to_string())
+    source.fault(node, error)
 }

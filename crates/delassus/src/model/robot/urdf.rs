@@ -95,7 +95,7 @@ pub(super) fn read(
         warnings.push(Warning { line: 0, text });
     }
     let tree = Tree::new(links)
-        .map_err(|error| tree_fault(source, &error, |link| elements.get(link.index()).copied()))?;
+        .map_err(|error| tree_fault(source, error, |link| elements.get(link.index()).copied()))?;
     let closures = mimics(source, &tree, &joints)?;
     let mut joints: Vec<JointModel> = joints.into_iter().map(|(_, entry)| entry).collect();
     joints.retain(|entry| tree.links()[entry.link.index()].joint.dofs() != 0);

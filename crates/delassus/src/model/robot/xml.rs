@@ -3,7 +3,7 @@
 use glam::DVec3;
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{ImportError, Warning};
+use super::{ImportError, ImportFault, Warning};
 
 /// Most elements of a file: robots have thousands, attacks have more.
 const MAX_NODES: u32 = 2_000_000;
@@ -25,7 +25,7 @@ impl<'a> Source<'a> {
                 file: file.to_owned(),
                 line,
                 element: "XML".to_owned(),
-                what: format!("elements are nested more than {MAX_DEPTH} deep"),
+                what: format!("elements are nested more than {MAX_DEPTH} deep").into(),
             });
         }
         let options = ParsingOptions {
@@ -37,7 +37,7 @@ impl<'a> Source<'a> {
                 file: file.to_owned(),
                 line: error.pos().row as usize,
                 element: "XML".to_owned(),
-                what: error.to_string(),
+                what: error.to_string().into(),
             })?;
         Ok(Source { document, file })
     }
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
     }
 
     /// A refusal at an element.
-    pub(super) fn fault(&self, node: Node<'_, '_>, what: impl Into<String>) -> ImportError {
+    pub(super) fn fault(&self, node: Node<'_, '_>, what: impl Into<ImportFault>) -> ImportError {
         let tag = node.tag_name().name();
         let element = match node.attribute("name") {
             Some(name) => format!("<{tag} name=\"{name}\">"),

@@ -91,7 +91,10 @@ fn add_body(
         ("static", Motion::Static),
         ("kinematic", Motion::Kinematic),
     ];
-    let vector = |key: &str| Ok(table.read(key, Value::vector)?.unwrap_or_default());
+    let vector = |key: &str| {
+        let given = table.read(key, Value::vector);
+        given.map(Option::unwrap_or_default)
+    };
     let mut body = Body {
         name: name.to_owned(),
         motion: table
@@ -122,12 +125,12 @@ fn add_body(
     body.position += body.orientation * centre;
     let id = builder
         .add_body(body)
-        .map_err(|error| table.fault(error.to_string()))?;
+        .map_err(|error| table.refuse(error))?;
     for ((shape, attach), place) in shapes {
         let position = attach.position - centre;
         builder
             .add_collider(id, shape, Attach { position, ..attach })
-            .map_err(|error| place.fault(error.to_string()))?;
+            .map_err(|error| place.refuse(error))?;
     }
     Ok(id)
 }
@@ -224,7 +227,7 @@ fn read_shape(table: &Table, materials: &Materials) -> Result<(Shape, Attach), S
         return Err(table.fault(format!("give it exactly one of {all}")));
     };
     let shape = read_solid(kind, &value)?;
-    shape.check().map_err(|error| value.fault(error))?;
+    shape.check().map_err(|error| value.refuse(error))?;
     let default = Attach::default();
     let attach = Attach {
         position: table.read("position", Value::vector)?.unwrap_or_default(),

@@ -9,7 +9,7 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError};
 use crate::collide::MAX_SIZE;
 use crate::index::BodyId;
-use crate::world::{Drive, Joint, JointKind, Link, Motor, Servo, WorldBuilder};
+use crate::world::{Drive, GearTerm, Joint, JointKind, Link, Motor, Servo, WorldBuilder};
 
 /// Keys that every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "type", "compliance", "damping"];
@@ -89,7 +89,7 @@ pub(super) fn add_joints(
         };
         builder
             .add_joint(joint)
-            .map_err(|error| table.fault(error))?;
+            .map_err(|error| table.refuse(error))?;
     }
     Ok(())
 }
@@ -239,15 +239,15 @@ fn read_terms(
     table: &Table,
     names: &Names,
     builder: &WorldBuilder,
-) -> Result<Vec<(BodyId, DVec3, f64)>, SceneError> {
+) -> Result<Vec<GearTerm>, SceneError> {
     let like = "[{ body = \"small\", axis = [0, 0, 1], ratio = 2 }, …]";
     let value = table.need("terms", like)?;
-    let mut terms: Vec<(BodyId, DVec3, f64)> = Vec::new();
+    let mut terms: Vec<GearTerm> = Vec::new();
     for item in value.list()? {
         let term = item.table_of(&["body", "axis", "ratio"])?;
         let body = term.need("body", "\"small\"")?;
         let id = find(&body, names)?;
-        if terms.iter().any(|known| known.0 == id) {
+        if terms.iter().any(|known| known.body == id) {
             return Err(body.fault("this body has a term already; keep one"));
         }
         let axis = term.need("axis", "[0, 0, 1]")?.direction()?;
@@ -257,12 +257,16 @@ fn read_terms(
             return Err(ratio.fault("a ratio of zero does nothing; leave the term out"));
         }
         let turn = builder.bodies().orientation[id.index()].conjugate();
-        terms.push((id, turn * axis, number));
+        terms.push(GearTerm {
+            body: id,
+            axis: turn * axis,
+            ratio: number,
+        });
     }
     if terms.len() < 2 {
         return Err(value.fault("a gear needs two terms or more"));
     }
-    terms.sort_by_key(|term| term.0);
+    terms.sort_by_key(|term| term.body);
     Ok(terms)
 }
 

@@ -13,10 +13,12 @@ use std::path::Path;
 use glam::DVec3;
 use toml::de::DeTable;
 
-use crate::solver::{Stop, from_spec};
+use crate::collide::ShapeError;
+use crate::model::robot::ImportError;
+use crate::solver::{SpecError, Stop, from_spec};
 use crate::world::{
     FrictionModel, GeometricStiffness, Gyroscopic, Integrator, RunDefaults, Scene, Settings, Sleep,
-    Surface, WorldBuilder,
+    Surface, WorldBuilder, WorldError,
 };
 use body::Materials;
 use reader::{Table, Value, fault};
@@ -40,6 +42,47 @@ pub enum SceneError {
         /// The fault and its remedy.
         what: String,
     },
+    /// A robot file by itself that is refused.
+    #[error(transparent)]
+    RobotFile(#[from] ImportError),
+    /// A robot file by itself whose world cannot be built.
+    #[error("{file}: {error}")]
+    RobotWorld {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        #[source]
+        error: WorldError,
+    },
+    /// Something that the file describes cannot be.
+    #[error("{place}: {what}: {cause}")]
+    Refused {
+        /// Line and column, or the file.
+        place: String,
+        /// What it is.
+        what: String,
+        /// Why it cannot be.
+        #[source]
+        cause: SceneCause,
+    },
+}
+
+/// Why something that a scene file describes cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SceneCause {
+    /// The world does not take it.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// Its robot file is refused.
+    #[error(transparent)]
+    Robot(#[from] ImportError),
+    /// Its shape is refused.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// There is no such solver.
+    #[error(transparent)]
+    Solver(#[from] SpecError),
 }
 
 /// Reads a scene file that needs no other file.
@@ -84,9 +127,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
     let links = (&mut names, &mut builder);
     let warnings = add_robots(&scene, folder, &materials, links)?;
     joint::add_joints(&scene, &names, &mut builder)?;
-    let world = builder
-        .build()
-        .map_err(|error| scene.fault(error.to_string()))?;
+    let world = builder.build().map_err(|error| scene.refuse(error))?;
     Ok(Scene {
         title: title.to_owned(),
         world,
@@ -119,7 +160,7 @@ fn read_run(value: &Value) -> Result<RunDefaults, SceneError> {
         let spec = value.text()?;
         match from_spec(spec, Stop::default(), 0) {
             Ok(_) => Ok(spec.to_owned()),
-            Err(error) => Err(value.fault(error)),
+            Err(error) => Err(value.refuse(error)),
         }
     })?;
     let iterations = run.read("iterations", |value| value.whole(1, 1_000_000_000))?;
@@ -243,7 +284,7 @@ fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials
             let surface = read_surface(&value.table_of(&["friction", "restitution"])?, default)?;
             let id = builder
                 .add_material(surface)
-                .map_err(|error| value.fault(error))?;
+                .map_err(|error| value.refuse(error))?;
             materials.insert(name.to_owned(), id);
             surfaces.push((id, surface));
         }
@@ -274,7 +315,7 @@ fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials
         let surface = read_surface(&pair, mixed)?;
         builder
             .set_pair(ids, surface)
-            .map_err(|error| pair.fault(error))?;
+            .map_err(|error| pair.refuse(error))?;
     }
     Ok(materials)
 }

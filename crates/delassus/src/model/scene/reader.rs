@@ -5,7 +5,7 @@ use std::ops::Range;
 use glam::DVec3;
 use toml::de::{DeTable, DeValue};
 
-use super::SceneError;
+use super::{SceneCause, SceneError};
 use crate::collide::MAX_SIZE;
 
 /// A table of the document: a body, a joint, a shape.
@@ -30,13 +30,16 @@ pub(super) struct Value<'a> {
 
 /// A complaint about a byte of the text, with line and column counted from one.
 pub(super) fn fault(text: &str, at: usize, what: String) -> SceneError {
+    let place = place(text, at);
+    SceneError::Invalid { place, what }
+}
+
+/// Line and column of a byte, counted from one.
+fn place(text: &str, at: usize) -> String {
     let before = text.get(..at.min(text.len())).unwrap_or(text);
     let line = 1 + before.matches('\n').count();
     let column = 1 + before.chars().rev().take_while(|&c| c != '\n').count();
-    SceneError::Invalid {
-        place: format!("{line}:{column}"),
-        what,
-    }
+    format!("{line}:{column}")
 }
 
 /// The nearest of some names, where one is near enough to be meant.
@@ -102,6 +105,15 @@ impl<'a> Table<'a> {
     /// A complaint about the table as a whole.
     pub(super) fn fault(&self, what: impl std::fmt::Display) -> SceneError {
         fault(self.text, self.span.start, format!("{}: {what}", self.what))
+    }
+
+    /// The table as a whole describes something that cannot be.
+    pub(super) fn refuse(&self, cause: impl Into<SceneCause>) -> SceneError {
+        SceneError::Refused {
+            place: place(self.text, self.span.start),
+            what: self.what.clone(),
+            cause: cause.into(),
+        }
     }
 
     /// Refuses keys that are not listed.
@@ -181,6 +193,15 @@ impl<'a> Value<'a> {
     /// A complaint about this value.
     pub(super) fn fault(&self, what: impl std::fmt::Display) -> SceneError {
         fault(self.text, self.span.start, format!("{}: {what}", self.name))
+    }
+
+    /// The value describes something that cannot be.
+    pub(super) fn refuse(&self, cause: impl Into<SceneCause>) -> SceneError {
+        SceneError::Refused {
+            place: place(self.text, self.span.start),
+            what: self.name.clone(),
+            cause: cause.into(),
+        }
     }
 
     fn wrong(&self, expected: &str) -> SceneError {

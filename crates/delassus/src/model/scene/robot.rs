@@ -33,6 +33,9 @@ const KEYS: [&str; 11] = [
     "drives",
 ];
 
+/// Why an id names a robot.
+const ADDED: &str = "the robot was added just now";
+
 /// Reads every robot and adds them in the order of their names; their links are bodies that joints may name.
 /// Gives what their files hold that is not used.
 pub(super) fn add_robots(
@@ -72,14 +75,12 @@ pub(super) fn add_robots(
         };
         let id = builder
             .add_robot(model, &placement)
-            .map_err(|error| table.fault(error))?;
+            .map_err(|error| table.refuse(error))?;
         read_state(&table, id, builder)?;
         read_drives(&table, model, id, builder)?;
         let links = (0..model.tree.links().len() as u32).map(LinkId);
-        let robot = builder.robot_mut(id);
-        let bodies: Vec<_> = robot.map_or_else(Vec::new, |robot| {
-            links.filter_map(|link| robot.body(link)).collect()
-        });
+        let robot = builder.robot_mut(id).expect(ADDED);
+        let bodies: Vec<_> = links.filter_map(|link| robot.body(link)).collect();
         for body in bodies {
             names.insert(builder.bodies().name[body.index()].clone(), body);
         }
@@ -113,15 +114,13 @@ fn read_model(table: &Table, folder: Option<&Path>) -> Result<(RobotFile, String
         _ => return Err(table.fault("give either its file, or its text")),
     };
     let read = robot::parse(&text, &file, folder.as_deref(), base.unwrap_or_default())
-        .map_err(|error| value.fault(error))?;
+        .map_err(|error| value.refuse(error))?;
     Ok((read, file))
 }
 
 /// Displacements and velocities of joints at the start, by name.
 fn read_state(table: &Table, id: RobotId, builder: &mut WorldBuilder) -> Result<(), SceneError> {
-    let Some(robot) = builder.robot_mut(id) else {
-        return Ok(());
-    };
+    let robot = builder.robot_mut(id).expect(ADDED);
     let mut q = robot.configuration().to_vec();
     let mut v = robot.velocity().to_vec();
     let known: Vec<&str> = robot.joints().iter().map(|j| j.name.as_str()).collect();
@@ -142,7 +141,7 @@ fn read_state(table: &Table, id: RobotId, builder: &mut WorldBuilder) -> Result<
         }
     }
     let placed = builder.place_robot(id, &q, &v);
-    placed.map_err(|error| table.fault(error))
+    placed.map_err(|error| table.refuse(error))
 }
 
 fn no_joint(name: &str, known: &[&str]) -> String {
@@ -161,9 +160,7 @@ fn read_drives(
     id: RobotId,
     builder: &mut WorldBuilder,
 ) -> Result<(), SceneError> {
-    let Some(robot) = builder.robot_mut(id) else {
-        return Ok(());
-    };
+    let robot = builder.robot_mut(id).expect(ADDED);
     let Some(list) = table.read("drives", Value::table)? else {
         return Ok(());
     };
@@ -231,20 +228,16 @@ pub fn of_robot(
     folder: Option<&Path>,
     base: Base,
 ) -> Result<Scene, SceneError> {
-    let refuse = |what: String| SceneError::Invalid {
-        place: file.to_owned(),
-        what,
-    };
-    let read = robot::parse(text, file, folder, base).map_err(|error| SceneError::Invalid {
-        place: format!("{file}:{}", error.line),
-        what: format!("{}: {}", error.element, error.what),
-    })?;
+    let read = robot::parse(text, file, folder, base)?;
     let warnings = read.warnings.iter();
     let warnings = warnings.map(|w| format!("{file}:{}: {}", w.line, w.text));
     let warnings = warnings.collect();
     let model = read.robot;
-    let builder = stand(&model).map_err(|error| refuse(error.to_string()))?;
-    let world = builder.build().map_err(|error| refuse(error.to_string()))?;
+    let built = stand(&model).and_then(WorldBuilder::build);
+    let world = built.map_err(|error| SceneError::RobotWorld {
+        file: file.to_owned(),
+        error,
+    })?;
     let name = if model.name.is_empty() {
         file.to_owned()
     } else {
@@ -277,21 +270,16 @@ fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
         ..Placement::default()
     };
     let id = builder.add_robot(model, &placement)?;
-    if let Some(robot) = builder.robot_mut(id) {
-        // Zero may lie outside the limits.
-        let mut q = robot.configuration().to_vec();
-        for joint in robot.joints() {
-            if let Some([lo, hi]) = joint.control.drive.limits {
-                q[joint.coordinate()] = q[joint.coordinate()].clamp(lo, hi);
-            }
+    let robot = builder.robot_mut(id).expect(ADDED);
+    // Zero may lie outside the limits.
+    let mut q = robot.configuration().to_vec();
+    for joint in robot.joints() {
+        if let Some([lo, hi]) = joint.control.drive.limits {
+            q[joint.coordinate()] = q[joint.coordinate()].clamp(lo, hi);
         }
-        let v = robot.velocity().to_vec();
-        let placed = builder.place_robot(id, &q, &v);
-        placed.map_err(|error| WorldError::Robot {
-            name: placement.name,
-            what: error.to_string(),
-        })?;
     }
+    let v = robot.velocity().to_vec();
+    builder.place_robot(id, &q, &v)?;
     if !own_ground {
         let ground = builder.add_body(Body {
             name: "ground".to_owned(),
@@ -309,14 +297,16 @@ fn lowest(model: &RobotModel) -> Option<f64> {
     let data = model.tree.data();
     let mut least: Option<f64> = None;
     for shape in &model.shapes {
-        let link = shape.link.unwrap_or(LinkId(u32::MAX));
-        let frame = model.tree.pose(&data, link).ok();
-        let pose = frame.map(|frame| frame.then(&shape.pose));
-        // The lowest z = position_z − max over the shape of x · (−Rᵀz).
-        let z = pose.and_then(|pose| {
-            let down = -(pose.rotation.transpose() * DVec3::Z);
-            Some(pose.position.z - shape.shape.reach(down)?)
-        });
+        let Some(frame) = shape
+            .link
+            .and_then(|link| model.tree.pose(&data, link).ok())
+        else {
+            continue;
+        };
+        let pose = frame.then(&shape.pose);
+        // The lowest z of the shape is z of its frame − max x · (−Rᵀe_z).
+        let down = -(pose.rotation.transpose() * DVec3::Z);
+        let z = shape.shape.reach(down).map(|reach| pose.position.z - reach);
         least = least.into_iter().chain(z).reduce(f64::min);
     }
     least

@@ -1,9 +1,10 @@
 //! Contacts of a step: who of them is in the problem, how fast each shall part, and what it feels of bodies that move
 //! by themselves.
 
+use super::super::rows::End;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
-use super::{End, Step, dot, subtract};
+use super::{Step, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, MassId};
@@ -53,7 +54,7 @@ impl Step<'_> {
             let point = &contacts[*c];
             let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
             let end = |body: BodyId, side: Side| End {
-                body,
+                link: Some(body),
                 rows: contact.rows(side).to_vec(),
                 point: Some(Place::Point {
                     arm: contact.arms[side as usize],

@@ -58,7 +58,11 @@ impl WorldBuilder {
                 "its position and rotation must be finite".to_owned(),
             ));
         }
-        let tree = moved(&model.tree, &base).map_err(|error| refuse(error.to_string()))?;
+        let unfit = |error: TreeError| WorldError::RobotTree {
+            name: name.clone(),
+            error,
+        };
+        let tree = moved(&model.tree, &base).map_err(unfit)?;
         let id = RobotId(self.robots.len() as u32);
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
@@ -101,7 +105,7 @@ impl WorldBuilder {
         let placed = robot.place(&start.0, &start.1);
         // A joint that meets no inertia is refused here rather than in the first step.
         let placed = placed.and_then(|()| robot.tree.factor(&mut robot.data.clone(), &start.0));
-        placed.map_err(|error| refuse(error.to_string()))?;
+        placed.map_err(unfit)?;
         robot.show(&mut self.bodies);
         self.add_shapes(model, &robot, (placement, &base))?;
         self.robots.push(robot);
@@ -155,11 +159,9 @@ impl WorldBuilder {
     }
 
     /// Puts a robot added before into a state.
-    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
-        let Some(robot) = self.robots.get_mut(id.index()) else {
-            return Ok(());
-        };
-        robot.place(q, v)?;
+    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        let robot = known(&mut self.robots, id)?;
+        robot.put(q, v)?;
         robot.show(&mut self.bodies);
         Ok(())
     }
@@ -191,6 +193,13 @@ impl WorldBuilder {
         }
         Ok(joined)
     }
+}
+
+/// The robot of an id that a caller gives.
+pub(super) fn known(robots: &mut [Robot], robot: RobotId) -> Result<&mut Robot, WorldError> {
+    let count = robots.len();
+    let found = robots.get_mut(robot.index());
+    found.ok_or(WorldError::UnknownRobot { robot, count })
 }
 
 /// The tree with its ground moved.

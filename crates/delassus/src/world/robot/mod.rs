@@ -21,7 +21,7 @@ pub use build::Placement;
 pub use closure::{Closure, ClosureKind};
 pub use model::{JointModel, RobotModel, ShapeModel};
 
-use super::{Drive, Servo, World};
+use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
@@ -199,35 +199,47 @@ impl Robot {
         self.self_collide
     }
 
-    /// A joint or loop, counted on, in words.
-    pub(super) fn describe(&self, item: usize) -> String {
-        let loops = || self.closures.get(item.checked_sub(self.joints.len())?);
-        let what = match (self.joints.get(item), loops()) {
-            (Some(joint), _) => format!("joint \"{}\"", joint.name),
-            (None, Some(closure)) => format!("loop \"{}\"", closure.name),
-            (None, None) => "joint".to_owned(),
+    /// A joint or loop in words.
+    pub(super) fn describe(&self, item: RobotItem) -> String {
+        let what = match item {
+            RobotItem::Joint(i) => {
+                let joint = self.joints.get(i as usize);
+                format!("joint \"{}\"", joint.map_or("", |joint| &joint.name))
+            }
+            RobotItem::Closure(i) => {
+                let closure = self.closures.get(i as usize);
+                format!("loop \"{}\"", closure.map_or("", |closure| &closure.name))
+            }
         };
         format!("{what} of robot \"{}\"", self.name)
     }
 
-    /// The bodies that the rows of a joint or loop, counted on, act on: for a joint the link that it carries.
-    pub(super) fn acted_on(&self, item: usize) -> Vec<BodyId> {
-        if let Some(joint) = self.joints.get(item) {
-            return self.body(joint.link).into_iter().collect();
-        }
-        let closure = item.checked_sub(self.joints.len());
-        let closure = closure.and_then(|i| self.closures.get(i));
-        let links = match closure.map(|closure| &closure.kind) {
-            Some(ClosureKind::Connect { a, b }) => [a.0, b.0],
-            Some(ClosureKind::Weld { a, b, .. }) => [*a, *b],
-            Some(ClosureKind::Joint { dependent, on, .. }) => {
-                let joint = |dof: usize| self.joints.iter().find(|joint| joint.dof() == dof);
-                [Some(dependent.1), on.map(|on| on.1)].map(|dof| Some(joint(dof?)?.link))
+    /// The bodies that the rows of a joint or loop act on: for a joint the link that it carries.
+    pub(super) fn acted_on(&self, item: RobotItem) -> Vec<BodyId> {
+        let links = match item {
+            RobotItem::Joint(i) => {
+                let joint = self.joints.get(i as usize);
+                [joint.map(|joint| joint.link), None]
             }
-            _ => [None; 2],
+            RobotItem::Closure(i) => {
+                let closure = self.closures.get(i as usize);
+                closure.map_or([None; 2], |closure| self.held_by(&closure.kind))
+            }
         };
         let links = links.into_iter().flatten();
         links.filter_map(|link| self.body(link)).collect()
+    }
+
+    /// The links that a closure holds together.
+    fn held_by(&self, closure: &ClosureKind) -> [Option<LinkId>; 2] {
+        match closure {
+            ClosureKind::Connect { a, b } => [a.0, b.0],
+            ClosureKind::Weld { a, b, .. } => [*a, *b],
+            ClosureKind::Joint { dependent, on, .. } => {
+                let joint = |dof: usize| self.joints.iter().find(|joint| joint.dof() == dof);
+                [Some(dependent.1), on.map(|on| on.1)].map(|dof| Some(joint(dof?)?.link))
+            }
+        }
     }
 
     /// Sets the state; its bodies follow through [`World::place_robot`].
@@ -236,6 +248,14 @@ impl Robot {
         self.q.copy_from_slice(q);
         self.v.copy_from_slice(v);
         Ok(())
+    }
+
+    /// Sets the state that a caller gives.
+    fn put(&mut self, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        self.place(q, v).map_err(|error| WorldError::RobotTree {
+            name: self.name.clone(),
+            error,
+        })
     }
 
     /// Puts poses and velocities of the links into their bodies.
@@ -294,11 +314,9 @@ impl World {
     }
 
     /// Puts a robot into a state. It is unchanged where the state does not fit.
-    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
-        let Some(robot) = self.robots.get_mut(id.index()) else {
-            return Ok(());
-        };
-        robot.place(q, v)?;
+    pub fn place_robot(&mut self, id: RobotId, q: &[f64], v: &[f64]) -> Result<(), WorldError> {
+        let robot = build::known(&mut self.robots, id)?;
+        robot.put(q, v)?;
         robot.show(&mut self.bodies);
         Ok(())
     }

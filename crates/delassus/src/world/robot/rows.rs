@@ -8,8 +8,9 @@ use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
 use crate::tree::{Data, Rows, TreeError};
+use crate::world::robot::ClosureKind;
 use crate::world::rows::Target;
-use crate::world::{Bodies, ClosureKind, World};
+use crate::world::{Bodies, JointPart, RobotItem, World};
 
 use glam::DVec3;
 
@@ -27,8 +28,8 @@ pub(in crate::world) struct Placed<'a> {
 
 /// One row on joint velocities, or the rows of one loop.
 pub(in crate::world) struct JointRows {
-    /// Joint or closure, and which part of it.
-    pub(in crate::world) key: (u32, u64),
+    pub(in crate::world) item: RobotItem,
+    pub(in crate::world) part: JointPart,
     pub(in crate::world) law: Law,
     pub(in crate::world) target: Target,
     /// Where it acts on the robot, with its rows there.
@@ -93,7 +94,7 @@ impl Robot {
     fn fault(&self, error: TreeError) -> BuildError {
         BuildError::Tree {
             place: format!("robot \"{}\"", self.name),
-            what: error.to_string(),
+            error,
         }
     }
 
@@ -117,7 +118,7 @@ impl Robot {
     pub(in crate::world) fn joint_rows(&self, time: f64) -> Result<Vec<JointRows>, BuildError> {
         let mut all = Vec::new();
         for (item, joint) in self.joints.iter().enumerate() {
-            self.drive(item as u32, joint, time, &mut all);
+            self.drive(RobotItem::Joint(item as u32), joint, time, &mut all);
         }
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (Rows::default(), Vec::new());
@@ -145,7 +146,8 @@ impl Robot {
                 crate::math::dot(&matrix[row * n..(row + 1) * n], &self.v)
             };
             all.push(JointRows {
-                key: ((self.joints.len() + i) as u32, 0),
+                item: RobotItem::Closure(i as u32),
+                part: JointPart::Held,
                 law: Law::Equality,
                 target: Target::Hold,
                 on,
@@ -156,10 +158,11 @@ impl Robot {
         Ok(all)
     }
 
-    fn drive(&self, item: u32, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
+    fn drive(&self, item: RobotItem, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
         let mut push = |dof: usize, sign: f64, (part, law, target, gap)| {
             all.push(JointRows {
-                key: (item, part),
+                item,
+                part,
                 law,
                 target,
                 on: vec![(Place::Coordinate { dof }, vec![sign])],
@@ -177,7 +180,7 @@ impl Robot {
         if 0.0 < drive.friction {
             let still = Target::Velocity(0.0);
             for k in 0..joint.dofs {
-                let part = 8 + k as u64;
+                let part = JointPart::Friction(k as u8);
                 push(dof + k, 1.0, (part, within(drive.friction), still, 0.0));
             }
         }
@@ -186,17 +189,34 @@ impl Robot {
         }
         let q = self.q[at];
         if let Some([lo, hi]) = drive.limits {
-            push(dof, 1.0, (1, Law::Unilateral, Target::Limit, q - lo));
-            push(dof, -1.0, (2, Law::Unilateral, Target::Limit, hi - q));
+            use JointPart::{FirstLimit, SecondLimit};
+            push(
+                dof,
+                1.0,
+                (FirstLimit, Law::Unilateral, Target::Limit, q - lo),
+            );
+            push(
+                dof,
+                -1.0,
+                (SecondLimit, Law::Unilateral, Target::Limit, hi - q),
+            );
         }
         if let Some(motor) = drive.motor.filter(|_| control.holds(time)) {
             let speed = Target::Velocity(motor.speed);
-            push(dof, 1.0, (3, within(motor.max_force), speed, 0.0));
+            push(
+                dof,
+                1.0,
+                (JointPart::Motor, within(motor.max_force), speed, 0.0),
+            );
         }
         if let Some(servo) = control.servo(time) {
             let spring = Target::Spring(servo.stiffness, servo.damping);
             let gap = q - servo.position;
-            push(dof, 1.0, (4, within(servo.max_force), spring, gap));
+            push(
+                dof,
+                1.0,
+                (JointPart::Servo, within(servo.max_force), spring, gap),
+            );
         }
     }
 }

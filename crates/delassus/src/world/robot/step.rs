@@ -5,9 +5,10 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::Robot;
+use crate::index::RobotId;
 use crate::math::max_abs;
 use crate::tree::{Data, TreeError};
-use crate::world::{Bodies, Integrator, World};
+use crate::world::{Bodies, Integrator, StateError, World};
 
 /// Loops are closed to this \[m or rad\].
 const CLOSED: f64 = 1e-12;
@@ -32,16 +33,15 @@ impl World {
         }
     }
 
-    /// Gives the robots their velocities, one after the other, and moves them for h seconds; the name of one that
-    /// would leave the finite numbers.
-    pub(in crate::world) fn move_robots(&mut self, h: f64, mut v: &[f64]) -> Result<(), String> {
-        for robot in &mut self.robots {
-            let n = robot.tree.n_dofs();
-            let Some(own) = v.split_off(..n) else {
-                return Err(robot.name.clone());
-            };
+    /// Gives the robots their velocities, one after the other, and moves them for h seconds; the first that would leave
+    /// the finite numbers is told, and moves no further.
+    pub(in crate::world) fn move_robots(&mut self, h: f64, mut v: &[f64]) -> Result<(), RobotId> {
+        for (i, robot) in self.robots.iter_mut().enumerate() {
+            let own = v
+                .split_off(..robot.tree.n_dofs())
+                .expect("a problem has the velocities of all robots behind those of bodies");
             robot.v.copy_from_slice(own);
-            robot.advance(h).map_err(|_| robot.name.clone())?;
+            robot.advance(h).map_err(|_| RobotId(i as u32))?;
             robot.show(&mut self.bodies);
         }
         Ok(())
@@ -56,9 +56,12 @@ impl World {
     pub(in crate::world) fn restore_robots(
         &mut self,
         states: &[RobotState],
-    ) -> Result<(), TreeError> {
+    ) -> Result<(), StateError> {
         for (robot, (q, v)) in self.robots.iter_mut().zip(states) {
-            robot.place(q, v)?;
+            robot.place(q, v).map_err(|error| StateError::Robot {
+                robot: robot.name.clone(),
+                error,
+            })?;
         }
         Ok(())
     }
