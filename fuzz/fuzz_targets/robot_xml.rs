@@ -4,6 +4,7 @@
 use delassus::math::DVec3;
 use delassus::model::robot::{Base, parse};
 use delassus::tree::Rows;
+use delassus::world::Posed;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -21,6 +22,6 @@ fuzz_target!(|data: &[u8]| {
     let _ = tree.forward_dynamics(&mut data, state, DVec3::Z, &mut acceleration);
     let (mut rows, mut gap) = (Rows::default(), Vec::new());
     for closure in &robot.closures {
-        let _ = closure.kind.add_rows((tree, &data, &q), &mut rows, &mut gap);
+        let _ = closure.kind.add_rows(Posed { tree, data: &data, q: &q }, &mut rows, &mut gap);
     }
 });

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use delassus::problem::Form;
 use delassus::problem::file::SpookRow;
-use delassus::solver::Sweep;
-use delassus::solver::exact::kkt::Rank;
+use delassus::solver::{Rank, Sweep};
 use delassus::{Problem, Report, Residual, Solution};
 use serde::{Serialize, Serializer};
 

@@ -169,10 +169,14 @@ impl Job<'_> {
                 Ok(self.finish(head, problem, velocity_order.as_deref(), solved))
             }
             Work::Tree(work) => {
-                let solved = tree::solve(work, self, spec)
+                let solved = self.solve_problem((&work.problem, None), spec)?;
+                let rank = tree::rank(&work.problem, &solved.1);
+                let matrices = self.args.matrices.then(|| tree::matrices(work));
+                let matrices = matrices
+                    .transpose()
                     .map_err(|Refusal(text)| Refusal(format!("{name}: {text}")))?;
-                let answer = self.finish(head, &work.problem, None, solved.run);
-                Ok(answer.with_system(solved.rank, solved.matrices))
+                let answer = self.finish(head, &work.problem, None, solved);
+                Ok(answer.with_system(rank, matrices))
             }
         }
     }

@@ -92,19 +92,17 @@ mod served {
             paused: args.paused,
         };
         let name = source.name.clone();
+        let path = args.what.clone();
         let loader: Option<delassus_view::Loader> = match source.text {
             None => None,
-            Some(text) => {
-                let path = args.what.clone();
-                Some(Box::new(move || {
-                    // The file as it is now; standard input can be read only once.
-                    let text = match path.is_file() {
-                        true => fs::read_to_string(&path).map_err(|error| error.to_string())?,
-                        false => text.clone(),
-                    };
-                    delassus::model::scene::parse(&text).map_err(|error| error.to_string())
-                }))
-            }
+            Some(_) => Some(Box::new(move || {
+                let mut now = source.clone();
+                // The file as it is now; standard input can be read only once.
+                if path.is_file() {
+                    now.text = Some(fs::read_to_string(&path)?);
+                }
+                now.build().map_err(|Refusal(text)| text.into())
+            })),
         };
         Ok(Show::Live {
             name,

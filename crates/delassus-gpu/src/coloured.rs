@@ -126,7 +126,7 @@ impl Solver for ColouredGpu {
             Some(status) => status,
             None => {
                 let why = "the device could not take the problem";
-                monitor.hand_over("coloured", self.coloured.stop.sweeps, why);
+                monitor.hand_over("coloured", why);
                 self.coloured.run(problem, solution, monitor)
             }
         }

@@ -101,7 +101,7 @@ impl Solver for JacobiGpu {
             Some(status) => status,
             None => {
                 let why = "the device could not take the problem";
-                monitor.hand_over("jacobi", self.jacobi.stop.sweeps, why);
+                monitor.hand_over("jacobi", why);
                 self.jacobi.run(problem, solution, monitor)
             }
         }

@@ -176,8 +176,7 @@ impl ChainScene {
             }
         }
         for (k, joint) in self.joints.iter().enumerate() {
-            let second = joint.other.unwrap_or(0);
-            for body in [joint.body, second] {
+            for body in std::iter::once(joint.body).chain(joint.other) {
                 if self.beads.len() <= body {
                     let place = format!("body of joint {k}");
                     return bad(place, body as f64, "the number of a bead");
@@ -185,7 +184,7 @@ impl ChainScene {
             }
             if joint.other == Some(joint.body) {
                 let place = format!("second body of joint {k}");
-                return bad(place, second as f64, "another body than the first");
+                return bad(place, joint.body as f64, "another body than the first");
             }
         }
         Ok(())

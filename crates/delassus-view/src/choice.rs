@@ -1,6 +1,6 @@
 //! What was chosen: solvers of the views and the way the worlds are stepped.
 
-use delassus::solver::{Record, from_spec};
+use delassus::solver::{Record, SpecError, from_spec};
 use delassus::world::{FrictionModel, RunDefaults, Surface};
 use delassus::{Solver, Stop, World};
 use glam::DVec3;
@@ -49,7 +49,7 @@ impl Choice {
     }
 
     /// Makes the solver; `history` asks for the law residual after every sweep.
-    pub(crate) fn solver(&self, history: bool) -> Result<Box<dyn Solver + Send>, String> {
+    pub(crate) fn solver(&self, history: bool) -> Result<Box<dyn Solver + Send>, SpecError> {
         let stop = Stop {
             tolerance: self.tolerance,
             sweeps: self.iterations,
@@ -61,7 +61,7 @@ impl Choice {
             },
             ..Stop::default()
         };
-        from_spec(&self.spec, stop, 0).map_err(|error| error.to_string())
+        from_spec(&self.spec, stop, 0)
     }
 }
 

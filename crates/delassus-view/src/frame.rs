@@ -32,7 +32,7 @@ impl Floats {
 
 /// Head and numbers as bytes.
 pub(crate) fn encode(head: &impl Serialize, floats: &Floats) -> Vec<u8> {
-    let mut text = serde_json::to_vec(head).unwrap_or_default();
+    let mut text = serde_json::to_vec(head).expect("heads are plain data with names for keys");
     text.resize(text.len().next_multiple_of(4), b' ');
     let mut bytes = Vec::with_capacity(4 + text.len() + 4 * floats.0.len());
     bytes.extend((text.len() as u32).to_le_bytes());

@@ -13,12 +13,14 @@ pub mod message;
 mod numbers;
 mod pane;
 mod recording;
+mod refused;
 mod server;
 mod simulation;
 mod stage;
 
 pub use choice::{Choice, Start};
 pub use recording::{Recording, RecordingError};
+pub use refused::Refused;
 pub use server::{Options, Server, ViewError, page_is_built};
 
 use delassus::world::Scene;
@@ -28,7 +30,8 @@ pub const NO_PAGE: &str = "this program was built without its page; run crates/d
     node and npm), then build again";
 
 /// Makes the scene of the command line, again at every reset, or says what is wrong with it.
-pub type Loader = Box<dyn FnMut() -> Result<Scene, String> + Send>;
+pub type Loader =
+    Box<dyn FnMut() -> Result<Scene, Box<dyn std::error::Error + Send + Sync>> + Send>;
 
 /// What the page shows.
 pub enum Show {

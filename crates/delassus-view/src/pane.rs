@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use delassus::math::tangents;
-use delassus::solver::{Observed, Seen};
-use delassus::world::Scene;
-use delassus::world::{Frame, Joint, JointKind, Motion, Robot, StepError, Surface};
+use delassus::solver::{Observed, Seen, SpecError};
+use delassus::world::{
+    Frame, Joint, JointKind, Motion, Robot, Scene, StepError, Surface, WorldError,
+};
 use delassus::{BodyId, JointId, LinkId, Residual, Solver, World};
 use glam::{DQuat, DVec3};
 use serde::Serialize;
@@ -80,7 +81,7 @@ impl Pane {
         choice: Choice,
         parameters: &Parameters,
         display: &Display,
-    ) -> Result<Pane, String> {
+    ) -> Result<Pane, SpecError> {
         let mut world = scene.world;
         let surfaces = world.surfaces_mut().to_vec();
         parameters.apply(&mut world, &surfaces);
@@ -105,14 +106,14 @@ impl Pane {
     }
 
     /// Another solver goes on from the same state.
-    pub(crate) fn choose(&mut self, choice: Choice, display: &Display) -> Result<(), String> {
+    pub(crate) fn choose(&mut self, choice: Choice, display: &Display) -> Result<(), SpecError> {
         choice.solver(display.history)?;
         self.choice = choice;
         self.display(display)
     }
 
     /// Measures what is shown, and no more.
-    pub(crate) fn display(&mut self, display: &Display) -> Result<(), String> {
+    pub(crate) fn display(&mut self, display: &Display) -> Result<(), SpecError> {
         self.solver = self.choice.solver(display.history)?;
         self.coloured = display.colour == Colour::Residual;
         Ok(())
@@ -144,7 +145,12 @@ impl Pane {
     }
 
     /// Takes hold of a body at a point of it: a compliant ball joint to a point that the mouse moves.
-    pub(crate) fn grab(&mut self, body: u32, local: DVec3, target: DVec3) -> Result<(), String> {
+    pub(crate) fn grab(
+        &mut self,
+        body: u32,
+        local: DVec3,
+        target: DVec3,
+    ) -> Result<(), WorldError> {
         self.release();
         let mass = self.held_mass(body);
         let frame = |origin| Frame {
@@ -162,8 +168,7 @@ impl Pane {
             collide: true,
             coordinate: 0.0,
         };
-        let added = self.world.add_joint(hand);
-        self.hand = Some(added.map_err(|error| error.to_string())?);
+        self.hand = Some(self.world.add_joint(hand)?);
         Ok(())
     }
 

@@ -146,10 +146,8 @@ impl Recording {
             path: self.path.clone(),
             error,
         })?;
-        let numbers: Vec<f64> = bytes
-            .chunks_exact(8)
-            .map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default()))
-            .collect();
+        let numbers = bytes.as_chunks::<8>().0.iter();
+        let numbers: Vec<f64> = numbers.map(|eight| f64::from_le_bytes(*eight)).collect();
         if !numbers.iter().all(|x| x.is_finite()) {
             return Err(RecordingError::Bad {
                 path: self.path.clone(),

@@ -22,6 +22,7 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, broadcast, oneshot, watch};
 
 use crate::message::{Command, MOST_BODIES, MOST_BYTES};
+use crate::refused::Refused;
 use crate::simulation::{Encoded, Outputs, Simulation, to_json};
 use crate::stage::Stage;
 use crate::{NO_PAGE, Show};
@@ -70,8 +71,8 @@ impl Default for Options {
 #[non_exhaustive]
 pub enum ViewError {
     /// The scene, its solver or the recording cannot be shown.
-    #[error("{0}")]
-    Show(String),
+    #[error(transparent)]
+    Show(#[from] Refused),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {error}; choose another --port or --host")]
     Listen {
@@ -80,9 +81,12 @@ pub enum ViewError {
         /// What the system says.
         error: io::Error,
     },
-    /// Threads or sockets cannot be had.
+    /// A thread or socket cannot be had.
     #[error("the server cannot start: {0}")]
-    System(String),
+    System(#[source] io::Error),
+    /// Threads for the simulation cannot be had.
+    #[error("the server cannot start: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
 /// A server under way; dropping it ends it.
@@ -163,7 +167,7 @@ impl Server {
             } => Some(name.clone()),
             _ => None,
         };
-        let stage = Stage::new(show).map_err(ViewError::Show)?;
+        let stage = Stage::new(show)?;
         let wanted = SocketAddr::new(options.host, options.port);
         let listen = |error| ViewError::Listen {
             address: wanted,
@@ -224,9 +228,7 @@ impl Drop for Server {
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ViewError> {
     let builder = thread::Builder::new().name(name.to_owned());
-    builder
-        .spawn(body)
-        .map_err(|error| ViewError::System(error.to_string()))
+    builder.spawn(body).map_err(ViewError::System)
 }
 
 /// Starts the thread that steps; it ends when the last sender of commands is gone.
@@ -243,9 +245,7 @@ fn simulate(
     };
     let (sender, receiver) = sync_channel(MOST_WAITING);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
-    let pool = pool
-        .build()
-        .map_err(|error| ViewError::System(error.to_string()))?;
+    let pool = pool.build()?;
     let simulation = Simulation::new(stage, outputs.clone());
     spawn("simulation", move || {
         pool.install(move || simulation.run(receiver));

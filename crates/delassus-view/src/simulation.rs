@@ -12,6 +12,7 @@ use tokio::sync::{broadcast, watch};
 use crate::choice::Choice;
 use crate::frame::{Floats, encode};
 use crate::message::{Command, Display, Parameters};
+use crate::refused::Refused;
 use crate::stage::{Live, Stage, StageHead};
 
 /// Frames are not sent more often than this.
@@ -58,7 +59,9 @@ pub(crate) fn notice(text: &str) -> Arc<str> {
 }
 
 pub(crate) fn to_json(value: &impl Serialize) -> Arc<str> {
-    serde_json::to_string(value).unwrap_or_default().into()
+    serde_json::to_string(value)
+        .expect("messages are plain data with names for keys")
+        .into()
 }
 
 /// What is chosen, so that every page shows the same and a new one begins with it.
@@ -203,10 +206,10 @@ impl Simulation {
                 result.map(|_| ())
             }
         };
-        if let Err(text) = result {
+        if let Err(refused) = result {
             self.playing = false;
             self.dirty = true;
-            self.tell(&text);
+            self.tell(&refused.to_string());
             self.publish_settings();
         }
     }
@@ -227,13 +230,13 @@ impl Simulation {
                 result
             }
         };
-        if let Err(text) = result {
-            self.tell(&text);
+        if let Err(refused) = result {
+            self.tell(&refused.to_string());
         }
     }
 
     /// Commands after which pages must be told what is chosen.
-    fn change(&mut self, command: Command) -> Result<(), String> {
+    fn change(&mut self, command: Command) -> Result<(), Refused> {
         match command {
             Command::Play { on } => {
                 self.playing = on;
@@ -265,7 +268,7 @@ impl Simulation {
         }
     }
 
-    fn change_replay(&mut self, command: Command) -> Result<(), String> {
+    fn change_replay(&mut self, command: Command) -> Result<(), Refused> {
         let Stage::Replay(replay) = &mut self.stage else {
             return Ok(());
         };
@@ -280,14 +283,13 @@ impl Simulation {
             }
             Command::Reset {} => replay.seek(0),
             Command::Display(_) | Command::Release {} => Ok(()),
-            _ => Err(
-                "this is a recording: it can be played, but nothing in it can be changed"
-                    .to_owned(),
-            ),
+            _ => Err(Refused::NotNow(
+                "this is a recording: it can be played, but nothing in it can be changed",
+            )),
         }
     }
 
-    fn change_live(&mut self, command: Command) -> Result<(), String> {
+    fn change_live(&mut self, command: Command) -> Result<(), Refused> {
         let Stage::Live(live) = &mut self.stage else {
             return Ok(());
         };
@@ -332,7 +334,7 @@ impl Simulation {
                 live.release();
                 Ok(())
             }
-            Command::Seek { .. } => Err("only a recording has frames to go to".to_owned()),
+            Command::Seek { .. } => Err(Refused::NotNow("only a recording has frames to go to")),
             _ => Ok(()),
         }
     }
@@ -400,13 +402,11 @@ impl Simulation {
 }
 
 /// So many steps, unless they take too long.
-fn several(live: &mut Live, count: u32) -> Result<(), String> {
+fn several(live: &mut Live, count: u32) -> Result<(), Refused> {
     let begin = Instant::now();
     for done in 0..count {
         if PATIENCE < begin.elapsed() {
-            return Err(format!(
-                "{done} of {count} steps took too long; the rest is left out"
-            ));
+            return Err(Refused::TooLong { done, count });
         }
         live.advance()?;
     }
@@ -414,7 +414,7 @@ fn several(live: &mut Live, count: u32) -> Result<(), String> {
 }
 
 /// Steps while time is owed, at most one stretch; true where a step was taken.
-fn catch_up(live: &mut Live, debt: &mut f64) -> Result<bool, String> {
+fn catch_up(live: &mut Live, debt: &mut f64) -> Result<bool, Refused> {
     let begin = Instant::now();
     let dt = live.parameters.dt;
     let mut stepped = false;

@@ -1,6 +1,7 @@
 //! What is on: a scene stepped under one or two solvers, or a recording.
 
 use delassus::scenes;
+use delassus::solver::SpecError;
 use delassus::world::{RunDefaults, Scene};
 use glam::DVec3;
 use serde::Serialize;
@@ -11,10 +12,14 @@ use crate::geometry::{Layout, moving};
 use crate::message::{Display, MOST_BODIES, Parameters};
 use crate::pane::{Pane, PaneHead};
 use crate::recording::Recording;
+use crate::refused::Refused;
 use crate::{Loader, Show};
 
 /// Bodies up to which forces and residuals are shown unasked.
 const SMALL: usize = 2000;
+
+/// One view where two are needed.
+const NO_SECOND: Refused = Refused::NotNow("there is no second view; split first");
 
 /// A scene under one or two solvers.
 pub(crate) struct Live {
@@ -59,7 +64,7 @@ pub(crate) struct StageHead<'a> {
 }
 
 impl Live {
-    fn new(name: &str, loader: Option<Loader>, start: &Start) -> Result<Live, String> {
+    fn new(name: &str, loader: Option<Loader>, start: &Start) -> Result<Live, Refused> {
         let given = loader.map(|loader| (name.to_owned(), loader));
         let mut live = Live {
             name: String::new(),
@@ -101,23 +106,25 @@ impl Live {
         Ok(live)
     }
 
-    fn load(&mut self, name: &str) -> Result<Scene, String> {
+    fn load(&mut self, name: &str) -> Result<Scene, Refused> {
         if let Some((given, loader)) = &mut self.given
             && given == name
         {
-            return loader();
+            return loader().map_err(Refused::Scene);
         }
         let size = name.split_once(':').map(|(_, size)| size.parse::<usize>());
         if let Some(Ok(size)) = size
             && MOST_BODIES < size
         {
-            return Err(format!("{name}: the page takes at most {MOST_BODIES}"));
+            return Err(Refused::TooLarge {
+                name: name.to_owned(),
+            });
         }
-        scenes::build(name).map_err(|error| error.to_string())
+        Ok(scenes::build(name)?)
     }
 
     /// Another scene with its own way of being run; two views keep their solvers.
-    pub(crate) fn open(&mut self, name: &str) -> Result<(), String> {
+    pub(crate) fn open(&mut self, name: &str) -> Result<(), Refused> {
         let scene = self.load(name)?;
         let run = scene.run.clone();
         let parameters = Parameters::of(&scene.world, run.dt);
@@ -135,7 +142,7 @@ impl Live {
             scenes.push(self.load(name)?);
         }
         let pairs = scenes.into_iter().zip(choices);
-        let panes: Result<Vec<Pane>, String> = pairs
+        let panes: Result<Vec<Pane>, SpecError> = pairs
             .map(|(scene, choice)| Pane::new(scene, choice, &parameters, &self.display))
             .collect();
         let panes = panes?;
@@ -146,7 +153,7 @@ impl Live {
     }
 
     /// The scene from time zero under given solvers.
-    fn fill(&mut self, choices: Vec<Choice>) -> Result<(), String> {
+    fn fill(&mut self, choices: Vec<Choice>) -> Result<(), Refused> {
         let name = self.name.clone();
         let mut panes = Vec::with_capacity(choices.len());
         for choice in choices {
@@ -166,12 +173,12 @@ impl Live {
     }
 
     /// Back to time zero with everything that was chosen.
-    pub(crate) fn reset(&mut self) -> Result<(), String> {
+    pub(crate) fn reset(&mut self) -> Result<(), Refused> {
         self.fill(self.panes.iter().map(|pane| pane.choice.clone()).collect())
     }
 
     /// A second view starts from the state of the first.
-    pub(crate) fn split(&mut self, on: bool) -> Result<(), String> {
+    pub(crate) fn split(&mut self, on: bool) -> Result<(), Refused> {
         self.release();
         if !on {
             self.panes.truncate(1);
@@ -188,20 +195,17 @@ impl Live {
         let name = self.name.clone();
         let scene = self.load(&name)?;
         let mut second = Pane::new(scene, choice, &self.parameters, &self.display)?;
-        second
-            .world
-            .restore(&state)
-            .map_err(|error| format!("{error}; the scene has changed: reset first"))?;
+        second.world.restore(&state)?;
         self.panes.push(second);
         self.pick(self.picked);
         Ok(())
     }
 
-    pub(crate) fn choose(&mut self, pane: usize, choice: Choice) -> Result<(), String> {
+    pub(crate) fn choose(&mut self, pane: usize, choice: Choice) -> Result<(), Refused> {
         let display = self.display;
         match self.panes.get_mut(pane) {
-            Some(pane) => pane.choose(choice, &display),
-            None => Err("there is no second view; split first".to_owned()),
+            Some(pane) => Ok(pane.choose(choice, &display)?),
+            None => Err(NO_SECOND),
         }
     }
 
@@ -212,11 +216,10 @@ impl Live {
         self.parameters = parameters;
     }
 
-    pub(crate) fn set_display(&mut self, display: Display) -> Result<(), String> {
+    pub(crate) fn set_display(&mut self, display: Display) -> Result<(), Refused> {
         self.display = display;
-        self.panes
-            .iter_mut()
-            .try_for_each(|pane| pane.display(&display))
+        let mut panes = self.panes.iter_mut();
+        Ok(panes.try_for_each(|pane| pane.display(&display))?)
     }
 
     /// Whether somebody reads the numbers of one body.
@@ -226,18 +229,19 @@ impl Live {
     }
 
     /// Takes hold of the same point of the same body in every view.
-    pub(crate) fn grab(&mut self, pane: usize, body: u32, point: [f64; 3]) -> Result<(), String> {
+    pub(crate) fn grab(&mut self, pane: usize, body: u32, point: [f64; 3]) -> Result<(), Refused> {
         let Some(seen) = self.panes.get(pane) else {
-            return Err("there is no second view; split first".to_owned());
+            return Err(NO_SECOND);
         };
         if !seen.can_grab(body) {
-            return Err("only bodies that forces move can be dragged".to_owned());
+            return Err(Refused::NotNow(
+                "only bodies that forces move can be dragged",
+            ));
         }
         let target = DVec3::from(point);
         let local = seen.local(body, target);
-        self.panes
-            .iter_mut()
-            .try_for_each(|pane| pane.grab(body, local, target))
+        let mut panes = self.panes.iter_mut();
+        Ok(panes.try_for_each(|pane| pane.grab(body, local, target))?)
     }
 
     pub(crate) fn drag(&mut self, target: [f64; 3]) {
@@ -250,18 +254,22 @@ impl Live {
     }
 
     /// One step of every view.
-    pub(crate) fn advance(&mut self) -> Result<(), String> {
+    pub(crate) fn advance(&mut self) -> Result<(), Refused> {
         if self.refused && 1 < self.panes.len() {
-            return Err("a step was refused and the views are apart; reset to go on".to_owned());
+            return Err(Refused::NotNow(
+                "a step was refused and the views are apart; reset to go on",
+            ));
         }
         let (dt, next) = (self.parameters.dt, self.step + 1);
         for pane in &mut self.panes {
             if let Err(error) = pane.step(next, dt) {
                 self.refused = true;
-                let (time, solver) = (pane.world.time(), &pane.choice.spec);
-                return Err(format!(
-                    "step {next} at {time:.4} s under {solver}: {error}"
-                ));
+                return Err(Refused::Step {
+                    step: next,
+                    time: pane.world.time(),
+                    solver: pane.choice.spec.clone(),
+                    error: Box::new(error),
+                });
             }
         }
         self.step = next;
@@ -270,18 +278,16 @@ impl Live {
 }
 
 impl Replay {
-    pub(crate) fn seek(&mut self, frame: usize) -> Result<(), String> {
+    pub(crate) fn seek(&mut self, frame: usize) -> Result<(), Refused> {
         let frame = frame.min(self.recording.times.len().saturating_sub(1));
-        self.recording
-            .show(frame)
-            .map_err(|error| error.to_string())?;
+        self.recording.show(frame)?;
         self.frame = frame;
         self.time = self.recording.times[frame];
         Ok(())
     }
 
     /// On by so many seconds; false at the end.
-    pub(crate) fn advance(&mut self, seconds: f64) -> Result<bool, String> {
+    pub(crate) fn advance(&mut self, seconds: f64) -> Result<bool, Refused> {
         let time = self.time + seconds;
         let next = self.recording.times.partition_point(|t| *t <= time);
         if self.frame + 1 < next {
@@ -292,13 +298,13 @@ impl Replay {
     }
 
     /// One frame on.
-    pub(crate) fn step(&mut self, count: usize) -> Result<(), String> {
+    pub(crate) fn step(&mut self, count: usize) -> Result<(), Refused> {
         self.seek(self.frame.saturating_add(count))
     }
 }
 
 impl Stage {
-    pub(crate) fn new(show: Show) -> Result<(Stage, bool), String> {
+    pub(crate) fn new(show: Show) -> Result<(Stage, bool), Refused> {
         match show {
             Show::Live {
                 name,

@@ -366,9 +366,9 @@ fn a_file_is_read_again_at_reset_and_a_bad_one_is_told_in_words() {
         reads += 1;
         match reads {
             // At the start it is read twice: for its defaults, and for the solvers asked for.
-            1 | 2 => scenes::build("stack:2").map_err(|error| error.to_string()),
-            3 => Err("3:1: the scene has no key \"bodis\"".to_owned()),
-            _ => scenes::build("stack:4").map_err(|error| error.to_string()),
+            1 | 2 => scenes::build("stack:2").map_err(Into::into),
+            3 => Err("3:1: the scene has no key \"bodis\"".into()),
+            _ => scenes::build("stack:4").map_err(Into::into),
         }
     };
     let show = Show::Live {

@@ -84,7 +84,7 @@ fn where_sweeps_creep_another_goes_on_and_the_report_says_so() {
         (report.status, report.fallback),
         (Status::Solved, Some("lemke"))
     );
-    let message = report.message.unwrap();
+    let message = report.message.as_deref().unwrap();
     assert!(
         message.contains("gauss-seidel ended as iteration-limit"),
         "{message}"
@@ -101,6 +101,25 @@ fn where_sweeps_creep_another_goes_on_and_the_report_says_so() {
     let report = Auto::new(hard, 0).solve(&problem, &mut Solution::zeros(&problem));
     assert_ne!(report.status, Status::Solved);
     assert!(1e-9 < report.residual.law);
+}
+
+#[test]
+fn the_attempts_together_keep_to_the_sweeps_and_pivots_asked_for() {
+    for name in ["heavy-stack:5", "pile:30", "machine", "stack:20"] {
+        let problem = gallery::build(name).unwrap();
+        for most in [1, 10, 100] {
+            let limited = Stop {
+                sweeps: most,
+                pivots: most,
+                ..stop(1e-13)
+            };
+            let report = Auto::new(limited, 0).solve(&problem, &mut Solution::zeros(&problem));
+            let pivots = report.iterations - report.history.len();
+            assert!(report.history.len() <= most, "{name}: {report}");
+            // The first exchange of a path, which brings in its cover, is not refused.
+            assert!(pivots <= most + 10, "{name}: {report}");
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use common::planted::{Recipe, planted};
 use common::scenes::{self, grid, joined, star};
 use common::{dense, distance, solve};
 use delassus::math::{DVec3, Random};
+use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::jacobian::point_rows;
 use delassus::{
     Direct, Law, MassBlock, MassId, Problem, Residual, Solution, Solver, Status, Stop, gallery,
@@ -332,12 +333,23 @@ fn contacts_and_skew_matrices_are_refused() {
     let problem = gallery::build("slide").unwrap();
     let (report, _) = solve(&mut strict(), &problem);
     assert_eq!(report.status, Status::Unsupported);
-    use delassus::problem::delassus::BlockMatrix;
     let entries = [(0, 0, 2.0), (0, 1, 1.0), (1, 0, 0.5), (1, 1, 2.0)];
     let matrix = BlockMatrix::from_entries(&[1, 1], &entries).unwrap();
     let problem = Problem::dual(matrix, vec![1.0, 1.0], &[Law::Equality; 2]).unwrap();
     let (report, _) = solve(&mut strict(), &problem);
     assert_eq!(report.status, Status::Unsupported);
+}
+
+/// A matrix may list a zero on one side of its diagonal and not on the other. It couples nothing, but an order of
+/// elimination that believes one side would point backwards.
+#[test]
+fn a_zero_listed_on_one_side_alone_couples_nothing() {
+    let entries = [(0, 0, 2.0), (0, 1, 0.0), (1, 1, 1.0), (2, 2, 4.0)];
+    let matrix = BlockMatrix::from_entries(&[1, 1, 1], &entries).unwrap();
+    let problem = Problem::dual(matrix, vec![-1.0; 3], &[Law::Equality; 3]).unwrap();
+    let (report, solution) = solve(&mut strict(), &problem);
+    assert_eq!(report.status, Status::Solved, "{report}");
+    assert_eq!(solution.lambda, [0.5, 1.0, 0.25]);
 }
 
 #[test]

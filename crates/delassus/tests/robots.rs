@@ -19,7 +19,7 @@ use delassus::math::{DVec3, Random};
 use delassus::model::robot::{Base, RobotFile, parse};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::{Joint, Rows};
-use delassus::world::ClosureKind;
+use delassus::world::{ClosureKind, Posed};
 
 const ARM: &str = r#"<robot name="arm">
   <link name="base"/>
@@ -79,7 +79,7 @@ fn urdf_gives_joints_inertias_limits_and_mimics() {
     else {
         panic!("{:?}", robot.closures);
     };
-    assert_eq!((dependent, on), ((1, 1), Some((0, 0))));
+    assert_eq!((dependent, on), (LinkId(2), Some(LinkId(1))));
     assert_eq!(coefficients[..2], [0.1, 0.5]);
     let texts: Vec<&str> = warnings.iter().map(|w| w.text.as_str()).collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
@@ -291,8 +291,9 @@ fn mjcf_gives_bodies_stacked_joints_geom_masses_and_equalities() {
     assert_eq!(robot.closures.len(), 3);
     let (mut rows, mut gap) = (Rows::default(), Vec::new());
     for closure in &robot.closures {
-        let state = (tree, &data, &tree.neutral()[..]);
-        closure.kind.add_rows(state, &mut rows, &mut gap).unwrap();
+        let (data, q) = (&data, &tree.neutral());
+        let posed = Posed { tree, data, q };
+        closure.kind.add_rows(posed, &mut rows, &mut gap).unwrap();
     }
     assert_eq!((rows.len(), gap.len()), (10, 10));
     assert!(gap.iter().all(|gap| gap.abs() < 1e-15), "{gap:?}");
@@ -419,7 +420,15 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         for closure in &robot.closures {
             closure
                 .kind
-                .add_rows((tree, &data, &q), &mut rows, &mut gap)
+                .add_rows(
+                    Posed {
+                        tree,
+                        data: &data,
+                        q: &q,
+                    },
+                    &mut rows,
+                    &mut gap,
+                )
                 .unwrap();
         }
         let last = LinkId(tree.links().len() as u32 - 1);
@@ -535,7 +544,15 @@ fn mangled_files_are_read_or_refused_but_never_panic() {
             for closure in &robot.closures {
                 closure
                     .kind
-                    .add_rows((tree, &data, &q), &mut rows, &mut gap)
+                    .add_rows(
+                        Posed {
+                            tree,
+                            data: &data,
+                            q: &q,
+                        },
+                        &mut rows,
+                        &mut gap,
+                    )
                     .unwrap();
             }
         }

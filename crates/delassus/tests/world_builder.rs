@@ -63,8 +63,8 @@ fn last_surface_given_to_a_pair_counts() {
     builder.set_pair((ice, ice), surface(0.5)).unwrap();
     builder.set_pair((ice, wood), surface(0.2)).unwrap();
     let world = builder.build().unwrap();
-    assert_eq!(world.surface((0, 1)).friction, 0.2);
-    assert_eq!(world.surface((1, 1)).friction, 0.5);
+    assert_eq!(world.surface(0, 1).unwrap().friction, 0.2);
+    assert_eq!(world.surface(1, 1).unwrap().friction, 0.5);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::lanes::{Link, Part};
-use crate::linalg::sym3::lanes::{Sym, sym_mul};
+use crate::linalg::sym3::lanes::{Sym, add_sym_mul, inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::{LANES, Vec3, X, difference, scaled, three};
 
@@ -73,7 +73,7 @@ impl<S: Simd> Seen<S> {
 
     /// What the bead leaves for the pivot of the joint behind it: far 1 − far_turn uuᵀ − F P F.
     #[inline(always)]
-    pub(super) fn behind(&self, p: Sym<S>, u: Vec3<S>) -> Sym<S> {
+    fn behind(&self, p: Sym<S>, u: Vec3<S>) -> Sym<S> {
         // F P F = straight² P + u zᵀ + z uᵀ with z = straight across y + ½ across² (uᵀy) u, y = P u.
         let y = sym_mul(p, u);
         let half = self.far.like(0.5);
@@ -109,6 +109,24 @@ impl<S: Simd> Seen<S> {
             entry(1, 2, left[4]),
             entry(2, 2, left[5] + self.near),
         ]
+    }
+
+    /// Eliminates the joint before the bead: P, the inverse of its pivot, and what is left for the pivot behind.
+    #[inline(always)]
+    pub(super) fn eliminate(&self, left: Sym<S>, u: Vec3<S>) -> (Sym<S>, Sym<S>) {
+        let p = inverse_by_cofactors(self.pivot(left, u));
+        (p, self.behind(p, u))
+    }
+
+    /// λ = t + P F λ', the impulse before the bead from the one behind it, where t = P b of the forward half.
+    #[inline(always)]
+    pub(super) fn impulse(
+        &self,
+        u: Vec3<S>,
+        (p, t): (Sym<S>, Vec3<S>),
+        behind: Vec3<S>,
+    ) -> Vec3<S> {
+        add_sym_mul(t, p, self.through(u, behind))
     }
 
     /// Velocity and spin after impulses of the joints before and behind it.

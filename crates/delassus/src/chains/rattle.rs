@@ -14,7 +14,7 @@ use pulp::{Arch, Simd};
 use super::algebra::{SMALL_TURN, axis, turned, turned_frame};
 use super::lanes::Part;
 use super::pass::{Arena, Walk, largest};
-use crate::linalg::sym3::lanes::{Sym, add_sym_mul, inverse_by_cofactors, sym_mul};
+use crate::linalg::sym3::lanes::{Sym, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::{Lane, Vec3, difference, scaled, sum, three};
 
@@ -35,8 +35,8 @@ impl Walk for Begin {
             .zip(arena.beads.iter().zip(&mut *arena.work))
         {
             let (u, seen) = (axis(part, part.load(&state.q)), link.seen(part));
-            let p = inverse_by_cofactors(seen.pivot(left, u));
-            left = seen.behind(p, u);
+            let p;
+            (p, left) = seen.eliminate(left, u);
             part.store(&mut work.u, u);
             part.store(&mut work.p, p);
             let w = part.load(&state.w);
@@ -111,8 +111,8 @@ impl Walk for Correct {
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
         let mut next = [part.all(0.0); 3];
         for (link, work) in arena.links.iter().zip(&mut *arena.work).rev() {
-            let (u, p, seen) = (part.load(&work.u), part.load(&work.p), link.seen(part));
-            let lambda = add_sym_mul(part.load(&work.t), p, seen.through(u, next));
+            let (u, seen) = (part.load(&work.u), link.seen(part));
+            let lambda = seen.impulse(u, (part.load(&work.p), part.load(&work.t)), next);
             let velocity = (part.load(&work.v), part.load(&work.w));
             let (v, w) = seen.pushed(u, velocity, (lambda, next));
             part.store(&mut work.v, v);
@@ -142,10 +142,10 @@ impl Walk for Settle {
             let near = add_scaled(v, swing, -before);
             let b = difference(sum(rhs, end), near);
             end = add_scaled(v, swing, after);
-            let p = inverse_by_cofactors(seen.pivot(left, u));
+            let p;
+            (p, left) = seen.eliminate(left, u);
             let t = sym_mul(p, b);
             rhs = seen.through(u, t);
-            left = seen.behind(p, u);
             part.store(&mut work.p, p);
             part.store(&mut work.t, t);
         }
@@ -168,8 +168,8 @@ impl<const WIDE: bool> Walk for Arrive<WIDE> {
         let mut spin = part.all(0.0);
         let both = arena.beads.iter_mut().zip(&mut *arena.work);
         for (link, (state, work)) in arena.links.iter().zip(both).rev() {
-            let (u, p, seen) = (part.load(&work.next_u), part.load(&work.p), link.seen(part));
-            let lambda = add_sym_mul(part.load(&work.t), p, seen.through(u, next));
+            let (u, seen) = (part.load(&work.next_u), link.seen(part));
+            let lambda = seen.impulse(u, (part.load(&work.p), part.load(&work.t)), next);
             let (v, w) = (part.load(&work.v), part.load(&work.w));
             let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, self.h);
             let v = sum(v, kick);

@@ -12,7 +12,7 @@ use super::Solve;
 use super::algebra::{SMALL_TURN, Seen, axis, turned_frame};
 use super::lanes::{Link, Part, State, Work};
 use super::pass::{Arena, Walk, largest};
-use crate::linalg::sym3::lanes::{add_sym_mul, inverse_by_cofactors, sym_mul};
+use crate::linalg::sym3::lanes::{inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::{Lane, Vec3, X, difference, scaled, sum, three};
 use crate::problem::stabilise::Coefficients;
@@ -80,13 +80,27 @@ impl<S: Simd> Stiff<S> {
     }
 }
 
-/// Row velocities without impulses, −c, of all joints of a chain in turn.
+/// A bead and the joint before it, as a pass along a chain meets them.
+struct Met<S: Simd> {
+    u: Vec3<S>,
+    seen: Seen<S>,
+    inertia_inverse: X<S>,
+    /// Row velocity without impulses, c.
+    c: Vec3<S>,
+    /// Forces of the joints before and behind it.
+    forces: (Vec3<S>, Vec3<S>),
+}
+
+/// All joints of a chain in turn.
 struct Rows<S: Simd> {
     part: Part<S>,
+    step: Step,
     kick: Vec3<S>,
     /// Υ and e/h.
     lose: X<S>,
     pull: X<S>,
+    /// Force of the joint that comes next.
+    force: Vec3<S>,
     /// Where the last bead ends, and how fast: G v¹ − Υ G v without what the step adds; and that.
     end: Vec3<S>,
     end_velocity: Vec3<S>,
@@ -99,18 +113,37 @@ impl<S: Simd> Rows<S> {
         let zero = [part.all(0.0); 3];
         Rows {
             part,
+            step,
             kick: three!(i => part.all(step.h * arena.gravity[i])),
             lose: part.all(step.coefficients.upsilon),
             pull: part.all(step.coefficients.e / step.h),
+            force: force(part, arena.beads, 0),
             end: part.load(arena.anchor),
             end_velocity: zero,
             end_kick: zero,
         }
     }
 
+    /// Bead k and the joint before it.
+    #[inline(always)]
+    fn next(&mut self, beads: &[State], k: usize, link: &Link) -> Met<S> {
+        let (part, state) = (self.part, &beads[k]);
+        let u = axis(part, part.load(&state.q));
+        let forces = (self.force, force(part, beads, k + 1));
+        self.force = forces.1;
+        let stiff = Stiff::new(part, link, self.step, u, forces);
+        Met {
+            u,
+            seen: Seen::new(part, link, stiff.inertia_inverse),
+            inertia_inverse: stiff.inertia_inverse,
+            c: self.velocity(link.arms, state, u, stiff),
+            forces,
+        }
+    }
+
     /// G v¹ − Υ G v + (e/h) g of the joint before a bead.
     #[inline(always)]
-    fn next(&mut self, arms: [f64; 2], state: &State, u: Vec3<S>, stiff: Stiff<S>) -> Vec3<S> {
+    fn velocity(&mut self, arms: [f64; 2], state: &State, u: Vec3<S>, stiff: Stiff<S>) -> Vec3<S> {
         let part = self.part;
         let [before, after] = arms.map(|arm| part.all(arm));
         let (x, v) = (part.load(&state.x), part.load(&state.v));
@@ -147,24 +180,16 @@ impl Walk for Factor {
     fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
         let mut rows = Rows::new(part, arena, self.step);
         let (mut left, mut rhs) = ([part.all(0.0); 6], [part.all(0.0); 3]);
-        let beads = &*arena.beads;
-        let mut before = force(part, beads, 0);
         for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
-            let state = &beads[k];
-            let u = axis(part, part.load(&state.q));
-            let after = force(part, beads, k + 1);
-            let stiff = Stiff::new(part, link, self.step, u, (before, after));
-            let seen = Seen::new(part, link, stiff.inertia_inverse);
-            let b = difference(rhs, rows.next(link.arms, state, u, stiff));
-            let p = inverse_by_cofactors(seen.pivot(left, u));
-            let t = sym_mul(p, b);
-            rhs = seen.through(u, t);
-            left = seen.behind(p, u);
-            before = after;
-            part.store(&mut work.u, u);
+            let met = rows.next(arena.beads, k, link);
+            let p;
+            (p, left) = met.seen.eliminate(left, met.u);
+            let t = sym_mul(p, difference(rhs, met.c));
+            rhs = met.seen.through(met.u, t);
+            part.store(&mut work.u, met.u);
             part.store(&mut work.p, p);
             part.store(&mut work.t, t);
-            part.store(&mut work.inertia_inverse, [stiff.inertia_inverse]);
+            part.store(&mut work.inertia_inverse, [met.inertia_inverse]);
         }
     }
 }
@@ -181,10 +206,10 @@ impl Walk for Back {
         let mut next = [part.all(0.0); 3];
         let both = arena.beads.iter().zip(&mut *arena.work);
         for (link, (state, work)) in arena.links.iter().zip(both).rev() {
-            let (u, p) = (part.load(&work.u), part.load(&work.p));
+            let u = part.load(&work.u);
             let stiff = Stiff::again(part, link, work);
             let seen = Seen::new(part, link, stiff.inertia_inverse);
-            let lambda = add_sym_mul(part.load(&work.t), p, seen.through(u, next));
+            let lambda = seen.impulse(u, (part.load(&work.p), part.load(&work.t)), next);
             let v = sum(part.load(&state.v), kick);
             let w = stiff.spin(u, part.load(&state.w));
             let (v, w) = seen.pushed(u, (v, w), (lambda, next));
@@ -208,27 +233,25 @@ impl Walk for Load {
         let mut rows = Rows::new(part, arena, self.step);
         let zero = [part.all(0.0); 3];
         let mut left = [zero[0]; 6];
-        let beads = &*arena.beads;
-        let mut before = force(part, beads, 0);
         for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
-            let state = &beads[k];
-            let u = axis(part, part.load(&state.q));
-            let after = force(part, beads, k + 1);
-            let stiff = Stiff::new(part, link, self.step, u, (before, after));
-            let seen = Seen::new(part, link, stiff.inertia_inverse);
-            let c = rows.next(link.arms, state, u, stiff);
+            let Met {
+                u,
+                seen,
+                c,
+                forces,
+                inertia_inverse,
+            } = rows.next(arena.beads, k, link);
             part.store(&mut work.p, inverse_by_cofactors(seen.pivot(left, u)));
             left = seen.alone(u);
-            let impulses = (scaled(before, h), scaled(after, h));
+            let impulses = (scaled(forces.0, h), scaled(forces.1, h));
             // Changes of velocity alone: the rows hold everything else.
             let (v, w) = seen.pushed(u, (zero, zero), impulses);
-            before = after;
             part.store(&mut work.u, u);
             part.store(&mut work.t, c);
             part.store(&mut work.lambda, impulses.0);
             part.store(&mut work.v, v);
             part.store(&mut work.w, w);
-            part.store(&mut work.inertia_inverse, [stiff.inertia_inverse]);
+            part.store(&mut work.inertia_inverse, [inertia_inverse]);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Hull {
         given.sort_by(|a, b| {
             a.to_array()
                 .partial_cmp(&b.to_array())
-                .unwrap_or(std::cmp::Ordering::Equal)
+                .expect("coordinates of hulls are finite")
         });
         given.dedup_by(|a, b| (*a - *b).length() <= 1e-9 * size);
         let (corners, triangles) =

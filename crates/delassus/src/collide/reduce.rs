@@ -176,10 +176,10 @@ fn outline(points: &[[f64; 2]], tolerance: f64) -> Vec<usize> {
 fn best_four(patch: &[Raw], rim: &[usize], xy: &[[f64; 2]], size: f64) -> Vec<usize> {
     let n = rim.len();
     let lowest = rim.iter().fold(f64::INFINITY, |m, &i| m.min(patch[i].gap));
-    let start = (0..n)
-        .filter(|&k| patch[rim[k]].gap <= lowest + LEVEL * size)
-        .min_by_key(|&k| patch[rim[k]].id)
-        .unwrap_or(0);
+    // Of the points that are as deep as the deepest the one with the least id.
+    let shallow = |k: usize| !(patch[rim[k]].gap <= lowest + LEVEL * size);
+    let start = (0..n).min_by_key(|&k| (shallow(k), patch[rim[k]].id));
+    let start = start.expect("an outline of more than four points has one");
     let deep = rim[start];
     // Far more points than a box can give: every k-th is enough, and keeps the search short.
     let stride = n.div_ceil(16);

@@ -115,18 +115,19 @@ impl SupportMap for Core {
                     .unwrap_or(DVec3::ZERO);
                 across * *radius + DVec3::new(0.0, 0.0, half.copysign(d.z))
             }
-            Core::Hull(hull) => farthest(&hull.corners, d),
-            Core::Triangle(corners, _) => farthest(corners, d),
+            Core::Hull(hull) => hull.corners[farthest(&hull.corners, d)],
+            Core::Triangle(corners, _) => corners[farthest(corners, d)],
         }
     }
 }
 
-fn farthest(points: &[DVec3], d: DVec3) -> DVec3 {
-    let mut best = (f64::NEG_INFINITY, DVec3::ZERO);
-    for &p in points {
-        let reach = d.dot(p);
+/// The first of the points that reach farthest along a direction.
+fn farthest(points: &[DVec3], d: DVec3) -> usize {
+    let mut best = (f64::NEG_INFINITY, 0);
+    for (i, p) in points.iter().enumerate() {
+        let reach = d.dot(*p);
         if best.0 < reach {
-            best = (reach, p);
+            best = (reach, i);
         }
     }
     best.1
@@ -212,10 +213,7 @@ fn hull_face(hull: &Hull, d: DVec3, out: &mut Feature) {
     if best.0 < 0.3 {
         // A needle seen from its tip: the tip alone.
         let tip = farthest(&hull.corners, d);
-        out.push(
-            tip,
-            hull.corners.iter().position(|&c| c == tip).unwrap_or(0) as u32,
-        );
+        out.push(hull.corners[tip], tip as u32);
         return;
     }
     out.normal = face.normal;

@@ -1,7 +1,6 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
 
 pub(crate) mod cholesky;
-pub(crate) mod degree;
 pub(crate) mod disjoint;
 pub(crate) mod fronts;
 mod generalised;

@@ -8,7 +8,7 @@ use crate::math::dot_unrolled;
 
 /// Q A = R for the rows and columns a method has chosen from a larger matrix.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Factor {
+pub(crate) struct QrFactor {
     /// Number of rows and columns.
     n_rows: usize,
     n_cols: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Factor {
     work: Vec<f64>,
 }
 
-impl Factor {
+impl QrFactor {
     /// Changes since the last fresh factorisation.
     pub(crate) fn changes(&self) -> usize {
         self.changes
@@ -248,7 +248,7 @@ mod tests {
 
     /// A mirror of the matrix that the factor should stand for.
     struct Mirror {
-        factor: Factor,
+        factor: QrFactor,
         rows: Vec<Vec<f64>>,
     }
 
@@ -274,7 +274,7 @@ mod tests {
     fn thousands_of_changes_leave_a_factor_that_solves() {
         let mut random = Random::new(5);
         let mut mirror = Mirror {
-            factor: Factor::default(),
+            factor: QrFactor::default(),
             rows: Vec::new(),
         };
         let vector = |k: usize, random: &mut Random| -> Vec<f64> {
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_fresh_factor_solves_and_a_singular_one_says_so() {
         let matrix = [[2.0, -1.0, 0.5], [0.0, 1e-8, 3.0], [4.0, 1.0, 1.0]];
-        let mut factor = Factor::default();
+        let mut factor = QrFactor::default();
         factor.refactor(3, |i, j| matrix[i][j]);
         let mut b = [1.5, 3.0 + 1e-8, 6.0];
         assert!(factor.solve(&mut b));

@@ -92,6 +92,27 @@ impl Sym3 {
         self.zz += other.zz;
     }
 
+    #[inline]
+    pub(crate) fn subtract(&mut self, other: &Sym3) {
+        self.xx -= other.xx;
+        self.xy -= other.xy;
+        self.xz -= other.xz;
+        self.yy -= other.yy;
+        self.yz -= other.yz;
+        self.zz -= other.zz;
+    }
+
+    /// A + u vᵀ + v uᵀ.
+    #[inline]
+    pub(crate) fn add_both_outer(&mut self, u: DVec3, v: DVec3) {
+        self.xx += 2.0 * u.x * v.x;
+        self.xy += u.x * v.y + u.y * v.x;
+        self.xz += u.x * v.z + u.z * v.x;
+        self.yy += 2.0 * u.y * v.y;
+        self.yz += u.y * v.z + u.z * v.y;
+        self.zz += 2.0 * u.z * v.z;
+    }
+
     /// R A Rᵀ.
     #[inline]
     pub(crate) fn turned(&self, r: &DMat3) -> Sym3 {

@@ -281,28 +281,21 @@ impl Problem {
         let Form::Primal(primal) = &self.form else {
             return self.clone();
         };
-        let incidence = primal.jacobian.incidence(primal.mass.len());
-        let lists = || (0..primal.mass.len() as u32).map(|b| incidence.of(crate::MassId(b)));
+        let on = primal.entries_on(0..self.blocks.len());
         let mut pattern = Vec::new();
-        for list in lists() {
+        for list in &on {
             for &(k, _) in list {
-                pattern.extend(list.iter().map(|&(j, _)| (k.0, j.0)));
+                pattern.extend(list.iter().map(|&(j, _)| (k as u32, j as u32)));
             }
         }
         let sizes: Vec<usize> = self.blocks.iter().map(|block| block.n_rows).collect();
         let mut matrix = BlockMatrix::with_pattern(&sizes, pattern);
-        let (mut solved, mut rows) = (Vec::new(), Written::default());
-        for list in lists() {
-            rows.of(primal, list.iter().map(|&(_, e)| e));
-            for &(j, e) in list {
-                primal.solve_rows(e, &mut solved);
-                for (at, &(k, _)) in list.iter().enumerate() {
-                    if let Some(block) = matrix.block_mut(k.index(), j.index()) {
-                        add_product(rows.entry(at), &solved, sizes[j.index()], block);
-                    }
-                }
-            }
-        }
+        primal.each_coupling(&on, |k, j, product| {
+            let block = matrix
+                .block_mut(k, j)
+                .expect("blocks on one mass are coupled");
+            block.iter_mut().zip(product).for_each(|(s, x)| *s += x);
+        });
         for (k, block) in self.blocks.iter().enumerate() {
             if let Some(d) = matrix.block_mut(k, k) {
                 for i in 0..block.n_rows {
@@ -324,18 +317,99 @@ impl Problem {
         let blocks: Vec<BlockId> = (0..self.blocks.len() as u32).map(BlockId).collect();
         self.delassus_of(&blocks)
     }
+
+    /// S over the rows of the given blocks alone, dense, row by row.
+    pub(crate) fn delassus_of(&self, blocks: &[BlockId]) -> Vec<f64> {
+        let mut starts = vec![0];
+        for id in blocks {
+            let rows = self.blocks[id.index()].n_rows;
+            starts.push(starts[starts.len() - 1] + rows);
+        }
+        let n = starts[blocks.len()];
+        let mut dense = vec![0.0; n * n];
+        let mut add = |k: usize, j: usize, values: &[f64]| {
+            let width = starts[j + 1] - starts[j];
+            for (i, row) in values.chunks_exact(width).enumerate() {
+                let at = (starts[k] + i) * n + starts[j];
+                for (entry, value) in dense[at..at + width].iter_mut().zip(row) {
+                    *entry += value;
+                }
+            }
+        };
+        match &self.form {
+            Form::Primal(primal) => {
+                let on = primal.entries_on(blocks.iter().map(|id| id.index()));
+                primal.each_coupling(&on, add);
+                for (k, id) in blocks.iter().enumerate() {
+                    for (i, row) in self.blocks[id.index()].rows().enumerate() {
+                        dense[(starts[k] + i) * (n + 1)] += primal.sigma[row];
+                    }
+                }
+            }
+            Form::Dual(matrix) => {
+                let mut local = vec![usize::MAX; self.blocks.len()];
+                for (k, id) in blocks.iter().enumerate() {
+                    local[id.index()] = k;
+                }
+                for (k, id) in blocks.iter().enumerate() {
+                    for (j, values) in matrix.block_row(id.index()) {
+                        if local[j] != usize::MAX {
+                            add(k, local[j], values);
+                        }
+                    }
+                }
+            }
+        }
+        dense
+    }
+}
+
+impl Primal {
+    /// The entries on every mass: the place of its block among the given ones, and the entry.
+    fn entries_on(&self, blocks: impl Iterator<Item = usize>) -> Vec<Vec<(usize, usize)>> {
+        let mut on = vec![Vec::new(); self.mass.len()];
+        for (k, block) in blocks.enumerate() {
+            for e in self.jacobian.entry_range(block) {
+                on[self.jacobian.entry_mass(e)].push((k, e));
+            }
+        }
+        on
+    }
+
+    /// Calls with k, j and G_kb M_b⁻¹G_jbᵀ, row-major, for every mass b and every two entries on it.   [GS11 (3)]
+    fn each_coupling(
+        &self,
+        on: &[Vec<(usize, usize)>],
+        mut with: impl FnMut(usize, usize, &[f64]),
+    ) {
+        let (mut solved, mut product, mut rows) = (Vec::new(), Vec::new(), Written::default());
+        for (mass, list) in self.mass.iter().zip(on) {
+            rows.of(self, list.iter().map(|&(_, e)| e));
+            for &(j, e) in list {
+                self.solve_rows(e, &mut solved);
+                let width = solved.len() / mass.dim();
+                for (at, &(k, _)) in list.iter().enumerate() {
+                    let g = rows.entry(at);
+                    product.clear();
+                    product.resize(g.len() / mass.dim() * width, 0.0);
+                    add_product(g, &solved, width, &mut product);
+                    with(k, j, &product);
+                }
+            }
+        }
+    }
 }
 
 /// The rows of several entries written out, one entry after the other.
 #[derive(Default)]
-pub(super) struct Written {
+struct Written {
     starts: Vec<usize>,
     values: Vec<f64>,
 }
 
 impl Written {
     /// Writes these entries over the ones before.
-    pub(super) fn of(&mut self, primal: &Primal, entries: impl Iterator<Item = usize>) {
+    fn of(&mut self, primal: &Primal, entries: impl Iterator<Item = usize>) {
         self.starts.clear();
         self.values.clear();
         self.starts.push(0);
@@ -346,13 +420,13 @@ impl Written {
     }
 
     /// The rows of the entry at a place of the list.
-    pub(super) fn entry(&self, at: usize) -> &[f64] {
+    fn entry(&self, at: usize) -> &[f64] {
         &self.values[self.starts[at]..self.starts[at + 1]]
     }
 }
 
 /// out[i][l] += (row i of g) · (row l of solved), `width` rows in `solved`.
-pub(super) fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
+fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
     let columns = solved.len() / width;
     for (g, out) in g.chunks_exact(columns).zip(out.chunks_exact_mut(width)) {
         for (s, out) in solved.chunks_exact(columns).zip(out) {

@@ -1,6 +1,5 @@
 //! Islands: parts of a problem that share no mass, so that each can be solved by itself.
 
-use super::delassus::{Written, add_product};
 use super::place::At;
 use super::{Form, Problem};
 use crate::index::{BlockId, MassId};
@@ -79,70 +78,6 @@ impl Problem {
             builder.add_block_at(block.law, &on?, sigma, q).ok()?;
         }
         builder.build().ok()
-    }
-
-    /// S over the rows of the given blocks alone, dense, row by row.
-    pub(crate) fn delassus_of(&self, blocks: &[BlockId]) -> Vec<f64> {
-        let mut starts = vec![0];
-        for id in blocks {
-            let rows = self.blocks[id.index()].n_rows;
-            starts.push(starts[starts.len() - 1] + rows);
-        }
-        let n = starts[blocks.len()];
-        let mut dense = vec![0.0; n * n];
-        let mut place = |k: usize, j: usize, values: &[f64]| {
-            let width = starts[j + 1] - starts[j];
-            for (i, row) in values.chunks_exact(width).enumerate() {
-                let at = (starts[k] + i) * n + starts[j];
-                for (entry, value) in dense[at..at + width].iter_mut().zip(row) {
-                    *entry += value;
-                }
-            }
-        };
-        match &self.form {
-            Form::Primal(primal) => {
-                let mut on: Vec<Vec<(usize, usize)>> = vec![Vec::new(); primal.mass.len()];
-                for (k, id) in blocks.iter().enumerate() {
-                    for e in primal.jacobian.entry_range(id.index()) {
-                        on[primal.jacobian.entry_mass(e)].push((k, e));
-                    }
-                }
-                let (mut solved, mut product) = (Vec::new(), Vec::new());
-                let mut rows = Written::default();
-                for list in on {
-                    rows.of(primal, list.iter().map(|&(_, e)| e));
-                    for &(j, e) in &list {
-                        primal.solve_rows(e, &mut solved);
-                        let width = starts[j + 1] - starts[j];
-                        for (at, &(k, _)) in list.iter().enumerate() {
-                            product.clear();
-                            product.resize(width * (starts[k + 1] - starts[k]), 0.0);
-                            add_product(rows.entry(at), &solved, width, &mut product);
-                            place(k, j, &product);
-                        }
-                    }
-                }
-                for (k, id) in blocks.iter().enumerate() {
-                    for (i, row) in self.blocks[id.index()].rows().enumerate() {
-                        dense[(starts[k] + i) * (n + 1)] += primal.sigma[row];
-                    }
-                }
-            }
-            Form::Dual(matrix) => {
-                let mut local = vec![usize::MAX; self.blocks.len()];
-                for (k, id) in blocks.iter().enumerate() {
-                    local[id.index()] = k;
-                }
-                for (k, id) in blocks.iter().enumerate() {
-                    for (j, values) in matrix.block_row(id.index()) {
-                        if local[j] != usize::MAX {
-                            place(k, local[j], values);
-                        }
-                    }
-                }
-            }
-        }
-        dense
     }
 }
 

@@ -47,7 +47,9 @@ pub(super) fn spinning_top(_: usize) -> Result<Made, WorldError> {
     let density = 2000.0;
     let turn = DQuat::from_rotation_y(tilt);
     let axis = turn * DVec3::Z;
-    let (mass, _, inertia) = shape.mass_properties(density).unwrap_or_default();
+    let (mass, _, inertia) = shape
+        .mass_properties(density)
+        .expect("a cylinder has a mass");
     let across = inertia.x_axis.x + mass * height * height;
     let (a, b) = (across * tilt.cos(), inertia.z_axis.z * spin);
     let weight = mass * 9.81 * height;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 
 use super::{Made, Stage, run};
 use crate::collide::Shape;
@@ -10,7 +10,7 @@ use crate::index::{LinkId, RobotId};
 use crate::tree::spatial::Pose;
 use crate::tree::{Joint, Link, MassProperties, Tree};
 use crate::world::{
-    Closure, ClosureKind, Control, Drive, JointModel, Motor, Placement, RobotModel, Servo,
+    Anchor, Closure, ClosureKind, Control, Drive, JointModel, Motor, Placement, RobotModel, Servo,
     ShapeModel, Swing, WorldError,
 };
 
@@ -38,7 +38,7 @@ impl Rig {
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
         let solid = shape.mass_properties(DENSITY);
-        let (mass, centre, inertia) = solid.unwrap_or((0.0, DVec3::ZERO, DMat3::ZERO));
+        let (mass, centre, inertia) = solid.expect("links of built-in robots are solids");
         let inertia = pose.rotation * inertia * pose.rotation.transpose();
         let body = MassProperties {
             mass,
@@ -75,11 +75,15 @@ impl Rig {
 
     /// Holds a point of one link to a point of another.
     fn connect(&mut self, name: &str, a: (LinkId, DVec3), b: (LinkId, DVec3)) {
+        let anchor = |(link, point)| Anchor {
+            link: Some(link),
+            point,
+        };
         self.closures.push(Closure {
             name: name.to_owned(),
             kind: ClosureKind::Connect {
-                a: (Some(a.0), a.1),
-                b: (Some(b.0), b.1),
+                a: anchor(a),
+                b: anchor(b),
             },
         });
     }
@@ -104,10 +108,10 @@ impl Rig {
             ..Placement::default()
         };
         let id = stage.builder.add_robot(&model, &placement)?;
-        if let Some(robot) = stage.builder.robot_mut(id) {
-            for (joint, control) in robot.joints_mut().iter_mut().zip(self.controls) {
-                joint.control = control;
-            }
+        let robot = stage.builder.robot_mut(id);
+        let robot = robot.expect("the robot was added just now");
+        for (joint, control) in robot.joints_mut().iter_mut().zip(self.controls) {
+            joint.control = control;
         }
         Ok(id)
     }

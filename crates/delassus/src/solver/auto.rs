@@ -35,7 +35,8 @@ const TIGHT: f64 = 1e-4;
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// So many sweeps, and fewer where their rate says that these will not do; from the best impulses so far.
+    /// So many sweeps, and fewer where their rate says that these will not do, or where no more are left; from the best
+    /// impulses so far.
     Probe(usize),
     /// Half of the sweeps that are left, from the best impulses so far.
     Onward,
@@ -98,14 +99,16 @@ pub struct Choice {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 12] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT, MORE,
-    MANY,
+pub const TABLE: [Choice; 13] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT,
+    MORE, MANY,
 ];
 
-/// Contacts that sweeps do not settle: pivoting needs no order of sweeps, and its answer for facets is near that for
-/// cones; rules that cycle do so on different problems.
-const CONTACTS_THEN: [Rung; 4] = [
+/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, more sweeps, pivoting whatever it costs.
+/// Its answer for facets is near that for cones; rules that cycle do so on different problems.
+const CONTACTS_THEN: [Rung; 6] = [
+    once("lemke,budget=50"),
+    probe("gauss-seidel,rule=exact", 3000),
     once("lemke"),
     onward("jacobi,accelerate=nesterov"),
     onward("gauss-seidel,rule=exact"),
@@ -114,7 +117,7 @@ const CONTACTS_THEN: [Rung; 4] = [
 
 /// What remains is patience. Momentum from the very start may end elsewhere than where other attempts had led; a
 /// shorter step helps where both rules cycle, a longer one where rows are badly conditioned.
-pub const PATIENCE: [Rung; 7] = [
+pub const PATIENCE: [Rung; 8] = [
     anew("jacobi,accelerate=nesterov"),
     anew("jacobi,rule=exact,accelerate=nesterov"),
     anew("gauss-seidel,rule=exact"),
@@ -122,6 +125,7 @@ pub const PATIENCE: [Rung; 7] = [
     anew("gauss-seidel,relax=0.5"),
     anew("gauss-seidel,rule=exact,relax=0.5"),
     anew("gauss-seidel,relax=1.9"),
+    onward("jacobi,accelerate=nesterov"),
 ];
 
 const EMPTY: Choice = Choice {
@@ -167,11 +171,12 @@ const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
     first: probe("hybrid,rule=exact", 3000),
     then: &[
+        once("lemke,budget=50"),
+        onward("hybrid,rule=exact"),
         once("lemke"),
         onward("jacobi,accelerate=nesterov"),
         onward("jacobi,rule=exact,accelerate=nesterov"),
         onward("hybrid"),
-        onward("hybrid,rule=exact"),
         onward("gauss-seidel,rule=exact"),
     ],
     last: &PATIENCE,
@@ -183,6 +188,13 @@ const FEW: Choice = Choice {
     then: &CONTACTS_THEN,
     last: &PATIENCE,
     why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+};
+const ROBOTS: Choice = Choice {
+    class: "at most 100 contacts, limits and motors of kinematic trees",
+    first: probe("gauss-seidel", 100),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "every row moves the whole tree, so sweeps are dear and pivots few; feet that slide are swept",
 };
 const CROWDED: Choice = Choice {
     class: "more contacts, more than 8 for each body or given by their matrix",
@@ -208,13 +220,18 @@ const SOME_TIGHT: Choice = Choice {
 const MORE: Choice = Choice {
     class: "101 to 400 contacts",
     first: probe("coloured", 2000),
-    then: &CONTACTS_THEN,
+    then: &[
+        once("lemke"),
+        onward("jacobi,accelerate=nesterov"),
+        onward("gauss-seidel,rule=exact"),
+        onward("gauss-seidel"),
+    ],
     last: &PATIENCE,
     why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
 };
 const MANY: Choice = Choice {
     class: "more than 400 contacts",
-    first: onward("coloured"),
+    first: probe("coloured", 10_000),
     then: &[onward("jacobi,accelerate=nesterov")],
     last: &PATIENCE,
     why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
@@ -234,18 +251,21 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
             }
         }
     }
+    let is_tree = || match problem.form() {
+        Form::Primal(primal) => {
+            let tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
+            primal.mass().iter().any(tree)
+        }
+        Form::Dual(_) => false,
+    };
     match problem.form() {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
         Form::Dual(_) if others == 0 => JOINTS,
-        Form::Primal(primal) if others == 0 => {
-            let tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
-            match primal.mass().iter().any(tree) && problem.n_rows() <= DENSE_ROWS {
-                true => TREES,
-                false => JOINTS,
-            }
-        }
+        Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
+        Form::Primal(_) if others == 0 => JOINTS,
         Form::Primal(_) if 0 < equalities => MECHANISM,
+        Form::Primal(_) if is_tree() && others <= SOME_CONTACTS => ROBOTS,
         _ if others <= FEW_CONTACTS => FEW,
         Form::Primal(primal) if CROWD * primal.mass().len() < others => CROWDED,
         Form::Dual(_) => CROWDED,
@@ -440,7 +460,8 @@ impl Auto {
         report
     }
 
-    /// The limits of an attempt after those reported: what its allowance says of what is left, and half of the time.
+    /// The limits of an attempt after those reported: what its allowance says of what is left, and half of the time, or
+    /// all of it where everything is done at once.
     fn limits(&self, rung: Rung, before: Option<&Report>, spent: Duration) -> Stop {
         let (swept, pivoted, elapsed) = before.map_or((0, 0, Duration::ZERO), |report| {
             let swept = report.history.len();
@@ -449,19 +470,20 @@ impl Auto {
         });
         let left = self.stop.sweeps.saturating_sub(swept);
         let first = before.is_none();
-        let half = |time: Duration| if first { time } else { time / 2 };
+        let whole = first && rung.allowance == Allowance::Once;
+        let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
                 Allowance::Probe(sweeps) => left.min(sweeps),
-                Allowance::Onward | Allowance::Anew if !first => left.div_ceil(2),
-                _ => left,
+                Allowance::Onward | Allowance::Anew => left.div_ceil(2),
+                Allowance::Once => left,
             },
             pivots: self.stop.pivots.saturating_sub(pivoted),
-            forecast: matches!(rung.allowance, Allowance::Probe(_)),
+            forecast: matches!(rung.allowance, Allowance::Probe(sweeps) if sweeps <= left),
             time: self
                 .stop
                 .time
-                .map(|limit| half(limit.saturating_sub(spent + elapsed))),
+                .map(|limit| share(limit.saturating_sub(spent + elapsed))),
             ..self.stop
         }
     }
@@ -495,14 +517,14 @@ fn is_better(next: &Report, before: &Report) -> bool {
 }
 
 /// The ladder began with a solver that obeys the laws themselves, so these decide about the answer of one that obeys
-/// approximations of them. Where that one fails, the normals alone often contradict each other, which is a proof for
-/// the laws themselves too.
+/// approximations of them. Where that one finds no answer, the normals alone often contradict each other, which is a
+/// proof for the laws themselves too.
 fn judge_by_the_law(problem: &Problem, (before, next): (&Report, &mut Report), stop: Stop) {
     if matches!(next.status, Status::Interrupted | Status::Unsupported) {
         return;
     }
     let within = next.residual.law <= stop.tolerance;
-    if next.status != Status::Solved && !within {
+    if matches!(next.status, Status::Ray | Status::Breakdown) && !within {
         let begin = Instant::now();
         let left = |limit: Duration| limit.saturating_sub(next.elapsed);
         let time = stop.time.map(left);

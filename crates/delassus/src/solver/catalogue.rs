@@ -167,7 +167,7 @@ const ALL: &[Description] = &[
     Description {
         name: "kkt",
         keys: &[],
-        about: "equality rows at once: dense S by mass blocks (articulated-body passes on trees), with a rank report",
+        about: "equality rows at once: on a tree by articulated-body passes and force propagators, else by the dense S; with a rank report",
         variants: &["kkt"],
     },
     Description {

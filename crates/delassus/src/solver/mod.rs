@@ -25,6 +25,8 @@ pub use observed::{Observed, Seen};
 pub use sweep::Rule;
 pub use topology::Topology;
 
+pub use crate::linalg::Rank;
+
 use crate::law::Law;
 use crate::problem::residual::Residual;
 use crate::problem::{Block, Problem, Solution};
@@ -180,6 +182,8 @@ pub struct Report {
     pub chosen: Vec<auto::Chosen>,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
+    /// Which rows are independent, from a solver that factors them.
+    pub rank: Option<Rank>,
 }
 
 /// The end of a run of pivots on a ray.
@@ -297,6 +301,7 @@ pub trait Solver {
                 .or_else(|| relief(monitor.fallback(), monitor.why())),
             fallback: monitor.fallback(),
             chosen: Vec::new(),
+            rank: monitor.take_rank(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),
             elapsed,

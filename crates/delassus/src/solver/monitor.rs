@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{Certificate, Fit, Record, Status, Stop};
+use super::{Certificate, Fit, Rank, Record, Status, Stop};
 use crate::law::Law;
 use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
@@ -24,8 +24,10 @@ const STALL_WINDOW: usize = 3000;
 const DIVERGED: f64 = 1e4;
 /// A forecast must miss the sweeps allowed by this factor …
 const HOPELESS: f64 = 2.0;
-/// … at this many checks in a row before it ends a run.
+/// … at this many checks in a row …
 const HOPELESS_CHECKS: usize = 2;
+/// … and after this share of them before it ends a run.
+const HOPELESS_AFTER: usize = 10;
 /// Share of a number that its rounding may hide without a doubt: a tenth of its last digit.
 const HIDDEN: f64 = 0.1 * f64::EPSILON;
 
@@ -75,17 +77,17 @@ pub struct Monitor<'a> {
     next_check: usize,
     /// Sweep, merit and η at which progress was last seen.
     mark: (usize, f64, f64),
-    /// Sweep, merit and η of the last check by schedule.
-    last: (usize, f64, f64),
+    /// Sweep, merit and η of the last two checks by schedule, the later one first.
+    last: [(usize, f64, f64); 2],
     /// Checks in a row whose forecast was that the sweeps allowed will not do.
     hopeless: usize,
     /// Pivots of a solver that does not sweep.
     pivots: usize,
     certificate: Option<Certificate>,
+    /// Independent rows, where the run found them.
+    rank: Option<Rank>,
     /// The solver of the answer where it is another one, and why.
     fallback: Option<(&'static str, &'static str)>,
-    /// Sweeps that were allowed at first.
-    allowed: usize,
 }
 
 impl<'a> Monitor<'a> {
@@ -113,12 +115,12 @@ impl<'a> Monitor<'a> {
             ratio: 1.0,
             next_check: FIRST_CHECK,
             mark: (0, f64::INFINITY, f64::INFINITY),
-            last: (0, f64::INFINITY, f64::INFINITY),
+            last: [(0, f64::INFINITY, f64::INFINITY); 2],
             hopeless: 0,
             pivots: 0,
             certificate: None,
+            rank: None,
             fallback: None,
-            allowed: stop.sweeps,
         }
     }
 
@@ -236,10 +238,10 @@ impl<'a> Monitor<'a> {
         self.certificate = certificate;
     }
 
-    /// Another solver continues, for at most so many sweeps, where the run's own method failed for the reason given.
-    pub fn hand_over(&mut self, name: &'static str, sweeps: usize, why: &'static str) {
+    /// The same method by another solver does the work, for the reason given: on the processor, where a device is
+    /// missing.
+    pub fn hand_over(&mut self, name: &'static str, why: &'static str) {
         self.fallback = Some((name, why));
-        self.stop.sweeps = self.allowed.min(self.history.len() + sweeps);
     }
 
     pub(super) fn fallback(&self) -> Option<&'static str> {
@@ -248,6 +250,15 @@ impl<'a> Monitor<'a> {
 
     pub(super) fn why(&self) -> &'static str {
         self.fallback.map_or("", |(_, why)| why)
+    }
+
+    /// Keeps which rows a run found to be independent.
+    pub fn rank(&mut self, rank: Rank) {
+        self.rank = Some(rank);
+    }
+
+    pub(super) fn take_rank(&mut self) -> Option<Rank> {
+        self.rank.take()
     }
 
     pub(super) fn take_certificate(&mut self) -> Option<Certificate> {
@@ -377,19 +388,28 @@ impl<'a> Monitor<'a> {
             } else if STALL_WINDOW.max(sweep - sweep / 3) <= sweep - self.mark.0 {
                 return Some(Status::Stalled);
             }
-            let last = std::mem::replace(&mut self.last, (sweep, merit, eta_max));
-            let needed = self.still_needed(last, (sweep, merit, eta_max));
-            let hopeless = HOPELESS * (self.stop.sweeps as f64) < sweep as f64 + needed;
-            self.hopeless = if hopeless { self.hopeless + 1 } else { 0 };
-            if self.stop.forecast && HOPELESS_CHECKS <= self.hopeless {
+            if self.stop.forecast && self.is_hopeless((sweep, merit, eta_max)) {
                 return Some(Status::IterationLimit);
             }
         }
         None
     }
 
+    /// Whether the sweeps allowed will not do, by the rate since the last check but one.
+    fn is_hopeless(&mut self, now: (usize, f64, f64)) -> bool {
+        let before = self.last[1];
+        self.last = [now, self.last[0]];
+        let needed = self.still_needed(before, now);
+        let hopeless = HOPELESS * (self.stop.sweeps as f64) < now.0 as f64 + needed;
+        self.hopeless = match hopeless && self.stop.sweeps <= HOPELESS_AFTER * now.0 {
+            true => self.hopeless + 1,
+            false => 0,
+        };
+        HOPELESS_CHECKS <= self.hopeless
+    }
+
     /// Sweeps to the tolerance if the better of merit and η keeps its rate: with x falling from x₀ to x₁ in k sweeps,
-    /// n = k ln(x₁/tolerance) / ln(x₀/x₁). None are forecast before two checks have been made.
+    /// n = k ln(x₁/tolerance) / ln(x₀/x₁). None are forecast before there are two checks to compare.
     fn still_needed(&self, before: (usize, f64, f64), now: (usize, f64, f64)) -> f64 {
         if before.0 == 0 {
             return 0.0;

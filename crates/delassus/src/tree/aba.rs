@@ -20,7 +20,7 @@ use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
 
 /// A pivot below this share of the inertia it is taken from is rounding.
-const PIVOT: f64 = 1e-14;
+pub(super) const PIVOT: f64 = 1e-14;
 
 impl Tree {
     /// q̈ of a state under joint forces τ. Damping acts too.
@@ -231,12 +231,7 @@ fn eliminate_ball(armature: f64, i: &mut Articulated, factor: &mut Multi) -> Res
     let columns = [i.b.x_axis, i.b.y_axis, i.b.z_axis].map(|column| inverse.mul(column));
     let coupling = DMat3::from_cols(columns[0], columns[1], columns[2]);
     let taken = Sym3::of(&(i.b.transpose() * coupling));
-    i.c.xx -= taken.xx;
-    i.c.xy -= taken.xy;
-    i.c.xz -= taken.xz;
-    i.c.yy -= taken.yy;
-    i.c.yz -= taken.yz;
-    i.c.zz -= taken.zz;
+    i.c.subtract(&taken);
     if armature == 0.0 {
         i.a = Sym3::default();
         i.b = DMat3::ZERO;
@@ -257,12 +252,7 @@ fn eliminate_free(i: &mut Articulated, factor: &mut Multi) -> Result<(), f64> {
     let coupling = DMat3::from_cols(rows[0], rows[1], rows[2]).transpose();
     let taken = Sym3::of(&(coupling * i.b.transpose()));
     let mut schur = i.a;
-    schur.xx -= taken.xx;
-    schur.xy -= taken.xy;
-    schur.xz -= taken.xz;
-    schur.yy -= taken.yy;
-    schur.yz -= taken.yz;
-    schur.zz -= taken.zz;
+    schur.subtract(&taken);
     factor.inverse_a = schur.inverse()?;
     factor.coupling = coupling;
     factor.inverse_c = inverse_c;

@@ -13,7 +13,7 @@
 //! is counted beforehand, so the cost stays within the bound.
 //! Prefer the columns of M⁻¹Jᵀ where M⁻¹Jᵀ itself is needed.
 
-use glam::{DMat3, DVec3};
+use glam::DMat3;
 
 use super::data::{Body, Multi};
 use super::joint::Kind;
@@ -256,27 +256,17 @@ fn through_axis(node: &Node, body: &Body, omega: &mut Articulated) {
     let half = 0.5 * body.inverse_d * (1.0 + body.inverse_d * power);
     let t_linear = s.linear * half - w_linear * body.inverse_d;
     let t_angular = s.angular * half - w_angular * body.inverse_d;
-    add_symmetric(&mut omega.c, s.angular, t_angular);
+    omega.c.add_both_outer(s.angular, t_angular);
     let b = &mut omega.b;
     b.x_axis += t_linear * s.angular.x;
     b.y_axis += t_linear * s.angular.y;
     b.z_axis += t_linear * s.angular.z;
     if !matches!(node.kind, Kind::Turn) {
-        add_symmetric(&mut omega.a, s.linear, t_linear);
+        omega.a.add_both_outer(s.linear, t_linear);
         b.x_axis += s.linear * t_angular.x;
         b.y_axis += s.linear * t_angular.y;
         b.z_axis += s.linear * t_angular.z;
     }
-}
-
-/// A + u vᵀ + v uᵀ.
-fn add_symmetric(a: &mut Sym3, u: DVec3, v: DVec3) {
-    a.xx += 2.0 * u.x * v.x;
-    a.xy += u.x * v.y + u.y * v.x;
-    a.xz += u.x * v.z + u.z * v.x;
-    a.yy += 2.0 * u.y * v.y;
-    a.yz += u.y * v.z + u.z * v.y;
-    a.zz += 2.0 * u.z * v.z;
 }
 
 /// L = [[κD⁻¹, 0], [−Cᵀ, 1]] with C = D⁻¹b, and D⁻¹ on the angular block.

@@ -157,11 +157,10 @@ impl Joint {
     }
 }
 
-/// The quaternion (w, x, y, z) stored in a configuration; `None` if it has no direction.
-pub(super) fn quaternion(q: &[f64]) -> Option<DQuat> {
+/// The unit quaternion along (w, x, y, z) of a configuration; that it has a direction was checked before.
+pub(super) fn quaternion(q: &[f64]) -> DQuat {
     let quat = DQuat::from_xyzw(q[1], q[2], q[3], q[0]);
-    let length = quat.length();
-    (0.0 < length && length.is_finite()).then(|| quat * (1.0 / length))
+    quat * (1.0 / quat.length())
 }
 
 pub(super) fn store(quat: DQuat, q: &mut [f64]) {
@@ -176,18 +175,15 @@ pub(super) fn advance(kind: Kind, q: &mut [f64], v: &[f64], h: f64) {
         Kind::Turn | Kind::Slide | Kind::Screw(_) => q[0] += h * v[0],
         Kind::Ball => {
             let turn = h * DVec3::from_slice(v);
-            if let Some(old) = quaternion(q) {
-                store(old * DQuat::from_scaled_axis(turn), q);
-            }
+            store(quaternion(q) * DQuat::from_scaled_axis(turn), q);
         }
         Kind::Free => {
             let turn = h * DVec3::from_slice(v);
             let step = h * DVec3::from_slice(&v[3..]);
-            if let Some(old) = quaternion(&q[3..]) {
-                let moved = DVec3::from_slice(q) + old * along_screw(turn, step);
-                q[..3].copy_from_slice(&moved.to_array());
-                store(old * DQuat::from_scaled_axis(turn), &mut q[3..]);
-            }
+            let old = quaternion(&q[3..]);
+            let moved = DVec3::from_slice(q) + old * along_screw(turn, step);
+            q[..3].copy_from_slice(&moved.to_array());
+            store(old * DQuat::from_scaled_axis(turn), &mut q[3..]);
         }
     }
 }

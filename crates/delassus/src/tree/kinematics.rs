@@ -334,8 +334,7 @@ fn place(node: &Node, (q, turns): (&[f64], &Turns), parent: &Body, body: &mut Bo
 }
 
 fn orientation(q: &[f64]) -> DMat3 {
-    // Checked before: the quaternion has a direction.
-    DMat3::from_quat(quaternion(q).unwrap_or(glam::DQuat::IDENTITY))
+    DMat3::from_quat(quaternion(q))
 }
 
 /// Velocity of a node and its acceleration at q̈ = 0, from those of its parent.

@@ -206,7 +206,7 @@ impl Tree {
 
     /// Moves a configuration for the time h at constant velocity, on the manifold: quaternions stay unit.
     pub fn integrate(&self, q: &mut [f64], v: &[f64], h: f64) -> Result<(), TreeError> {
-        self.check("configuration", q, self.n_coordinates)?;
+        self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         for node in &self.nodes[1..] {
             let coordinates = node.q_at..node.q_at + node.kind.coordinates();

@@ -92,6 +92,13 @@ impl Tree {
         Ok(())
     }
 
+    /// Adds the power of a force about the centre of mass of a link of this tree to the row started last.
+    pub(crate) fn add_at_centre(&self, data: &Data, rows: &mut Rows, link: LinkId, force: Force) {
+        let node = self.seats[link.index()].0;
+        let arm = self.centre(data, link) - data.bodies[node].origin;
+        rows.end(node, force.from(arm));
+    }
+
     /// Adds factor · v\[dof\] to the row started last.
     pub fn add_dof(
         &self,

@@ -157,7 +157,7 @@ impl Tree {
     /// Moves a configuration for h seconds at a velocity in the axes of its beginning, which is then turned into
     /// those of its end. Origins of floating links move on straight lines; quaternions stay unit.
     pub fn advance(&self, q: &mut [f64], v: &mut [f64], h: f64) -> Result<(), TreeError> {
-        self.check("configuration", q, self.n_coordinates)?;
+        self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         for node in &self.nodes[1..] {
             let coordinates = node.q_at..node.q_at + node.kind.coordinates();
@@ -168,9 +168,7 @@ impl Tree {
             }
             let q = &mut q[coordinates];
             let (spin, slide) = velocity(&v[node.v_at..]);
-            let Some(old) = quaternion(&q[3..]) else {
-                continue;
-            };
+            let old = quaternion(&q[3..]);
             let moved = DVec3::from_slice(q) + h * (old * slide);
             q[..3].copy_from_slice(&moved.to_array());
             let turn = DQuat::from_scaled_axis(h * spin);

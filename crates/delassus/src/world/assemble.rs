@@ -242,9 +242,11 @@ impl<'a> Step<'a> {
         let h = self.h;
         let (mut sigma, mut q) = (Vec::new(), Vec::new());
         for (i, gap) in block.gaps.iter().enumerate() {
-            let moving = block.ends.iter().filter_map(|end| Some((end.link?, end)));
-            let velocity: f64 = moving
-                .map(|(body, end)| dot(&end.rows[6 * i..6 * i + 6], &self.old[body.index()]))
+            let velocity: f64 = block
+                .ends
+                .iter()
+                .filter_map(|end| Some((end.link?, &end.rows[6 * i..6 * i + 6])))
+                .map(|(body, row)| dot(row, &self.old[body.index()]))
                 .sum();
             // Rows that prescribe a velocity have no gap to close.
             let gap = gap.unwrap_or(0.0);

@@ -98,9 +98,11 @@ impl World {
         }
     }
 
-    /// Friction and restitution between two colliders.
-    pub fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        self.surface_of(self.materials[a as usize], self.materials[b as usize])
+    /// Friction and restitution between two colliders, by position in [`World::colliders`]; `None` where one is not
+    /// there.
+    pub fn surface(&self, a: usize, b: usize) -> Option<Surface> {
+        let (a, b) = (self.materials.get(a)?, self.materials.get(b)?);
+        Some(self.surface_of(*a, *b))
     }
 
     /// Friction and restitution between two materials.

@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
-use super::rows::{End, Link, Row, RowBlock, Target, about, along, pin, spatial};
+use super::rows::{End, Link, Row, RowBlock, Target, about, along, pin};
 use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
@@ -370,7 +370,7 @@ impl Joint {
             let axis = bodies.orientation[term.body.index()] * term.axis * term.ratio;
             End {
                 link: Some(term.body),
-                rows: spatial(DVec3::ZERO, axis).to_vec(),
+                rows: vec![0.0, 0.0, 0.0, axis.x, axis.y, axis.z],
                 point: None,
             }
         };

@@ -34,8 +34,8 @@ pub use joint::{Drive, Frame, GearTerm, Joint, JointKind, Motor, Servo};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
 pub use robot::{
-    Closure, ClosureKind, Control, JointModel, Placement, Robot, RobotJoint, RobotModel,
-    ShapeModel, Swing,
+    Anchor, Closure, ClosureKind, Control, JointModel, Placement, Posed, Robot, RobotJoint,
+    RobotModel, ShapeModel, Swing,
 };
 pub use rows::Link;
 pub use scene::{RunDefaults, Scene};

@@ -69,7 +69,8 @@ impl World {
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
                 let first = block.ends.first().map_or(&[][..], |end| &end.rows);
-                for (row, &push) in first.chunks_exact(6).zip(impulse(block.part)) {
+                let rows = first.as_chunks::<6>().0.iter();
+                for (row, &push) in rows.zip(impulse(block.part)) {
                     force += push * DVec3::from_slice(&row[..3]);
                     torque += push * DVec3::from_slice(&row[3..]);
                 }

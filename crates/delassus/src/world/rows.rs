@@ -30,10 +30,13 @@ pub(super) enum Way {
 
 impl Row {
     /// The row on the velocity (ẋ, ω) of the first body or the second.
-    fn on(&self, side: Side) -> [f64; 6] {
+    pub(super) fn on(&self, side: Side) -> [f64; 6] {
         match self.way {
             Way::Along(direction, arms) => point_row(direction, arms[side as usize], side.sign()),
-            Way::About(axis) => spatial(DVec3::ZERO, axis * side.sign()),
+            Way::About(axis) => {
+                let a = axis * side.sign();
+                [0.0, 0.0, 0.0, a.x, a.y, a.z]
+            }
         }
     }
 
@@ -50,9 +53,9 @@ impl Row {
 /// Rows that share a law, on any number of bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RowBlock {
-    /// What it is to each of its bodies; reactions are told of the first.
+    /// The block on each of its bodies; reactions are told of the first.
     pub(super) ends: Vec<End>,
-    /// Its directions, three numbers a row, where it acts at a point.
+    /// One direction a row where the block acts at a point, else empty.
     pub(super) directions: Vec<f64>,
     /// Violation g of each row \[m or rad\]; `None` for rows that prescribe a velocity alone.
     pub(super) gaps: Vec<Option<f64>>,
@@ -62,7 +65,7 @@ pub(super) struct RowBlock {
     pub(super) target: Target,
 }
 
-/// What a block is to one of its bodies.
+/// A block on one body.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct End {
     pub(super) link: Link,
@@ -73,7 +76,7 @@ pub(super) struct End {
 }
 
 impl RowBlock {
-    /// Rows between two bodies.
+    /// Rows between two bodies, first minus second.
     pub(super) fn between(
         bodies: [Link; 2],
         rows: &[Row],
@@ -81,9 +84,9 @@ impl RowBlock {
         part: JointPart,
         target: Target,
     ) -> RowBlock {
-        let point = point_of(rows);
-        let end = |link: Link, side: Side| End {
-            link,
+        let point = common_point(rows);
+        let end = |side: Side| End {
+            link: bodies[side as usize],
             rows: rows.iter().flat_map(|row| row.on(side)).collect(),
             point: point.as_ref().map(|(_, arms)| Place::Point {
                 arm: arms[side as usize],
@@ -91,9 +94,9 @@ impl RowBlock {
             }),
         };
         RowBlock {
-            ends: vec![end(bodies[0], Side::First), end(bodies[1], Side::Second)],
-            directions: point.map_or_else(Vec::new, |(directions, _)| directions),
+            ends: vec![end(Side::First), end(Side::Second)],
             gaps: rows.iter().map(|row| row.gap).collect(),
+            directions: point.map_or_else(Vec::new, |(directions, _)| directions),
             law,
             part,
             target,
@@ -102,14 +105,16 @@ impl RowBlock {
 }
 
 /// The directions of the rows and the arms to their point, if all of them measure motion at one.
-fn point_of(rows: &[Row]) -> Option<(Vec<f64>, [DVec3; 2])> {
+fn common_point(rows: &[Row]) -> Option<(Vec<f64>, [DVec3; 2])> {
     let Way::Along(_, point) = rows.first()?.way else {
         return None;
     };
     let mut directions = Vec::with_capacity(3 * rows.len());
     for row in rows {
         match row.way {
-            Way::Along(direction, arms) if arms == point => directions.extend(direction.to_array()),
+            Way::Along(direction, arms) if arms == point => {
+                directions.extend(direction.to_array());
+            }
             _ => return None,
         }
     }
@@ -139,13 +144,6 @@ pub(super) fn along(direction: DVec3, arms: [DVec3; 2], gap: Option<f64>) -> Row
 pub(super) fn about(axis: DVec3, gap: Option<f64>) -> Row {
     let way = Way::About(axis);
     Row { way, gap }
-}
-
-/// Linear part first.
-pub(super) fn spatial(linear: DVec3, angular: DVec3) -> [f64; 6] {
-    [
-        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
-    ]
 }
 
 /// The three rows that keep two points together, in world axes.   [Chain, ball joint]

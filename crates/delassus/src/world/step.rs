@@ -245,10 +245,10 @@ impl World {
             ];
             if let Some((what, vector)) = vectors.iter().find(|(_, v)| !v.is_finite()) {
                 let numbers = vector.to_array();
-                let worst = numbers.iter().find(|x| !x.is_finite());
+                let worst = numbers.into_iter().find(|x| !x.is_finite());
                 return Err(StepError::Assemble(BuildError::NotFinite {
                     place: format!("{what} of body \"{}\"", bodies.name[i]),
-                    value: worst.copied().unwrap_or(f64::NAN),
+                    value: worst.expect("the vector is not finite"),
                 }));
             }
         }

@@ -3,16 +3,20 @@
 use super::*;
 use crate::math::Random;
 
+fn piece(first: usize, values: &[f64]) -> Piece<'_> {
+    Piece { first, values }
+}
+
 /// 1 + Σ r lᵀ over elements between bodies of several widths, some of them beside each other and some far apart.
 #[test]
 fn solutions_meet_the_equations_of_a_sparse_unsymmetric_matrix() {
     let mut random = Random::new(5);
     for n in [1, 2, 7, 30, 90] {
-        let mut bodies: Vec<(usize, usize)> = Vec::new();
+        let mut bodies: Vec<Node> = Vec::new();
         let mut dofs = 0;
         for x in 0..n {
             let width = [6, 1, 6, 3][x % 4];
-            bodies.push((dofs, width));
+            bodies.push(Node { first: dofs, width });
             dofs += width;
         }
         let elements: Vec<Vec<usize>> = (0..3 * n)
@@ -30,14 +34,14 @@ fn solutions_meet_the_equations_of_a_sparse_unsymmetric_matrix() {
             |e, block| {
                 for &x in &elements[e] {
                     for &y in &elements[e] {
-                        let ((at, height), (to, width)) = (bodies[x], bodies[y]);
+                        let (at, to) = (bodies[x], bodies[y]);
                         let mut list =
                             |n| -> Vec<f64> { (0..n).map(|_| random.range(-1.0, 1.0)).collect() };
-                        let (column, row) = (list(height), list(width));
-                        block.add((at, &column), (to, &row), 0.7);
+                        let (column, row) = (list(at.width), list(to.width));
+                        block.add(piece(at.first, &column), piece(to.first, &row), 0.7);
                         for (i, a) in column.iter().enumerate() {
                             for (j, b) in row.iter().enumerate() {
-                                dense[(at + i) * dofs + to + j] += 0.7 * a * b;
+                                dense[(at.first + i) * dofs + to.first + j] += 0.7 * a * b;
                             }
                         }
                     }
@@ -59,11 +63,13 @@ fn solutions_meet_the_equations_of_a_sparse_unsymmetric_matrix() {
 #[test]
 fn singular_matrices_are_refused() {
     let mut fronts = Fronts::default();
-    fronts.plan(&[(0, 1)], &[vec![0]]);
-    let singular = |_, block: &mut FrontBlock<'_>| block.add((0, &[1.0]), (0, &[1.0]), -1.0);
+    fronts.plan(&[Node { first: 0, width: 1 }], &[vec![0]]);
+    let singular =
+        |_, block: &mut FrontBlock<'_>| block.add(piece(0, &[1.0]), piece(0, &[1.0]), -1.0);
     assert_eq!(fronts.factor(|_| true, singular), None);
     // Nothing is kept of it.
-    let regular = |_, block: &mut FrontBlock<'_>| block.add((0, &[1.0]), (0, &[1.0]), 1.0);
+    let regular =
+        |_, block: &mut FrontBlock<'_>| block.add(piece(0, &[1.0]), piece(0, &[1.0]), 1.0);
     assert!(fronts.factor(|_| false, regular).is_some());
     let mut x = [3.0];
     fronts.solve(&mut x);
@@ -74,13 +80,21 @@ fn singular_matrices_are_refused() {
 #[test]
 fn what_has_not_changed_is_kept() {
     let n = 40;
-    let bodies: Vec<(usize, usize)> = (0..n).map(|x| (2 * x, 2)).collect();
+    let node = |x: usize| Node {
+        first: 2 * x,
+        width: 2,
+    };
+    let bodies: Vec<Node> = (0..n).map(node).collect();
     let elements: Vec<Vec<usize>> = (0..n - 1).map(|x| vec![x, x + 1]).collect();
     let add = |stiff: usize| {
         move |e: usize, block: &mut FrontBlock<'_>| {
             let scale = if e == stiff { 9.0 } else { 1.0 };
-            block.add((2 * e, &[1.0, 0.5]), (2 * e, &[1.0, 0.2]), scale);
-            block.add((2 * e + 2, &[0.3, 0.4]), (2 * e, &[1.0, 0.1]), scale);
+            block.add(piece(2 * e, &[1.0, 0.5]), piece(2 * e, &[1.0, 0.2]), scale);
+            block.add(
+                piece(2 * e + 2, &[0.3, 0.4]),
+                piece(2 * e, &[1.0, 0.1]),
+                scale,
+            );
         }
     };
     let plan = || {

@@ -9,7 +9,7 @@ use super::mjcf::Reader;
 use crate::index::LinkId;
 use crate::tree::Tree;
 use crate::tree::spatial::Pose;
-use crate::world::{Closure, ClosureKind};
+use crate::world::{Anchor, Closure, ClosureKind};
 
 impl Reader<'_> {
     /// Link and frame of a body of an equality; no name is the world.
@@ -24,13 +24,12 @@ impl Reader<'_> {
         })
     }
 
-    /// Coordinate and velocity of a joint with one dof.
-    fn coordinate(&self, tree: &Tree, name: &str) -> Result<(usize, usize), ImportError> {
+    /// The link that a joint of one dof carries.
+    fn carried(&self, tree: &Tree, name: &str) -> Result<LinkId, ImportError> {
         let joint = self.joints.iter().find(|(_, _, joint)| joint.name == name);
         let link = joint.map(|(_, _, joint)| joint.link);
         let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
-        let offsets = link.filter(single).and_then(|link| tree.offsets(link));
-        offsets.ok_or_else(|| {
+        link.filter(single).ok_or_else(|| {
             let what = format!("joint \"{name}\" does not exist or has several dofs");
             self.misnamed(["joint1", "joint2"], name, what)
         })
@@ -51,9 +50,11 @@ impl Reader<'_> {
         equality: &Equality,
     ) -> Result<Option<Closure>, ImportError> {
         let data = tree.data();
-        let frame = |link: Option<LinkId>| {
-            let pose = link.and_then(|link| tree.pose(&data, link).ok());
-            pose.unwrap_or(Pose::IDENTITY)
+        let frame = |link: Option<LinkId>| match link {
+            Some(link) => tree
+                .pose(&data, link)
+                .expect("bodies of the file sit on links of its tree"),
+            None => Pose::IDENTITY,
         };
         let (common, kind): (&EqualityCommon, ClosureKind) = match equality {
             Equality::Connect(EqualityConnect { body1, .. })
@@ -75,8 +76,11 @@ impl Reader<'_> {
                 (
                     &e.common,
                     ClosureKind::Connect {
-                        a: (a, point),
-                        b: (b, other),
+                        a: Anchor { link: a, point },
+                        b: Anchor {
+                            link: b,
+                            point: other,
+                        },
                     },
                 )
             }
@@ -98,8 +102,8 @@ impl Reader<'_> {
                 (&e.common, ClosureKind::Weld { a, b, relative })
             }
             Equality::Joint(e) => {
-                let dependent = self.coordinate(tree, &e.joint1)?;
-                let on = e.joint2.as_deref().map(|name| self.coordinate(tree, name));
+                let dependent = self.carried(tree, &e.joint1)?;
+                let on = e.joint2.as_deref().map(|name| self.carried(tree, name));
                 let kind = ClosureKind::Joint {
                     dependent,
                     on: on.transpose()?,

@@ -119,8 +119,15 @@ impl Reader<'_> {
     fn add_body(&mut self, id: usize) -> Result<(), ImportError> {
         let entry = &self.model.bodies[id];
         let body = &entry.body;
-        let parent = entry.parent.filter(|parent| *parent < self.seats.len());
-        let (mut carrier, seat) = parent.map_or((None, Pose::IDENTITY), |p| self.seats[p]);
+        let (mut carrier, seat) = match entry.parent {
+            Some(parent) => *self.seats.get(parent).ok_or_else(|| {
+                self.fault(
+                    id,
+                    "it stands before the body that carries it; exchange them",
+                )
+            })?,
+            None => (None, Pose::IDENTITY),
+        };
         let mut gap = seat.then(&Pose::new(body.pose.translation, body.pose.rotation));
         let name = body.name.clone().unwrap_or_default();
         let mass = self.mass_of(id, body)?;

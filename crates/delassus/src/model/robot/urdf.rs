@@ -286,13 +286,12 @@ fn mimics(
             continue;
         };
         let other = source.text(mimic, "joint")?;
-        let coordinate = |name: &str| {
+        let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
+        let carried = |name: &str| {
             let found = joints.iter().find(|(_, joint)| joint.name == name);
-            let link = found.map(|(_, joint)| joint.link)?;
-            let single = tree.links()[link.index()].joint.dofs() == 1;
-            tree.offsets(link).filter(|_| single)
+            found.map(|(_, joint)| joint.link).filter(single)
         };
-        let (Some(dependent), Some(on)) = (coordinate(&entry.name), coordinate(other)) else {
+        let (Some(dependent), Some(on)) = (carried(&entry.name), carried(other)) else {
             let what = format!(
                 "joints \"{}\" and \"{other}\" must both exist and have one dof",
                 entry.name

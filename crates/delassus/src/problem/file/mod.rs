@@ -22,12 +22,9 @@ pub use friction::{FrictionFile, FrictionForm, Triplets};
 #[cfg(feature = "files")]
 use siconos::{DatFile, DatFormat, MlcpLaw};
 
-use std::sync::Arc;
-
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::delassus::BlockMatrix;
-use crate::tree::{Rows, Tree};
 
 /// How a file's bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,22 +82,10 @@ pub enum Work {
 /// A `tree` file: [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeWork {
-    /// The same as a problem: v = x₁, λ = −x₂, p = y₁, q = y₂, every row an equality.
+    /// As a problem: v = x₁, λ = −x₂, p = y₁, q = y₂, every row an equality on links of the tree.
     pub problem: Problem,
-    /// The tree.
-    pub tree: Arc<Tree>,
-    /// Its configuration.
-    pub q: Vec<f64>,
     /// A velocity, for the bias force.
     pub v: Vec<f64>,
-    /// Its constraint rows in that configuration.
-    pub rows: Rows,
-    /// Upper right-hand side.
-    pub y1: Vec<f64>,
-    /// Lower right-hand side.
-    pub y2: Vec<f64>,
-    /// Compliance of each row.
-    pub sigma: Vec<f64>,
 }
 
 /// One computed row of a `stabilisation` file.

@@ -2,13 +2,15 @@
 //!
 #![doc = include_str!("../../../docs/kkt.md")]
 
-pub use crate::linalg::Rank;
-
-use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
+use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats};
+use crate::index::BlockId;
 use crate::law::Law;
 use crate::linalg::ranked::RankedCholesky;
-use crate::math::dot;
-use crate::problem::{Problem, Solution};
+use crate::math::DVec3;
+use crate::problem::mass::{MassBlock, TreeMass};
+use crate::problem::place::{At, Place};
+use crate::problem::{Form, Primal, Problem, Solution};
+use crate::tree::spatial::Force;
 use crate::tree::{Data, Elimination, Propagation, Rows, Tree, TreeError};
 
 /// From this many rows, or velocities, on, rows are propagated rather than put into a matrix.
@@ -106,14 +108,17 @@ impl TreeKkt {
     }
 }
 
-/// The same elimination on any problem whose rows are all equalities: S λ = −c by a rank-revealing factor.
+/// Equality rows at once: the system above where one tree carries them all, else S λ = −c by a rank-revealing factor.
 #[derive(Clone, Debug, Default)]
 pub struct Kkt {
     /// When an answer counts as solved.
     pub stop: Stop,
+    tree: TreeKkt,
     factor: RankedCholesky,
-    /// Rows of the last problem, where they were too many.
-    refused: Option<usize>,
+    /// Rows of the last problem.
+    n_rows: usize,
+    /// Whether some of them depend on others.
+    redundant: bool,
 }
 
 /// Most rows: S is dense and has a factor as large, at this size 134 MB each.
@@ -128,8 +133,35 @@ impl Kkt {
         }
     }
 
-    /// Independent rows of the last problem.
-    pub fn rank(&self) -> Rank {
+    /// v and λ of a tree's rows. With v = x₁ and λ = −x₂ the problem is
+    /// [M Jᵀ; J −Σ][x₁; x₂] = [p; q].
+    fn solve_tree(
+        &mut self,
+        carried: &Carried<'_>,
+        solution: &mut Solution,
+    ) -> Result<Rank, TreeError> {
+        let Carried { primal, mass, rows } = carried;
+        let mut data = mass.data().clone();
+        let y = (primal.p(), primal.q(), primal.sigma());
+        let mut x2 = vec![0.0; rows.len()];
+        solution.v.resize(mass.tree().n_dofs(), 0.0);
+        self.tree.solve(
+            (mass.tree(), &mut data, rows),
+            y,
+            (&mut solution.v, &mut x2),
+        )?;
+        // Taken from zero, no λ is −0.
+        solution.lambda = x2.iter().map(|x| 0.0 - x).collect();
+        Ok(self.tree.rank())
+    }
+
+    /// λ of any rows: S λ = −c, S built from the masses block by block.
+    fn solve_matrix(&mut self, problem: &Problem, solution: &mut Solution) -> Rank {
+        self.factor.matrix = problem.delassus_dense();
+        let minus_c: Vec<f64> = problem.c().iter().map(|c| -c).collect();
+        self.factor.factorise(minus_c.len());
+        self.factor.solve(&minus_c, &mut solution.lambda);
+        *solution = Solution::from_lambda(problem, std::mem::take(&mut solution.lambda));
         self.factor.rank()
     }
 }
@@ -151,10 +183,17 @@ impl Solver for Kkt {
     }
 
     fn advice(&self, status: Status) -> Option<String> {
-        let rows = self.refused.filter(|_| status == Status::Unsupported)?;
-        Some(format!(
-            "kkt builds a dense matrix and takes at most {MAX_ROWS} rows, and there are {rows}; use direct, whose factor is sparse"
-        ))
+        let rows = self.n_rows;
+        match status {
+            Status::Unsupported if MAX_ROWS < rows => Some(format!(
+                "kkt builds a dense matrix and takes at most {MAX_ROWS} rows, and there are {rows}; use direct, whose factor is sparse"
+            )),
+            Status::Stalled if self.redundant => Some(
+                "rows that depend on each other ask for different velocities; the independent ones are met"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
     }
 
     fn run(
@@ -163,41 +202,189 @@ impl Solver for Kkt {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let m = problem.n_rows();
-        self.refused = (MAX_ROWS < m).then_some(m);
-        if self.refused.is_some() {
+        self.n_rows = problem.n_rows();
+        self.redundant = false;
+        if MAX_ROWS < self.n_rows {
             return Status::Unsupported;
         }
-        let before = std::mem::replace(&mut solution.lambda, vec![0.0; m]);
-        self.factor.matrix = problem.delassus_dense();
-        let minus_c: Vec<f64> = problem.c().iter().map(|c| -c).collect();
-        self.factor.factorise(m);
-        self.factor.solve(&minus_c, &mut solution.lambda);
-        *solution = Solution::from_lambda(problem, std::mem::take(&mut solution.lambda));
-        // One step to the answer: η is how far it was.
-        let mut stats = SweepStats::default();
-        for (i, (new, old)) in solution.lambda.iter().zip(&before).enumerate() {
-            let step = self.factor.matrix[i * m + i] * (new - old);
-            stats.eta_squared += step * step;
-            stats.eta_max = stats.eta_max.max(step.abs());
-        }
-        stats.dual_decrease = self.decrease(problem, &before, &solution.lambda);
+        let before = solution.lambda.clone();
+        let mut w_before = vec![0.0; self.n_rows];
+        problem.row_velocity(&solution.v, &before, &mut w_before);
+        let found = match Carried::by_one_tree(problem) {
+            Some(carried) => self.solve_tree(&carried, solution),
+            None => Ok(self.solve_matrix(problem, solution)),
+        };
+        let Ok(rank) = found else {
+            solution.lambda = before;
+            return Status::Breakdown;
+        };
+        self.redundant = !rank.redundant.is_empty();
+        monitor.rank(rank);
+        let mut w = vec![0.0; self.n_rows];
+        problem.row_velocity(&solution.v, &solution.lambda, &mut w);
+        let stats = one_step((&before, &w_before), (&solution.lambda, &w));
         monitor
             .after_sweep(stats, &solution.lambda)
             .unwrap_or(Status::Solved)
     }
 }
 
-impl Kkt {
-    /// f(before) − f(after) of the dual objective f = ½λᵀSλ + cᵀλ.
-    fn decrease(&self, problem: &Problem, before: &[f64], after: &[f64]) -> f64 {
-        let m = after.len();
-        let mut sum = 0.0;
-        for i in 0..m {
-            let row = &self.factor.matrix[i * m..(i + 1) * m];
-            let mean = 0.5 * (dot(row, before) + dot(row, after));
-            sum += (before[i] - after[i]) * (mean + problem.c()[i]);
+/// One step Δλ to the answer: η is how far it was, S Δλ = w − w₀, and with f = ½λᵀSλ + cᵀλ the decrease f(λ₀) − f(λ) is
+/// −½(w₀ + w)ᵀΔλ.
+fn one_step((before, w_before): (&[f64], &[f64]), (after, w): (&[f64], &[f64])) -> SweepStats {
+    let mut stats = SweepStats::default();
+    for i in 0..w.len() {
+        let (step, rise) = (after[i] - before[i], w[i] - w_before[i]);
+        stats.eta_squared += rise * rise;
+        stats.eta_max = stats.eta_max.max(rise.abs());
+        stats.dual_decrease -= 0.5 * (w_before[i] + w[i]) * step;
+    }
+    stats
+}
+
+/// A problem that one tree carries, with all its rows as forces on links.
+struct Carried<'a> {
+    primal: &'a Primal,
+    mass: &'a TreeMass,
+    rows: Rows,
+}
+
+impl<'a> Carried<'a> {
+    /// `None` where there are other masses, or where a row does not say which link or joint it acts on.
+    fn by_one_tree(problem: &'a Problem) -> Option<Carried<'a>> {
+        let Form::Primal(primal) = problem.form() else {
+            return None;
+        };
+        let [MassBlock::Tree(mass)] = primal.mass() else {
+            return None;
+        };
+        let mut rows = Rows::default();
+        for (block, id) in problem.blocks().iter().zip((0..).map(BlockId)) {
+            for i in 0..block.n_rows {
+                rows.start();
+                for at in primal.places(id) {
+                    add_end(mass, &mut rows, at, i)?;
+                }
+            }
         }
-        sum
+        Some(Carried { primal, mass, rows })
+    }
+}
+
+/// Adds row i of a block on a link or a joint to the row started last.
+fn add_end(mass: &TreeMass, rows: &mut Rows, at: At<'_>, i: usize) -> Option<()> {
+    let (tree, data) = (mass.tree(), mass.data());
+    match at.place {
+        Place::Link { link } => {
+            let row = &at.rows[6 * i..6 * i + 6];
+            let force = Force {
+                torque: DVec3::from_slice(&row[3..]),
+                force: DVec3::from_slice(&row[..3]),
+            };
+            tree.add_at_centre(data, rows, link, force);
+            Some(())
+        }
+        Place::Coordinate { dof } => tree.add_dof(data, rows, dof, at.rows[i]).ok(),
+        Place::Point { .. } | Place::Plain => None,
+    }
+}
+
+/// J M⁻¹Jᵀ of a problem that one tree carries, by force propagators, row-major; `None` for other problems.
+pub fn tree_delassus(problem: &Problem) -> Option<Vec<f64>> {
+    let carried = Carried::by_one_tree(problem)?;
+    let m = carried.rows.len();
+    let mut out = vec![0.0; m * m];
+    let mut data = carried.mass.data().clone();
+    let work = &mut Propagation::default();
+    let tree = carried.mass.tree();
+    tree.delassus(&mut data, &carried.rows, work, &mut out)
+        .ok()?;
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::LinkId;
+    use crate::tree::spatial::Pose;
+    use crate::tree::{Joint, Link, MassProperties};
+    use glam::{DMat3, DQuat};
+    use std::sync::Arc;
+
+    /// Answers by different routes agree up to so much rounding.
+    const ROUNDING: f64 = 1e-9;
+
+    /// Five links on hinges, the last held at a point, once or twice; as rows on links or written out.
+    fn held(twice: bool, written: bool) -> Problem {
+        let body = MassProperties {
+            mass: 2.0,
+            com: DVec3::new(0.5, 0.1, 0.0),
+            inertia: DMat3::from_diagonal(DVec3::new(0.1, 0.2, 0.3)),
+        };
+        let links = (0..5u32).map(|i| {
+            let axis = [DVec3::Z, DVec3::Y, DVec3::X][i as usize % 3];
+            let parent = i.checked_sub(1).map(LinkId);
+            let place = Pose::new(DVec3::X, DQuat::from_rotation_z(0.3));
+            Link::new(parent, Joint::Revolute { axis }, place, body)
+        });
+        let tree = Arc::new(Tree::new(links.collect()).unwrap());
+        let q = [0.2, -0.4, 0.6, 0.3, -0.1];
+        let mut data = tree.data();
+        tree.kinematics(&q, &mut data).unwrap();
+        let mut rows = Rows::default();
+        for _ in 0..if twice { 2 } else { 1 } {
+            for direction in DVec3::AXES {
+                rows.start();
+                let point = (LinkId(4), DVec3::new(2.0, 1.0, 0.5));
+                tree.add_linear(&data, &mut rows, point, direction).unwrap();
+            }
+        }
+        let mut builder = Problem::builder();
+        let mass = MassBlock::tree(Arc::clone(&tree), &q).unwrap();
+        let mass = builder.add_mass(mass, &[1.0, 2.0, -1.0, 0.5, 3.0]).unwrap();
+        let m = rows.len();
+        let wanted: Vec<f64> = (0..m).map(|i| 0.1 * (i % 3) as f64).collect();
+        let all: Vec<usize> = (0..m).collect();
+        let on_links = tree.rows_on_links(&data, &rows, &all);
+        let matrix = tree.rows_matrix(&data, &rows);
+        let on = match written {
+            true => vec![At {
+                mass,
+                place: Place::Plain,
+                rows: &matrix,
+            }],
+            false => on_links
+                .iter()
+                .map(|(link, rows)| At {
+                    mass,
+                    place: Place::Link { link: *link },
+                    rows,
+                })
+                .collect(),
+        };
+        builder
+            .add_block_at(Law::Equality, &on, &vec![0.0; m], &wanted)
+            .unwrap();
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn rows_on_links_and_rows_written_out_get_the_same_answer() {
+        for twice in [false, true] {
+            let [on_links, written] = [false, true].map(|written| held(twice, written));
+            assert!(Carried::by_one_tree(&on_links).is_some());
+            assert!(Carried::by_one_tree(&written).is_none());
+            let [a, b] = [&on_links, &written].map(|problem| {
+                let mut solution = Solution::zeros(problem);
+                let report = Kkt::default().solve(problem, &mut solution);
+                assert_eq!(report.status, Status::Solved, "{report}");
+                (solution, report.rank.unwrap())
+            });
+            assert_eq!(a.1, b.1);
+            assert_eq!((a.1.rank, a.1.redundant.is_empty()), (3, !twice));
+            for (x, y) in a.0.v.iter().zip(&b.0.v) {
+                assert!((x - y).abs() <= ROUNDING, "{x} {y}");
+            }
+        }
     }
 }

@@ -5,4 +5,4 @@
 pub mod direct;
 pub mod kkt;
 
-use super::{Fit, Monitor, Solver, Status, Stop, SweepStats, topology};
+use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats, topology};

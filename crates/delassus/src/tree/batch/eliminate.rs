@@ -12,11 +12,9 @@ use crate::math::simd::fused::{
 };
 use crate::math::simd::{Vec3, X, difference, scaled, sum, three};
 use crate::tree::Node;
+use crate::tree::aba::PIVOT;
 use crate::tree::joint::Kind;
 use crate::tree::lanes::{Moments, Spatial, newton_euler};
-
-/// A pivot below this share of the inertia it is taken from is rounding.
-const PIVOT: f64 = 1e-14;
 
 /// An articulated inertia [[a, b], [bᵀ, c]].
 type Inertia<S> = (Sym<S>, Mat3<S>, Sym<S>);

@@ -117,11 +117,12 @@ impl<'a> Contacts<'a> {
     }
 
     fn surface(&self, (a, b): (u32, u32)) -> Surface {
-        let material = |collider: u32| self.world.materials[collider as usize] as usize;
-        let at = material(a) * self.world.surfaces.len() + material(b);
+        let material = |collider: u32| self.world.materials[collider as usize];
+        let (a, b) = (material(a), material(b));
+        let at = a as usize * self.world.surfaces.len() + b as usize;
         match self.surfaces.get(at) {
             Some(surface) => *surface,
-            None => self.world.surface((a, b)),
+            None => self.world.surface_of(a, b),
         }
     }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
-use super::{Closure, ClosureKind, Control, JointModel, Projection, Robot, RobotJoint, RobotModel};
+use super::{
+    Anchor, Closure, ClosureKind, Control, JointModel, Projection, Robot, RobotJoint, RobotModel,
+};
 use crate::index::{LinkId, RobotId};
 use crate::tree::spatial::Pose;
-use crate::tree::{Midpoint, Tree, TreeError};
+use crate::tree::{Midpoint, Rows, Tree, TreeError};
 use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
@@ -34,6 +36,15 @@ impl Default for Placement {
             attach: Attach::default(),
             self_collide: false,
         }
+    }
+}
+
+impl Robot {
+    /// Whether every closure has rows on this tree.
+    fn try_closures(&self) -> Result<(), TreeError> {
+        let (mut rows, mut gap) = (Rows::default(), Vec::new());
+        let mut closures = self.closures.iter();
+        closures.try_for_each(|closure| closure.kind.add_rows(self.posed(), &mut rows, &mut gap))
     }
 }
 
@@ -80,6 +91,8 @@ impl WorldBuilder {
             bodies.push(body);
         }
         let closures = model.closures.iter().map(|c| closure(c, &base)).collect();
+        let joints = model.joints.iter().map(|j| joint(j, &tree));
+        let joints = joints.collect::<Result<_, _>>().map_err(unfit)?;
         let tree = Arc::new(tree);
         let mut robot = Robot {
             name: name.clone(),
@@ -88,11 +101,7 @@ impl WorldBuilder {
             q: tree.neutral(),
             v: vec![0.0; tree.n_dofs()],
             force: vec![0.0; tree.n_dofs()],
-            joints: model
-                .joints
-                .iter()
-                .filter_map(|j| joint(j, &tree))
-                .collect(),
+            joints,
             closures,
             bodies,
             self_collide: placement.self_collide,
@@ -103,9 +112,11 @@ impl WorldBuilder {
         };
         let start = (robot.q.clone(), robot.v.clone());
         let placed = robot.place(&start.0, &start.1);
-        // A joint that meets no inertia is refused here rather than in the first step.
+        // A joint that meets no inertia, and a loop of links that are not there, are refused here rather than in the
+        // first step.
         let placed = placed.and_then(|()| robot.tree.factor(&mut robot.data.clone(), &start.0));
-        placed.map_err(unfit)?;
+        let tried = placed.and_then(|_| robot.try_closures());
+        tried.map_err(unfit)?;
         robot.show(&mut self.bodies);
         self.add_shapes(model, &robot, (placement, &base))?;
         self.robots.push(robot);
@@ -128,8 +139,12 @@ impl WorldBuilder {
                 })?;
             }
             // A body stands at its centre of mass; shapes are given in the frame of the link.
-            let (body, pose) = match entry.link.and_then(|link| Some((link, robot.body(link)?))) {
-                Some((link, body)) => {
+            let (body, pose) = match entry.link {
+                Some(link) => {
+                    let body = robot.body(link).ok_or_else(|| WorldError::RobotTree {
+                        name: robot.name.clone(),
+                        error: unknown(link, &robot.tree),
+                    })?;
                     let com = robot.tree.links()[link.index()].body.com;
                     (body, Pose::at(-com).then(&entry.pose))
                 }
@@ -211,16 +226,24 @@ fn moved(tree: &Tree, base: &Pose) -> Result<Tree, TreeError> {
     Tree::new(links)
 }
 
+fn unknown(link: LinkId, tree: &Tree) -> TreeError {
+    let count = tree.links().len();
+    TreeError::UnknownLink { link, count }
+}
+
 /// A closure whose ground has moved with the robot.
 fn closure(closure: &Closure, base: &Pose) -> Closure {
-    let point = |(link, at): (Option<LinkId>, DVec3)| match link {
-        None => (None, base.point(at)),
-        link => (link, at),
+    let moved = |end: Anchor| match end.link {
+        None => Anchor {
+            point: base.point(end.point),
+            ..end
+        },
+        Some(_) => end,
     };
     let kind = match closure.kind.clone() {
         ClosureKind::Connect { a, b } => ClosureKind::Connect {
-            a: point(a),
-            b: point(b),
+            a: moved(a),
+            b: moved(b),
         },
         ClosureKind::Weld { a, b, mut relative } => {
             if a.is_none() {
@@ -239,11 +262,12 @@ fn closure(closure: &Closure, base: &Pose) -> Closure {
     }
 }
 
-fn joint(entry: &JointModel, tree: &Tree) -> Option<RobotJoint> {
-    let at = tree.offsets(entry.link)?;
+fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {
+    let at = tree.offsets(entry.link);
+    let at = at.ok_or_else(|| unknown(entry.link, tree))?;
     let dofs = tree.links()[entry.link.index()].joint.dofs();
     let single = dofs == 1;
-    Some(RobotJoint {
+    Ok(RobotJoint {
         name: entry.name.clone(),
         link: entry.link,
         control: Control {

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, Rows, Tree, TreeError};
+use crate::tree::{Data, LinkName, Rows, Tree, TreeError};
 
 /// One closed loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,16 +15,36 @@ pub struct Closure {
     pub kind: ClosureKind,
 }
 
+/// A point of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Anchor {
+    /// The link; `None` is the ground.
+    pub link: Option<LinkId>,
+    /// The point in its frame \[m\].
+    pub point: DVec3,
+}
+
+/// A tree in a configuration, with the poses that follow from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Posed<'a> {
+    /// The tree.
+    pub tree: &'a Tree,
+    /// Its poses.
+    pub data: &'a Data,
+    /// Its configuration.
+    pub q: &'a [f64],
+}
+
 /// What a closure holds together. A link `None` is the ground.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ClosureKind {
-    /// Two points, each in the frame of its link.
+    /// Two points.
     Connect {
-        /// First link and point.
-        a: (Option<LinkId>, DVec3),
-        /// Second link and point.
-        b: (Option<LinkId>, DVec3),
+        /// The first.
+        a: Anchor,
+        /// The second.
+        b: Anchor,
     },
     /// Two frames.
     Weld {
@@ -35,12 +55,12 @@ pub enum ClosureKind {
         /// The second link's frame in the first's.
         relative: Pose,
     },
-    /// y = Σ_k c_k x^k between a coordinate y and a coordinate x, or y = c₀.
+    /// y = Σ_k c_k x^k between the displacements y and x of two joints of one dof, or y = c₀.
     Joint {
-        /// Coordinate y and its velocity.
-        dependent: (usize, usize),
-        /// Coordinate x and its velocity.
-        on: Option<(usize, usize)>,
+        /// The link whose joint has the displacement y.
+        dependent: LinkId,
+        /// The link whose joint has the displacement x.
+        on: Option<LinkId>,
         /// c₀ … c₄.
         coefficients: [f64; 5],
     },
@@ -60,30 +80,29 @@ impl ClosureKind {
     /// for a weld as long as the error is small.
     pub fn add_rows(
         &self,
-        (tree, data, q): (&Tree, &Data, &[f64]),
+        posed: Posed<'_>,
         rows: &mut Rows,
         gap: &mut Vec<f64>,
     ) -> Result<(), TreeError> {
+        let Posed { tree, data, .. } = posed;
         let frame = |link: Option<LinkId>| match link {
             Some(link) => tree.pose(data, link),
             None => Ok(Pose::IDENTITY),
         };
         match *self {
             ClosureKind::Connect { a, b } => {
-                let points = (frame(a.0)?.point(a.1), frame(b.0)?.point(b.1));
-                gap.extend((points.0 - points.1).to_array());
-                linear(tree, data, rows, [(a.0, points.0), (b.0, points.1)])
+                // g = x_a − x_b, in world axes.
+                let x = [a, b].map(|end| Ok(frame(end.link)?.point(end.point)));
+                let [x_a, x_b] = x;
+                let (x_a, x_b) = (x_a?, x_b?);
+                gap.extend((x_a - x_b).to_array());
+                linear(posed, rows, [(a.link, x_a), (b.link, x_b)])
             }
             ClosureKind::Weld { a, b, relative } => {
                 let (first, second) = (frame(a)?.then(&relative), frame(b)?);
+                // g = x_a − x_b for the origins, and for the axes the vector of R_a R_bᵀ: half its skew part.
                 gap.extend((first.position - second.position).to_array());
-                linear(
-                    tree,
-                    data,
-                    rows,
-                    [(a, first.position), (b, second.position)],
-                )?;
-                // The turn that takes the second frame to the first, as a vector: half the skew part.
+                linear(posed, rows, [(a, first.position), (b, second.position)])?;
                 let turn = first.rotation * second.rotation.transpose();
                 let skew = turn - turn.transpose();
                 let vector = DVec3::new(skew.y_axis.z, skew.z_axis.x, skew.x_axis.y);
@@ -103,12 +122,15 @@ impl ClosureKind {
                 on,
                 coefficients: c,
             } => {
-                let x = on.map_or(0.0, |(at, _)| q[at]);
+                let (y, dof) = posed.displacement(dependent)?;
+                let on = on.map(|link| posed.displacement(link)).transpose()?;
+                let x = on.map_or(0.0, |(x, _)| x);
+                // g = y − Σ_k c_k x^k and ġ = ẏ − (Σ_k k c_k x^(k−1)) ẋ, both sums by Horner's rule.
                 let value = c.iter().rev().fold(0.0, |sum, c| sum * x + c);
                 let slope = (1..5).rev().fold(0.0, |sum, k| sum * x + k as f64 * c[k]);
-                gap.push(q[dependent.0] - value);
+                gap.push(y - value);
                 rows.start();
-                tree.add_dof(data, rows, dependent.1, 1.0)?;
+                tree.add_dof(data, rows, dof, 1.0)?;
                 match on {
                     Some((_, dof)) => tree.add_dof(data, rows, dof, -slope),
                     None => Ok(()),
@@ -118,10 +140,39 @@ impl ClosureKind {
     }
 }
 
+impl Posed<'_> {
+    /// The displacement of a joint of one dof, and which velocity is its rate.
+    fn displacement(&self, link: LinkId) -> Result<(f64, usize), TreeError> {
+        let links = self.tree.links();
+        let unknown = TreeError::UnknownLink {
+            link,
+            count: links.len(),
+        };
+        let (at, dof) = self.tree.offsets(link).ok_or(unknown)?;
+        let carrier = &links[link.index()];
+        if carrier.joint.dofs() != 1 {
+            return Err(TreeError::BadValue {
+                link: LinkName {
+                    id: link,
+                    name: carrier.name.clone(),
+                },
+                what: "number of dofs of the joint",
+                value: carrier.joint.dofs() as f64,
+                needs: "one, where a closure ties its displacement to another",
+            });
+        }
+        let q = self.q.get(at).ok_or(TreeError::WrongLength {
+            what: "configuration",
+            expected: self.tree.n_coordinates(),
+            found: self.q.len(),
+        })?;
+        Ok((*q, dof))
+    }
+}
+
 /// Three rows: the velocity of a point of one link against that of a point of another.
 fn linear(
-    tree: &Tree,
-    data: &Data,
+    Posed { tree, data, .. }: Posed<'_>,
     rows: &mut Rows,
     [a, b]: [(Option<LinkId>, DVec3); 2],
 ) -> Result<(), TreeError> {

@@ -18,7 +18,7 @@ use std::f64::consts::TAU;
 use std::sync::Arc;
 
 pub use build::Placement;
-pub use closure::{Closure, ClosureKind};
+pub use closure::{Anchor, Closure, ClosureKind, Posed};
 pub use model::{JointModel, RobotModel, ShapeModel};
 
 use super::{Drive, RobotItem, Servo, World, WorldError};
@@ -26,6 +26,11 @@ use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
 use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
+
+/// Why a closure has rows.
+const FITS: &str = "closures were tried on the tree when the robot was added";
+/// Why a link has a pose.
+const OWN_LINK: &str = "a robot has one body for each link of its tree";
 
 /// A robot of a world: its tree and state, and what drives it.
 #[derive(Clone, Debug)]
@@ -223,7 +228,7 @@ impl Robot {
             }
             RobotItem::Closure(i) => {
                 let closure = self.closures.get(i as usize);
-                closure.map_or([None; 2], |closure| self.held_by(&closure.kind))
+                closure.map_or([None; 2], |closure| Robot::held_by(&closure.kind))
             }
         };
         let links = links.into_iter().flatten();
@@ -231,14 +236,20 @@ impl Robot {
     }
 
     /// The links that a closure holds together.
-    fn held_by(&self, closure: &ClosureKind) -> [Option<LinkId>; 2] {
+    fn held_by(closure: &ClosureKind) -> [Option<LinkId>; 2] {
         match closure {
-            ClosureKind::Connect { a, b } => [a.0, b.0],
+            ClosureKind::Connect { a, b } => [a.link, b.link],
             ClosureKind::Weld { a, b, .. } => [*a, *b],
-            ClosureKind::Joint { dependent, on, .. } => {
-                let joint = |dof: usize| self.joints.iter().find(|joint| joint.dof() == dof);
-                [Some(dependent.1), on.map(|on| on.1)].map(|dof| Some(joint(dof?)?.link))
-            }
+            ClosureKind::Joint { dependent, on, .. } => [Some(*dependent), *on],
+        }
+    }
+
+    /// Its tree as it stands now.
+    fn posed(&self) -> Posed<'_> {
+        Posed {
+            tree: &self.tree,
+            data: &self.data,
+            q: &self.q,
         }
     }
 
@@ -262,13 +273,10 @@ impl Robot {
     pub(super) fn show(&self, bodies: &mut super::Bodies) {
         for (i, id) in self.bodies.iter().enumerate() {
             let link = LinkId(i as u32);
-            let Ok(pose) = self.tree.pose(&self.data, link) else {
-                continue;
-            };
+            let pose = self.tree.pose(&self.data, link).expect(OWN_LINK);
             let centre = pose.point(self.tree.links()[i].body.com);
-            let Ok(motion) = self.tree.point_velocity(&self.data, link, centre) else {
-                continue;
-            };
+            let motion = self.tree.point_velocity(&self.data, link, centre);
+            let motion = motion.expect(OWN_LINK);
             bodies.position[id.index()] = centre;
             bodies.orientation[id.index()] = glam::DQuat::from_mat3(&pose.rotation).normalize();
             bodies.velocity[id.index()] = motion.linear;
@@ -287,11 +295,10 @@ impl Robot {
         }
         let (mut rows, mut gap) = (Rows::default(), Vec::new());
         for closure in &self.closures {
-            let state = (&*self.tree, &self.data, &*self.q);
-            // A closure of this tree cannot fail on it.
-            if closure.kind.add_rows(state, &mut rows, &mut gap).is_err() {
-                return f64::NAN;
-            }
+            closure
+                .kind
+                .add_rows(self.posed(), &mut rows, &mut gap)
+                .expect(FITS);
         }
         gap.iter().fold(worst, |m, g| m.max(g.abs()))
     }

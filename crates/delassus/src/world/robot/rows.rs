@@ -1,6 +1,6 @@
 //! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
 
-use super::{Robot, RobotJoint};
+use super::{ClosureKind, FITS, OWN_LINK, Robot, RobotJoint};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
 use crate::law::Law;
@@ -8,7 +8,6 @@ use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
 use crate::tree::{Data, Rows, TreeError};
-use crate::world::robot::ClosureKind;
 use crate::world::rows::Target;
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
@@ -122,9 +121,8 @@ impl Robot {
         }
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (Rows::default(), Vec::new());
-            let state = (&*self.tree, &self.data, &*self.q);
-            let added = closure.kind.add_rows(state, &mut rows, &mut gap);
-            added.map_err(|error| self.fault(error))?;
+            let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
+            added.expect(FITS);
             let matrix = self.tree.rows_matrix(&self.data, &rows);
             let keep = that_move(&matrix, self.tree.n_dofs());
             if keep.is_empty() {
@@ -225,15 +223,12 @@ impl Placed<'_> {
     /// Velocity of a link's centre of mass without constraints, linear part first.
     pub(in crate::world) fn free_velocity(&self, link: LinkId) -> [f64; 6] {
         let tree = &self.robot.tree;
-        let centre = tree.links().get(link.index()).map(|link| link.body.com);
-        let motion = tree.pose(&self.data, link).and_then(|pose| {
-            let centre = pose.point(centre.unwrap_or_default());
-            tree.point_velocity(&self.data, link, centre)
-        });
-        motion.map_or([0.0; 6], |m| {
-            let (l, a) = (m.linear, m.angular);
-            [l.x, l.y, l.z, a.x, a.y, a.z]
-        })
+        let pose = tree.pose(&self.data, link).expect(OWN_LINK);
+        let centre = pose.point(tree.links()[link.index()].body.com);
+        let motion = tree.point_velocity(&self.data, link, centre);
+        let motion = motion.expect(OWN_LINK);
+        let (l, a) = (motion.linear, motion.angular);
+        [l.x, l.y, l.z, a.x, a.y, a.z]
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::Robot;
+use super::{Posed, Robot};
 use crate::index::RobotId;
 use crate::math::max_abs;
 use crate::tree::{Data, TreeError};
@@ -107,9 +107,8 @@ impl Robot {
             tree.kinematics(q, data)?;
             work.gap.clear();
             for closure in &self.closures {
-                closure
-                    .kind
-                    .add_rows((tree, data, q), rows, &mut work.gap)?;
+                let posed = Posed { tree, data, q };
+                closure.kind.add_rows(posed, rows, &mut work.gap)?;
             }
             Ok::<Vec<f64>, TreeError>(work.gap.clone())
         };

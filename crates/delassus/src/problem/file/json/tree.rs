@@ -145,16 +145,7 @@ pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
         kind: "tree",
         title: file.title,
         guess: None,
-        work: Work::Tree(Box::new(TreeWork {
-            problem,
-            tree,
-            q: file.q,
-            v,
-            rows,
-            y1: file.y1,
-            y2: file.y2,
-            sigma,
-        })),
+        work: Work::Tree(Box::new(TreeWork { problem, v })),
     })
 }
 

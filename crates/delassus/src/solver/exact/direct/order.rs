@@ -26,9 +26,9 @@ pub(super) fn eliminate(mut vertices: Vec<Vertex>, mass_sizes: &[usize]) -> Vec<
     let sizes = vertices.iter().map(|vertex| vertex.size).collect();
     let near = vertices.iter_mut();
     let near = near.map(|vertex| std::mem::take(&mut vertex.neighbours));
-    let graph = Graph::new(sizes, near.collect());
+    let mut graph = Graph::new(sizes, near.collect());
+    graph.mark((0..vertices.len()).filter(|&x| vertices[x].is_mass));
     graph.eliminate(&mut Regular {
-        masses: vec![0; vertices.len()],
         motions: Motions::new(mass_sizes),
         vertices,
     })
@@ -38,14 +38,12 @@ pub(super) fn eliminate(mut vertices: Vec<Vertex>, mass_sizes: &[usize]) -> Vec<
 struct Regular {
     vertices: Vec<Vertex>,
     motions: Motions,
-    /// Masses left beside each node.
-    masses: Vec<usize>,
 }
 
 impl Gate for Regular {
-    fn may_go(&mut self, x: usize) -> bool {
+    fn may_go(&mut self, x: usize, masses: usize) -> bool {
         let vertex = &mut self.vertices[x];
-        if vertex.is_mass || self.masses[x] == 0 {
+        if vertex.is_mass || masses == 0 {
             return true;
         }
         !vertex.late && vertex.size <= self.motions.behind(&mut vertex.condensed)
@@ -58,10 +56,6 @@ impl Gate for Regular {
         for &y in later {
             self.vertices[y].condensed.push(island);
         }
-    }
-
-    fn beside(&mut self, x: usize, near: &[usize]) {
-        self.masses[x] = near.iter().filter(|&&y| self.vertices[y].is_mass).count();
     }
 }
 

@@ -29,7 +29,7 @@
 
 pub(super) mod basis;
 mod build;
-mod columns;
+pub(super) mod columns;
 mod expansion;
 pub(super) mod kernel;
 mod one_body;

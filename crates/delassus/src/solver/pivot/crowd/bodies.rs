@@ -9,8 +9,9 @@
 //! taken back by corrections of y, which end at the answer nearest to the start.
 
 use super::guess::{Guess, State};
-use crate::linalg::fronts::{FrontBlock, Fronts};
+use crate::linalg::fronts::{FrontBlock, Fronts, Node, Piece};
 use crate::solver::pivot::contact::basis::{Slot, Unknown, What};
+use crate::solver::pivot::contact::columns::BodyRows;
 use crate::solver::pivot::contact::kernel::Constants;
 use crate::solver::pivot::contact::{ContactLcp, NONE, PivotWork};
 
@@ -44,10 +45,14 @@ impl BodySystem {
         let columns = &lcp.columns;
         let units = 0..columns.units.len();
         let parts = units.clone().flat_map(|unit| columns.parts(unit));
-        let mut bodies: Vec<(usize, usize)> = parts.map(|p| (p.offset, p.width)).collect();
+        let node = |part: &BodyRows| Node {
+            first: part.offset,
+            width: part.width,
+        };
+        let mut bodies: Vec<Node> = parts.map(node).collect();
         bodies.sort_unstable();
         bodies.dedup();
-        let number = |offset: usize| bodies.partition_point(|body| body.0 < offset);
+        let number = |offset: usize| bodies.partition_point(|body| body.first < offset);
         let elements: Vec<Vec<usize>> = units
             .map(|unit| {
                 let parts = columns.parts(unit).iter();
@@ -182,10 +187,17 @@ fn add(
     let scale = 1.0 / (unknown.sigma + SOFT);
     let mut i = 0;
     for a in parts {
-        let column = &right[i..i + a.width];
+        let column = Piece {
+            first: a.offset,
+            values: &right[i..i + a.width],
+        };
         let mut j = 0;
         for b in parts {
-            block.add((a.offset, column), (b.offset, &left[j..j + b.width]), scale);
+            let row = Piece {
+                first: b.offset,
+                values: &left[j..j + b.width],
+            };
+            block.add(column, row, scale);
             j += b.width;
         }
         i += a.width;

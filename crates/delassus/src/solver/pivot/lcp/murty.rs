@@ -9,7 +9,7 @@
 
 use super::Lcp;
 use super::solve::LcpAnswer;
-use crate::linalg::qr_update::Factor;
+use crate::linalg::qr_update::QrFactor;
 use crate::math::max_abs;
 use crate::solver::Status;
 
@@ -20,7 +20,7 @@ const NEGATIVE: f64 = 1e-12;
 pub fn murty(lcp: &Lcp, pivots: usize) -> LcpAnswer {
     let n = lcp.len();
     let mut set: Vec<usize> = (0..n).filter(|&i| lcp.free()[i]).collect();
-    let mut factor = Factor::default();
+    let mut factor = QrFactor::default();
     let mut answer = LcpAnswer::new(n);
     let below = -NEGATIVE * max_abs(lcp.q());
     loop {
@@ -50,7 +50,7 @@ pub fn murty(lcp: &Lcp, pivots: usize) -> LcpAnswer {
 }
 
 /// z with w = 0 in the rows of a set and z = 0 in all others; false where these have no single answer.
-fn basic(lcp: &Lcp, set: &[usize], factor: &mut Factor, z: &mut [f64]) -> bool {
+fn basic(lcp: &Lcp, set: &[usize], factor: &mut QrFactor, z: &mut [f64]) -> bool {
     factor.refactor(set.len(), |i, j| lcp.column(set[j])[set[i]]);
     let mut x: Vec<f64> = set.iter().map(|&i| -lcp.q()[i]).collect();
     z.fill(0.0);
@@ -73,7 +73,7 @@ pub(crate) fn solve_every(lcp: &Lcp) -> Option<LcpAnswer> {
     if PAIRS < pairs.len() || UNKNOWNS < lcp.len() {
         return None;
     }
-    let mut factor = Factor::default();
+    let mut factor = QrFactor::default();
     let mut answer = LcpAnswer::new(lcp.len());
     (0..1_usize << pairs.len()).find_map(|bits| {
         let chosen = (0..pairs.len()).filter(|k| bits >> k & 1 == 1);

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use super::ratio::{BasisColumns, CycleGuard, Pivot, RatioTest, VERIFIED, first};
 use super::{Lcp, add_column};
-use crate::linalg::qr_update::Factor;
+use crate::linalg::qr_update::QrFactor;
 use crate::math::max_abs;
 use crate::solver::Status;
 
@@ -150,7 +150,7 @@ struct DensePath<'a> {
     cover: &'a [f64],
     /// max|q|: what tolerances refer to.
     scale: f64,
-    factor: Factor,
+    factor: QrFactor,
     /// α̃ and α in the order of A; the index n stands for z₀.
     rows: Vec<usize>,
     cols: Vec<usize>,
@@ -175,7 +175,7 @@ impl<'a> DensePath<'a> {
             lcp,
             cover,
             scale: max_abs(lcp.q()),
-            factor: Factor::default(),
+            factor: QrFactor::default(),
             rows: free.clone(),
             cols: free.clone(),
             free_rates: vec![0.0; free.len()],
