@@ -9,6 +9,7 @@ mod proof;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use self::Allowance::{Anew, Once, Onward, Probe};
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
 use crate::math::max_abs;
@@ -50,32 +51,8 @@ pub struct Rung {
     pub allowance: Allowance,
 }
 
-const fn probe(solver: &'static str, sweeps: usize) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Probe(sweeps),
-    }
-}
-
-const fn onward(solver: &'static str) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Onward,
-    }
-}
-
-const fn anew(solver: &'static str) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Anew,
-    }
-}
-
-const fn once(solver: &'static str) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Once,
-    }
+const fn by(solver: &'static str, allowance: Allowance) -> Rung {
+    Rung { solver, allowance }
 }
 
 /// A class of problems and its ladder: attempts one after the other until one solves.
@@ -93,6 +70,15 @@ pub struct Choice {
     pub why: &'static str,
 }
 
+impl Choice {
+    /// The first attempt that is counted in sweeps, or the first of all where none is.
+    fn sweeper(&self) -> Rung {
+        let mut rungs = std::iter::once(&self.first).chain(self.then);
+        let probe = rungs.find(|rung| matches!(rung.allowance, Probe(_)));
+        *probe.unwrap_or(&self.first)
+    }
+}
+
 /// The table, as the chapter prints it.
 pub const TABLE: [Choice; 11] = [
     EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, CONTACTS, MANY,
@@ -101,117 +87,127 @@ pub const TABLE: [Choice; 11] = [
 /// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
 /// that cycle on different problems.
 const CONTACTS_THEN: [Rung; 5] = [
-    onward("newton"),
-    once("lemke,budget=50"),
-    onward("jacobi,accelerate=nesterov"),
-    onward("gauss-seidel,rule=exact"),
-    onward("gauss-seidel"),
+    by("newton", Onward),
+    by("lemke,budget=50", Once),
+    by("jacobi,accelerate=nesterov", Onward),
+    by("gauss-seidel,rule=exact", Onward),
+    by("gauss-seidel", Onward),
 ];
 
 /// What remains is patience. Momentum from the very start may end elsewhere than where other attempts had led; a
 /// shorter step helps where both rules cycle, a longer one where rows are badly conditioned.
 pub const PATIENCE: [Rung; 8] = [
-    anew("jacobi,accelerate=nesterov"),
-    anew("jacobi,rule=exact,accelerate=nesterov"),
-    anew("gauss-seidel,rule=exact"),
-    anew("gauss-seidel"),
-    anew("gauss-seidel,relax=0.5"),
-    anew("gauss-seidel,rule=exact,relax=0.5"),
-    anew("gauss-seidel,relax=1.9"),
-    onward("jacobi,accelerate=nesterov"),
+    by("jacobi,accelerate=nesterov", Anew),
+    by("jacobi,rule=exact,accelerate=nesterov", Anew),
+    by("gauss-seidel,rule=exact", Anew),
+    by("gauss-seidel", Anew),
+    by("gauss-seidel,relax=0.5", Anew),
+    by("gauss-seidel,rule=exact,relax=0.5", Anew),
+    by("gauss-seidel,relax=1.9", Anew),
+    by("jacobi,accelerate=nesterov", Onward),
 ];
 
 const EMPTY: Choice = Choice {
     class: "no rows",
-    first: once("gauss-seidel"),
+    first: by("gauss-seidel", Once),
     then: &[],
     last: &[],
     why: "there is nothing to solve",
 };
 const FACETS: Choice = Choice {
     class: "faceted cones with friction",
-    first: once("lemke"),
-    then: &[once("lemke,pivot=lex,cover=scaled"), once("lemke-standard")],
+    first: by("lemke", Once),
+    then: &[
+        by("lemke,pivot=lex,cover=scaled", Once),
+        by("lemke-standard", Once),
+    ],
     last: &[],
     why: "only pivoting obeys them",
 };
 const MATRIX: Choice = Choice {
     class: "rows with bounds, given by their matrix, at most 1000",
-    first: once("lemke"),
+    first: by("lemke", Once),
     then: &[
-        once("lemke,pivot=lex,cover=scaled"),
-        once("lemke-standard"),
-        once("newton"),
-        onward("gauss-seidel,rule=exact"),
+        by("lemke,pivot=lex,cover=scaled", Once),
+        by("lemke-standard", Once),
+        by("newton", Once),
+        by("gauss-seidel,rule=exact", Onward),
     ],
     last: &[],
     why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
 };
 const TREES: Choice = Choice {
     class: "equalities on kinematic trees, at most 1000 rows",
-    first: once("kkt"),
-    then: &[once("direct"), onward("gauss-seidel")],
+    first: by("kkt", Once),
+    then: &[by("direct", Once), by("gauss-seidel", Onward)],
     last: &PATIENCE,
     why: "trees answer their rows by articulated-body passes, and one dense factor settles them",
 };
 const JOINTS: Choice = Choice {
     class: "other equalities alone",
-    first: once("direct"),
-    then: &[once("newton"), once("lemke"), onward("gauss-seidel")],
+    first: by("direct", Once),
+    then: &[
+        by("newton", Once),
+        by("lemke", Once),
+        by("gauss-seidel", Onward),
+    ],
     last: &PATIENCE,
     why: "joints alone are a linear system, solved at once whatever the masses",
 };
 const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
-    first: once("newton"),
+    first: by("newton", Once),
     then: &[
-        probe("hybrid,rule=exact", 3000),
-        once("lemke,budget=50"),
-        onward("jacobi,accelerate=nesterov"),
-        onward("jacobi,rule=exact,accelerate=nesterov"),
-        onward("hybrid"),
-        onward("gauss-seidel,rule=exact"),
+        by("hybrid,rule=exact", Probe(3000)),
+        by("lemke,budget=50", Once),
+        by("jacobi,accelerate=nesterov", Onward),
+        by("jacobi,rule=exact,accelerate=nesterov", Onward),
+        by("hybrid", Onward),
+        by("gauss-seidel,rule=exact", Onward),
     ],
     last: &PATIENCE,
     why: "joints and contacts in one factor: ratios of mass do not matter, and the last step's impulses are a start",
 };
 const ROBOTS: Choice = Choice {
     class: "contacts, limits and motors of kinematic trees",
-    first: once("newton"),
+    first: by("newton", Once),
     then: &[
-        probe("gauss-seidel,rule=exact", 3000),
-        once("lemke,budget=50"),
-        onward("jacobi,accelerate=nesterov"),
-        onward("gauss-seidel"),
+        by("gauss-seidel,rule=exact", Probe(3000)),
+        by("lemke,budget=50", Once),
+        by("jacobi,accelerate=nesterov", Onward),
+        by("gauss-seidel", Onward),
     ],
     last: &PATIENCE,
     why: "every row moves the whole tree, so sweeps are dear and factors few",
 };
 const FEW: Choice = Choice {
     class: "at most 24 contacts, limits and motors",
-    first: probe("gauss-seidel", 30),
+    first: by("gauss-seidel", Probe(30)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
     why: "nothing needs setting up, and loose contacts are done in a few sweeps; where these creep, a few factors end it",
 };
 const CROWDED: Choice = Choice {
     class: "more contacts, more than 8 for each body or given by their matrix",
-    first: probe("gauss-seidel", 60),
+    first: by("gauss-seidel", Probe(60)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
     why: "contacts of one body follow each other whatever the colours; a factor takes them together",
 };
 const CONTACTS: Choice = Choice {
     class: "25 to 4000 contacts",
-    first: probe("coloured", 200),
+    first: by("coloured", Probe(200)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
     why: "independent contacts go side by side in lanes; loose piles are done by then, stacks and walls need few factors",
 };
 const MANY: Choice = Choice {
     class: "more than 4000 contacts",
-    first: probe("coloured", 10_000),
-    then: &[onward("jacobi,accelerate=nesterov"), onward("newton")],
+    first: by("coloured", Probe(10_000)),
+    then: &[
+        by("jacobi,accelerate=nesterov", Onward),
+        by("newton", Onward),
+    ],
     last: &PATIENCE,
     why: "independent contacts go side by side in lanes and on threads, and factors of large piles fill in",
 };
@@ -394,26 +390,25 @@ impl Auto {
         let choice = choose(problem);
         let fixed = self.stop.tolerance <= 0.0;
         let start = solution.lambda.clone();
-        let limits = if fixed {
-            self.stop
+        // So many sweeps are asked for: the first solver of the ladder that sweeps does them.
+        let (first, limits) = if fixed {
+            (choice.sweeper(), self.stop)
         } else {
-            self.limits(choice.first, None, spent)
+            (choice.first, self.limits(choice.first, None, spent))
         };
-        let mut report = self
-            .with(choice.first.solver, limits)
-            .solve(problem, solution);
-        let mut story = told(choice.first, &report);
+        let mut report = self.with(first.solver, limits).solve(problem, solution);
+        let mut story = told(first, &report);
         for &rung in choice.then.iter().chain(choice.last) {
             if fixed || self.is_final(&report, spent) {
                 break;
             }
             let stop = self.limits(rung, Some(&report), spent);
-            if stop.sweeps == 0 && rung.allowance != Allowance::Once {
+            if stop.sweeps == 0 && rung.allowance != Once {
                 continue;
             }
             let from = match rung.allowance {
-                Allowance::Probe(_) | Allowance::Onward => &solution.lambda,
-                Allowance::Anew | Allowance::Once => &start,
+                Probe(_) | Onward => &solution.lambda,
+                Anew | Once => &start,
             };
             let mut other = Solution {
                 v: Vec::new(),
@@ -447,16 +442,16 @@ impl Auto {
         });
         let left = self.stop.sweeps.saturating_sub(swept);
         let first = before.is_none();
-        let whole = first && rung.allowance == Allowance::Once;
+        let whole = first && rung.allowance == Once;
         let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
-                Allowance::Probe(sweeps) => left.min(sweeps),
-                Allowance::Onward | Allowance::Anew => left.div_ceil(2),
-                Allowance::Once => left,
+                Probe(sweeps) => left.min(sweeps),
+                Onward | Anew => left.div_ceil(2),
+                Once => left,
             },
             pivots: self.stop.pivots.saturating_sub(pivoted),
-            forecast: matches!(rung.allowance, Allowance::Probe(sweeps) if sweeps <= left),
+            forecast: matches!(rung.allowance, Probe(sweeps) if sweeps <= left),
             time: self
                 .stop
                 .time
@@ -521,40 +516,29 @@ fn judge_by_the_law(problem: &Problem, (before, next): (&Report, &mut Report), s
 
 /// Two attempts as one: the better answer, the work of both. `fallback` names the solver of the answer where it is not
 /// that of the first attempt.
-fn joined(first: Report, next: Report, better: bool) -> Report {
+fn joined(mut first: Report, mut next: Report, better: bool) -> Report {
     let (sweeps, seconds) = (first.iterations, first.elapsed.as_secs_f64());
     let iterations = first.iterations + next.iterations;
     let elapsed = first.elapsed + next.elapsed;
-    let fallback = if better {
-        Some(next.solver)
-    } else {
-        first.fallback
+    let mut history = std::mem::take(&mut first.history);
+    history.extend(next.history.drain(..).map(|sweep| Sweep {
+        sweep: sweep.sweep + sweeps,
+        elapsed_s: sweep.elapsed_s + seconds,
+        ..sweep
+    }));
+    let fallback = match better {
+        true => Some(next.solver),
+        false => first.fallback,
     };
     // A ray says more than sweeps that did not settle, and its certificate stays with it.
-    let ray = match (&first.status, &next.status) {
+    let ray = match (first.status, next.status) {
         (_, Status::Solved) | (Status::Solved, _) => None,
         (Status::Ray, _) => Some(first.certificate.clone()),
         (_, Status::Ray) => Some(next.certificate.clone()),
         _ => None,
     };
     let interrupted = next.status == Status::Interrupted;
-    let (mut kept, mut history, later) = match better {
-        true => {
-            let (mut next, mut first) = (next, first);
-            let later = std::mem::take(&mut next.history);
-            (next, std::mem::take(&mut first.history), later)
-        }
-        false => {
-            let mut first = first;
-            let history = std::mem::take(&mut first.history);
-            (first, history, next.history)
-        }
-    };
-    history.extend(later.into_iter().map(|sweep| Sweep {
-        sweep: sweep.sweep + sweeps,
-        elapsed_s: sweep.elapsed_s + seconds,
-        ..sweep
-    }));
+    let mut kept = if better { next } else { first };
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
     }
@@ -574,16 +558,12 @@ fn joined(first: Report, next: Report, better: bool) -> Report {
 mod tests {
     use super::*;
 
-    /// An attempt as the chapter writes it.
-    fn written(rung: &Rung) -> String {
-        let solver = rung.solver;
-        match rung.allowance {
-            Allowance::Probe(sweeps) => format!("`{solver}`, {sweeps} sweeps"),
-            Allowance::Onward | Allowance::Anew | Allowance::Once => format!("`{solver}`"),
-        }
-    }
-
+    /// Attempts as the chapter writes them.
     fn listed(rungs: &[Rung]) -> String {
+        let written = |rung: &Rung| match rung.allowance {
+            Probe(sweeps) => format!("`{}`, {sweeps} sweeps", rung.solver),
+            Onward | Anew | Once => format!("`{}`", rung.solver),
+        };
         let rungs: Vec<String> = rungs.iter().map(written).collect();
         rungs.join(", then ")
     }
@@ -592,12 +572,7 @@ mod tests {
     fn every_solver_of_the_table_can_be_made_and_stands_in_the_chapter() {
         let chapter = include_str!("../../docs/auto.md");
         for choice in TABLE {
-            let rungs = || {
-                [choice.first]
-                    .into_iter()
-                    .chain(choice.then.iter().chain(choice.last).copied())
-            };
-            for rung in rungs() {
+            for rung in [&[choice.first], choice.then, choice.last].concat() {
                 let spec = rung.solver;
                 assert!(from_spec(spec, Stop::default(), 0).is_ok(), "{spec}");
             }
@@ -609,7 +584,7 @@ mod tests {
             let line = format!(
                 "| {} | {} | {}{patience} | {} |",
                 choice.class,
-                written(&choice.first),
+                listed(&[choice.first]),
                 listed(choice.then),
                 choice.why
             );
