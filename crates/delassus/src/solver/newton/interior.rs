@@ -44,8 +44,8 @@ enum Kind {
     /// A cone of so many rows.
     Cone(usize),
     /// λ − lo ≥ 0 and hi − λ ≥ 0: r are the slacks, u their multipliers.
-    Lower(f64),
-    Upper(f64),
+    Lower,
+    Upper,
 }
 
 /// Nesterov-Todd scaling of one cone.
@@ -294,10 +294,10 @@ impl Stage<'_> {
                         continue;
                     }
                     if lo.is_finite() {
-                        push(row, Kind::Lower(lo), [1.0; 3], value - lo);
+                        push(row, Kind::Lower, [1.0; 3], value - lo);
                     }
                     if hi.is_finite() {
-                        push(row, Kind::Upper(hi), [1.0; 3], hi - value);
+                        push(row, Kind::Upper, [1.0; 3], hi - value);
                     }
                 }
             };
@@ -393,8 +393,8 @@ impl Stage<'_> {
                     }
                 }
                 // dw = z₁ − z₂ − w + c₁/s₁ − c₂/s₂ − (z₁/s₁ + z₂/s₂) dλ, where c = aim, a product of slack and multiplier.
-                Kind::Lower(_) => self.b[row] += pair.u[0] + aim(pair)[0] / pair.r[0],
-                Kind::Upper(_) => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
+                Kind::Lower => self.b[row] += pair.u[0] + aim(pair)[0] / pair.r[0],
+                Kind::Upper => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
             }
         }
         self.kernel
@@ -419,9 +419,9 @@ impl Stage<'_> {
                         pair.dr[i] = g[i] - back[i];
                     }
                 }
-                Kind::Lower(_) | Kind::Upper(_) => {
+                Kind::Lower | Kind::Upper => {
                     let target = aim(pair)[0];
-                    let sign = if matches!(pair.kind, Kind::Lower(_)) {
+                    let sign = if matches!(pair.kind, Kind::Lower) {
                         1.0
                     } else {
                         -1.0

@@ -208,7 +208,6 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     stage.stop_at_the_floor()?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
-        stage.path_rho.clone_from(&rho);
         next(stage.arclength(&rho, accept, 400))?;
     }
     Err(End::Stuck)

@@ -32,8 +32,6 @@ pub(super) struct Stage<'a> {
     pub(super) trial_w: Vec<f64>,
     pub(super) trial_imbalance: Vec<f64>,
     pub(super) rows: Vec<f64>,
-    /// ρ of the path that is followed.
-    pub(super) path_rho: Vec<f64>,
     scratch_v: Vec<f64>,
     scratch_w: Vec<f64>,
     /// Least residual so far and its impulses [m/s].
@@ -77,7 +75,6 @@ impl<'a> Stage<'a> {
             trial_w: vec![0.0; m],
             trial_imbalance: vec![0.0; n],
             rows: vec![0.0; m],
-            path_rho: Vec::new(),
             scratch_v: vec![0.0; n],
             scratch_w: vec![0.0; m],
             best: (f64::INFINITY, vec![0.0; m]),
