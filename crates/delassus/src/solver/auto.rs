@@ -81,10 +81,12 @@ pub const TABLE: [Choice; 13] = [
     MORE, MANY,
 ];
 
-/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, more sweeps, pivoting whatever it costs.
-/// Its answer for facets is near that for cones; rules that cycle do so on different problems.
-const CONTACTS_THEN: [Rung; 6] = [
+/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, which ends where they stick; second-order
+/// steps, which obey cones that slide too; then more sweeps, and pivoting whatever it costs. Rules that cycle do so on
+/// different problems.
+const CONTACTS_THEN: [Rung; 7] = [
     by("lemke,budget=50", Once),
+    by("newton", Once),
     by("gauss-seidel,rule=exact", Probe(3000)),
     by("lemke", Once),
     by("jacobi,accelerate=nesterov", Onward),
@@ -152,6 +154,7 @@ const MECHANISM: Choice = Choice {
     first: by("hybrid,rule=exact", Probe(3000)),
     then: &[
         by("lemke,budget=50", Once),
+        by("newton", Once),
         by("hybrid,rule=exact", Onward),
         by("lemke", Once),
         by("jacobi,accelerate=nesterov", Onward),
@@ -200,14 +203,9 @@ const SOME_TIGHT: Choice = Choice {
 const MORE: Choice = Choice {
     class: "101 to 400 contacts",
     first: by("coloured", Probe(2000)),
-    then: &[
-        by("lemke", Once),
-        by("jacobi,accelerate=nesterov", Onward),
-        by("gauss-seidel,rule=exact", Onward),
-        by("gauss-seidel", Onward),
-    ],
+    then: &CONTACTS_THEN,
     last: &PATIENCE,
-    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
+    why: "loose piles are done in 1000 sweeps; tall stacks are not, and second-order steps end in time",
 };
 const MANY: Choice = Choice {
     class: "more than 400 contacts",
