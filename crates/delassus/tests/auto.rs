@@ -146,7 +146,7 @@ fn exact_numbers_of_sweeps_are_done_by_the_first_choice_alone() {
     };
     let (mut auto, mut plain) = (Solution::zeros(&problem), Solution::zeros(&problem));
     let report = Auto::new(fixed, 0).solve(&problem, &mut auto);
-    from_spec("gauss-seidel", fixed, 0)
+    from_spec("gauss-seidel,rule=exact", fixed, 0)
         .unwrap()
         .solve(&problem, &mut plain);
     assert_eq!((report.iterations, report.fallback), (7, None));

@@ -76,9 +76,9 @@ pub struct Choice {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 13] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT,
-    MORE, MANY,
+pub const TABLE: [Choice; 14] = [
+    EMPTY, FACETS, MATRIX, SWEEPS, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE,
+    SOME_TIGHT, MORE, MANY,
 ];
 
 /// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, which ends where they stick; second-order
@@ -134,6 +134,13 @@ const MATRIX: Choice = Choice {
     ],
     last: &[],
     why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
+};
+const SWEEPS: Choice = Choice {
+    class: "a number of sweeps without a tolerance, at most 400 contacts",
+    first: by("gauss-seidel,rule=exact", Onward),
+    then: &[],
+    last: &[],
+    why: "sweeps were asked for",
 };
 const TREES: Choice = Choice {
     class: "equalities on kinematic trees, at most 1000 rows",
@@ -239,6 +246,7 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     match problem.form() {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
+        _ if tolerance <= 0.0 && others <= MORE_CONTACTS => SWEEPS,
         Form::Dual(_) if others == 0 => JOINTS,
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
         Form::Primal(_) if others == 0 => JOINTS,
@@ -301,17 +309,12 @@ impl Solver for Auto {
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
-            let chosen = choose(part, self.stop.tolerance).first.solver;
-            from_spec(chosen, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
+            let first = choose(part, self.stop.tolerance).first.solver;
+            from_spec(first, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
-        match parts::parts(problem).as_slice() {
-            [] => fit(problem),
-            parts => parts
-                .iter()
-                .map(|part| fit(&part.problem))
-                .max()
-                .unwrap_or(Fit::Exact),
-        }
+        let parts = parts::parts(problem);
+        let worst = parts.iter().map(|part| fit(&part.problem)).max();
+        worst.unwrap_or_else(|| fit(problem))
     }
 
     /// The first attempt alone: a ladder needs a report after each.
@@ -321,16 +324,15 @@ impl Solver for Auto {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let first = choose(problem, self.stop.tolerance).first;
-        self.with(first.solver, self.stop)
-            .run(problem, solution, monitor)
+        let first = choose(problem, self.stop.tolerance).first.solver;
+        self.with(first, self.stop).run(problem, solution, monitor)
     }
 
     /// Solves islands of different kinds separately, each kind by its own line of the table.
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         let begin = Instant::now();
         let parts = parts::parts(problem);
-        if parts.is_empty() {
+        if parts.is_empty() || self.stop.tolerance <= 0.0 {
             return self.climb(problem, solution, (0, Duration::ZERO));
         }
         let mut lambda = std::mem::take(&mut solution.lambda);
@@ -395,10 +397,9 @@ impl Auto {
         let choice = choose(problem, self.stop.tolerance);
         let fixed = self.stop.tolerance <= 0.0;
         let start = solution.lambda.clone();
-        let limits = if fixed {
-            self.stop
-        } else {
-            self.limits(choice.first, None, spent)
+        let limits = match fixed {
+            true => self.stop,
+            false => self.limits(choice.first, None, spent),
         };
         let mut report = self
             .with(choice.first.solver, limits)
@@ -447,8 +448,7 @@ impl Auto {
             (swept, pivoted, report.elapsed)
         });
         let left = self.stop.sweeps.saturating_sub(swept);
-        let first = before.is_none();
-        let whole = first && rung.allowance == Once;
+        let whole = before.is_none() && rung.allowance == Once;
         let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
