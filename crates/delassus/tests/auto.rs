@@ -31,10 +31,10 @@ fn built_in_problems_get_the_solver_of_their_class() {
     ];
     for (name, solver) in expected {
         let problem = gallery::build(name).unwrap();
-        assert_eq!(choose(&problem).first.solver, solver, "{name}");
+        assert_eq!(choose(&problem, 1e-6).first.solver, solver, "{name}");
     }
     let facets = gallery::experiments::peg(8).problems(1, 0).unwrap();
-    assert_eq!(choose(&facets[0]).first.solver, "lemke");
+    assert_eq!(choose(&facets[0], 1e-6).first.solver, "lemke");
     // Rows with bounds in dual form are a complementarity problem.
     let mut builder = Problem::builder();
     let mass = builder
@@ -44,9 +44,9 @@ fn built_in_problems_get_the_solver_of_their_class() {
         .add_block(Law::Unilateral, &[(mass, &[1.0])], &[0.0], &[0.0])
         .unwrap();
     let bounded = builder.build().unwrap().to_dual();
-    assert_eq!(choose(&bounded).first.solver, "lemke");
+    assert_eq!(choose(&bounded, 1e-6).first.solver, "lemke");
     assert_eq!(
-        choose(&Problem::builder().build().unwrap()).class,
+        choose(&Problem::builder().build().unwrap(), 1e-6).class,
         "no rows"
     );
 }
@@ -66,7 +66,7 @@ fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
         );
         assert_eq!(report.fit, Fit::Exact, "{name}");
         match report.chosen.as_slice() {
-            [whole] => assert_eq!(whole.choice, choose(&problem), "{name}"),
+            [whole] => assert_eq!(whole.choice, choose(&problem, 1e-6), "{name}"),
             parts => assert!(1 < parts.len() && parts.iter().all(|part| 0 < part.islands)),
         }
         assert_eq!(report.residual, Residual::of(&problem, &solution), "{name}");
@@ -144,7 +144,7 @@ fn exact_numbers_of_sweeps_are_done_by_the_first_choice_alone() {
     };
     let (mut auto, mut plain) = (Solution::zeros(&problem), Solution::zeros(&problem));
     let report = Auto::new(fixed, 0).solve(&problem, &mut auto);
-    from_spec("gauss-seidel", fixed, 0)
+    from_spec("gauss-seidel,rule=exact", fixed, 0)
         .unwrap()
         .solve(&problem, &mut plain);
     assert_eq!((report.iterations, report.fallback), (7, None));

@@ -26,7 +26,11 @@ const AGREEMENT: f64 = 1e-8;
 pub fn of_problem(problem: &Problem, names: Option<&[String]>, stop: Stop) -> Diagnosis {
     let mut findings = structure(problem, names);
     findings.extend(unsolved(problem, names, stop));
-    Diagnosis::new(findings, looked_at(problem), choose(problem))
+    Diagnosis::new(
+        findings,
+        looked_at(problem),
+        choose(problem, stop.tolerance),
+    )
 }
 
 /// How large a problem is.

@@ -99,7 +99,7 @@ impl Patient {
         self.findings.extend(structure(&problem, Some(&names)));
         if self.choice.is_none() || self.looked_at.rows < size.rows {
             self.looked_at = size;
-            self.choice = Some(choose(&problem));
+            self.choice = Some(choose(&problem, self.tolerance));
         }
     }
 

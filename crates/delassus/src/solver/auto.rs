@@ -24,6 +24,8 @@ pub const NAME: &str = "auto";
 const DENSE_ROWS: usize = 1000;
 /// Contacts up to which colouring them costs more than it saves.
 const FEW_CONTACTS: usize = 24;
+/// Contacts up to which a fixed number of sweeps is done one by one.
+const SWEPT_CONTACTS: usize = 400;
 /// Contacts beyond which the factors of a pile fill in so much that sweeps win.
 const MANY_CONTACTS: usize = 4000;
 /// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
@@ -70,18 +72,9 @@ pub struct Choice {
     pub why: &'static str,
 }
 
-impl Choice {
-    /// The first attempt that is counted in sweeps, or the first of all where none is.
-    fn sweeper(&self) -> Rung {
-        let mut rungs = std::iter::once(&self.first).chain(self.then);
-        let probe = rungs.find(|rung| matches!(rung.allowance, Probe(_)));
-        *probe.unwrap_or(&self.first)
-    }
-}
-
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 11] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, CONTACTS, MANY,
+pub const TABLE: [Choice; 12] = [
+    EMPTY, FACETS, MATRIX, SWEEPS, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, CONTACTS, MANY,
 ];
 
 /// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
@@ -135,6 +128,13 @@ const MATRIX: Choice = Choice {
     ],
     last: &[],
     why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
+};
+const SWEEPS: Choice = Choice {
+    class: "a number of sweeps without a tolerance, at most 400 contacts",
+    first: by("gauss-seidel,rule=exact", Onward),
+    then: &[],
+    last: &[],
+    why: "sweeps were asked for",
 };
 const TREES: Choice = Choice {
     class: "equalities on kinematic trees, at most 1000 rows",
@@ -213,8 +213,8 @@ const MANY: Choice = Choice {
 };
 
 /// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form
-/// and sizes alone, so that the same problem always gets the same.
-pub fn choose(problem: &Problem) -> Choice {
+/// and sizes, and whether there is a tolerance, so that the same problem always gets the same.
+pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
     for block in problem.blocks() {
         match block.law {
@@ -236,6 +236,7 @@ pub fn choose(problem: &Problem) -> Choice {
     match problem.form() {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
+        _ if tolerance <= 0.0 && others <= SWEPT_CONTACTS => SWEEPS,
         Form::Dual(_) if others == 0 => JOINTS,
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
         Form::Primal(_) if others == 0 => JOINTS,
@@ -296,17 +297,12 @@ impl Solver for Auto {
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
-            let chosen = choose(part).first.solver;
-            from_spec(chosen, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
+            let first = choose(part, self.stop.tolerance).first.solver;
+            from_spec(first, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
-        match parts::parts(problem).as_slice() {
-            [] => fit(problem),
-            parts => parts
-                .iter()
-                .map(|part| fit(&part.problem))
-                .max()
-                .unwrap_or(Fit::Exact),
-        }
+        let parts = parts::parts(problem);
+        let worst = parts.iter().map(|part| fit(&part.problem)).max();
+        worst.unwrap_or_else(|| fit(problem))
     }
 
     /// The first attempt alone: a ladder needs a report after each.
@@ -316,16 +312,15 @@ impl Solver for Auto {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let first = choose(problem).first;
-        self.with(first.solver, self.stop)
-            .run(problem, solution, monitor)
+        let first = choose(problem, self.stop.tolerance).first.solver;
+        self.with(first, self.stop).run(problem, solution, monitor)
     }
 
     /// Solves islands of different kinds separately, each kind by its own line of the table.
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         let begin = Instant::now();
         let parts = parts::parts(problem);
-        if parts.is_empty() {
+        if parts.is_empty() || self.stop.tolerance <= 0.0 {
             return self.climb(problem, solution, (0, Duration::ZERO));
         }
         let mut lambda = std::mem::take(&mut solution.lambda);
@@ -387,17 +382,17 @@ impl Auto {
         solution: &mut Solution,
         (islands, spent): (usize, Duration),
     ) -> Report {
-        let choice = choose(problem);
+        let choice = choose(problem, self.stop.tolerance);
         let fixed = self.stop.tolerance <= 0.0;
         let start = solution.lambda.clone();
-        // So many sweeps are asked for: the first solver of the ladder that sweeps does them.
-        let (first, limits) = if fixed {
-            (choice.sweeper(), self.stop)
-        } else {
-            (choice.first, self.limits(choice.first, None, spent))
+        let limits = match fixed {
+            true => self.stop,
+            false => self.limits(choice.first, None, spent),
         };
-        let mut report = self.with(first.solver, limits).solve(problem, solution);
-        let mut story = told(first, &report);
+        let mut report = self
+            .with(choice.first.solver, limits)
+            .solve(problem, solution);
+        let mut story = told(choice.first, &report);
         for &rung in choice.then.iter().chain(choice.last) {
             if fixed || self.is_final(&report, spent) {
                 break;
@@ -441,8 +436,7 @@ impl Auto {
             (swept, pivoted, report.elapsed)
         });
         let left = self.stop.sweeps.saturating_sub(swept);
-        let first = before.is_none();
-        let whole = first && rung.allowance == Once;
+        let whole = before.is_none() && rung.allowance == Once;
         let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
