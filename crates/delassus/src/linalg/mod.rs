@@ -1,5 +1,8 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
+//!
+#![doc = include_str!("../../docs/linalg.md")]
 
+pub(crate) mod block_lu;
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
 pub(crate) mod equilibrate;
