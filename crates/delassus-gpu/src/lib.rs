@@ -1,6 +1,6 @@
 //! Solvers of `delassus` on the graphics processor: kernels in WGSL beside the Rust that drives them.
 //!
-#![doc = include_str!("../../delassus/docs/gpu.md")]
+#![doc = include_str!("../docs/gpu.md")]
 
 mod catalogue;
 mod chains;

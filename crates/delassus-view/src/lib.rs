@@ -1,6 +1,6 @@
 //! The live page: a scene stepped under one or two solvers, or a recorded run, in a browser on this machine.
 //!
-#![doc = include_str!("../../delassus/docs/view.md")]
+#![doc = include_str!("../docs/view.md")]
 //!
 //! One thread owns the worlds and steps them ([`Show`]); another serves the page and its messages. They share nothing
 //! but channels: commands one way, layouts, settings, notices and frames the other way. A page that is slow loses

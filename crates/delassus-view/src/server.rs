@@ -1,4 +1,4 @@
-//! The server: the page's files, and one WebSocket per page. See `crates/delassus/docs/view.md` for what it refuses.
+//! The server: the page's files, and one WebSocket per page. See `crates/delassus-view/docs/view.md` for what it refuses.
 
 mod connection;
 mod guard;

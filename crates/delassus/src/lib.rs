@@ -82,7 +82,18 @@
 //! | [`linalg`] | factorisations, elimination orders and disjoint sets, each once |
 //! | [`math`], [`index`], [`error`] | vectors and lanes, index types, what can be wrong with an input |
 
+// What only an optional module uses is dead without it; with all features the compiler still finds what nobody uses.
+#![cfg_attr(
+    not(all(feature = "files", feature = "robots", feature = "parallel")),
+    allow(dead_code, unused_imports)
+)]
+
+#[cfg(all(doctest, feature = "world"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod chains;
+#[cfg(feature = "world")]
 pub mod collide;
 pub mod doctor;
 pub mod error;
@@ -91,11 +102,14 @@ pub mod index;
 pub mod law;
 pub mod linalg;
 pub mod math;
+#[cfg(feature = "world")]
 pub mod model;
 pub mod problem;
+#[cfg(feature = "world")]
 pub mod scenes;
 pub mod solver;
 pub mod tree;
+#[cfg(feature = "world")]
 pub mod world;
 
 pub use error::BuildError;
@@ -104,11 +118,15 @@ pub use law::Law;
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
+pub use solver::auto::Auto;
 pub use solver::exact::direct::Direct;
+pub use solver::exact::kkt::Kkt;
 pub use solver::pivot::Lemke;
+pub use solver::sweep::coloured::Coloured;
 pub use solver::sweep::gauss_seidel::GaussSeidel;
 pub use solver::sweep::hybrid::Hybrid;
 pub use solver::sweep::jacobi::Jacobi;
 pub use solver::{Fit, Report, Solver, Status, Stop};
 pub use tree::Tree;
+#[cfg(feature = "world")]
 pub use world::{World, WorldBuilder};

@@ -6,6 +6,8 @@
 //! second revolute case, some 1e-4 to 2.4e-4 in the other accelerations and forces. The first spherical case is off by
 //! 9.5e-4 m/s in velocity and 3.8e-3 N in force, although the same motion in the first revolute case is not. So no
 //! solver can come within 1e-6 N m of that torque; ours is within 1e-6 of the truth.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

@@ -1,6 +1,7 @@
 //! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more. Neither does a
 //! recursion over a tree.
 
+#![cfg(feature = "parallel")]
 #![allow(
     unsafe_code,
     clippy::unwrap_used,

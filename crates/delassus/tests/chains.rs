@@ -1,4 +1,6 @@
 //! Chains side by side: against the reference trajectory, against a world, and against themselves.
+
+#![cfg(all(feature = "parallel", feature = "world"))]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

@@ -1,4 +1,6 @@
 //! Contacts of every pair of shapes and their reduction.
+
+#![cfg(feature = "world")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 #[path = "common/shapes.rs"]

@@ -1,4 +1,6 @@
 //! What stays the same from step to step, who may touch whom, and what is refused.
+
+#![cfg(feature = "world")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 #[path = "common/shapes.rs"]

@@ -1,6 +1,7 @@
 //! Coloured Gauss-Seidel: its sets are independent, its sweeps are those of Gauss-Seidel in another order, its bits
 //! do not depend on threads, and the order costs little convergence.
 
+#![cfg(feature = "parallel")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -1,5 +1,6 @@
 //! What is promised about `doctor`: each trouble is found where it is, and nowhere else.
 
+#![cfg(feature = "world")]
 #![allow(clippy::unwrap_used)] // A test may stop anywhere.
 
 use delassus::doctor::{Diagnosis, Finding, FindingKind, Severity, of_problem, of_scene};

@@ -1,5 +1,7 @@
 //! Slips of the chain notes [Chain]: each test does what is printed, shows what goes wrong with it, and shows the
 //! library right in the same situation. `crates/delassus/docs/errata.md` lists them by key.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"

@@ -1,4 +1,6 @@
 //! Every published problem file is read as what it is, or refused by name.
+
+#![cfg(feature = "files")]
 // Helpers of tests are not tests to the linter, so the permissions of tests do not reach them.
 #![allow(clippy::print_stderr, clippy::unwrap_used)]
 

@@ -1,5 +1,7 @@
 //! Jacobi: every law on planted problems, the schemes where they converge and where they do not, accelerations,
 //! dual form, threads.
+
+#![cfg(all(feature = "parallel", feature = "world"))]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"

@@ -1,4 +1,6 @@
 //! Lemke in the world: towers that stand, joints with contacts, and the basis of the last step as a start.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     reason = "a scene that cannot be built must stop the test there"

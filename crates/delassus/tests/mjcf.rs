@@ -1,4 +1,6 @@
 //! MJCF files that are odd but plausible: read as they mean, or refused with line and element; never silently changed.
+
+#![cfg(feature = "robots")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use delassus::math::DVec3;

@@ -1,4 +1,6 @@
 //! The world against analysis: friction on an incline, rolling, impacts, stacks, spinning bodies, pendulums.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

@@ -1,4 +1,6 @@
 //! Contacts as a user meets them: no tunnelling, belts, forces per pair, sleep, refused steps, repeatable runs.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

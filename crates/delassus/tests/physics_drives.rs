@@ -1,4 +1,6 @@
 //! Drives of joints act within their bounds: limits, motors, servos, friction.
+
+#![cfg(feature = "world")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 #[path = "common/world.rs"]

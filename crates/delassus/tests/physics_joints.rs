@@ -1,4 +1,6 @@
 //! Every kind of joint: holds what it must, frees what it must.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

@@ -1,4 +1,6 @@
 //! The second-order step of worlds: as exact as promised, and honest where it is not possible.
+
+#![cfg(feature = "world")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 #[path = "common/world.rs"]

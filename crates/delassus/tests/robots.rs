@@ -1,4 +1,6 @@
 //! Robots from URDF and MJCF: what is read, what is refused and where, and dynamics of the models beside the checkout.
+
+#![cfg(feature = "robots")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

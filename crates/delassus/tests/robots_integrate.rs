@@ -3,6 +3,8 @@
 //! `cargo test --release -p delassus --test robots_integrate -- --nocapture` prints the table of convergence;
 //! `cargo test --release -p delassus --test robots_integrate -- --ignored --nocapture` runs the four-bar linkage for a
 //! million steps.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

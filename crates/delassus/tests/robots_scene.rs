@@ -1,4 +1,6 @@
 //! Robot files as scenes and inside scene files: shapes, meshes, drives, and what is said about mistakes.
+
+#![cfg(feature = "robots")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

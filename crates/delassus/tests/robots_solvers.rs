@@ -1,4 +1,6 @@
 //! Robots under every solver: one step each of robots that touch something, and runs at the defaults of their scenes.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,

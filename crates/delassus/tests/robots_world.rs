@@ -1,4 +1,6 @@
 //! Robots in a world: what drives them, what they touch, and that every solver sees the same mechanics.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its world must stop there"

@@ -1,5 +1,7 @@
 //! Built-in scenes and scene files: what they promise, and what they say about mistakes.
 
+#![cfg(feature = "world")]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! The same bits however many threads share the work, in a pile with enough contacts for several of them.
 
+#![cfg(all(feature = "parallel", feature = "world"))]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its world has failed"

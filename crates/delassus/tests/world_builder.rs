@@ -1,5 +1,6 @@
 //! What a builder refuses and which of two answers it keeps; what a caller changes between steps.
 
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its world has failed"

@@ -1,4 +1,4 @@
-/** What the server sends and takes; see `crates/delassus/docs/view.md` and `crates/delassus-view/src/message.rs`. */
+/** What the server sends and takes; see `crates/delassus-view/docs/view.md` and `crates/delassus-view/src/message.rs`. */
 
 export type Vec3 = [number, number, number];
 export type Quat = [number, number, number, number];

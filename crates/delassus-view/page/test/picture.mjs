@@ -1,7 +1,7 @@
-// Takes the picture of `docs/view.md`: an arch in full quality, coloured by force, with one block picked.
+// Takes the picture of `crates/delassus-view/docs/view.md`: an arch in full quality, coloured by force, with one block picked.
 //
 //   delassus view arch --no-open &
-//   node crates/delassus-view/page/test/picture.mjs http://127.0.0.1:7877/ /usr/bin/chromium docs/view.png
+//   node crates/delassus-view/page/test/picture.mjs http://127.0.0.1:7877/ /usr/bin/chromium crates/delassus-view/docs/view.png
 
 import { chromium } from "playwright-core";
 

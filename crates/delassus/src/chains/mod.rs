@@ -13,9 +13,10 @@ mod team;
 pub use build::{Bead, Chain, ChainError};
 
 use glam::DVec3;
-use rayon::prelude::*;
 
 use lanes::{BeadMass, Team};
+
+use crate::math::parallel::prelude::*;
 
 /// How the joints of a first-order step are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,13 @@
 #![doc = include_str!("../../docs/doctor.md")]
 
 mod problem;
+#[cfg(feature = "world")]
 mod scene;
 
 use serde::{Serialize, Serializer};
 
 pub use problem::of_problem;
+#[cfg(feature = "world")]
 pub use scene::of_scene;
 
 use crate::solver::auto::Choice;

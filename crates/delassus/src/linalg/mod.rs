@@ -1,5 +1,6 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
 
+pub(crate) mod block_lu;
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
 pub(crate) mod fronts;

@@ -3,6 +3,8 @@
 
 pub(crate) mod parallel;
 mod random;
+#[cfg(not(feature = "parallel"))]
+mod sequential;
 pub(crate) mod simd;
 mod vectors;
 

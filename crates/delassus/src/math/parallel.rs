@@ -1,7 +1,14 @@
 //! Work shared between threads so that results never depend on how many there are: it is cut into chunks of a
-//! fixed size, and what they give is collected in their order.
+//! fixed size, and what they give is collected in their order. Without the feature `parallel` one thread takes the
+//! chunks one after the other, which gives the same bits.
 
-use rayon::prelude::*;
+#[cfg(feature = "parallel")]
+pub(crate) use rayon::{current_num_threads, join, prelude, scope};
+
+#[cfg(not(feature = "parallel"))]
+pub(crate) use super::sequential::{current_num_threads, join, prelude, scope};
+
+use prelude::*;
 
 /// Constraint blocks, pairs or bodies that one thread takes at a time: some twenty microseconds of work, several times what it
 /// costs to wake a thread.
@@ -9,7 +16,7 @@ pub(crate) const CHUNK: usize = 256;
 
 /// Items per part where a part may have any size: one part for a lone thread, else a few for each.
 pub(crate) fn share(items: usize) -> usize {
-    match rayon::current_num_threads() {
+    match current_num_threads() {
         1 => items,
         threads => items.div_ceil(4 * threads),
     }
@@ -17,7 +24,7 @@ pub(crate) fn share(items: usize) -> usize {
 
 /// What `work` makes of each part, in order; side by side where there is more than one part and thread.
 pub(crate) fn map<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-    if parts.len() < 2 || rayon::current_num_threads() < 2 {
+    if parts.len() < 2 || current_num_threads() < 2 {
         return parts.into_iter().map(work).collect();
     }
     parts.into_par_iter().map(work).collect()
@@ -75,7 +82,7 @@ fn halve<const N: usize, T: Send>(
         )
     };
     if threads {
-        rayon::join(left, right);
+        join(left, right);
     } else {
         left();
         right();

@@ -3,5 +3,6 @@
 //! [`robot::parse`] gives the plain description that [`WorldBuilder::add_robot`](crate::world::WorldBuilder::add_robot)
 //! takes; [`scene::parse`] gives a [`Scene`](crate::world::Scene), ready to run.
 
+#[cfg(feature = "robots")]
 pub mod robot;
 pub mod scene;

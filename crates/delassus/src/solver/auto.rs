@@ -375,6 +375,12 @@ impl Solver for Auto {
     }
 }
 
+impl Default for Auto {
+    fn default() -> Auto {
+        Auto::new(Stop::default(), 0)
+    }
+}
+
 impl Auto {
     /// A solver with this stopping rule and seed.
     pub fn new(stop: Stop, seed: u64) -> Auto {

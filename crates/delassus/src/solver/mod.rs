@@ -8,6 +8,7 @@ mod cancel;
 mod catalogue;
 pub mod exact;
 mod monitor;
+pub mod newton;
 mod observed;
 pub mod pivot;
 pub mod sweep;

@@ -16,6 +16,7 @@ mod reaction;
 mod robot;
 mod rows;
 mod scene;
+mod shorthand;
 mod sleep;
 mod state;
 mod step;

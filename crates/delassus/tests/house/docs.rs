@@ -1,11 +1,9 @@
-//! What the docs and comments name exists: citations, errata, paths, example files.
+//! What the docs and comments name exists: citations, errata, paths.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
-use delassus::problem::file::{Format, parse};
-
-use crate::sources::{Source, fail_if_any, is_word, line_of, root, rust_sources, sources};
+use crate::sources::{chapters, fail_if_any, is_word, root, rust_sources, sources};
 
 /// Words by which a document lists its keys: the first word of a row, an item, a heading or a line.
 fn listed_keys(text: &str) -> BTreeSet<String> {
@@ -40,11 +38,7 @@ fn citation(bracket: &str, known: &BTreeSet<String>) -> Option<String> {
 fn prose() -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let mut files = rust_sources();
-    files.extend(
-        sources("crates/delassus/docs")
-            .into_iter()
-            .filter(|source| source.name.ends_with(".md")),
-    );
+    files.extend(chapters());
     for source in files {
         let is_code = source.name.ends_with(".rs");
         for (i, line) in source.text.lines().enumerate() {
@@ -148,16 +142,7 @@ fn every_path_named_in_the_docs_exists() {
         "crates/delassus/src",
         "crates/delassus/docs",
     ];
-    let mut files = sources("crates/delassus/docs");
-    files.extend(sources("fuzz"));
-    for name in ["README.md", "CONTRIBUTING.md"] {
-        if let Ok(text) = fs::read_to_string(root().join(name)) {
-            files.push(Source {
-                name: name.to_owned(),
-                text,
-            });
-        }
-    }
+    let mut files = sources("");
     files.retain(|source| source.name.ends_with(".md"));
     let mut faults = Vec::new();
     for source in &files {
@@ -167,9 +152,10 @@ fn every_path_named_in_the_docs_exists() {
                 let looks = folders.iter().any(|folder| path.starts_with(folder))
                     || endings.iter().any(|ending| path.ends_with(ending));
                 let exists = |path: &String| {
-                    bases
-                        .iter()
-                        .any(|base| root().join(base).join(path).exists())
+                    // Beside the file, as in the README of a crate, or from one of the usual places.
+                    let beside = root().join(&source.name).with_file_name(path);
+                    let mut bases = bases.iter().map(|base| root().join(base).join(path));
+                    beside.exists() || bases.any(|path| path.exists())
                 };
                 if plain && looks && !expanded(path).iter().all(exists) {
                     faults.push(format!("{}:{}: `{path}`", source.name, i + 1));
@@ -185,43 +171,4 @@ fn every_path_named_in_the_docs_exists() {
         }
     }
     fail_if_any(&faults, "these paths do not exist:");
-}
-
-#[test]
-fn every_example_file_in_the_docs_is_read() {
-    let mut read = BTreeMap::new();
-    for source in sources("crates/delassus/docs") {
-        for (fence, format) in [("```json\n", Format::Json), ("```dat\n", Format::Dat)] {
-            let mut from = 0;
-            while let Some(start) = source.text[from..].find(fence) {
-                let begin = from + start + fence.len();
-                let length = source.text[begin..]
-                    .find("```")
-                    .expect("the fence is closed");
-                let example = &source.text[begin..begin + length];
-                let line = line_of(&source.text, begin);
-                let loaded = parse(example.as_bytes(), format).unwrap_or_else(|error| {
-                    panic!("{}:{line}: the example is refused: {error}", source.name)
-                });
-                *read.entry(loaded.kind).or_insert(0) += 1;
-                from = begin + length + 3;
-            }
-        }
-    }
-    for kind in [
-        "contact",
-        "joints",
-        "rows",
-        "tree",
-        "treecontact",
-        "stabilisation",
-        "problem",
-        "dual",
-        "friction-local",
-    ] {
-        assert!(
-            read.contains_key(kind),
-            "crates/delassus/docs/files.md has no example of kind {kind}"
-        );
-    }
 }

@@ -5,6 +5,8 @@
 mod code;
 mod docs;
 mod layers;
+#[cfg(feature = "files")]
+mod shown;
 mod sources;
 
 use self::code::functions;

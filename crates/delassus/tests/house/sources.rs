@@ -79,6 +79,13 @@ pub(crate) fn rust_sources() -> Vec<Source> {
     found
 }
 
+/// The chapters of every crate.
+pub(crate) fn chapters() -> Vec<Source> {
+    let mut found = sources("crates");
+    found.retain(|source| source.name.contains("/docs/") && source.name.ends_with(".md"));
+    found
+}
+
 /// Library code only: without the test module at the foot and without files of tests.
 pub(crate) fn library_code(source: &Source) -> String {
     if source.name.ends_with("/tests.rs") {

@@ -78,6 +78,7 @@ fn assert_proof(problem: &Problem, report: &Report, what: &str) {
     assert!(Lcp::of_problem(problem, 8).is_farkas(y), "{what}");
 }
 
+#[cfg(feature = "files")]
 #[test]
 fn files_of_complementarity_problems_are_solved_and_one_game_by_another_start() {
     for folder in ["LCP", "MLCP"] {

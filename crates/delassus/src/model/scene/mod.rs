@@ -5,6 +5,7 @@
 mod body;
 mod joint;
 mod reader;
+#[cfg(feature = "robots")]
 mod robot;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::world::{
 };
 use body::Materials;
 use reader::{Table, Value, fault};
+#[cfg(feature = "robots")]
 pub use robot::of_robot;
 
 /// Longest scene file that is read, in bytes.
@@ -123,7 +125,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
     let materials = read_materials(&scene, &mut builder)?;
     let mut names = body::add_bodies(&scene, &materials, &mut builder)?;
     let links = (&mut names, &mut builder);
-    let warnings = robot::add_robots(&scene, folder, &materials, links)?;
+    let warnings = add_robots(&scene, folder, &materials, links)?;
     joint::add_joints(&scene, &names, &mut builder)?;
     let world = builder.build().map_err(|error| scene.refuse(error))?;
     Ok(Scene {
@@ -132,6 +134,23 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
         run,
         warnings,
     })
+}
+
+#[cfg(feature = "robots")]
+use robot::add_robots;
+
+/// Without the feature `robots` a scene may have none.
+#[cfg(not(feature = "robots"))]
+fn add_robots(
+    scene: &Table,
+    _: Option<&Path>,
+    _: &Materials,
+    _: (&mut body::Names, &mut WorldBuilder),
+) -> Result<Vec<String>, SceneError> {
+    match scene.get("robots") {
+        Some(value) => Err(value.fault("this program was built without the feature `robots`")),
+        None => Ok(Vec::new()),
+    }
 }
 
 fn read_run(value: &Value) -> Result<RunDefaults, SceneError> {

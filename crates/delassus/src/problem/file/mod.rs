@@ -5,15 +5,21 @@
 //!
 #![doc = include_str!("../../../docs/files.md")]
 
+#[cfg(feature = "files")]
 mod condense;
 mod error;
+#[cfg(feature = "files")]
 pub mod fclib;
+#[cfg(feature = "files")]
 mod friction;
 pub mod json;
+#[cfg(feature = "files")]
 pub mod siconos;
 
 pub use error::{FileError, Place};
+#[cfg(feature = "files")]
 pub use friction::{FrictionFile, FrictionForm, Triplets};
+#[cfg(feature = "files")]
 use siconos::{DatFile, DatFormat, MlcpLaw};
 
 use crate::law::Law;
@@ -123,6 +129,22 @@ impl Format {
 pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     match format {
         Format::Json => json::parse(bytes),
+        #[cfg(not(feature = "files"))]
+        _ => Err(FileError::Unsupported {
+            place: Place::Value("format".to_owned()),
+            kind: "a Siconos or FCLIB file",
+            remedy: "build delassus with its feature `files`, or convert the file to JSON",
+        }),
+        #[cfg(feature = "files")]
+        _ => other(bytes, format),
+    }
+}
+
+/// The formats that are not our own.
+#[cfg(feature = "files")]
+fn other(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
+    match format {
+        Format::Json => json::parse(bytes),
         Format::Fclib => fclib::read(bytes)?.into_loaded(),
         Format::Dat => siconos_dat(bytes, None),
         Format::Lcp => siconos_dat(bytes, Some(DatFormat::Lcp)),
@@ -134,6 +156,7 @@ pub fn parse(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     }
 }
 
+#[cfg(feature = "files")]
 fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileError> {
     // Trailing remarks may be in any encoding; the numbers are ASCII.
     match siconos::parse(&String::from_utf8_lossy(bytes), format)? {

@@ -1,12 +1,11 @@
 //! Numbers: block L D Lᵀ of every island along its plan, eight equal islands at a time.
 
-use rayon::prelude::*;
-
 use super::islands::{self, Kind};
 use super::load::{Team, load, load_rhs};
 use super::plan::{Node, Plan};
 use crate::index::BlockId;
 use crate::linalg::ldl::{Edge, Lane, factorise, substitute};
+use crate::math::parallel::prelude::*;
 use crate::problem::{Form, Problem};
 use crate::solver::topology::Topology;
 

@@ -9,7 +9,7 @@ use glam::DVec3;
 
 use crate::index::BlockId;
 use crate::law::Law;
-use crate::math::{dot, mul_transposed_add};
+use crate::math::{dot, mul_transposed_add, parallel};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Primal, Problem};
 use crate::solver::sweep::gauss_seidel::{Carrier, visit};
@@ -281,7 +281,7 @@ fn walk(
     if !left.is_empty() {
         let (low, high) = rows.split_at_mut(own.split);
         let (low, high) = if course.parallel {
-            rayon::join(
+            parallel::join(
                 || walk(left, low, course, work),
                 || walk(right, high, course, work),
             )

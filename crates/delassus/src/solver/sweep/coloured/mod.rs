@@ -13,13 +13,13 @@ mod partition;
 use domain::{Course, Domain, Shared};
 use lanes::Row;
 use partition::Partition;
-use rayon::prelude::*;
 
 use super::gauss_seidel::{GaussSeidel, Order, REFRESH};
 use super::inverse::of_body;
 use super::{Fit, Monitor, Rule, Solver, Status, Stop, SweepStats};
 use crate::index::BlockId;
 use crate::law::Law;
+use crate::math::parallel::{self, prelude::*};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal, Problem, Solution};
 
@@ -113,10 +113,10 @@ impl Solver for Coloured {
             return self.in_sequence().run(problem, solution, monitor);
         };
         self.work.partition.prepare(primal, problem.blocks().len());
-        let parallel = 1 < self.work.partition.leaves() && 1 < rayon::current_num_threads();
+        let parallel = 1 < self.work.partition.leaves() && 1 < parallel::current_num_threads();
         if parallel {
             // Inside the pool once, rather than at every sweep.
-            rayon::scope(|_| self.iterate(problem, primal, solution, monitor, true))
+            parallel::scope(|_| self.iterate(problem, primal, solution, monitor, true))
         } else {
             self.iterate(problem, primal, solution, monitor, false)
         }

@@ -1,0 +1,86 @@
+//! Short ways to say what is common: a body at a place, flat ground, the force of a contact.
+
+use glam::DVec3;
+
+use super::{Attach, Body, Motion, Touch, WorldBuilder, WorldError};
+use crate::collide::Shape;
+use crate::index::BodyId;
+use crate::math::tangents;
+
+impl Body {
+    /// A dynamic body at rest, with its centre of mass at this place \[m\].
+    pub fn at(name: &str, position: DVec3) -> Body {
+        Body {
+            name: name.to_owned(),
+            position,
+            ..Body::default()
+        }
+    }
+
+    /// A body that never moves, at this place \[m\].
+    pub fn fixed(name: &str, position: DVec3) -> Body {
+        Body {
+            motion: Motion::Static,
+            ..Body::at(name, position)
+        }
+    }
+}
+
+impl WorldBuilder {
+    /// Adds the body `ground`, everything below z = 0, in the default material.
+    pub fn add_ground(&mut self) -> Result<BodyId, WorldError> {
+        let ground = self.add_body(Body::fixed("ground", DVec3::ZERO))?;
+        self.add_collider(ground, Shape::HalfSpace, Attach::default())?;
+        Ok(ground)
+    }
+}
+
+impl Touch {
+    /// The two bodies; a body that cannot move is the second.
+    pub fn bodies(&self) -> (BodyId, BodyId) {
+        let (a, b) = self.point.bodies;
+        (BodyId(a as u32), BodyId(b as u32))
+    }
+
+    /// Mean force on the first body over the last substep of h seconds, along the world's axes \[N\].
+    pub fn force(&self, h: f64) -> DVec3 {
+        let n = self.point.normal;
+        let (t1, t2) = tangents(n);
+        let [along_n, along_t1, along_t2] = self.impulse;
+        (n * along_n + t1 * along_t1 + t2 * along_t2) / h
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::sweep::gauss_seidel::GaussSeidel;
+
+    /// Six digits of the weight, where solves end at 1e-8 m/s.
+    const DIGITS: f64 = 1e-6;
+
+    #[test]
+    fn the_force_of_the_ground_on_a_ball_at_rest_is_its_weight() {
+        let mut builder = WorldBuilder::default();
+        let ground = builder.add_ground().expect("the world is empty");
+        let ball = Body::at("ball", DVec3::new(0.0, 0.0, 0.1));
+        let shape = Shape::Sphere { radius: 0.1 };
+        let ball = builder.add_solid(shape, 1000.0, ball, Attach::default());
+        let ball = ball.expect("a ball has a mass");
+        let mut world = builder.build().expect("two bodies make a world");
+        let h = 0.01;
+        for _ in 0..100 {
+            let step = world.step(h, &mut GaussSeidel::default());
+            step.expect("a ball at rest can be stepped");
+        }
+        let weight = world.bodies().mass[ball.index()] * 9.81;
+        let [touch] = world.touches() else {
+            panic!("a ball touches a plane in one point");
+        };
+        assert_eq!(touch.bodies(), (ball, ground));
+        let force = touch.force(h);
+        assert!((force - DVec3::new(0.0, 0.0, weight)).length() < DIGITS * weight);
+        let sum = world.contact_force((ball, ground), h);
+        assert!((force - sum).length() < DIGITS * weight);
+    }
+}
