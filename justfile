@@ -1,12 +1,18 @@
 # Short names for what CONTRIBUTING.md lists.
 check:
-    cargo fmt --check && cargo clippy --all-targets -- -D warnings
+    cargo fmt --all --check && cargo clippy --workspace --all-targets -- -D warnings
 test:
-    cargo test
+    cargo test --workspace
+features:
+    scripts/check-features
+packages:
+    scripts/check-packages --allow-dirty
+deny:
+    scripts/check-deny
 bench largest="100000":
     cargo bench -p delassus --bench gs_pile -- {{largest}}
 doc:
-    cargo doc -p delassus --no-deps
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 fuzz target="json_problem" seconds="120":
     cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}}
 page:

@@ -3,8 +3,8 @@
 //! Colours are as large as they can be, because a device wants many blocks at once and pays for every dispatch; the
 //! groups of `coloured` on the CPU hold eight, because lanes want neighbours.
 
-use delassus::index::{BlockId, MassId};
 use delassus::problem::Primal;
+use delassus::{BlockId, MassId};
 
 /// The blocks of every colour, in block order; no two of a colour share a mass.
 pub(crate) fn colours(primal: &Primal, blocks: usize) -> Vec<Vec<u32>> {

@@ -1,12 +1,12 @@
 //! A problem as flat arrays: who touches whom as words, everything else as single-precision numbers.
 
-use delassus::index::{BlockId, MassId};
 use delassus::linalg::{
     generalised_inverse, largest_eigenvalue_2, largest_eigenvalue_3, regular_inverse_3,
 };
 use delassus::problem::delassus::{BlockMatrix, DiagonalBlocks};
 use delassus::problem::{Block, Form, Primal};
 use delassus::solver::Rule;
+use delassus::{BlockId, MassId};
 use delassus::{Law, Problem};
 
 use crate::colour::colours;

@@ -11,7 +11,35 @@
 //! Find the velocity v and the impulses λ. Without v it reads w = Sλ + c with the Delassus operator
 //! S = G M⁻¹Gᵀ + Σ. Units are SI; λ_n > 0 pushes apart, w_n > 0 separates. See [`problem`].
 //!
-//! # An example
+//! # A world
+//!
+//! A ball falls on the ground and comes to rest.
+//!
+#![cfg_attr(feature = "world", doc = "```")]
+#![cfg_attr(not(feature = "world"), doc = "```ignore")]
+//! use delassus::collide::Shape;
+//! use delassus::math::DVec3;
+//! use delassus::world::{Attach, Body};
+//! use delassus::{Auto, WorldBuilder};
+//!
+//! let mut builder = WorldBuilder::default();
+//! builder.add_ground()?;
+//! let ball = Body::at("ball", DVec3::new(0.0, 0.0, 0.5));
+//! let ball = builder.add_solid(Shape::Sphere { radius: 0.1 }, 1000.0, ball, Attach::default())?;
+//! let mut world = builder.build()?;
+//! let mut solver = Auto::default();
+//! for _ in 0..100 {
+//!     let step = world.step(0.01, &mut solver)?;
+//!     assert_eq!(step.unsolved, 0);
+//! }
+//! assert!((world.bodies().position[ball.index()].z - 0.1).abs() < 1e-3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The crate's examples go on: motors changed at every step, contact forces, problems kept for later, a solver of
+//! one's own.
+//!
+//! # A problem by hand
 //!
 //! A puck of 1 kg slides over the ground for one step of 10 ms.
 //!
@@ -37,8 +65,8 @@
 //!
 //! # Which solver obeys which law
 //!
-//! *Exact* means that the fixed points are the answers of the law, *approximate* that they are those of a
-//! neighbour. [`Solver::fit`] says the same at run time, and every [`Report`] carries it.
+//! *Exact* means that the solver obeys the law itself, *approximate* that it solves a nearby law, such as eight facets
+//! for a cone. [`Solver::fit`] says the same at run time, and every [`Report`] carries it.
 //!
 //! | solver | equality, unilateral, interval | friction box | friction cone, elliptic cone | friction facets |
 //! |---|---|---|---|---|
@@ -59,28 +87,31 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`problem`] | the problem as one immutable value, its builder, masses, Jacobian, Delassus operator |
-//! | [`law`] | the laws between impulse and row velocity, and how far a block is from one |
+//! | [`world`] | worlds of bodies, joints, contacts and robots, stepped by any solver |
+//! | [`collide`] | shapes and the contacts between them |
+//! | [`model`] | robots from URDF and MJCF, scenes from TOML files |
+//! | [`scenes`] | built-in scenes by name |
+//! | [`problem`] | the problem as one immutable value, its builder, masses, rows, Delassus operator |
 //! | [`problem::residual`] | the judge: what every metric of an answer means |
 //! | [`problem::stabilise`] | Σ and q of joints and contacts: SPOOK, Baumgarte, springs, restitution |
 //! | [`problem::file`] | reading and writing problems: JSON, Siconos, FCLIB |
+//! | [`law`] | the laws between impulse and row velocity, and how far a block is from one |
 //! | [`solver`] | the trait, how a run stops, what it reports |
-//! | [`solver::sweep::gauss_seidel`] | projected Gauss-Seidel |
-//! | [`solver::sweep::coloured`] | the same, contacts in lanes and parts on threads |
+//! | [`solver::auto`] | which solver is tried for which problem |
+//! | [`solver::sweep`] | Gauss-Seidel, the same in lanes and on threads, Jacobi, hybrid |
 //! | [`solver::pivot`] | Lemke's algorithm |
-//! | [`solver::exact::direct`] | joints exactly, by sparse factorisation |
-//! | [`solver::sweep::hybrid`] | joints exactly, contacts by sweeps through them |
-//! | [`solver::sweep::jacobi`] | projected Jacobi in two parallel passes |
-//! | [`solver::exact::kkt`] | constrained trees by articulated-body passes; equality rows at once |
-//! | [`solver::auto`] | one of these by a table |
-//! | [`doctor`] | what is wrong with a scene or a problem, in words |
-//! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
+//! | [`solver::exact`] | joints exactly by sparse factorisation; constrained trees by articulated-body passes |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
+//! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
+//! | [`doctor`] | what is wrong with a scene or a problem, in words |
 //! | [`gallery`] | built-in problems by name |
-//! | [`model`] | robots from URDF and MJCF, scenes from TOML files |
-//! | [`scenes`] | built-in scenes by name |
-//! | [`linalg`] | factorisations, elimination orders and disjoint sets, each once |
-//! | [`math`], [`index`], [`error`] | vectors and lanes, index types, what can be wrong with an input |
+//! | [`linalg`], [`math`] | factorisations and orders, vectors and lanes |
+//!
+//! # Features
+//!
+//! All are on by default: `world` (worlds, collision, scenes), `robots` (URDF and MJCF; implies `world`), `files`
+//! (Siconos and FCLIB problem files) and `parallel` (threads). Without them the crate holds problems, laws, every solver,
+//! trees, chains and JSON files.
 
 // What only an optional module uses is dead without it; with all features the compiler still finds what nobody uses.
 #![cfg_attr(
@@ -96,9 +127,9 @@ pub mod chains;
 #[cfg(feature = "world")]
 pub mod collide;
 pub mod doctor;
-pub mod error;
+mod error;
 pub mod gallery;
-pub mod index;
+mod index;
 pub mod law;
 pub mod linalg;
 pub mod math;
@@ -112,12 +143,16 @@ pub mod tree;
 #[cfg(feature = "world")]
 pub mod world;
 
-pub use error::BuildError;
-pub use index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};
-pub use law::Law;
+#[cfg(feature = "world")]
+pub use world::{World, WorldBuilder};
+
 pub use problem::mass::MassBlock;
 pub use problem::residual::Residual;
 pub use problem::{Problem, ProblemBuilder, Solution};
+
+pub use law::Law;
+pub use tree::Tree;
+
 pub use solver::auto::Auto;
 pub use solver::exact::direct::Direct;
 pub use solver::exact::kkt::Kkt;
@@ -127,6 +162,6 @@ pub use solver::sweep::gauss_seidel::GaussSeidel;
 pub use solver::sweep::hybrid::Hybrid;
 pub use solver::sweep::jacobi::Jacobi;
 pub use solver::{Fit, Report, Solver, Status, Stop};
-pub use tree::Tree;
-#[cfg(feature = "world")]
-pub use world::{World, WorldBuilder};
+
+pub use error::BuildError;
+pub use index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};

@@ -10,8 +10,8 @@
 #[path = "common/world.rs"]
 mod kit;
 
+use delassus::BuildError;
 use delassus::collide::{Collider, Collisions, Shape};
-use delassus::error::BuildError;
 use delassus::math::{DQuat, DVec3, Random};
 use delassus::world::{Body, Drive, Joint, JointKind, Motion, Sleep, State, StepError};
 use delassus::{BodyId, World, WorldBuilder};

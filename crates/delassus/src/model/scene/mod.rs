@@ -14,6 +14,7 @@ use glam::DVec3;
 use toml::de::DeTable;
 
 use crate::collide::ShapeError;
+#[cfg(feature = "robots")]
 use crate::model::robot::ImportError;
 use crate::solver::{SpecError, Stop, from_spec};
 use crate::world::{
@@ -43,6 +44,7 @@ pub enum SceneError {
         what: String,
     },
     /// A robot file by itself that is refused.
+    #[cfg(feature = "robots")]
     #[error(transparent)]
     RobotFile(#[from] ImportError),
     /// A robot file by itself whose world cannot be built.
@@ -75,6 +77,7 @@ pub enum SceneCause {
     #[error(transparent)]
     World(#[from] WorldError),
     /// Its robot file is refused.
+    #[cfg(feature = "robots")]
     #[error(transparent)]
     Robot(#[from] ImportError),
     /// Its shape is refused.
