@@ -11,10 +11,10 @@ use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::scenes::build;
 use delassus::solver::{Stop, from_spec};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Link, MassProperties, Tree, TreeJoint};
+use delassus::tree::{Link, MassProperties, Tree, TreeError, TreeJoint};
 use delassus::world::{
-    Attach, Body, Drive, FrictionModel, Gyroscopic, Joint, JointKind, JointModel, Motion, Motor,
-    Placement, RobotModel, Scene, Servo, ShapeModel, State,
+    Anchor, Attach, Body, Closure, ClosureKind, Drive, FrictionModel, Gyroscopic, Joint, JointKind,
+    JointModel, Motion, Motor, Placement, RobotModel, Scene, Servo, ShapeModel, State, WorldError,
 };
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
@@ -79,6 +79,69 @@ fn arm() -> Link {
 }
 
 const ARM_INERTIA: f64 = 0.6;
+
+#[test]
+fn a_model_that_names_a_link_it_does_not_have_is_refused_when_it_is_added() {
+    let ghost = LinkId(7);
+    let ball = || Shape::Sphere { radius: 0.1 };
+    let plain = model(vec![arm()], vec![(0, ball())]);
+    let mut joint = plain.clone();
+    joint.joints[0].link = ghost;
+    let closed = |kind: ClosureKind| {
+        let mut model = plain.clone();
+        let name = "loop".to_owned();
+        model.closures.push(Closure { name, kind });
+        model
+    };
+    let tied = |dependent, on| ClosureKind::Joint {
+        dependent,
+        on,
+        coefficients: [0.0; 5],
+    };
+    let end = |link| Anchor {
+        link,
+        point: DVec3::X,
+    };
+    let pinned = ClosureKind::Connect {
+        a: end(None),
+        b: end(Some(ghost)),
+    };
+    let refused = |model: &RobotModel| {
+        let mut builder = WorldBuilder::default();
+        builder.add_robot(model, &Placement::default()).err()
+    };
+    for model in [
+        model(vec![arm()], vec![(7, ball())]),
+        joint,
+        closed(tied(ghost, None)),
+        closed(tied(LinkId(0), Some(ghost))),
+        closed(pinned),
+    ] {
+        let Some(WorldError::RobotTree { error, .. }) = refused(&model) else {
+            panic!("{:?} was taken", model.closures);
+        };
+        assert_eq!(
+            error,
+            TreeError::UnknownLink {
+                link: ghost,
+                count: 1
+            }
+        );
+    }
+    assert_eq!(refused(&plain), None);
+}
+
+#[test]
+fn a_robot_that_was_never_added_cannot_be_placed() {
+    let mut world = arm_world(arm(), Drive::default());
+    let refused = world.place_robot(RobotId(1), &[0.0], &[0.0]);
+    let unknown = WorldError::UnknownRobot {
+        robot: RobotId(1),
+        count: 1,
+    };
+    assert_eq!(refused, Err(unknown));
+    assert_eq!(world.place_robot(RobotId(0), &[0.5], &[0.0]), Ok(()));
+}
 
 /// A world of one arm without gravity.
 fn arm_world(link: Link, drive: Drive) -> World {

@@ -488,6 +488,12 @@ fn bad_states_are_refused_and_a_free_spin_is_singular() {
         tree.kinematics(&zeros, &mut data),
         Err(TreeError::BadQuaternion { .. })
     ));
+    for moved in [
+        tree.integrate(&mut zeros.clone(), &vec![0.0; n], 1e-3),
+        tree.advance(&mut zeros.clone(), &mut vec![0.0; n], 1e-3),
+    ] {
+        assert!(matches!(moved, Err(TreeError::BadQuaternion { .. })));
+    }
     assert!(
         tree.jacobian(&data, LinkId(99), DVec3::ZERO, &mut vec![0.0; 6 * n])
             .is_err()

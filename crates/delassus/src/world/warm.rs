@@ -200,3 +200,37 @@ impl Warm {
         self.h = h;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_sort_by_what_they_belong_to_and_survive_json() {
+        let joint = |joint, part| Key::Joint {
+            joint: JointId(joint),
+            part,
+        };
+        let contact = |colliders, feature| Key::Contact { colliders, feature };
+        let robot = |item, part| Key::Robot {
+            robot: RobotId(0),
+            item,
+            part,
+        };
+        let sorted = [
+            joint(0, JointPart::Held),
+            joint(0, JointPart::SecondLimit),
+            joint(0, JointPart::Friction(0)),
+            joint(1, JointPart::Held),
+            contact((0, 1), u64::MAX),
+            contact((0, 2), 0),
+            robot(RobotItem::Joint(8), JointPart::Friction(5)),
+            robot(RobotItem::Closure(0), JointPart::Held),
+        ];
+        assert!(sorted.is_sorted());
+        for key in sorted {
+            let text = serde_json::to_string(&key).unwrap();
+            assert_eq!(serde_json::from_str::<Key>(&text).unwrap(), key, "{text}");
+        }
+    }
+}
