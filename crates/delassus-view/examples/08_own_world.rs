@@ -35,7 +35,7 @@ fn tower() -> Result<Scene, WorldError> {
 fn main() -> Result<(), Box<dyn Error>> {
     let show = Show::Live {
         name: "tower".to_owned(),
-        loader: Some(Box::new(|| tower().map_err(|error| error.to_string()))),
+        loader: Some(Box::new(|| Ok(tower()?))),
         start: Start::default(),
     };
     let server = Server::start(show, &Options::default())?;
