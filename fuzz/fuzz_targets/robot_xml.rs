@@ -3,7 +3,7 @@
 
 use delassus::math::DVec3;
 use delassus::model::robot::{Base, parse};
-use delassus::tree::Rows;
+use delassus::tree::TreeRows;
 use delassus::world::Posed;
 use libfuzzer_sys::fuzz_target;
 
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let (mut data, mut acceleration) = (tree.data(), zeros.clone());
     let state = (&q[..], &zeros[..], &zeros[..]);
     let _ = tree.forward_dynamics(&mut data, state, DVec3::Z, &mut acceleration);
-    let (mut rows, mut gap) = (Rows::default(), Vec::new());
+    let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
     for closure in &robot.closures {
         let _ = closure.kind.add_rows(Posed { tree, data: &data, q: &q }, &mut rows, &mut gap);
     }

@@ -30,7 +30,7 @@ fn check(problem: &Problem, lambda: Vec<f64>, solved: bool, what: &str) {
     }
 }
 
-/// How the driver ends where both methods have failed, with a proof where there is none to find.
+/// How `lemke` ends where both methods have failed, with a proof where there is none to find.
 fn leftover(problem: &Problem, seed: u64) -> String {
     let mut solver = Lemke::new(Method::Best);
     solver.stop = Stop {
@@ -40,10 +40,9 @@ fn leftover(problem: &Problem, seed: u64) -> String {
     let mut solution = Solution::zeros(problem);
     let report = solver.solve(problem, &mut solution);
     let solved = report.status == Status::Solved;
-    check(problem, solution.lambda, solved, &format!("{seed} driver"));
+    check(problem, solution.lambda, solved, &format!("{seed} lemke"));
     if solved {
-        let by = report.fallback.unwrap_or("pivoting");
-        return format!("solved by {by}");
+        return "solved by lemke".to_owned();
     }
     let answer = pivot::solve(&Lcp::of_problem(problem, 8), &LcpOptions::default());
     if answer.farkas.is_some() {

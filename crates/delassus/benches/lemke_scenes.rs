@@ -1,5 +1,4 @@
-//! Every built-in scene stepped by `lemke`, as a table: steps not solved, steps in which another solver went on,
-//! pivots, and time.
+//! Every built-in scene stepped by `lemke`, as a table: steps not solved, pivots, and time.
 //!
 //! `cargo bench --bench lemke_scenes`, or with a number of steps of each scene behind `--`; names of scenes after it
 //! take the place of all of them.
@@ -18,10 +17,8 @@ fn main() {
     if names.is_empty() {
         names = exhibits().iter().map(|e| e.name.to_owned()).collect();
     }
-    println!(
-        "| scene | contacts | steps | not solved | fallbacks | pivots | ms per step | slowest |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("| scene | contacts | steps | not solved | pivots | ms per step | slowest |");
+    println!("|---|---|---|---|---|---|---|");
     for name in names {
         row(&name, most);
     }
@@ -37,14 +34,13 @@ fn row(name: &str, most: usize) {
     };
     let steps = most.min((run.time / run.dt).round() as usize);
     let mut solver = from_spec("lemke", stop, 0).unwrap();
-    let (mut unsolved, mut fallbacks, mut pivots, mut contacts) = (0, 0, 0, 0);
+    let (mut unsolved, mut pivots, mut contacts) = (0, 0, 0);
     let (mut total, mut slowest) = (0.0, 0.0_f64);
     for _ in 0..steps {
         let begin = Instant::now();
         let step = scene.world.step(scene.run.dt, solver.as_mut()).unwrap();
         let ms = 1e3 * begin.elapsed().as_secs_f64();
         unsolved += usize::from(0 < step.unsolved);
-        fallbacks += usize::from(0 < step.fallbacks);
         pivots += step.report.iterations;
         contacts = contacts.max(step.contacts);
         total += ms;
@@ -52,7 +48,7 @@ fn row(name: &str, most: usize) {
     }
     let mean = |sum: f64| sum / steps.max(1) as f64;
     println!(
-        "| `{name}` | {contacts} | {steps} | {unsolved} | {fallbacks} | {:.1} | {:.3} | {slowest:.1} |",
+        "| `{name}` | {contacts} | {steps} | {unsolved} | {:.1} | {:.3} | {slowest:.1} |",
         mean(pivots as f64),
         mean(total)
     );

@@ -23,7 +23,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Batch, Data, Elimination, Joint, Link, Propagation, Rows, Tree};
+use delassus::tree::{Batch, Data, Elimination, Link, Propagation, Tree, TreeJoint, TreeRows};
 use trees::{random_body, random_configuration, random_vector, weld};
 
 const MODELS: [&str; 10] = [
@@ -58,7 +58,7 @@ fn best_of(calls: u32, mut call: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-fn contact_rows(tree: &Tree, data: &Data, rows: &mut Rows, contacts: &[(LinkId, DVec3)]) {
+fn contact_rows(tree: &Tree, data: &Data, rows: &mut TreeRows, contacts: &[(LinkId, DVec3)]) {
     rows.clear();
     for &contact in contacts {
         weld(tree, data, rows, contact);
@@ -92,7 +92,7 @@ fn model(name: &str) {
     });
     let batch = batch(&tree, &mut random);
     let mut line = format!("{name:>11} {n:>4} {rnea:>8.2} {crba:>8.2} {aba:>8.2} {batch:>8.2}");
-    let (mut kkt, mut rows) = (TreeKkt::default(), Rows::default());
+    let (mut kkt, mut rows) = (TreeKkt::default(), TreeRows::default());
     for count in [1, 2, 4] {
         let Some(contacts) = contacts.get(..count) else {
             line += "        –";
@@ -147,7 +147,7 @@ fn growth() {
         let mut links = Vec::new();
         for i in 0..arms * depth {
             let parent = (!i.is_multiple_of(depth)).then(|| LinkId(i - 1));
-            let joint = Joint::Revolute {
+            let joint = TreeJoint::Revolute {
                 axis: random.vector(),
             };
             let place = Pose::at(DVec3::new(0.0, 0.0, -0.2));
@@ -159,7 +159,7 @@ fn growth() {
         let contacts: Vec<_> = (0..arms)
             .map(|arm| (LinkId(arm * depth + depth - 1), DVec3::ZERO))
             .collect();
-        let mut rows = Rows::default();
+        let mut rows = TreeRows::default();
         contact_rows(&tree, &data, &mut rows, &contacts);
         let (mut work, mut out) = (Propagation::default(), vec![0.0; rows.len() * rows.len()]);
         let time = best(|| {
@@ -204,7 +204,7 @@ fn crossover() {
     let (y1, mut data) = (random_vector(&mut random, n), tree.data());
     for every in [50, 25, 10, 5, 2, 1] {
         tree.kinematics(&q, &mut data).unwrap();
-        let mut rows = Rows::default();
+        let mut rows = TreeRows::default();
         for link in (0..100).step_by(every).map(LinkId) {
             let point = tree.pose(&data, link).unwrap().point(DVec3::Z * -0.03);
             for axis in DVec3::AXES {
@@ -251,7 +251,7 @@ fn chain(count: u32) {
         let body = random_body(&mut random);
         Link::new(
             i.checked_sub(1).map(LinkId),
-            Joint::Revolute { axis },
+            TreeJoint::Revolute { axis },
             place,
             body,
         )

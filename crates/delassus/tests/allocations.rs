@@ -15,7 +15,7 @@ use delassus::math::{DMat3, DVec3};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::solver::from_spec;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Joint, Link, MassProperties, Rows, Tree};
+use delassus::tree::{Link, MassProperties, Tree, TreeJoint, TreeRows};
 use delassus::{LinkId, Problem, Solution, Stop, gallery};
 
 struct Counting;
@@ -47,9 +47,9 @@ fn recursions() {
         inertia: DMat3::IDENTITY,
     };
     let joints = [
-        Joint::Floating,
-        Joint::Ball,
-        Joint::Revolute { axis: DVec3::Y },
+        TreeJoint::Floating,
+        TreeJoint::Ball,
+        TreeJoint::Revolute { axis: DVec3::Y },
     ];
     let link = |i: u32| {
         let parent = i.checked_sub(1).map(LinkId);
@@ -59,7 +59,7 @@ fn recursions() {
     let tree = Tree::new((0..9).map(link).collect()).unwrap();
     let n = tree.n_dofs();
     let (q, v, mut out, mut m) = (tree.neutral(), vec![0.5; n], vec![0.0; n], vec![0.0; n * n]);
-    let (mut data, mut rows, mut kkt) = (tree.data(), Rows::default(), TreeKkt::default());
+    let (mut data, mut rows, mut kkt) = (tree.data(), TreeRows::default(), TreeKkt::default());
     let mut x2 = [0.0; 3];
     let mut round = || {
         let before = COUNT.load(Ordering::Relaxed);

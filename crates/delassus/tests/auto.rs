@@ -22,7 +22,7 @@ fn stop(tolerance: f64) -> Stop {
 fn built_in_problems_get_the_solver_of_their_class() {
     let expected = [
         ("chain:5", "direct"),
-        ("machine", "hybrid,rule=exact"),
+        ("machine", "newton"),
         ("stack:5", "gauss-seidel"),
         ("stack:20", "coloured"),
         ("pile:1000", "coloured"),
@@ -31,12 +31,10 @@ fn built_in_problems_get_the_solver_of_their_class() {
     ];
     for (name, solver) in expected {
         let problem = gallery::build(name).unwrap();
-        assert_eq!(choose(&problem, 1e-6).first.solver, solver, "{name}");
+        assert_eq!(choose(&problem).first.solver, solver, "{name}");
     }
     let facets = gallery::experiments::peg(8).problems(1, 0).unwrap();
-    assert_eq!(choose(&facets[0], 1e-6).first.solver, "lemke");
-    let stack = gallery::build("stack:20").unwrap();
-    assert_ne!(choose(&stack, 1e-3).first, choose(&stack, 1e-6).first);
+    assert_eq!(choose(&facets[0]).first.solver, "lemke");
     // Rows with bounds in dual form are a complementarity problem.
     let mut builder = Problem::builder();
     let mass = builder
@@ -46,9 +44,9 @@ fn built_in_problems_get_the_solver_of_their_class() {
         .add_block(Law::Unilateral, &[(mass, &[1.0])], &[0.0], &[0.0])
         .unwrap();
     let bounded = builder.build().unwrap().to_dual();
-    assert_eq!(choose(&bounded, 1e-6).first.solver, "lemke");
+    assert_eq!(choose(&bounded).first.solver, "lemke");
     assert_eq!(
-        choose(&Problem::builder().build().unwrap(), 1e-6).class,
+        choose(&Problem::builder().build().unwrap()).class,
         "no rows"
     );
 }
@@ -68,7 +66,7 @@ fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
         );
         assert_eq!(report.fit, Fit::Exact, "{name}");
         match report.chosen.as_slice() {
-            [whole] => assert_eq!(whole.choice, choose(&problem, 1e-6), "{name}"),
+            [whole] => assert_eq!(whole.choice, choose(&problem), "{name}"),
             parts => assert!(1 < parts.len() && parts.iter().all(|part| 0 < part.islands)),
         }
         assert_eq!(report.residual, Residual::of(&problem, &solution), "{name}");
@@ -77,20 +75,20 @@ fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
 }
 
 #[test]
-fn where_sweeps_creep_another_goes_on_and_the_report_says_so() {
+fn where_sweeps_creep_newton_is_tried_and_the_report_says_so() {
     let problem = gallery::build("heavy-stack:5").unwrap();
     let report = Auto::new(stop(1e-9), 0).solve(&problem, &mut Solution::zeros(&problem));
     assert_eq!(
         (report.status, report.fallback),
-        (Status::Solved, Some("lemke"))
+        (Status::Solved, Some("newton"))
     );
     let message = report.message.as_deref().unwrap();
     assert!(
         message.contains("gauss-seidel ended as iteration-limit"),
         "{message}"
     );
-    assert!(message.contains("then lemke ended as"), "{message}");
-    // The rate of the sweeps tells soon that the 300 allowed would not do.
+    assert!(message.contains("then newton"), "{message}");
+    // Few sweeps, and a handful of factors.
     assert!(report.history.len() < 100, "{report}");
     // The laws of the problem decide, not those of the facets that pivoting obeys: this one slides.
     let problem = gallery::build("pile:30").unwrap();
@@ -114,10 +112,11 @@ fn the_attempts_together_keep_to_the_sweeps_and_pivots_asked_for() {
                 ..stop(1e-13)
             };
             let report = Auto::new(limited, 0).solve(&problem, &mut Solution::zeros(&problem));
-            let pivots = report.iterations - report.history.len();
-            assert!(report.history.len() <= most, "{name}: {report}");
+            let (sweeps, parts) = (report.history.len(), report.chosen.len());
+            assert!(sweeps <= most * parts, "{name}: {report}");
             // The first exchange of a path, which brings in its cover, is not refused.
-            assert!(pivots <= most + 10, "{name}: {report}");
+            let pivots = report.iterations - sweeps;
+            assert!(pivots <= (most + 10) * parts, "{name}: {report}");
         }
     }
 }

@@ -3,7 +3,7 @@
 #![cfg(feature = "world")]
 #![allow(clippy::unwrap_used)] // A test may stop anywhere.
 
-use delassus::doctor::{Diagnosis, Finding, Kind, Severity, of_problem, of_scene};
+use delassus::doctor::{Diagnosis, Finding, FindingKind, Severity, of_problem, of_scene};
 use delassus::model::scene::parse;
 use delassus::problem::delassus::BlockMatrix;
 use delassus::solver::from_spec;
@@ -44,9 +44,9 @@ fn examine(text: &str) -> Diagnosis {
 }
 
 /// The one finding of a scene.
-fn only(text: &str, kind: Kind) -> Finding {
+fn only(text: &str, kind: FindingKind) -> Finding {
     let mut findings = examine(text).findings;
-    let kinds: Vec<Kind> = findings.iter().map(|finding| finding.kind).collect();
+    let kinds: Vec<FindingKind> = findings.iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, [kind], "{findings:?}");
     let finding = findings.remove(0);
     assert!(!finding.remedy.is_empty() && finding.number.is_finite());
@@ -85,7 +85,7 @@ fn healthy_scenes_have_no_findings() {
 #[test]
 fn bodies_that_overlap_at_the_start_are_named() {
     let text = GROUND.to_owned() + &ball("ball", "[0, 0, 0.47]", "");
-    let found = only(&text, Kind::Overlap);
+    let found = only(&text, FindingKind::Overlap);
     assert_eq!(found.severity, Severity::Warning);
     assert!((found.number - 0.03).abs() < 1e-9, "{}", found.number);
     assert!(found.places[0].contains("\"ball\"") && found.places[0].contains("\"ground\""));
@@ -94,7 +94,7 @@ fn bodies_that_overlap_at_the_start_are_named() {
 #[test]
 fn a_contact_deeper_than_a_step_can_mend_is_an_error() {
     let text = GROUND.to_owned() + &ball("ball", "[0, 0, 0.2]", "");
-    let found = only(&text, Kind::Deep);
+    let found = only(&text, FindingKind::Deep);
     assert_eq!(found.severity, Severity::Error);
     assert!((found.number - 0.3).abs() < 1e-9, "{}", found.number);
     assert!(found.what.contains("30 steps"), "{}", found.what);
@@ -104,14 +104,14 @@ fn a_contact_deeper_than_a_step_can_mend_is_an_error() {
 fn steps_too_long_for_the_speeds_are_found() {
     let text =
         "gravity = [0, 0, 0]\n".to_owned() + &ball("bullet", "[0, 0, 0]", "velocity = [100, 0, 0]");
-    let found = only(&text, Kind::Fast);
+    let found = only(&text, FindingKind::Fast);
     assert_eq!(
         (found.places[0].as_str(), found.number),
         ("body \"bullet\"", 2.0)
     );
     let text =
         "gravity = [0, 0, 0]\n".to_owned() + &ball("wheel", "[0, 0, 0]", "spin = [0, 0, 200]");
-    assert!((only(&text, Kind::Fast).number - 2.0).abs() < 1e-9);
+    assert!((only(&text, FindingKind::Fast).number - 2.0).abs() < 1e-9);
     let shorter = "gravity = [0, 0, 0]\n[run]\ndt = 0.001\n".to_owned()
         + &ball("bullet", "[0, 0, 0]", "velocity = [100, 0, 0]");
     assert_eq!(examine(&shorter).findings, []);
@@ -124,7 +124,7 @@ fn a_heavy_body_on_a_light_one_shows_in_the_delassus_diagonal() {
         + &joint("top", "ball", ("light", "world"), "point = [0, 0, 0]")
         + &joint("hook", "ball", ("heavy", "light"), "point = [0, 0, -1.5]");
     let text = format!("[run]\nsolver = \"direct\"\n{text}");
-    let found = only(&text, Kind::MassRatio);
+    let found = only(&text, FindingKind::MassRatio);
     assert_eq!(found.places, ["joint \"hook\""]);
     assert!((found.number - 200.0).abs() < 1e-9, "{}", found.number);
 }
@@ -134,7 +134,7 @@ fn joints_that_say_the_same_twice_are_named() {
     let text = mass("arm", 1.0, "position = [1, 0, 0]")
         + &joint("bolt", "fixed", ("arm", "world"), "point = [0, 0, 0]")
         + &joint("glue", "fixed", ("arm", "world"), "point = [0.5, 0, 0]");
-    let found = only(&text, Kind::Redundant);
+    let found = only(&text, FindingKind::Redundant);
     assert_eq!(found.severity, Severity::Note);
     assert!(["joint \"bolt\"", "joint \"glue\""].contains(&found.places[0].as_str()));
 }
@@ -161,7 +161,7 @@ fn joints_that_pull_apart_are_a_conflict() {
             ("rope", "right"),
             "point = [0.5, 0, 0]",
         );
-    let found = only(&text, Kind::Conflict);
+    let found = only(&text, FindingKind::Conflict);
     assert_eq!(found.severity, Severity::Error);
     assert!(
         found.places.iter().all(|place| place.contains("hand-")),
@@ -183,7 +183,7 @@ fn springs_that_no_step_can_follow_are_found() {
                 &format!("point = [0, 0, 0]\ncompliance = {compliance:e}"),
             )
     };
-    let found = only(&spring(2.25e-6), Kind::Stiff);
+    let found = only(&spring(2.25e-6), FindingKind::Stiff);
     assert_eq!(
         (found.severity, found.places),
         (Severity::Note, vec!["joint \"spring\"".to_owned()])
@@ -200,7 +200,7 @@ fn steps_that_miss_the_tolerance_are_counted() {
         + GROUND
         + &ball("low", "[0, 0, 0.5]", "")
         + &ball("high", "[0, 0, 1.5]", "");
-    let found = only(&text, Kind::Unsolved);
+    let found = only(&text, FindingKind::Unsolved);
     assert!(
         found.places[0].starts_with("step 1: iteration-limit at contact of \""),
         "{:?}",
@@ -215,7 +215,7 @@ fn a_step_that_cannot_be_made_is_the_first_finding() {
     scene.run.dt = 1e300;
     let mut solver = from_spec("gauss-seidel", Stop::default(), 0).unwrap();
     let diagnosis = of_scene(&mut scene.world, &scene.run, solver.as_mut(), 3);
-    assert_eq!(diagnosis.findings[0].kind, Kind::Refused);
+    assert_eq!(diagnosis.findings[0].kind, FindingKind::Refused);
     assert_eq!(diagnosis.findings[0].places[0], "body \"comet\"");
     assert_eq!(diagnosis.looked_at.steps, 0);
 }
@@ -228,7 +228,7 @@ fn problems_alone_are_examined_too() {
         assert_eq!(diagnosis.findings, [], "{name}");
     }
     let heavy = of_problem(&gallery::build("heavy-stack:4").unwrap(), None, stop);
-    assert_eq!(heavy.findings[0].kind, Kind::MassRatio);
+    assert_eq!(heavy.findings[0].kind, FindingKind::MassRatio);
     assert!(heavy.findings[0].places[0].starts_with("block "));
     let dual = |entries: &[(usize, usize, f64)], c: Vec<f64>| {
         let matrix = BlockMatrix::from_entries(&vec![1; c.len()], entries).unwrap();
@@ -236,9 +236,9 @@ fn problems_alone_are_examined_too() {
         of_problem(&Problem::dual(matrix, c, &laws).unwrap(), None, stop)
     };
     let unequal = dual(&[(0, 0, 1.0), (1, 1, 1e-9)], vec![-1.0, 1.0]);
-    assert_eq!(unequal.findings[0].kind, Kind::Scaling);
+    assert_eq!(unequal.findings[0].kind, FindingKind::Scaling);
     assert_eq!(unequal.findings[0].places, ["block 0", "block 1"]);
     let impossible = dual(&[(0, 0, -1.0)], vec![-1.0]);
-    assert_eq!(impossible.findings[0].kind, Kind::Unsolved);
+    assert_eq!(impossible.findings[0].kind, FindingKind::Unsolved);
     assert!(impossible.findings[0].what.contains("proven"));
 }

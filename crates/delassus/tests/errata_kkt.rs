@@ -15,7 +15,7 @@ mod trees;
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{Data, Joint, Link, Rows, Tree};
+use delassus::tree::{Data, Link, Tree, TreeJoint, TreeRows};
 use trees::{random_body, random_configuration, random_vector};
 
 /// Numbers of size one after small dense solves.
@@ -27,7 +27,7 @@ const VISIBLE: f64 = 1e-3;
 struct Held {
     tree: Tree,
     data: Data,
-    rows: Rows,
+    rows: TreeRows,
     y1: Vec<f64>,
     y2: Vec<f64>,
     /// J, row-major.
@@ -40,9 +40,9 @@ fn held(twice: bool) -> Held {
     for i in 0..7u32 {
         let axis = random.vector();
         let joint = if i == 0 {
-            Joint::Floating
+            TreeJoint::Floating
         } else {
-            Joint::Revolute { axis }
+            TreeJoint::Revolute { axis }
         };
         let place = delassus::tree::spatial::Pose::at(0.4 * random.vector());
         links.push(Link::new(
@@ -61,7 +61,7 @@ fn held(twice: bool) -> Held {
         .pose(&data, hand)
         .unwrap()
         .point(DVec3::new(0.1, 0.2, 0.3));
-    let mut rows = Rows::default();
+    let mut rows = TreeRows::default();
     for axis in DVec3::AXES
         .into_iter()
         .chain(DVec3::AXES)

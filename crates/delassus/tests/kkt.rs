@@ -14,7 +14,7 @@ mod trees;
 
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::{Kkt, TreeKkt};
-use delassus::tree::{Data, Elimination, Propagation, Rows, Tree};
+use delassus::tree::{Data, Elimination, Propagation, Tree, TreeRows};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{assert_close, largest, random_configuration, random_tree, random_vector, weld};
 
@@ -22,8 +22,8 @@ use trees::{assert_close, largest, random_configuration, random_tree, random_vec
 const DENSE: f64 = 1e-9;
 
 /// Random contacts with the ground, loops between links and rows on joints.
-fn random_rows(random: &mut Random, tree: &Tree, data: &Data, count: usize) -> Rows {
-    let mut rows = Rows::default();
+fn random_rows(random: &mut Random, tree: &Tree, data: &Data, count: usize) -> TreeRows {
+    let mut rows = TreeRows::default();
     let link = |random: &mut Random| LinkId(random.below(tree.links().len()) as u32);
     while rows.len() < count {
         let a = link(random);
@@ -101,7 +101,7 @@ fn dense_rank(j: &[f64], n: usize) -> usize {
 struct System {
     tree: Tree,
     data: Data,
-    rows: Rows,
+    rows: TreeRows,
     mass: Vec<f64>,
     j: Vec<f64>,
 }
@@ -243,10 +243,10 @@ fn a_hundred_links_on_the_ground_are_propagated_as_the_four_steps_have_them() {
 }
 
 /// A snake all of whose links touch the ground: three rows each.
-fn grounded(random: &mut Random, count: u32) -> (Tree, Data, Rows) {
+fn grounded(random: &mut Random, count: u32) -> (Tree, Data, TreeRows) {
     let tree = trees::snake(random, count);
     let q = random_configuration(random, &tree);
-    let (mut data, mut rows) = (tree.data(), Rows::default());
+    let (mut data, mut rows) = (tree.data(), TreeRows::default());
     tree.kinematics(&q, &mut data).unwrap();
     for link in (0..count).map(LinkId) {
         let point = tree.pose(&data, link).unwrap().point(DVec3::Z * -0.03);
@@ -346,7 +346,7 @@ fn redundant_rows_are_named_and_do_no_harm() {
 }
 
 /// The rows of `rows` twice: as they are, and again as rows on joints with the same entries of J.
-fn doubled(tree: &Tree, data: &Data, rows: &Rows, j: &[f64]) -> Rows {
+fn doubled(tree: &Tree, data: &Data, rows: &TreeRows, j: &[f64]) -> TreeRows {
     let mut out = rows.clone();
     for row in j.chunks_exact(tree.n_dofs()) {
         out.start();
@@ -372,7 +372,7 @@ fn two_welded_feet_have_six_rows_too_many_only_where_the_legs_cannot_give() {
         TreeKkt::default(),
     );
     for (feet, rank) in [([0, 1], 12), ([0, 0], 6)] {
-        let mut rows = Rows::default();
+        let mut rows = TreeRows::default();
         for foot in feet {
             weld(&tree, &data, &mut rows, contacts[foot]);
         }

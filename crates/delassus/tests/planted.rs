@@ -5,6 +5,7 @@ mod common;
 use common::planted::{Planted, Recipe, planted};
 use common::{assert_finite, distance, label, variants};
 use delassus::solver::Rule;
+use delassus::solver::newton::Newton;
 use delassus::solver::sweep::coloured::Coloured;
 use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::{Fit, GaussSeidel, Law, Residual, Solution, Solver, Status, Stop};
@@ -191,6 +192,33 @@ fn coloured_sweeps_recover_planted_answers_of_every_law_they_fit() {
     // As above without shuffled orders and residual sweeps: 3/8 of the variants.
     let (cones, frictionless, others) = (7, 2, 9);
     assert_eq!(pairs, 8 * (18 * cones + 45 * frictionless + 54 * others));
+}
+
+#[test]
+fn newton_recovers_planted_answers_of_every_law() {
+    let mut pairs = 0;
+    let mixed = |recipe: Recipe| Recipe {
+        mixed: true,
+        ..recipe
+    };
+    for case in &cases() {
+        for seed in 0..40 {
+            for recipe in [recipe(case), mixed(recipe(case))] {
+                let planted = planted(&recipe, seed);
+                let stop = strict(&GaussSeidel::default()).stop;
+                pairs += recovered(case, seed, &planted, &mut Newton::new(stop));
+                let dual = Planted {
+                    problem: planted.problem.to_dual(),
+                    answer: Solution {
+                        v: Vec::new(),
+                        lambda: planted.answer.lambda,
+                    },
+                };
+                pairs += recovered(case, seed, &dual, &mut Newton::new(stop));
+            }
+        }
+    }
+    assert_eq!(pairs, cases().len() * 40 * 4);
 }
 
 #[test]

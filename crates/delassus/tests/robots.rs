@@ -18,7 +18,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::model::robot::{Base, RobotFile, parse};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{Joint, Rows};
+use delassus::tree::{TreeJoint, TreeRows};
 use delassus::world::{ClosureKind, Posed};
 
 const ARM: &str = r#"<robot name="arm">
@@ -57,7 +57,7 @@ fn urdf_gives_joints_inertias_limits_and_mimics() {
         ("arm", 2, 2.5)
     );
     let upper = &tree.links()[1];
-    assert_eq!(upper.joint, Joint::Revolute { axis: DVec3::Y });
+    assert_eq!(upper.joint, TreeJoint::Revolute { axis: DVec3::Y });
     // The inertial frame is turned by a quarter about z: x and y change places.
     assert!((upper.body.inertia.x_axis.x - 0.2).abs() < 1e-12);
     assert!((upper.body.inertia.y_axis.y - 0.3).abs() < 1e-12);
@@ -289,7 +289,7 @@ fn mjcf_gives_bodies_stacked_joints_geom_masses_and_equalities() {
     let com = pose.point(tree.links()[rod.index()].body.com);
     assert!((com - DVec3::new(1.5, 0.0, 1.0)).length() < 1e-15);
     assert_eq!(robot.closures.len(), 3);
-    let (mut rows, mut gap) = (Rows::default(), Vec::new());
+    let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
     for closure in &robot.closures {
         let (data, q) = (&data, &tree.neutral());
         let posed = Posed { tree, data, q };
@@ -416,7 +416,7 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         let q = trees::random_configuration(&mut random, tree);
         let (mut data, mut mass) = (tree.data(), vec![0.0; n * n]);
         tree.mass_matrix(&mut data, &q, &mut mass).unwrap();
-        let (mut rows, mut gap) = (Rows::default(), Vec::new());
+        let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
         for closure in &robot.closures {
             closure
                 .kind
@@ -536,7 +536,7 @@ fn mangled_files_are_read_or_refused_but_never_panic() {
             read += 1;
             let tree = &robot.tree;
             let (n, q) = (tree.n_dofs(), tree.neutral());
-            let (mut data, mut rows, mut gap) = (tree.data(), Rows::default(), Vec::new());
+            let (mut data, mut rows, mut gap) = (tree.data(), TreeRows::default(), Vec::new());
             let zeros = vec![0.0; n];
             let mut a = zeros.clone();
             let done = tree.forward_dynamics(&mut data, (&q, &zeros, &zeros), DVec3::Z, &mut a);

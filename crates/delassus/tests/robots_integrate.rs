@@ -15,10 +15,8 @@ use delassus::collide::Groups;
 use delassus::math::DVec3;
 use delassus::scenes::build;
 use delassus::solver::{Stop, from_spec};
-use delassus::tree::Joint;
-use delassus::world::{
-    Attach, Body, Drive, Integrator, Joint as WorldJoint, JointKind, Motion, Servo,
-};
+use delassus::tree::TreeJoint;
+use delassus::world::{Attach, Body, Drive, Integrator, Joint, JointKind, Motion, Servo};
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
 fn solver(spec: &str, tolerance: f64) -> Box<dyn Solver> {
@@ -166,7 +164,7 @@ fn loose(world: &World) -> World {
     }
     for joint in robot.joints() {
         let link = &robot.tree().links()[joint.link.index()];
-        let (Joint::Revolute { axis }, Some(parent)) = (link.joint, link.parent) else {
+        let (TreeJoint::Revolute { axis }, Some(parent)) = (link.joint, link.parent) else {
             continue;
         };
         let child = robot.body(joint.link).unwrap();
@@ -174,7 +172,7 @@ fn loose(world: &World) -> World {
         let point = bodies.position[child.index()] - turn * link.body.com;
         let links = [Some(child), robot.body(parent)];
         let kind = JointKind::Hinge(joint.control.drive);
-        let hinge = WorldJoint::at(builder.bodies(), links, (point, turn * axis), kind);
+        let hinge = Joint::at(builder.bodies(), links, (point, turn * axis), kind);
         builder.add_joint(hinge).unwrap();
     }
     let mut built = builder.build().unwrap();

@@ -11,10 +11,10 @@ use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::scenes::build;
 use delassus::solver::{Stop, from_spec};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Joint, Link, MassProperties, Tree};
+use delassus::tree::{Link, MassProperties, Tree, TreeJoint};
 use delassus::world::{
-    Attach, Body, Drive, FrictionModel, Gyroscopic, Joint as WorldJoint, JointKind, JointModel,
-    Motion, Motor, Placement, RobotModel, Scene, Servo, ShapeModel, State,
+    Attach, Body, Drive, FrictionModel, Gyroscopic, Joint, JointKind, JointModel, Motion, Motor,
+    Placement, RobotModel, Scene, Servo, ShapeModel, State,
 };
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
@@ -71,7 +71,7 @@ fn arm() -> Link {
     let body = solid(2.0, DVec3::X * 0.5, [0.01, 0.1, 0.1]);
     Link::new(
         None,
-        Joint::Revolute { axis: DVec3::Y },
+        TreeJoint::Revolute { axis: DVec3::Y },
         Pose::IDENTITY,
         body,
     )
@@ -243,7 +243,7 @@ fn twins(velocity: DVec3, spin: DVec3, height: f64) -> (World, World) {
     ground(&mut builder);
     let link = Link::new(
         None,
-        Joint::Floating,
+        TreeJoint::Floating,
         Pose::IDENTITY,
         solid(mass, DVec3::ZERO, moments),
     );
@@ -320,7 +320,7 @@ fn mixed() -> World {
     assert_eq!(builder.bodies().name[1], "robot/arm");
     let links = [Some(bob), Some(link)];
     let place = (DVec3::new(1.0, 0.0, 2.0), DVec3::Y);
-    let joint = WorldJoint::at(builder.bodies(), links, place, JointKind::Ball);
+    let joint = Joint::at(builder.bodies(), links, place, JointKind::Ball);
     builder.add_joint(joint).unwrap();
     builder.build().unwrap()
 }

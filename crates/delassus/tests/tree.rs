@@ -15,7 +15,7 @@ mod trees;
 use delassus::LinkId;
 use delassus::math::{DMat3, DVec3, Random};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Joint, Link, MassProperties, Tree, TreeError};
+use delassus::tree::{Link, MassProperties, Tree, TreeError, TreeJoint};
 use trees::{
     assert_close, largest, random_body, random_configuration, random_tree, random_vector, reordered,
 };
@@ -216,7 +216,7 @@ fn momentum_of_a_floating_tree_is_kept_without_gravity() {
         for i in 0..7 {
             let parent = (0 < i).then(|| LinkId(random.below(i) as u32));
             let joint = if i == 0 {
-                Joint::Floating
+                TreeJoint::Floating
             } else {
                 trees::joint(i - 1, &mut random)
             };
@@ -351,13 +351,13 @@ fn chains_of_every_joint_keep_their_digits() {
     // The weakness of long chains is not one of balls alone: forty links of each joint of several dofs.
     let mut random = Random::new(8);
     let joints = [
-        Joint::Ball,
-        Joint::Universal {
+        TreeJoint::Ball,
+        TreeJoint::Universal {
             first: DVec3::X,
             second: DVec3::Y,
         },
-        Joint::Planar { normal: DVec3::Y },
-        Joint::Revolute { axis: DVec3::Y },
+        TreeJoint::Planar { normal: DVec3::Y },
+        TreeJoint::Revolute { axis: DVec3::Y },
     ];
     for joint in joints {
         let body = MassProperties {
@@ -398,7 +398,7 @@ fn pendulum_swings_as_the_formula_says() {
     };
     let mut link = Link::new(
         None,
-        Joint::Revolute { axis: DVec3::Y },
+        TreeJoint::Revolute { axis: DVec3::Y },
         Pose::IDENTITY,
         body,
     );
@@ -419,7 +419,7 @@ fn bad_trees_are_refused_by_name() {
     let good = || {
         Link::new(
             None,
-            Joint::Revolute { axis: DVec3::Z },
+            TreeJoint::Revolute { axis: DVec3::Z },
             Pose::IDENTITY,
             MassProperties {
                 mass: 1.0,
@@ -451,12 +451,12 @@ fn bad_trees_are_refused_by_name() {
     refused(&|l| l[2].body.mass = 0.0, "mass is zero");
     refused(&|l| l[2].body.com.x = 1e200, "overflows");
     refused(
-        &|l| l[1].joint = Joint::Prismatic { axis: DVec3::ZERO },
+        &|l| l[1].joint = TreeJoint::Prismatic { axis: DVec3::ZERO },
         "no axis",
     );
     refused(
         &|l| {
-            l[1].joint = Joint::Helical {
+            l[1].joint = TreeJoint::Helical {
                 axis: DVec3::X,
                 pitch: f64::NAN,
             }
@@ -497,7 +497,7 @@ fn bad_states_are_refused_and_a_free_spin_is_singular() {
         MassProperties::NONE,
         MassProperties::point(1.0, DVec3::ZERO),
     ] {
-        let hinge = Joint::Revolute { axis: DVec3::Z };
+        let hinge = TreeJoint::Revolute { axis: DVec3::Z };
         let tree = Tree::new(vec![Link::new(None, hinge, Pose::IDENTITY, body)]).unwrap();
         let error = tree.solve(&mut tree.data(), &mut [1.0]).unwrap_err();
         assert!(matches!(error, TreeError::Singular { .. }), "{error}");

@@ -11,7 +11,7 @@ mod trees;
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Batch, Joint, Link, MassProperties, Tree};
+use delassus::tree::{Batch, Link, MassProperties, Tree, TreeJoint};
 use trees::{random_configuration, random_tree, random_vector};
 
 const GRAVITY: DVec3 = DVec3::new(0.3, -0.2, -9.81);
@@ -96,7 +96,7 @@ fn angles_far_from_zero_and_the_states_beside_change_nothing() {
     let tree = random_tree(&mut random, 12);
     let n = tree.n_dofs();
     let mut states = states(&mut random, &tree, 13);
-    let revolute = |link: &Link| matches!(link.joint, Joint::Revolute { .. });
+    let revolute = |link: &Link| matches!(link.joint, TreeJoint::Revolute { .. });
     let at = tree.links().iter().position(revolute).unwrap();
     let (at, _) = tree.offsets(LinkId(at as u32)).unwrap();
     states.q[3 * tree.n_coordinates() + at] = 7.5e6;
@@ -124,7 +124,7 @@ fn forty_ball_jointed_beads_keep_their_digits() {
         let parent = i.checked_sub(1).map(LinkId);
         Link::new(
             parent,
-            Joint::Ball,
+            TreeJoint::Ball,
             Pose::at(DVec3::new(0.0, 0.0, -0.1)),
             sphere,
         )
@@ -142,7 +142,7 @@ fn what_cannot_be_computed_is_refused() {
         com: DVec3::ZERO,
         inertia: delassus::math::DMat3::ZERO,
     };
-    let joint = Joint::Revolute { axis: DVec3::X };
+    let joint = TreeJoint::Revolute { axis: DVec3::X };
     let tree = Tree::new(vec![
         Link::new(None, joint, Pose::IDENTITY, massless).named("feather".to_owned()),
     ])

@@ -5,7 +5,7 @@
 
 use pulp::Simd;
 
-use super::lanes::{Link, Part};
+use super::lanes::{BeadMass, LanePart};
 use crate::linalg::sym3::lanes::{Sym, add_sym_mul, inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::{LANES, Vec3, X, difference, scaled, three};
@@ -30,7 +30,7 @@ pub(super) struct Seen<S: Simd> {
 impl<S: Simd> Seen<S> {
     /// A bead that resists turning across u with so much inertia, given as its inverse.
     #[inline(always)]
-    pub(super) fn new(part: Part<S>, link: &Link, inertia_inverse: X<S>) -> Seen<S> {
+    pub(super) fn new(part: LanePart<S>, link: &BeadMass, inertia_inverse: X<S>) -> Seen<S> {
         let [before, behind] = link.arms.map(|arm| part.all(arm));
         let turns = [before * inertia_inverse, behind * inertia_inverse];
         let m = part.all(link.mass_inverse);
@@ -149,7 +149,7 @@ pub(super) const SMALL_TURN: f64 = 0.25;
 
 /// sin θ/θ and (1 − cos θ)/θ² of θ², the latter at most [`SMALL_TURN`].
 #[inline(always)]
-fn small_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
+fn small_turn<S: Simd>(part: LanePart<S>, s: X<S>) -> (X<S>, X<S>) {
     const SINE: [f64; 7] = series(1);
     const COSINE: [f64; 7] = series(2);
     let horner = |c: &[f64; 7]| {
@@ -181,7 +181,7 @@ const fn series(first: u32) -> [f64; 7] {
 
 /// The same for any angle, lane by lane.
 #[inline(always)]
-fn any_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
+fn any_turn<S: Simd>(part: LanePart<S>, s: X<S>) -> (X<S>, X<S>) {
     let (small_sine, small_cosine) = small_turn(part, s);
     let mut squares = [0.0; LANES];
     let (mut sine, mut cosine) = (squares, squares);
@@ -202,7 +202,7 @@ fn any_turn<S: Simd>(part: Part<S>, s: X<S>) -> (X<S>, X<S>) {
 /// exp(h w) u and (h|w|)²; with `WIDE` for any angle, else exact below [`SMALL_TURN`] only.
 #[inline(always)]
 pub(super) fn turned<S: Simd, const WIDE: bool>(
-    part: Part<S>,
+    part: LanePart<S>,
     u: Vec3<S>,
     w: Vec3<S>,
     h: X<S>,
@@ -224,7 +224,7 @@ pub(super) fn turned<S: Simd, const WIDE: bool>(
 /// exp(h w) ⊗ q, normalised.
 #[inline(always)]
 pub(super) fn turned_frame<S: Simd, const WIDE: bool>(
-    part: Part<S>,
+    part: LanePart<S>,
     q: [X<S>; 4],
     w: Vec3<S>,
     h: f64,
@@ -250,7 +250,7 @@ pub(super) fn turned_frame<S: Simd, const WIDE: bool>(
 
 /// The body's x axis in the world.
 #[inline(always)]
-pub(super) fn axis<S: Simd>(part: Part<S>, q: [X<S>; 4]) -> Vec3<S> {
+pub(super) fn axis<S: Simd>(part: LanePart<S>, q: [X<S>; 4]) -> Vec3<S> {
     let [x, y, z, w] = q;
     let two = part.all(2.0);
     [

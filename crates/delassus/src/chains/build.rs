@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::lanes::{Link, Team, get, get_turn};
+use super::lanes::{BeadMass, Team, get, get_turn};
 use super::{Chains, Measure};
 use crate::math::simd::LANES;
 
@@ -93,11 +93,11 @@ pub enum ChainError {
 impl Chains {
     /// Sorts chains into teams of equal make; their order is kept for all questions and answers.
     pub fn new(gravity: DVec3, chains: &[Chain]) -> Result<Chains, ChainError> {
-        let mut makes: Vec<Vec<Link>> = Vec::new();
+        let mut makes: Vec<Vec<BeadMass>> = Vec::new();
         let mut members: Vec<Vec<usize>> = Vec::new();
         for (number, chain) in chains.iter().enumerate() {
             check(number, chain)?;
-            let links: Vec<Link> = chain.beads.iter().map(Link::new).collect();
+            let links: Vec<BeadMass> = chain.beads.iter().map(BeadMass::new).collect();
             // Few makes are usual, and the last one is the likeliest.
             let make = makes.iter().rposition(|make| *make == links);
             match make {

@@ -12,7 +12,7 @@ pub(super) type Lane3 = [Lane; 3];
 
 /// What a bead is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Link {
+pub(super) struct BeadMass {
     pub(super) mass: f64,
     pub(super) inertia: f64,
     /// Distances from the centre to the joints before and behind it \[m\].
@@ -21,9 +21,9 @@ pub(super) struct Link {
     pub(super) inertia_inverse: f64,
 }
 
-impl Link {
-    pub(super) fn new(bead: &Bead) -> Link {
-        Link {
+impl BeadMass {
+    pub(super) fn new(bead: &Bead) -> BeadMass {
+        BeadMass {
             mass: bead.mass,
             inertia: bead.inertia,
             arms: bead.arms,
@@ -34,7 +34,7 @@ impl Link {
 
     /// What its joints see of it.
     #[inline(always)]
-    pub(super) fn seen<S: Simd>(&self, part: Part<S>) -> Seen<S> {
+    pub(super) fn seen<S: Simd>(&self, part: LanePart<S>) -> Seen<S> {
         Seen::new(part, self, part.all(self.inertia_inverse))
     }
 }
@@ -56,7 +56,7 @@ impl State {
     #[inline(always)]
     pub(super) fn store<S: Simd>(
         &mut self,
-        part: Part<S>,
+        part: LanePart<S>,
         (x, q): ([X<S>; 3], [X<S>; 4]),
         (v, w): ([X<S>; 3], [X<S>; 3]),
         pull: [X<S>; 3],
@@ -72,7 +72,7 @@ impl State {
 /// What a step needs of a bead besides.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Work {
+pub(super) struct BeadWork {
     /// Unit vector from the joint before the bead to the one behind it.
     pub(super) u: Lane3,
     /// Pose and velocity that a step is trying.
@@ -154,12 +154,12 @@ pub(super) fn get_turn(q: &[Lane; 4], l: usize) -> DQuat {
 
 /// One part of the lanes, as wide as the processor.
 #[derive(Clone, Copy)]
-pub(super) struct Part<S: Simd> {
+pub(super) struct LanePart<S: Simd> {
     pub(super) simd: S,
     pub(super) index: usize,
 }
 
-impl<S: Simd> Part<S> {
+impl<S: Simd> LanePart<S> {
     #[inline(always)]
     pub(super) fn all(self, x: f64) -> X<S> {
         X::splat(self.simd, x)

@@ -14,7 +14,7 @@ pub use build::{Bead, Chain, ChainError};
 
 use glam::DVec3;
 
-use lanes::{Link, Team};
+use lanes::{BeadMass, Team};
 
 use crate::math::parallel::prelude::*;
 
@@ -113,7 +113,7 @@ pub struct Chains {
     /// Gravity \[m/s²\].
     pub gravity: DVec3,
     /// What the beads of equal chains are made of.
-    makes: Vec<Vec<Link>>,
+    makes: Vec<Vec<BeadMass>>,
     teams: Vec<Team>,
     /// Team and lane of every chain.
     places: Vec<(u32, u32)>,

@@ -2,21 +2,21 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::lanes::{Lane3, Link, Part, State, Work};
+use super::lanes::{BeadMass, BeadWork, Lane3, LanePart, State};
 use crate::math::simd::{LANES, Lane};
 
 /// Eight chains and what is known about them.
 pub(super) struct Arena<'a> {
-    pub(super) links: &'a [Link],
+    pub(super) links: &'a [BeadMass],
     pub(super) anchor: &'a Lane3,
     pub(super) gravity: [f64; 3],
     pub(super) beads: &'a mut [State],
-    pub(super) work: &'a mut [Work],
+    pub(super) work: &'a mut [BeadWork],
 }
 
 /// What a walk does with as many chains as the processor has lanes.
 pub(super) trait Walk {
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>);
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>);
 }
 
 struct Run<'a, 'b, W> {
@@ -30,7 +30,7 @@ impl<W: Walk> WithSimd for Run<'_, '_, W> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         for index in 0..LANES / S::F64_LANES {
-            self.walk.walk(Part { simd, index }, self.arena);
+            self.walk.walk(LanePart { simd, index }, self.arena);
         }
     }
 }

@@ -12,7 +12,7 @@
 use pulp::{Arch, Simd};
 
 use super::algebra::{SMALL_TURN, axis, turned, turned_frame};
-use super::lanes::Part;
+use super::lanes::LanePart;
 use super::pass::{Arena, Walk, largest};
 use crate::linalg::sym3::lanes::{Sym, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
@@ -26,7 +26,7 @@ pub(super) struct Begin {
 
 impl Walk for Begin {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let mut left = [part.all(0.0); 6];
         let mut spin = part.all(0.0);
         for (link, (state, work)) in arena
@@ -57,7 +57,7 @@ struct Try<const FIRST: bool, const WIDE: bool> {
 
 impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let h = part.all(self.h);
         let wanted = part.all(-1.0 / self.h);
         let kick = three!(i => part.all(0.5 * self.h * arena.gravity[i]));
@@ -108,7 +108,7 @@ struct Correct;
 
 impl Walk for Correct {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let mut next = [part.all(0.0); 3];
         for (link, work) in arena.links.iter().zip(&mut *arena.work).rev() {
             let (u, seen) = (part.load(&work.u), link.seen(part));
@@ -129,7 +129,7 @@ struct Settle {
 
 impl Walk for Settle {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let kick = three!(i => part.all(0.5 * self.h * arena.gravity[i]));
         let mut left: Sym<S> = [part.all(0.0); 6];
         let (mut end, mut rhs) = ([part.all(0.0); 3], [part.all(0.0); 3]);
@@ -161,7 +161,7 @@ struct Arrive<const WIDE: bool> {
 
 impl<const WIDE: bool> Walk for Arrive<WIDE> {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let kick = three!(i => part.all(0.5 * self.h * arena.gravity[i]));
         let per_second = part.all(1.0 / self.h);
         let mut next = [part.all(0.0); 3];

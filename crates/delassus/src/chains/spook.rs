@@ -10,7 +10,7 @@ use pulp::{Arch, Simd};
 
 use super::Solve;
 use super::algebra::{SMALL_TURN, Seen, axis, turned_frame};
-use super::lanes::{Link, Part, State, Work};
+use super::lanes::{BeadMass, BeadWork, LanePart, State};
 use super::pass::{Arena, Walk, largest};
 use crate::linalg::sym3::lanes::{inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
@@ -22,7 +22,7 @@ const LIMIT: f64 = 4.0;
 
 /// A step of first order.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct SpookStep {
     pub(super) h: f64,
     pub(super) coefficients: Coefficients,
     /// The forces kept with the beads times this are those of their joints.
@@ -41,9 +41,9 @@ impl<S: Simd> Stiff<S> {
     /// From the forces of the joints before and behind it.
     #[inline(always)]
     fn new(
-        part: Part<S>,
-        link: &Link,
-        step: Step,
+        part: LanePart<S>,
+        link: &BeadMass,
+        step: SpookStep,
         u: Vec3<S>,
         forces: (Vec3<S>, Vec3<S>),
     ) -> Stiff<S> {
@@ -59,7 +59,7 @@ impl<S: Simd> Stiff<S> {
 
     /// As it was found before.
     #[inline(always)]
-    fn again(part: Part<S>, link: &Link, work: &Work) -> Stiff<S> {
+    fn again(part: LanePart<S>, link: &BeadMass, work: &BeadWork) -> Stiff<S> {
         let [inverse] = part.load(&work.inertia_inverse);
         Stiff::from(inverse, part.all(link.inertia))
     }
@@ -92,9 +92,9 @@ struct Met<S: Simd> {
 }
 
 /// All joints of a chain in turn.
-struct Rows<S: Simd> {
-    part: Part<S>,
-    step: Step,
+struct JointPass<S: Simd> {
+    part: LanePart<S>,
+    step: SpookStep,
     kick: Vec3<S>,
     /// Υ and e/h.
     lose: X<S>,
@@ -107,11 +107,11 @@ struct Rows<S: Simd> {
     end_kick: Vec3<S>,
 }
 
-impl<S: Simd> Rows<S> {
+impl<S: Simd> JointPass<S> {
     #[inline(always)]
-    fn new(part: Part<S>, arena: &Arena<'_>, step: Step) -> Rows<S> {
+    fn new(part: LanePart<S>, arena: &Arena<'_>, step: SpookStep) -> JointPass<S> {
         let zero = [part.all(0.0); 3];
-        Rows {
+        JointPass {
             part,
             step,
             kick: three!(i => part.all(step.h * arena.gravity[i])),
@@ -126,7 +126,7 @@ impl<S: Simd> Rows<S> {
 
     /// Bead k and the joint before it.
     #[inline(always)]
-    fn next(&mut self, beads: &[State], k: usize, link: &Link) -> Met<S> {
+    fn next(&mut self, beads: &[State], k: usize, link: &BeadMass) -> Met<S> {
         let (part, state) = (self.part, &beads[k]);
         let u = axis(part, part.load(&state.q));
         let forces = (self.force, force(part, beads, k + 1));
@@ -163,7 +163,7 @@ impl<S: Simd> Rows<S> {
 
 /// The force of the joint before a bead; none beyond the last.
 #[inline(always)]
-fn force<S: Simd>(part: Part<S>, beads: &[State], k: usize) -> Vec3<S> {
+fn force<S: Simd>(part: LanePart<S>, beads: &[State], k: usize) -> Vec3<S> {
     match beads.get(k) {
         Some(bead) => part.load(&bead.pull),
         None => [part.all(0.0); 3],
@@ -172,13 +172,13 @@ fn force<S: Simd>(part: Part<S>, beads: &[State], k: usize) -> Vec3<S> {
 
 /// Factors at the old pose with the forward half of the exact solve.
 struct Factor {
-    step: Step,
+    step: SpookStep,
 }
 
 impl Walk for Factor {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let mut rows = Rows::new(part, arena, self.step);
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
+        let mut rows = JointPass::new(part, arena, self.step);
         let (mut left, mut rhs) = ([part.all(0.0); 6], [part.all(0.0); 3]);
         for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
             let met = rows.next(arena.beads, k, link);
@@ -201,7 +201,7 @@ struct Back {
 
 impl Walk for Back {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let kick = three!(i => part.all(self.h * arena.gravity[i]));
         let mut next = [part.all(0.0); 3];
         let both = arena.beads.iter().zip(&mut *arena.work);
@@ -223,14 +223,14 @@ impl Walk for Back {
 
 /// Row velocities, inverse diagonal blocks, and the velocities that belong to the impulses of the last step.
 struct Load {
-    step: Step,
+    step: SpookStep,
 }
 
 impl Walk for Load {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let h = part.all(self.step.h);
-        let mut rows = Rows::new(part, arena, self.step);
+        let mut rows = JointPass::new(part, arena, self.step);
         let zero = [part.all(0.0); 3];
         let mut left = [zero[0]; 6];
         for (k, (link, work)) in arena.links.iter().zip(&mut *arena.work).enumerate() {
@@ -261,7 +261,7 @@ struct Sweep<const NEWEST: bool>;
 
 impl<const NEWEST: bool> Walk for Sweep<NEWEST> {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let zero = [part.all(0.0); 3];
         // The bead before the joint: what it is to become, and how fast its end moves in this sweep's eyes.
         let (mut v, mut w) = (zero, zero);
@@ -310,7 +310,7 @@ struct Sum {
 
 impl Walk for Sum {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let kick = three!(i => part.all(self.h * arena.gravity[i]));
         let both = arena.beads.iter().zip(&mut *arena.work);
         for (link, (state, work)) in arena.links.iter().zip(both) {
@@ -331,7 +331,7 @@ struct Fastest {
 
 impl Walk for Fastest {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
         let mut spin = part.all(0.0);
         for work in &*arena.work {
             let w = part.load(&work.w);
@@ -343,13 +343,13 @@ impl Walk for Fastest {
 
 /// Moves the beads with their new velocities.
 struct Move<const WIDE: bool> {
-    step: Step,
+    step: SpookStep,
 }
 
 impl<const WIDE: bool> Walk for Move<WIDE> {
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, part: Part<S>, arena: &mut Arena<'_>) {
-        let Step { h, pull, .. } = self.step;
+    fn walk<S: Simd>(&mut self, part: LanePart<S>, arena: &mut Arena<'_>) {
+        let SpookStep { h, pull, .. } = self.step;
         let (time, per_second) = (part.all(h), part.all(1.0 / (pull * h)));
         for (state, work) in arena.beads.iter_mut().zip(&*arena.work) {
             let (v, w) = (part.load(&work.v), part.load(&work.w));
@@ -362,7 +362,7 @@ impl<const WIDE: bool> Walk for Move<WIDE> {
 }
 
 /// One step. Returns the largest squared spin behind it.
-pub(super) fn step(arena: &mut Arena<'_>, arch: Arch, step: Step, solve: Solve) -> f64 {
+pub(super) fn step(arena: &mut Arena<'_>, arch: Arch, step: SpookStep, solve: Solve) -> f64 {
     let h = step.h;
     match solve {
         Solve::Exact => {

@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use super::lanes::{Link, State, Team, Work};
+use super::lanes::{BeadMass, BeadWork, State, Team};
 use super::pass::{Arena, largest};
 use super::rattle::{self, Begin};
 use super::{Integrator, Rattle, Solve, spook};
@@ -34,14 +34,14 @@ pub(super) struct Count {
 /// Memory of one thread.
 #[derive(Default)]
 pub(super) struct Space {
-    work: Vec<Work>,
+    work: Vec<BeadWork>,
     before: Vec<State>,
 }
 
 impl Plan {
     /// All substeps of a team; a team that would leave the finite numbers stays as it was.
-    pub(super) fn step(&self, links: &[Link], team: &mut Team, space: &mut Space) -> Count {
-        space.work.resize(links.len(), Work::default());
+    pub(super) fn step(&self, links: &[BeadMass], team: &mut Team, space: &mut Space) -> Count {
+        space.work.resize(links.len(), BeadWork::default());
         space.before.clear();
         space.before.extend_from_slice(&team.beads);
         let mut arena = Arena {
@@ -123,12 +123,12 @@ impl Plan {
     }
 }
 
-fn first_order(h: f64, pull: f64) -> spook::Step {
+fn first_order(h: f64, pull: f64) -> spook::SpookStep {
     let stabilise = Stabilise::Spook {
         compliance: 0.0,
         damping: DAMPING * h,
     };
-    spook::Step {
+    spook::SpookStep {
         h,
         coefficients: stabilise.coefficients(h),
         pull,

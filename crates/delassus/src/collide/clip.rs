@@ -44,31 +44,31 @@ enum Edge {
 
 /// Which of the two solids a name belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Side {
+enum Owner {
     First,
     Second,
 }
 
-impl Side {
-    fn other(self) -> Side {
-        if self == Side::First {
-            Side::Second
+impl Owner {
+    fn other(self) -> Owner {
+        if self == Owner::First {
+            Owner::Second
         } else {
-            Side::First
+            Owner::First
         }
     }
 }
 
 /// The name of a corner of the first solid.
 pub(crate) fn corner_id(label: u32) -> u64 {
-    corner_name(Side::First, label)
+    corner_name(Owner::First, label)
 }
 
-fn corner_name(side: Side, label: u32) -> u64 {
+fn corner_name(side: Owner, label: u32) -> u64 {
     mix(side as u64 + 1, u64::from(label))
 }
 
-fn edge_name(side: Side, a: u32, b: u32) -> u64 {
+fn edge_name(side: Owner, a: u32, b: u32) -> u64 {
     mix(
         mix(side as u64 + 3, u64::from(a.min(b))),
         u64::from(a.max(b)),
@@ -77,7 +77,7 @@ fn edge_name(side: Side, a: u32, b: u32) -> u64 {
 
 /// What a manifold is made of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Touch<'a> {
+pub(crate) struct Pairing<'a> {
     pub(crate) a: Placed<'a>,
     pub(crate) b: Placed<'a>,
     pub(crate) axis: Axis,
@@ -85,7 +85,7 @@ pub(crate) struct Touch<'a> {
     pub(crate) prediction: f64,
 }
 
-impl Touch<'_> {
+impl Pairing<'_> {
     fn size(&self) -> f64 {
         // A triangle of the ground may be far larger than the body on it.
         self.a.solid.size.min(self.b.solid.size)
@@ -166,8 +166,8 @@ impl Touch<'_> {
                     self.parallel(pair(&scratch.first), pair(&scratch.second), out);
                 }
             }
-            (_, 3..) => self.cut(Side::First, scratch, out),
-            (3.., _) => self.cut(Side::Second, scratch, out),
+            (_, 3..) => self.cut(Owner::First, scratch, out),
+            (3.., _) => self.cut(Owner::Second, scratch, out),
             _ => {}
         }
     }
@@ -177,7 +177,7 @@ impl Touch<'_> {
         self.a.feature(-self.axis.normal, &mut scratch.first);
         self.b.feature(self.axis.normal, &mut scratch.second);
         if 3 <= scratch.second.corners.len() {
-            self.cut(Side::First, scratch, out);
+            self.cut(Owner::First, scratch, out);
         }
     }
 
@@ -206,7 +206,7 @@ impl Touch<'_> {
             } else {
                 self.axis.normal
             };
-            let raw = self.raw(a, b, normal, edge_name(Side::First, 0, 1 + i as u32));
+            let raw = self.raw(a, b, normal, edge_name(Owner::First, 0, 1 + i as u32));
             if raw.gap <= self.prediction {
                 out.push(raw);
             }
@@ -214,7 +214,7 @@ impl Touch<'_> {
     }
 
     /// Cuts the feature of one side by the prism over the face of the other (Sutherland and Hodgman).
-    fn cut(&self, side: Side, scratch: &mut Scratch, out: &mut Vec<Raw>) {
+    fn cut(&self, side: Owner, scratch: &mut Scratch, out: &mut Vec<Raw>) {
         let n = self.axis.normal;
         let Scratch {
             first,
@@ -222,7 +222,7 @@ impl Touch<'_> {
             polygon,
             next,
         } = scratch;
-        let (subject, clipper) = if side == Side::First {
+        let (subject, clipper) = if side == Owner::First {
             (first, second)
         } else {
             (second, first)
@@ -249,7 +249,7 @@ impl Touch<'_> {
             // Height over the clipper's plane, measured along the contact normal.
             let height = clipper.normal.dot(vertex.at - level) / along;
             let other = vertex.at - n * height;
-            let (a, b) = if side == Side::First {
+            let (a, b) = if side == Owner::First {
                 (vertex.at, other)
             } else {
                 (other, vertex.at)
@@ -272,7 +272,7 @@ fn turn(corners: &[Corner]) -> DVec3 {
 }
 
 /// The subject as a polygon with named corners and edges.
-fn begin(side: Side, corners: &[Corner], polygon: &mut Vec<Vertex>) {
+fn begin(side: Owner, corners: &[Corner], polygon: &mut Vec<Vertex>) {
     polygon.clear();
     for (i, corner) in corners.iter().enumerate() {
         let following = corners[(i + 1) % corners.len()].label;
@@ -289,7 +289,7 @@ struct Knife<'a> {
     corners: &'a [Corner],
     up: DVec3,
     /// Whose polygon is cut.
-    side: Side,
+    side: Owner,
     slack: f64,
 }
 

@@ -10,7 +10,7 @@ use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 use crate::math::{DQuat, DVec3};
 
 use super::axis::{Axis, axis, nearest_on_triangle, separation};
-use super::clip::{Scratch, Touch};
+use super::clip::{Pairing, Scratch};
 use super::reduce::Raw;
 use super::shape::is_degenerate;
 use super::solid::{Convex, Core, Frame, Placed, bounds};
@@ -347,7 +347,7 @@ fn one(
     // Under ground the nearest way out is up, whatever the triangle alone says.
     let below = ground.is_solid_below() && found.normal.dot(up) <= 0.0;
     if !below && ground.is_ridge(t, place.turn_in(found.normal)) {
-        Touch {
+        Pairing {
             a,
             b,
             axis: found,
@@ -361,7 +361,7 @@ fn one(
             separation: height,
             nearest: None,
         };
-        Touch {
+        Pairing {
             a,
             b,
             axis,

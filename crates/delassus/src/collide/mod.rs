@@ -168,7 +168,7 @@ pub enum CollideError {
 
 /// What changes per body and step.
 #[derive(Clone, Copy)]
-struct Motion<'a> {
+struct Poses<'a> {
     poses: &'a [(DVec3, DQuat)],
     movable: &'a [bool],
     reach: &'a [f64],
@@ -253,7 +253,7 @@ impl Collisions {
         reach: &[f64],
         excluded: &dyn Fn(usize, usize) -> bool,
     ) -> Result<(), CollideError> {
-        let motion = Motion {
+        let motion = Poses {
             poses,
             movable,
             reach,
@@ -322,7 +322,7 @@ impl Collisions {
     }
 
     /// Checks the arrays and places every collider in the world.
-    fn place(&mut self, motion: Motion) -> Result<(), CollideError> {
+    fn place(&mut self, motion: Poses) -> Result<(), CollideError> {
         self.frames.clear();
         self.tags.clear();
         for (collider, c) in self.colliders.iter().enumerate() {

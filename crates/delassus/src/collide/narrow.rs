@@ -7,7 +7,7 @@
 use crate::math::DVec3;
 
 use super::axis::{axis, closest};
-use super::clip::{Scratch, Touch, corner_id};
+use super::clip::{Pairing, Scratch, corner_id};
 use super::ground::{self, Ground};
 use super::plane;
 use super::reduce::{Raw, reduce};
@@ -130,7 +130,7 @@ pub(crate) fn balls(a: (DVec3, f64), b: (DVec3, f64), prediction: f64) -> Option
 fn convex(a: Placed, b: Placed, prediction: f64, scratch: &mut Scratch, out: &mut Vec<Raw>) {
     let reach = prediction + a.solid.radius + b.solid.radius;
     if let Some(axis) = axis(a, b, reach) {
-        Touch {
+        Pairing {
             a,
             b,
             axis,
@@ -142,7 +142,7 @@ fn convex(a: Placed, b: Placed, prediction: f64, scratch: &mut Scratch, out: &mu
             && 0.0 < axis.separation
             && let Some(axis) = closest(a, b).filter(|found| found.separation <= reach)
         {
-            let touch = Touch {
+            let touch = Pairing {
                 a,
                 b,
                 axis,

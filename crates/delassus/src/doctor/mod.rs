@@ -30,7 +30,7 @@ pub enum Severity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum FindingKind {
     /// A step could not be made.
     Refused,
     /// Rows ask for velocities that no motion has.
@@ -53,20 +53,20 @@ pub enum Kind {
     Stiff,
 }
 
-impl Kind {
+impl FindingKind {
     /// The name used on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Refused => "refused",
-            Kind::Conflict => "conflict",
-            Kind::Unsolved => "unsolved",
-            Kind::Deep => "deep",
-            Kind::Overlap => "overlap",
-            Kind::Fast => "fast",
-            Kind::MassRatio => "mass-ratio",
-            Kind::Redundant => "redundant",
-            Kind::Scaling => "scaling",
-            Kind::Stiff => "stiff",
+            FindingKind::Refused => "refused",
+            FindingKind::Conflict => "conflict",
+            FindingKind::Unsolved => "unsolved",
+            FindingKind::Deep => "deep",
+            FindingKind::Overlap => "overlap",
+            FindingKind::Fast => "fast",
+            FindingKind::MassRatio => "mass-ratio",
+            FindingKind::Redundant => "redundant",
+            FindingKind::Scaling => "scaling",
+            FindingKind::Stiff => "stiff",
         }
     }
 }
@@ -77,7 +77,7 @@ pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// What kind of trouble it is.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// What is wrong, in a sentence.
     pub what: String,
     /// The joints, contacts, bodies or blocks concerned, the worst first.
@@ -98,7 +98,7 @@ const NAMED: usize = 6;
 impl Finding {
     /// A finding at some places, of which the first few are kept.
     fn new(
-        (severity, kind): (Severity, Kind),
+        (severity, kind): (Severity, FindingKind),
         (number, unit): (f64, &'static str),
         mut places: Vec<String>,
         (what, remedy): (String, &str),
@@ -154,9 +154,9 @@ impl Diagnosis {
         // Rows that contradict each other cannot be solved; that is said already.
         if findings
             .iter()
-            .any(|finding| finding.kind == Kind::Conflict)
+            .any(|finding| finding.kind == FindingKind::Conflict)
         {
-            findings.retain(|finding| finding.kind != Kind::Unsolved);
+            findings.retain(|finding| finding.kind != FindingKind::Unsolved);
         }
         findings.sort_by(|a, b| {
             let severity = b.severity.cmp(&a.severity);

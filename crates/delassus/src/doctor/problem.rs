@@ -1,6 +1,6 @@
 //! What a single problem tells: ratios of mass, rows that depend on others, springs, and whether it can be solved.
 
-use super::{Diagnosis, Finding, Kind, LookedAt, Severity};
+use super::{Diagnosis, Finding, FindingKind, LookedAt, Severity};
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::math::{dot, max_abs};
@@ -26,11 +26,7 @@ const AGREEMENT: f64 = 1e-8;
 pub fn of_problem(problem: &Problem, names: Option<&[String]>, stop: Stop) -> Diagnosis {
     let mut findings = structure(problem, names);
     findings.extend(unsolved(problem, names, stop));
-    Diagnosis::new(
-        findings,
-        looked_at(problem),
-        choose(problem, stop.tolerance),
-    )
+    Diagnosis::new(findings, looked_at(problem), choose(problem))
 }
 
 /// How large a problem is.
@@ -110,7 +106,7 @@ fn mass_ratio(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> O
     );
     let remedy = "use a solver that factors joints (hybrid, direct) or pivots (lemke), bring the masses closer together, or shorten the step";
     Some(Finding::new(
-        (Severity::Warning, Kind::MassRatio),
+        (Severity::Warning, FindingKind::MassRatio),
         (worst, "ratio of the two terms of the Delassus diagonal"),
         places,
         (what, remedy),
@@ -145,7 +141,7 @@ fn scaling(problem: &Problem, names: Option<&[String]>) -> Option<Finding> {
     let remedy = "scale the rows so that their diagonal entries are alike";
     (SPREAD < spread).then(|| {
         Finding::new(
-            (Severity::Note, Kind::Scaling),
+            (Severity::Note, FindingKind::Scaling),
             (spread, "ratio of diagonal entries"),
             places,
             (what, remedy),
@@ -174,7 +170,7 @@ fn stiff(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> Option
     );
     let remedy = "make it rigid if its swing does not matter, softer if it does, or shorten the step until a swing takes ten steps";
     Some(Finding::new(
-        (Severity::Note, Kind::Stiff),
+        (Severity::Note, FindingKind::Stiff),
         (worst, "phase in a step [rad]"),
         places,
         (what, remedy),
@@ -207,7 +203,7 @@ fn dependent(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> Op
             }
         );
         let remedy = "replace a hinge of a closed chain by a ball joint, drop the surplus rows, or give them some compliance";
-        let finding = (Severity::Note, Kind::Redundant);
+        let finding = (Severity::Note, FindingKind::Redundant);
         let number = (count as f64, "constraints with dependent rows");
         return Some(Finding::new(finding, number, places, (what, remedy)));
     }
@@ -222,7 +218,7 @@ fn dependent(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> Op
     );
     let remedy = "remove one of the constraints, let their frames agree, or give them compliance";
     Some(Finding::new(
-        (Severity::Error, Kind::Conflict),
+        (Severity::Error, FindingKind::Conflict),
         (law, "velocity left over [m/s]"),
         places,
         (what, remedy),
@@ -278,7 +274,7 @@ fn unsolved(problem: &Problem, names: Option<&[String]>, stop: Stop) -> Option<F
         }
     };
     Some(Finding::new(
-        (Severity::Error, Kind::Unsolved),
+        (Severity::Error, FindingKind::Unsolved),
         (law, "law residual [m/s]"),
         places,
         (what, remedy),

@@ -1,7 +1,7 @@
 //! What a few steps of a scene tell: overlaps, speeds, refused and unsolved steps, and what its problems tell.
 
 use super::problem::{looked_at, structure};
-use super::{Diagnosis, Finding, Kind, LookedAt, Severity};
+use super::{Diagnosis, Finding, FindingKind, LookedAt, Severity};
 use crate::collide::Shape;
 use crate::problem::stabilise::Stabilise;
 use crate::solver::Solver;
@@ -99,7 +99,7 @@ impl Patient {
         self.findings.extend(structure(&problem, Some(&names)));
         if self.choice.is_none() || self.looked_at.rows < size.rows {
             self.looked_at = size;
-            self.choice = Some(choose(&problem, self.tolerance));
+            self.choice = Some(choose(&problem));
         }
     }
 
@@ -127,7 +127,7 @@ impl Patient {
                 places[0]
             );
             let number = (worst, "distance in a step over half the thickness");
-            let kind = (Severity::Warning, Kind::Fast);
+            let kind = (Severity::Warning, FindingKind::Fast);
             self.findings
                 .push(Finding::new(kind, number, places, (what, remedy)));
         }
@@ -138,7 +138,7 @@ impl Patient {
             );
             let remedy = "shorten the step or take more substeps, so that nothing turns by more than a fraction of a radian";
             let number = (worst, "angle in a step [rad]");
-            let kind = (Severity::Warning, Kind::Fast);
+            let kind = (Severity::Warning, FindingKind::Fast);
             self.findings
                 .push(Finding::new(kind, number, places, (what, remedy)));
         }
@@ -174,7 +174,7 @@ impl Patient {
             );
             let remedy =
                 "move the bodies apart at the start, shorten the step, or make thin bodies thicker";
-            let kind = (Severity::Error, Kind::Deep);
+            let kind = (Severity::Error, FindingKind::Deep);
             let number = (worst, "depth [m]");
             self.findings
                 .push(Finding::new(kind, number, places, (what, remedy)));
@@ -185,7 +185,7 @@ impl Patient {
                 places[0]
             );
             let remedy = "move them apart until they touch, or keep them from colliding if they belong together";
-            let kind = (Severity::Warning, Kind::Overlap);
+            let kind = (Severity::Warning, FindingKind::Overlap);
             let number = (worst, "depth [m]");
             self.findings
                 .push(Finding::new(kind, number, places, (what, remedy)));
@@ -199,7 +199,7 @@ impl Patient {
         };
         let what = format!("step {number} is refused: {error}");
         let remedy = "shorten the step, and look for forces, masses or speeds of the wrong unit";
-        let kind = (Severity::Error, Kind::Refused);
+        let kind = (Severity::Error, FindingKind::Refused);
         let finding = Finding::new(kind, (number as f64, "step"), places, (what, remedy));
         self.findings.push(finding);
     }
@@ -218,7 +218,7 @@ impl Patient {
         let remedy =
             "take the solver named below, allow more iterations, or ask for a coarser tolerance";
         self.findings.push(Finding::new(
-            (Severity::Warning, Kind::Unsolved),
+            (Severity::Warning, FindingKind::Unsolved),
             (worst, "law residual [m/s]"),
             unsolved.into_iter().map(|(_, place)| place).collect(),
             (what, remedy),

@@ -1,9 +1,15 @@
 //! Linear algebra in one place: every factorisation, elimination order and disjoint set, each once.
+//!
+#![doc = include_str!("../../docs/linalg.md")]
 
+pub(crate) mod block_lu;
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
+pub(crate) mod equilibrate;
 pub(crate) mod fronts;
+pub(crate) mod gauss_jordan;
 mod generalised;
+pub(crate) mod independent;
 pub(crate) mod ldl;
 pub(crate) mod lu;
 mod mat3;

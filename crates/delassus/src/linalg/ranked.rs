@@ -5,7 +5,7 @@
 //! whose pivot is rounding are left out. Where the smallest pivot is small an answer is refined once by its residual.
 //!
 //! Bits do not depend on the processor: every lane computes what a single number would, and nothing is fused.
-//! Cost: m³/3 multiplications, a quarter to an eighth of that in time; with pivoting m²·rank without lanes.
+//! Cost: m³/6 multiplications and as many additions, in lanes; with pivoting m²·rank/2, without lanes.
 //! Prefer [`super::cholesky`] where a matrix that is not safely positive definite is an error, [`super::ldl`] where most
 //! blocks are zero.
 

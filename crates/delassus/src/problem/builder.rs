@@ -310,7 +310,8 @@ impl ProblemBuilder {
             self.parts.push(Part { on, start, n_rows });
             self.values.extend_from_slice(at.rows);
         }
-        let count = self.parts.len() as u32 - first;
+        // No more than the places of a block, which are counted when they are checked.
+        let count = (self.parts.len() as u32 - first) as u16;
         let kind = Kind::Parts { first, count };
         self.entries.push(Entry { mass, start, kind });
     }

@@ -40,7 +40,7 @@ pub(super) enum Kind {
         arms_before: u8,
     },
     /// Parts of the list: rows on links or coordinates of one mass, which add up.
-    Parts { first: u32, count: u32 },
+    Parts { first: u32, count: u16 },
     /// Rows as they are, so many numbers.
     Plain { length: u32 },
 }
@@ -130,7 +130,7 @@ impl Jacobian {
             Kind::Parts { count, .. } => count,
             Kind::Point { .. } | Kind::Plain { .. } => 1,
         };
-        (0..count).map(move |part| self.place(entry, part))
+        (0..u32::from(count)).map(move |part| self.place(entry, part))
     }
 
     #[inline(always)]

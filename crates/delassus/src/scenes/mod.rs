@@ -14,7 +14,7 @@ use glam::{DQuat, DVec3};
 use crate::collide::Shape;
 use crate::index::BodyId;
 use crate::world::{
-    Attach, Body, Joint, JointKind, Link, Motion, RunDefaults, Scene, Surface, WorldBuilder,
+    Attach, Body, Joint, JointBody, JointKind, Motion, RunDefaults, Scene, Surface, WorldBuilder,
     WorldError,
 };
 
@@ -420,7 +420,7 @@ impl Stage {
     fn joint(
         &mut self,
         name: String,
-        links: [Link; 2],
+        links: [JointBody; 2],
         place: (DVec3, DVec3),
         kind: JointKind,
     ) -> Result<(), WorldError> {

@@ -8,7 +8,7 @@ use super::{Made, Stage, run};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
 use crate::tree::spatial::Pose;
-use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::tree::{Link, MassProperties, Tree, TreeJoint};
 use crate::world::{
     Anchor, Closure, ClosureKind, Control, Drive, JointModel, Motor, Placement, RobotModel, Servo,
     ShapeModel, Swing, WorldError,
@@ -33,7 +33,7 @@ impl Rig {
         &mut self,
         name: &str,
         (parent, at): (Option<LinkId>, DVec3),
-        joint: Joint,
+        joint: TreeJoint,
         (shape, pose): (Shape, Pose),
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
@@ -162,7 +162,7 @@ pub(super) fn swinging(control: Control, (amplitude, rate, phase): (f64, f64, f6
     }
 }
 
-pub(super) const HINGE: Joint = Joint::Revolute { axis: DVec3::Y };
+pub(super) const HINGE: TreeJoint = TreeJoint::Revolute { axis: DVec3::Y };
 
 /// Two bars of 1 m on hinges, released level: no friction anywhere, and chaos.
 pub(super) fn double_pendulum(_: usize) -> Result<Made, WorldError> {
@@ -228,13 +228,13 @@ pub(super) fn delta_robot(_: usize) -> Result<Made, WorldError> {
         let shoulder = (None, DVec3::Z + out * base);
         let shape = bar(out * arm, 0.015);
         let name = format!("arm-{i}");
-        let axis = Joint::Revolute { axis: side };
+        let axis = TreeJoint::Revolute { axis: side };
         let upper = rig.link(&name, shoulder, axis, shape);
         let control = servo(0.0, (200.0, 10.0, 60.0));
         rig.drive(upper, swinging(control, (0.25, 0.5, f64::from(i) / 3.0)));
         for (letter, sign) in [("a", -1.0), ("b", 1.0)] {
             let to = -out * reach - DVec3::Z * drop;
-            let cross = Joint::Universal {
+            let cross = TreeJoint::Universal {
                 first: side,
                 second: side.cross(to),
             };
@@ -251,7 +251,7 @@ pub(super) fn delta_robot(_: usize) -> Result<Made, WorldError> {
     };
     // The frame of the platform is at its corner on the first rod.
     let shape = (disc, Pose::at(-corner));
-    let plate = rig.link("platform", (Some(first), to), Joint::Ball, shape);
+    let plate = rig.link("platform", (Some(first), to), TreeJoint::Ball, shape);
     for (i, &(rod, to, place)) in ends.iter().enumerate().skip(1) {
         rig.connect(&format!("loop-{i}"), (rod, to), (plate, place - corner));
     }

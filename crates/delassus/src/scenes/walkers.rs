@@ -6,7 +6,7 @@ use super::robots::{HINGE, Rig, bar, block, servo, swinging};
 use super::{Made, Stage, at, run};
 use crate::collide::Shape;
 use crate::index::LinkId;
-use crate::tree::Joint;
+use crate::tree::TreeJoint;
 use crate::tree::spatial::Pose;
 use crate::world::{Control, WorldError};
 
@@ -18,10 +18,10 @@ pub(super) fn snake(count: usize) -> Result<Made, WorldError> {
     let (length, radius) = (0.1, 0.03);
     let shape = || bar(DVec3::X * length, radius);
     let head = (None, DVec3::Z * radius);
-    let mut last = rig.link("link-000", head, Joint::Floating, shape());
+    let mut last = rig.link("link-000", head, TreeJoint::Floating, shape());
     for i in 1..count {
         let axis = if i % 2 == 0 { DVec3::Y } else { DVec3::Z };
-        let joint = Joint::Revolute { axis };
+        let joint = TreeJoint::Revolute { axis };
         let name = format!("link-{i:03}");
         last = rig.link(&name, (Some(last), DVec3::X * length), joint, shape());
         let hold = servo(0.0, (20.0, 1.0, 5.0));
@@ -56,11 +56,11 @@ fn figure() -> Rig {
         until: Some(2.0),
         ..servo(0.0, (stiffness, 0.05 * stiffness, stiffness))
     };
-    let roll = Joint::Revolute { axis: DVec3::X };
+    let roll = TreeJoint::Revolute { axis: DVec3::X };
     let hip = 0.92;
     // Its centre of mass is in front of the ankles, as a person's is: without servos it falls forward.
     let trunk = block([0.1, 0.17, 0.26], DVec3::new(0.03, 0.0, 0.32));
-    let torso = rig.link("torso", (None, DVec3::Z * hip), Joint::Floating, trunk);
+    let torso = rig.link("torso", (None, DVec3::Z * hip), TreeJoint::Floating, trunk);
     let ball = Shape::Sphere { radius: 0.105 };
     let neck = (Some(torso), DVec3::Z * 0.6);
     let head = rig.link("head", neck, HINGE, (ball, Pose::at(DVec3::Z * 0.12)));
@@ -105,7 +105,7 @@ pub(super) fn quadruped(_: usize) -> Result<Made, WorldError> {
     let height = 2.0 * leg * bend.cos() + foot;
     let trunk = block([0.3, 0.12, 0.06], DVec3::ZERO);
     let start = (None, DVec3::Z * height);
-    let trunk = rig.link("trunk", start, Joint::Floating, trunk);
+    let trunk = rig.link("trunk", start, TreeJoint::Floating, trunk);
     let legs = [
         ("front-left", 1.0, 1.0, 0.0),
         ("front-right", 1.0, -1.0, 0.5),
@@ -142,7 +142,7 @@ pub(super) fn gripper(_: usize) -> Result<Made, WorldError> {
     };
     stage.solid(cube, 800.0, at("box".to_owned(), DVec3::Z * 0.05))?;
     let mut rig = Rig::default();
-    let along = |axis: DVec3| Joint::Prismatic { axis };
+    let along = |axis: DVec3| TreeJoint::Prismatic { axis };
     let palm = block([0.15, 0.04, 0.02], DVec3::ZERO);
     let hand = rig.link("hand", (None, DVec3::Z * 0.2), along(DVec3::Z), palm);
     // From the bottom to the top within two seconds, slowly at both ends.

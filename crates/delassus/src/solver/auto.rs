@@ -9,6 +9,7 @@ mod proof;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use self::Allowance::{Anew, Once, Onward, Probe};
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
 use crate::math::max_abs;
@@ -23,15 +24,10 @@ pub const NAME: &str = "auto";
 const DENSE_ROWS: usize = 1000;
 /// Contacts up to which colouring them costs more than it saves.
 const FEW_CONTACTS: usize = 24;
-/// Contacts up to which pivoting is so quick that sweeps which creep are not worth waiting for.
-const SOME_CONTACTS: usize = 100;
-/// Contacts up to which pivoting is worth a try.
-const MORE_CONTACTS: usize = 400;
+/// Contacts beyond which the factors of a pile fill in so much that sweeps win.
+const MANY_CONTACTS: usize = 4000;
 /// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
 const CROWD: usize = 8;
-/// A tolerance below this is a tight one \[m/s\].
-const TIGHT: f64 = 1e-4;
-
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
@@ -55,32 +51,8 @@ pub struct Rung {
     pub allowance: Allowance,
 }
 
-const fn probe(solver: &'static str, sweeps: usize) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Probe(sweeps),
-    }
-}
-
-const fn onward(solver: &'static str) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Onward,
-    }
-}
-
-const fn anew(solver: &'static str) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Anew,
-    }
-}
-
-const fn once(solver: &'static str) -> Rung {
-    Rung {
-        solver,
-        allowance: Allowance::Once,
-    }
+const fn by(solver: &'static str, allowance: Allowance) -> Rung {
+    Rung { solver, allowance }
 }
 
 /// A class of problems and its ladder: attempts one after the other until one solves.
@@ -98,148 +70,151 @@ pub struct Choice {
     pub why: &'static str,
 }
 
+impl Choice {
+    /// The first attempt that is counted in sweeps, or the first of all where none is.
+    fn sweeper(&self) -> Rung {
+        let mut rungs = std::iter::once(&self.first).chain(self.then);
+        let probe = rungs.find(|rung| matches!(rung.allowance, Probe(_)));
+        *probe.unwrap_or(&self.first)
+    }
+}
+
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 13] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT,
-    MORE, MANY,
+pub const TABLE: [Choice; 11] = [
+    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, CONTACTS, MANY,
 ];
 
-/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, more sweeps, pivoting whatever it costs.
-/// Its answer for facets is near that for cones; rules that cycle do so on different problems.
-const CONTACTS_THEN: [Rung; 6] = [
-    once("lemke,budget=50"),
-    probe("gauss-seidel,rule=exact", 3000),
-    once("lemke"),
-    onward("jacobi,accelerate=nesterov"),
-    onward("gauss-seidel,rule=exact"),
-    onward("gauss-seidel"),
+/// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
+/// that cycle on different problems.
+const CONTACTS_THEN: [Rung; 5] = [
+    by("newton", Onward),
+    by("lemke,budget=50", Once),
+    by("jacobi,accelerate=nesterov", Onward),
+    by("gauss-seidel,rule=exact", Onward),
+    by("gauss-seidel", Onward),
 ];
 
 /// What remains is patience. Momentum from the very start may end elsewhere than where other attempts had led; a
 /// shorter step helps where both rules cycle, a longer one where rows are badly conditioned.
 pub const PATIENCE: [Rung; 8] = [
-    anew("jacobi,accelerate=nesterov"),
-    anew("jacobi,rule=exact,accelerate=nesterov"),
-    anew("gauss-seidel,rule=exact"),
-    anew("gauss-seidel"),
-    anew("gauss-seidel,relax=0.5"),
-    anew("gauss-seidel,rule=exact,relax=0.5"),
-    anew("gauss-seidel,relax=1.9"),
-    onward("jacobi,accelerate=nesterov"),
+    by("jacobi,accelerate=nesterov", Anew),
+    by("jacobi,rule=exact,accelerate=nesterov", Anew),
+    by("gauss-seidel,rule=exact", Anew),
+    by("gauss-seidel", Anew),
+    by("gauss-seidel,relax=0.5", Anew),
+    by("gauss-seidel,rule=exact,relax=0.5", Anew),
+    by("gauss-seidel,relax=1.9", Anew),
+    by("jacobi,accelerate=nesterov", Onward),
 ];
 
 const EMPTY: Choice = Choice {
     class: "no rows",
-    first: once("gauss-seidel"),
+    first: by("gauss-seidel", Once),
     then: &[],
     last: &[],
     why: "there is nothing to solve",
 };
 const FACETS: Choice = Choice {
     class: "faceted cones with friction",
-    first: once("lemke"),
-    then: &[once("lemke,pivot=lex,cover=scaled"), once("lemke-standard")],
+    first: by("lemke", Once),
+    then: &[
+        by("lemke,pivot=lex,cover=scaled", Once),
+        by("lemke-standard", Once),
+    ],
     last: &[],
     why: "only pivoting obeys them",
 };
 const MATRIX: Choice = Choice {
     class: "rows with bounds, given by their matrix, at most 1000",
-    first: once("lemke"),
+    first: by("lemke", Once),
     then: &[
-        once("lemke,pivot=lex,cover=scaled"),
-        once("lemke-standard"),
-        onward("gauss-seidel,rule=exact"),
+        by("lemke,pivot=lex,cover=scaled", Once),
+        by("lemke-standard", Once),
+        by("newton", Once),
+        by("gauss-seidel,rule=exact", Onward),
     ],
     last: &[],
     why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
 };
 const TREES: Choice = Choice {
     class: "equalities on kinematic trees, at most 1000 rows",
-    first: once("kkt"),
-    then: &[once("direct"), onward("gauss-seidel")],
+    first: by("kkt", Once),
+    then: &[by("direct", Once), by("gauss-seidel", Onward)],
     last: &PATIENCE,
     why: "trees answer their rows by articulated-body passes, and one dense factor settles them",
 };
 const JOINTS: Choice = Choice {
     class: "other equalities alone",
-    first: once("direct"),
-    then: &[once("lemke"), onward("gauss-seidel")],
+    first: by("direct", Once),
+    then: &[
+        by("newton", Once),
+        by("lemke", Once),
+        by("gauss-seidel", Onward),
+    ],
     last: &PATIENCE,
     why: "joints alone are a linear system, solved at once whatever the masses",
 };
 const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
-    first: probe("hybrid,rule=exact", 3000),
+    first: by("newton", Once),
     then: &[
-        once("lemke,budget=50"),
-        onward("hybrid,rule=exact"),
-        once("lemke"),
-        onward("jacobi,accelerate=nesterov"),
-        onward("jacobi,rule=exact,accelerate=nesterov"),
-        onward("hybrid"),
-        onward("gauss-seidel,rule=exact"),
+        by("hybrid,rule=exact", Probe(3000)),
+        by("lemke,budget=50", Once),
+        by("jacobi,accelerate=nesterov", Onward),
+        by("jacobi,rule=exact,accelerate=nesterov", Onward),
+        by("hybrid", Onward),
+        by("gauss-seidel,rule=exact", Onward),
     ],
     last: &PATIENCE,
-    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter; where sweeps creep, momentum ends it",
+    why: "joints and contacts in one factor: ratios of mass do not matter, and the last step's impulses are a start",
+};
+const ROBOTS: Choice = Choice {
+    class: "contacts, limits and motors of kinematic trees",
+    first: by("newton", Once),
+    then: &[
+        by("gauss-seidel,rule=exact", Probe(3000)),
+        by("lemke,budget=50", Once),
+        by("jacobi,accelerate=nesterov", Onward),
+        by("gauss-seidel", Onward),
+    ],
+    last: &PATIENCE,
+    why: "every row moves the whole tree, so sweeps are dear and factors few",
 };
 const FEW: Choice = Choice {
     class: "at most 24 contacts, limits and motors",
-    first: probe("gauss-seidel", 300),
+    first: by("gauss-seidel", Probe(30)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
-    why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
-};
-const ROBOTS: Choice = Choice {
-    class: "at most 100 contacts, limits and motors of kinematic trees",
-    first: probe("gauss-seidel", 100),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "every row moves the whole tree, so sweeps are dear and pivots few; feet that slide are swept",
+    why: "nothing needs setting up, and loose contacts are done in a few sweeps; where these creep, a few factors end it",
 };
 const CROWDED: Choice = Choice {
     class: "more contacts, more than 8 for each body or given by their matrix",
-    first: probe("gauss-seidel", 3000),
+    first: by("gauss-seidel", Probe(60)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
-    why: "contacts of one body follow each other whatever the colours",
+    why: "contacts of one body follow each other whatever the colours; a factor takes them together",
 };
-const SOME_LOOSE: Choice = Choice {
-    class: "25 to 100 contacts, to 1e-4 m/s or coarser",
-    first: probe("coloured", 1000),
+const CONTACTS: Choice = Choice {
+    class: "25 to 4000 contacts",
+    first: by("coloured", Probe(200)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
-    why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
-};
-const SOME_TIGHT: Choice = Choice {
-    class: "25 to 100 contacts, to a finer tolerance",
-    first: probe("coloured", 300),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
-};
-const MORE: Choice = Choice {
-    class: "101 to 400 contacts",
-    first: probe("coloured", 2000),
-    then: &[
-        once("lemke"),
-        onward("jacobi,accelerate=nesterov"),
-        onward("gauss-seidel,rule=exact"),
-        onward("gauss-seidel"),
-    ],
-    last: &PATIENCE,
-    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
+    why: "independent contacts go side by side in lanes; loose piles are done by then, stacks and walls need few factors",
 };
 const MANY: Choice = Choice {
-    class: "more than 400 contacts",
-    first: probe("coloured", 10_000),
-    then: &[onward("jacobi,accelerate=nesterov")],
+    class: "more than 4000 contacts",
+    first: by("coloured", Probe(10_000)),
+    then: &[
+        by("jacobi,accelerate=nesterov", Onward),
+        by("newton", Onward),
+    ],
     last: &PATIENCE,
-    why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
+    why: "independent contacts go side by side in lanes and on threads, and factors of large piles fill in",
 };
 
-/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form,
-/// sizes and the tolerance alone, so that the same problem always gets the same.
-pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
+/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form
+/// and sizes alone, so that the same problem always gets the same.
+pub fn choose(problem: &Problem) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
     for block in problem.blocks() {
         match block.law {
@@ -265,14 +240,12 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
         Form::Primal(_) if others == 0 => JOINTS,
         Form::Primal(_) if 0 < equalities => MECHANISM,
-        Form::Primal(_) if is_tree() && others <= SOME_CONTACTS => ROBOTS,
+        Form::Primal(_) if is_tree() => ROBOTS,
         _ if others <= FEW_CONTACTS => FEW,
         Form::Primal(primal) if CROWD * primal.mass().len() < others => CROWDED,
         Form::Dual(_) => CROWDED,
-        Form::Primal(_) if MORE_CONTACTS < others => MANY,
-        Form::Primal(_) if SOME_CONTACTS < others => MORE,
-        Form::Primal(_) if tolerance < TIGHT => SOME_TIGHT,
-        Form::Primal(_) => SOME_LOOSE,
+        Form::Primal(_) if MANY_CONTACTS < others => MANY,
+        Form::Primal(_) => CONTACTS,
     }
 }
 
@@ -323,7 +296,7 @@ impl Solver for Auto {
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
-            let chosen = choose(part, self.stop.tolerance).first.solver;
+            let chosen = choose(part).first.solver;
             from_spec(chosen, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
         match parts::parts(problem).as_slice() {
@@ -343,7 +316,7 @@ impl Solver for Auto {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let first = choose(problem, self.stop.tolerance).first;
+        let first = choose(problem).first;
         self.with(first.solver, self.stop)
             .run(problem, solution, monitor)
     }
@@ -414,29 +387,28 @@ impl Auto {
         solution: &mut Solution,
         (islands, spent): (usize, Duration),
     ) -> Report {
-        let choice = choose(problem, self.stop.tolerance);
+        let choice = choose(problem);
         let fixed = self.stop.tolerance <= 0.0;
         let start = solution.lambda.clone();
-        let limits = if fixed {
-            self.stop
+        // So many sweeps are asked for: the first solver of the ladder that sweeps does them.
+        let (first, limits) = if fixed {
+            (choice.sweeper(), self.stop)
         } else {
-            self.limits(choice.first, None, spent)
+            (choice.first, self.limits(choice.first, None, spent))
         };
-        let mut report = self
-            .with(choice.first.solver, limits)
-            .solve(problem, solution);
-        let mut story = told(choice.first, &report);
+        let mut report = self.with(first.solver, limits).solve(problem, solution);
+        let mut story = told(first, &report);
         for &rung in choice.then.iter().chain(choice.last) {
             if fixed || self.is_final(&report, spent) {
                 break;
             }
             let stop = self.limits(rung, Some(&report), spent);
-            if stop.sweeps == 0 && rung.allowance != Allowance::Once {
+            if stop.sweeps == 0 && rung.allowance != Once {
                 continue;
             }
             let from = match rung.allowance {
-                Allowance::Probe(_) | Allowance::Onward => &solution.lambda,
-                Allowance::Anew | Allowance::Once => &start,
+                Probe(_) | Onward => &solution.lambda,
+                Anew | Once => &start,
             };
             let mut other = Solution {
                 v: Vec::new(),
@@ -470,16 +442,16 @@ impl Auto {
         });
         let left = self.stop.sweeps.saturating_sub(swept);
         let first = before.is_none();
-        let whole = first && rung.allowance == Allowance::Once;
+        let whole = first && rung.allowance == Once;
         let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
-                Allowance::Probe(sweeps) => left.min(sweeps),
-                Allowance::Onward | Allowance::Anew => left.div_ceil(2),
-                Allowance::Once => left,
+                Probe(sweeps) => left.min(sweeps),
+                Onward | Anew => left.div_ceil(2),
+                Once => left,
             },
             pivots: self.stop.pivots.saturating_sub(pivoted),
-            forecast: matches!(rung.allowance, Allowance::Probe(sweeps) if sweeps <= left),
+            forecast: matches!(rung.allowance, Probe(sweeps) if sweeps <= left),
             time: self
                 .stop
                 .time
@@ -490,7 +462,10 @@ impl Auto {
 
     /// Whether nothing else is tried: solved, out of time, interrupted, or proven to have no answer.
     fn is_final(&self, report: &Report, spent: Duration) -> bool {
-        let ended = matches!(report.status, Status::Solved | Status::Interrupted);
+        let ended = matches!(
+            report.status,
+            Status::Solved | Status::Interrupted | Status::RoundingFloor
+        );
         let late = |limit: Duration| limit <= spent + report.elapsed;
         ended || self.stop.time.is_some_and(late) || is_proven(report)
     }
@@ -541,40 +516,29 @@ fn judge_by_the_law(problem: &Problem, (before, next): (&Report, &mut Report), s
 
 /// Two attempts as one: the better answer, the work of both. `fallback` names the solver of the answer where it is not
 /// that of the first attempt.
-fn joined(first: Report, next: Report, better: bool) -> Report {
+fn joined(mut first: Report, mut next: Report, better: bool) -> Report {
     let (sweeps, seconds) = (first.iterations, first.elapsed.as_secs_f64());
     let iterations = first.iterations + next.iterations;
     let elapsed = first.elapsed + next.elapsed;
-    let fallback = if better {
-        Some(next.solver)
-    } else {
-        first.fallback
+    let mut history = std::mem::take(&mut first.history);
+    history.extend(next.history.drain(..).map(|sweep| Sweep {
+        sweep: sweep.sweep + sweeps,
+        elapsed_s: sweep.elapsed_s + seconds,
+        ..sweep
+    }));
+    let fallback = match better {
+        true => Some(next.solver),
+        false => first.fallback,
     };
     // A ray says more than sweeps that did not settle, and its certificate stays with it.
-    let ray = match (&first.status, &next.status) {
+    let ray = match (first.status, next.status) {
         (_, Status::Solved) | (Status::Solved, _) => None,
         (Status::Ray, _) => Some(first.certificate.clone()),
         (_, Status::Ray) => Some(next.certificate.clone()),
         _ => None,
     };
     let interrupted = next.status == Status::Interrupted;
-    let (mut kept, mut history, later) = match better {
-        true => {
-            let (mut next, mut first) = (next, first);
-            let later = std::mem::take(&mut next.history);
-            (next, std::mem::take(&mut first.history), later)
-        }
-        false => {
-            let mut first = first;
-            let history = std::mem::take(&mut first.history);
-            (first, history, next.history)
-        }
-    };
-    history.extend(later.into_iter().map(|sweep| Sweep {
-        sweep: sweep.sweep + sweeps,
-        elapsed_s: sweep.elapsed_s + seconds,
-        ..sweep
-    }));
+    let mut kept = if better { next } else { first };
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
     }
@@ -594,16 +558,12 @@ fn joined(first: Report, next: Report, better: bool) -> Report {
 mod tests {
     use super::*;
 
-    /// An attempt as the chapter writes it.
-    fn written(rung: &Rung) -> String {
-        let solver = rung.solver;
-        match rung.allowance {
-            Allowance::Probe(sweeps) => format!("`{solver}`, {sweeps} sweeps"),
-            Allowance::Onward | Allowance::Anew | Allowance::Once => format!("`{solver}`"),
-        }
-    }
-
+    /// Attempts as the chapter writes them.
     fn listed(rungs: &[Rung]) -> String {
+        let written = |rung: &Rung| match rung.allowance {
+            Probe(sweeps) => format!("`{}`, {sweeps} sweeps", rung.solver),
+            Onward | Anew | Once => format!("`{}`", rung.solver),
+        };
         let rungs: Vec<String> = rungs.iter().map(written).collect();
         rungs.join(", then ")
     }
@@ -612,12 +572,7 @@ mod tests {
     fn every_solver_of_the_table_can_be_made_and_stands_in_the_chapter() {
         let chapter = include_str!("../../docs/auto.md");
         for choice in TABLE {
-            let rungs = || {
-                [choice.first]
-                    .into_iter()
-                    .chain(choice.then.iter().chain(choice.last).copied())
-            };
-            for rung in rungs() {
+            for rung in [&[choice.first], choice.then, choice.last].concat() {
                 let spec = rung.solver;
                 assert!(from_spec(spec, Stop::default(), 0).is_ok(), "{spec}");
             }
@@ -629,7 +584,7 @@ mod tests {
             let line = format!(
                 "| {} | {} | {}{patience} | {} |",
                 choice.class,
-                written(&choice.first),
+                listed(&[choice.first]),
                 listed(choice.then),
                 choice.why
             );

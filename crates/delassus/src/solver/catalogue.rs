@@ -3,6 +3,7 @@
 use super::auto::{self, Auto};
 use super::exact::direct::Direct;
 use super::exact::kkt::Kkt;
+use super::newton::Newton;
 use super::pivot::{CoverChoice, Lemke, Method, Pivot};
 use super::sweep::coloured::Coloured;
 use super::sweep::gauss_seidel::{GaussSeidel, Order, SweepKind};
@@ -159,6 +160,12 @@ const ALL: &[Description] = &[
         variants: &["direct"],
     },
     Description {
+        name: "newton",
+        keys: &[],
+        about: "second order: every law exactly, in about ten factorisations",
+        variants: &["newton"],
+    },
+    Description {
         name: "hybrid",
         keys: &[("rule", "iso|exact|box|project|nonlinear|ccp")],
         about: "joints exactly, contacts and limits by sweeps through them",
@@ -224,6 +231,7 @@ pub fn from_spec(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + S
             };
             keyed(solver, parts, set_hybrid)
         }
+        "newton" => keyed(Newton::new(stop), parts, |_, _, _| Ok(false)),
         "kkt" => keyed(Kkt::new(stop), parts, |_, _, _| Ok(false)),
         auto::NAME => keyed(Auto::new(stop, seed), parts, |_, _, _| Ok(false)),
         _ => {

@@ -185,6 +185,17 @@ impl<'a> Monitor<'a> {
         timed_out.then_some(Status::TimeLimit)
     }
 
+    /// One line of history for an iteration of a method that measures its law residual and stops by itself.
+    pub(super) fn stepped(&mut self, law: f64, elapsed_s: f64) {
+        self.history.push(Sweep {
+            sweep: self.history.len() + 1,
+            law: Some(law),
+            eta: law,
+            dual_decrease: 0.0,
+            elapsed_s,
+        });
+    }
+
     /// Call after several sweeps at once, as a device does them, with the impulses of the last: one line of history
     /// for each, and the test on the last.
     pub fn after_sweeps(&mut self, stats: &[SweepStats], lambda: &[f64]) -> Option<Status> {

@@ -19,7 +19,7 @@ use super::data::{Body, Multi};
 use super::joint::Kind;
 use super::joint_sums::{Eight, JointSums};
 use super::kinematics::subspace;
-use super::rows::Rows;
+use super::rows::TreeRows;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
 use crate::math::simd::LANES;
@@ -55,7 +55,7 @@ impl Tree {
     pub fn delassus(
         &self,
         data: &mut Data,
-        rows: &Rows,
+        rows: &TreeRows,
         work: &mut Propagation,
         out: &mut [f64],
     ) -> Result<(), TreeError> {
@@ -120,7 +120,7 @@ impl Tree {
 
 impl Propagation {
     /// Sorts the ends, counts them below each node, and says whether to sum over joints rather than to use Ω.
-    fn prepare(&mut self, tree: &Tree, rows: &Rows) -> bool {
+    fn prepare(&mut self, tree: &Tree, rows: &TreeRows) -> bool {
         let (count, ends) = (tree.nodes.len(), rows.ends.len());
         self.order.clear();
         self.order.extend(0..ends);
@@ -163,7 +163,7 @@ impl Propagation {
     }
 
     /// F_eᵀ S D⁻¹Sᵀ F_f of all joints for all pairs, with the ends in lanes.
-    fn sum_joints(&mut self, tree: &Tree, data: &Data, rows: &Rows) {
+    fn sum_joints(&mut self, tree: &Tree, data: &Data, rows: &TreeRows) {
         self.eights.clear();
         self.eights.resize(self.stride / LANES, [[0.0; LANES]; 6]);
         self.along.resize(self.stride / LANES, Default::default());
@@ -187,7 +187,7 @@ impl Propagation {
     }
 
     /// Adds the entries of pairs of ends up into those of rows; ends that share no link with each other have none.
-    fn collect(&self, tree: &Tree, rows: &Rows, out: &mut [f64]) {
+    fn collect(&self, tree: &Tree, rows: &TreeRows, out: &mut [f64]) {
         let m = rows.len();
         out.fill(0.0);
         for (i, _) in (tree.nodes.iter().enumerate().skip(1)).filter(|(_, node)| node.parent == 0) {

@@ -22,7 +22,7 @@ use crate::math::tangents;
 /// How a link moves against its parent. Axes are in the joint frame and need not be unit vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Joint {
+pub enum TreeJoint {
     /// Not at all.
     Fixed,
     /// In every way.
@@ -93,39 +93,39 @@ impl Kind {
     }
 }
 
-impl Joint {
+impl TreeJoint {
     /// Its name in messages.
     pub fn name(&self) -> &'static str {
         match self {
-            Joint::Fixed => "fixed",
-            Joint::Floating => "floating",
-            Joint::Revolute { .. } => "revolute",
-            Joint::Continuous { .. } => "continuous",
-            Joint::Prismatic { .. } => "prismatic",
-            Joint::Ball => "ball",
-            Joint::Universal { .. } => "universal",
-            Joint::Planar { .. } => "planar",
-            Joint::Helical { .. } => "helical",
+            TreeJoint::Fixed => "fixed",
+            TreeJoint::Floating => "floating",
+            TreeJoint::Revolute { .. } => "revolute",
+            TreeJoint::Continuous { .. } => "continuous",
+            TreeJoint::Prismatic { .. } => "prismatic",
+            TreeJoint::Ball => "ball",
+            TreeJoint::Universal { .. } => "universal",
+            TreeJoint::Planar { .. } => "planar",
+            TreeJoint::Helical { .. } => "helical",
         }
     }
 
     /// Number of velocities.
     pub fn dofs(&self) -> usize {
         match self {
-            Joint::Fixed => 0,
-            Joint::Revolute { .. } | Joint::Continuous { .. } => 1,
-            Joint::Prismatic { .. } | Joint::Helical { .. } => 1,
-            Joint::Universal { .. } => 2,
-            Joint::Planar { .. } | Joint::Ball => 3,
-            Joint::Floating => 6,
+            TreeJoint::Fixed => 0,
+            TreeJoint::Revolute { .. } | TreeJoint::Continuous { .. } => 1,
+            TreeJoint::Prismatic { .. } | TreeJoint::Helical { .. } => 1,
+            TreeJoint::Universal { .. } => 2,
+            TreeJoint::Planar { .. } | TreeJoint::Ball => 3,
+            TreeJoint::Floating => 6,
         }
     }
 
     /// Number of coordinates.
     pub fn coordinates(&self) -> usize {
         match self {
-            Joint::Ball => 4,
-            Joint::Floating => 7,
+            TreeJoint::Ball => 4,
+            TreeJoint::Floating => 7,
             _ => self.dofs(),
         }
     }
@@ -134,21 +134,21 @@ impl Joint {
     pub(super) fn parts(&self) -> Option<Vec<(Kind, DVec3)>> {
         let unit = |axis: DVec3| axis.try_normalize();
         Some(match *self {
-            Joint::Fixed => vec![],
-            Joint::Floating => vec![(Kind::Free, DVec3::Z)],
-            Joint::Ball => vec![(Kind::Ball, DVec3::Z)],
-            Joint::Revolute { axis } | Joint::Continuous { axis } => {
+            TreeJoint::Fixed => vec![],
+            TreeJoint::Floating => vec![(Kind::Free, DVec3::Z)],
+            TreeJoint::Ball => vec![(Kind::Ball, DVec3::Z)],
+            TreeJoint::Revolute { axis } | TreeJoint::Continuous { axis } => {
                 vec![(Kind::Turn, unit(axis)?)]
             }
-            Joint::Prismatic { axis } => vec![(Kind::Slide, unit(axis)?)],
-            Joint::Helical { axis, pitch } => {
+            TreeJoint::Prismatic { axis } => vec![(Kind::Slide, unit(axis)?)],
+            TreeJoint::Helical { axis, pitch } => {
                 let kind = pitch.is_finite().then_some(Kind::Screw(pitch))?;
                 vec![(kind, unit(axis)?)]
             }
-            Joint::Universal { first, second } => {
+            TreeJoint::Universal { first, second } => {
                 vec![(Kind::Turn, unit(first)?), (Kind::Turn, unit(second)?)]
             }
-            Joint::Planar { normal } => {
+            TreeJoint::Planar { normal } => {
                 let normal = unit(normal)?;
                 let (t1, t2) = tangents(normal);
                 vec![(Kind::Slide, t1), (Kind::Slide, t2), (Kind::Turn, normal)]

@@ -167,12 +167,12 @@ mod tests {
     use super::*;
     use crate::index::LinkId;
     use crate::tree::spatial::Pose;
-    use crate::tree::{Joint, Link, MassProperties};
+    use crate::tree::{Link, MassProperties, TreeJoint};
 
     /// Two point masses of 1 kg on rods of 1 m.
     fn pendulum() -> Tree {
         let bob = MassProperties::point(1.0, DVec3::new(0.0, 0.0, -1.0));
-        let hinge = Joint::Revolute { axis: DVec3::Y };
+        let hinge = TreeJoint::Revolute { axis: DVec3::Y };
         let upper = Link::new(None, hinge, Pose::IDENTITY, bob);
         let place = Pose::at(DVec3::new(0.0, 0.0, -1.0));
         Tree::new(vec![upper, Link::new(Some(LinkId(0)), hinge, place, bob)]).unwrap()

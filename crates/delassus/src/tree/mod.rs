@@ -27,11 +27,11 @@ pub use batch::Batch;
 pub use data::Data;
 pub(crate) use data::Passes;
 pub use efpa::Propagation;
-pub use joint::Joint;
 use joint::Kind;
+pub use joint::TreeJoint;
 pub use midpoint::Midpoint;
 pub use propagate::Elimination;
-pub use rows::Rows;
+pub use rows::TreeRows;
 use spatial::{Inertia, Pose};
 
 pub use crate::error::{LinkName, TreeError};
@@ -45,7 +45,7 @@ pub struct Link {
     /// The link that carries it, anywhere in the list; `None` is the ground.
     pub parent: Option<LinkId>,
     /// How it moves against its parent.
-    pub joint: Joint,
+    pub joint: TreeJoint,
     /// The joint frame in the frame of the parent link; the link's own frame at zero displacement.
     pub place: Pose,
     /// Its mass.
@@ -87,7 +87,12 @@ impl MassProperties {
 
 impl Link {
     /// A link without armature or damping.
-    pub fn new(parent: Option<LinkId>, joint: Joint, place: Pose, body: MassProperties) -> Link {
+    pub fn new(
+        parent: Option<LinkId>,
+        joint: TreeJoint,
+        place: Pose,
+        body: MassProperties,
+    ) -> Link {
         Link {
             name: String::new(),
             parent,

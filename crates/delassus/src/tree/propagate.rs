@@ -19,7 +19,7 @@ use super::aba::{pass_force, respond};
 use super::efpa::{free_mobility, moved, pass};
 use super::joint::Kind;
 use super::kinematics::subspace;
-use super::rows::Rows;
+use super::rows::TreeRows;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Tree, TreeError};
 
@@ -87,7 +87,7 @@ impl Tree {
     /// in x₁ and x₂, where rows depend on each other or digits were lost.
     pub fn propagate(
         &self,
-        (data, rows): (&mut Data, &Rows),
+        (data, rows): (&mut Data, &TreeRows),
         work: &mut Elimination,
         (y1, y2, sigma): (&[f64], &[f64], &[f64]),
         (x1, x2): (&mut [f64], &mut [f64]),
@@ -209,7 +209,7 @@ impl Tree {
 }
 
 impl Elimination {
-    fn prepare(&mut self, nodes: usize, rows: &Rows) {
+    fn prepare(&mut self, nodes: usize, rows: &TreeRows) {
         let count = rows.ends.len();
         self.entries.clear();
         self.entries.extend(rows.ends.iter().map(|end| Entry {
@@ -243,7 +243,7 @@ impl Elimination {
     }
 
     /// Adds the ends of a node to what came from below.
-    fn enter(&mut self, i: usize, rows: &Rows) {
+    fn enter(&mut self, i: usize, rows: &TreeRows) {
         let count = self.entries.len();
         while let Some(&e) = self.order.last().filter(|&&e| rows.ends[e].node == i) {
             self.order.pop();
@@ -420,7 +420,7 @@ impl Elimination {
     }
 
     /// Whether every row holds, up to rounding, for the responses that were found.
-    fn obeyed(&self, (data, rows): (&Data, &Rows), (y2, sigma): (&[f64], &[f64])) -> bool {
+    fn obeyed(&self, (data, rows): (&Data, &TreeRows), (y2, sigma): (&[f64], &[f64])) -> bool {
         let (mut scale, mut worst): (f64, f64) = (0.0, 0.0);
         let mut ends = rows.ends.iter().peekable();
         for row in 0..rows.len() {

@@ -15,21 +15,21 @@ use crate::index::LinkId;
 
 /// Rows of a Jacobian J on one tree, for the poses they were made at.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
+pub struct TreeRows {
     n_rows: usize,
     /// Row, node and force, in the order given.
-    pub(super) ends: Vec<End>,
+    pub(super) ends: Vec<RowEnd>,
 }
 
 /// One end of a row: the force, in world axes about the node's origin, that a unit multiplier exerts there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct End {
+pub(super) struct RowEnd {
     pub(super) row: usize,
     pub(super) node: usize,
     pub(super) force: Force,
 }
 
-impl Rows {
+impl TreeRows {
     /// No rows; memory is kept.
     pub fn clear(&mut self) {
         self.n_rows = 0;
@@ -54,7 +54,7 @@ impl Rows {
     fn end(&mut self, node: usize, force: Force) {
         if self.n_rows != 0 && node != 0 {
             let row = self.n_rows - 1;
-            self.ends.push(End { row, node, force });
+            self.ends.push(RowEnd { row, node, force });
         }
     }
 }
@@ -64,7 +64,7 @@ impl Tree {
     pub fn add_linear(
         &self,
         data: &Data,
-        rows: &mut Rows,
+        rows: &mut TreeRows,
         (link, point): (LinkId, DVec3),
         direction: DVec3,
     ) -> Result<(), TreeError> {
@@ -80,7 +80,7 @@ impl Tree {
     /// Adds direction · (angular velocity of a link) to the row started last.
     pub fn add_angular(
         &self,
-        rows: &mut Rows,
+        rows: &mut TreeRows,
         link: LinkId,
         direction: DVec3,
     ) -> Result<(), TreeError> {
@@ -93,7 +93,13 @@ impl Tree {
     }
 
     /// Adds the power of a force about the centre of mass of a link of this tree to the row started last.
-    pub(crate) fn add_at_centre(&self, data: &Data, rows: &mut Rows, link: LinkId, force: Force) {
+    pub(crate) fn add_at_centre(
+        &self,
+        data: &Data,
+        rows: &mut TreeRows,
+        link: LinkId,
+        force: Force,
+    ) {
         let node = self.seats[link.index()].0;
         let arm = self.centre(data, link) - data.bodies[node].origin;
         rows.end(node, force.from(arm));
@@ -103,7 +109,7 @@ impl Tree {
     pub fn add_dof(
         &self,
         data: &Data,
-        rows: &mut Rows,
+        rows: &mut TreeRows,
         dof: usize,
         factor: f64,
     ) -> Result<(), TreeError> {
@@ -137,7 +143,7 @@ impl Tree {
     }
 
     /// J, row-major: one row of [`Tree::n_dofs`] numbers for each row.
-    pub fn rows_matrix(&self, data: &Data, rows: &Rows) -> Vec<f64> {
+    pub fn rows_matrix(&self, data: &Data, rows: &TreeRows) -> Vec<f64> {
         let n = self.n_dofs;
         let mut j = vec![0.0; rows.n_rows * n];
         for end in &rows.ends {
@@ -160,7 +166,7 @@ impl Tree {
     pub(crate) fn rows_on_links(
         &self,
         data: &Data,
-        rows: &Rows,
+        rows: &TreeRows,
         keep: &[usize],
     ) -> Vec<(LinkId, Vec<f64>)> {
         let mut links: Vec<(LinkId, Vec<f64>)> = Vec::new();
@@ -186,7 +192,7 @@ impl Tree {
     }
 
     /// J v for the velocities of the last recursion that took one.
-    pub fn row_velocities(&self, data: &Data, rows: &Rows, out: &mut [f64]) {
+    pub fn row_velocities(&self, data: &Data, rows: &TreeRows, out: &mut [f64]) {
         out.fill(0.0);
         for end in &rows.ends {
             if let Some(out) = out.get_mut(end.row) {
@@ -199,7 +205,7 @@ impl Tree {
     pub fn respond_to_rows(
         &self,
         data: &mut Data,
-        rows: &Rows,
+        rows: &TreeRows,
         (tau, f): (&[f64], &[f64]),
         (x, w): (&mut [f64], &mut [f64]),
     ) -> Result<(), TreeError> {
@@ -222,7 +228,7 @@ impl Tree {
         Ok(())
     }
 
-    fn row_responses(&self, data: &Data, rows: &Rows, w: &mut [f64]) {
+    fn row_responses(&self, data: &Data, rows: &TreeRows, w: &mut [f64]) {
         w.fill(0.0);
         for end in &rows.ends {
             w[end.row] += end.force.power(data.passes[end.node].response);
@@ -233,7 +239,7 @@ impl Tree {
     pub(crate) fn respond_at_rows(
         &self,
         data: &mut Data,
-        rows: &Rows,
+        rows: &TreeRows,
         tau: &[f64],
         (x, w): (&mut [f64], &mut [f64]),
     ) -> Result<(), TreeError> {
@@ -263,7 +269,13 @@ impl Tree {
     }
 
     /// x = M⁻¹(τ + Jᵀf) with τ and rows as of [`Tree::respond_at_rows`].   [KKT ④]
-    pub(crate) fn respond_with_rows(&self, data: &mut Data, rows: &Rows, f: &[f64], x: &mut [f64]) {
+    pub(crate) fn respond_with_rows(
+        &self,
+        data: &mut Data,
+        rows: &TreeRows,
+        f: &[f64],
+        x: &mut [f64],
+    ) {
         // What is passed on is linear: only what the rows add has to climb, and only from their links.
         data.extra.fill(Force::ZERO);
         for end in &rows.ends {

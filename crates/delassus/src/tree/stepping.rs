@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use super::joint::{self, Kind, quaternion};
 use super::kinematics::{add_subspace, subspace};
 use super::spatial::{Force, Motion, Pose};
-use super::{Data, Joint, Tree, TreeError};
+use super::{Data, Tree, TreeError, TreeJoint};
 use crate::index::LinkId;
 
 impl Tree {
@@ -20,7 +20,7 @@ impl Tree {
     pub fn damped(&self, h: f64) -> Tree {
         let mut tree = self.clone();
         for link in &mut tree.links {
-            if link.joint != Joint::Floating {
+            if link.joint != TreeJoint::Floating {
                 link.armature += h * link.damping;
                 link.damping = 0.0;
             }
@@ -198,7 +198,7 @@ fn velocity(v: &[f64]) -> (DVec3, DVec3) {
 mod tests {
     use super::*;
     use crate::tree::spatial::Pose;
-    use crate::tree::{Joint, Link, MassProperties};
+    use crate::tree::{Link, MassProperties, TreeJoint};
     use glam::DMat3;
 
     #[test]
@@ -208,7 +208,13 @@ mod tests {
             com: DVec3::ZERO,
             inertia: DMat3::from_diagonal(DVec3::splat(0.1)),
         };
-        let tree = Tree::new(vec![Link::new(None, Joint::Floating, Pose::IDENTITY, body)]).unwrap();
+        let tree = Tree::new(vec![Link::new(
+            None,
+            TreeJoint::Floating,
+            Pose::IDENTITY,
+            body,
+        )])
+        .unwrap();
         let (mut data, mut q) = (tree.data(), tree.neutral());
         let mut v = vec![3.0, -2.0, 5.0, 1.0, 2.0, 3.0];
         let h = 0.01;

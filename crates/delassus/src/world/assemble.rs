@@ -5,7 +5,7 @@ mod contacts;
 
 use glam::{DMat3, DVec3};
 
-use super::robot::Placed;
+use super::robot::PlacedRobot;
 use super::rows::{End, RowBlock, Target};
 use super::warm::Key;
 use super::{World, integrate, stiffness};
@@ -66,7 +66,7 @@ impl Assembly {
 }
 
 /// What is known of the step while rows are added.
-struct Step<'a> {
+struct Assembling<'a> {
     world: &'a World,
     h: f64,
     builder: ProblemBuilder,
@@ -80,14 +80,14 @@ struct Step<'a> {
     used: Vec<usize>,
     pairs: Vec<[Option<MassId>; 2]>,
     /// Robots that can move, in the order of the world.
-    robots: Vec<Option<Placed<'a>>>,
+    robots: Vec<Option<PlacedRobot<'a>>>,
     /// Held rows ask for no velocity, whatever their violation.
     velocities: bool,
 }
 
 /// The joints alone, their held rows without stabilisation: M v = p + Gᵀλ, G v = 0 after h seconds of all forces.
 pub(super) fn velocities(world: &World, h: f64, room: Room) -> Result<Assembly, BuildError> {
-    let mut step = Step::new(world, h, room, &[])?;
+    let mut step = Assembling::new(world, h, room, &[])?;
     step.velocities = true;
     for (j, joint) in world.joints().iter().enumerate() {
         step.joint(JointId(j as u32), joint)?;
@@ -104,7 +104,7 @@ pub(super) fn assemble(
     room: Room,
 ) -> Result<Assembly, BuildError> {
     let stiffness = stiffness::of_joints(world, h);
-    let mut step = Step::new(world, h, room, &stiffness)?;
+    let mut step = Assembling::new(world, h, room, &stiffness)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
     step.keys.reserve(contacts.len());
@@ -118,16 +118,16 @@ pub(super) fn assemble(
     step.finish(first_contact)
 }
 
-impl<'a> Step<'a> {
+impl<'a> Assembling<'a> {
     /// Adds every free body.
     fn new(
         world: &'a World,
         h: f64,
         room: Room,
         stiffness: &[DMat3],
-    ) -> Result<Step<'a>, BuildError> {
+    ) -> Result<Assembling<'a>, BuildError> {
         let bodies = world.bodies();
-        let mut step = Step {
+        let mut step = Assembling {
             world,
             h,
             builder: room.builder,

@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
-use super::rows::{End, Link, Row, RowBlock, Target, about, along, pin};
+use super::rows::{End, JointBody, Row, RowBlock, Target, about, along, pin};
 use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
@@ -32,7 +32,7 @@ pub struct Joint {
     /// Name, unique in its world.
     pub name: String,
     /// First and second body; `None` is the world.
-    pub bodies: [Link; 2],
+    pub bodies: [JointBody; 2],
     /// Its frame on each.
     pub frames: [Frame; 2],
     /// What it holds.
@@ -176,7 +176,7 @@ pub struct Servo {
 }
 
 /// Where a joint's frames are in the world right now.
-struct Placed {
+struct PlacedFrames {
     origin: [DVec3; 2],
     axes: [DQuat; 2],
     arms: [DVec3; 2],
@@ -189,7 +189,7 @@ impl Joint {
     /// A joint at a point and axis of the world, with both frames placed there as the bodies are now.
     pub fn at(
         bodies: &Bodies,
-        links: [Link; 2],
+        links: [JointBody; 2],
         (point, axis): (DVec3, DVec3),
         kind: JointKind,
     ) -> Joint {
@@ -228,7 +228,7 @@ impl Joint {
         }
     }
 
-    fn place(&self, bodies: &Bodies) -> Placed {
+    fn place(&self, bodies: &Bodies) -> PlacedFrames {
         let at = |side: usize| match self.bodies[side] {
             None => (
                 self.frames[side].origin,
@@ -246,7 +246,7 @@ impl Joint {
             }
         };
         let (a, b) = (at(0), at(1));
-        Placed {
+        PlacedFrames {
             origin: [a.0, b.0],
             axes: [a.1, b.1],
             arms: [a.2, b.2],
@@ -384,7 +384,7 @@ impl Joint {
         }
     }
 
-    fn distance(&self, placed: &Placed, least: f64, greatest: f64) -> Vec<RowBlock> {
+    fn distance(&self, placed: &PlacedFrames, least: f64, greatest: f64) -> Vec<RowBlock> {
         let length = placed.offset.length();
         // Coinciding points have no direction; any will separate them.
         let n = placed.offset.try_normalize().unwrap_or(DVec3::Z);
@@ -474,7 +474,7 @@ impl Joint {
 }
 
 /// z_a ∥ z_b: g_i = z_a · t_i with t fixed to b, ġ_i = (ω_a − ω_b)·(z_a × t_i).
-fn parallel(placed: &Placed) -> Vec<Row> {
+fn parallel(placed: &PlacedFrames) -> Vec<Row> {
     let z = placed.axes[0] * DVec3::Z;
     let row = |axis: DVec3| {
         let t = placed.axes[1] * axis;
@@ -484,7 +484,7 @@ fn parallel(placed: &Placed) -> Vec<Row> {
 }
 
 /// Equal axes: g is twice the vector part of the rotation from b's frame to a's, in world axes.
-fn aligned(placed: &Placed) -> Vec<Row> {
+fn aligned(placed: &PlacedFrames) -> Vec<Row> {
     let mut turn = placed.axes[0] * placed.axes[1].conjugate();
     if turn.w < 0.0 {
         turn = -turn;

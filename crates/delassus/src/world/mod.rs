@@ -37,7 +37,7 @@ pub use robot::{
     Anchor, Closure, ClosureKind, Control, JointModel, Placement, Posed, Robot, RobotJoint,
     RobotModel, ShapeModel, Swing,
 };
-pub use rows::Link;
+pub use rows::JointBody;
 pub use scene::{RunDefaults, Scene};
 pub use sleep::Sleep;
 pub use state::{State, StateError};

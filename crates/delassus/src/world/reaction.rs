@@ -84,14 +84,14 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Body, Drive, Integrator, Joint, JointKind, Link, Motion, Motor};
+    use crate::world::{Body, Drive, Integrator, Joint, JointBody, JointKind, Motion, Motor};
     use crate::{GaussSeidel, WorldBuilder};
 
     /// The end of the bar that is held.
     const END: DVec3 = DVec3::new(0.0, 0.0, 1.0);
 
     /// A post that cannot move and a bar of 2 kg and 1 m along x, joined as asked: post, bar.
-    fn held(join: impl Fn(&WorldBuilder, Link, Link) -> Joint) -> World {
+    fn held(join: impl Fn(&WorldBuilder, JointBody, JointBody) -> Joint) -> World {
         let mut builder = WorldBuilder::default();
         let post = Body {
             name: "post".to_owned(),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     /// A joint at the end of the bar, about y.
-    fn at_end(builder: &WorldBuilder, links: [Link; 2], kind: JointKind) -> Joint {
+    fn at_end(builder: &WorldBuilder, links: [JointBody; 2], kind: JointKind) -> Joint {
         Joint::at(builder.bodies(), links, (END, DVec3::Y), kind)
     }
 
@@ -128,8 +128,9 @@ mod tests {
 
     #[test]
     fn a_fixed_joint_carries_weight_and_moment_of_a_bar() {
-        let fixed =
-            |b: &WorldBuilder, post: Link, bar: Link| at_end(b, [bar, post], JointKind::Fixed);
+        let fixed = |b: &WorldBuilder, post: JointBody, bar: JointBody| {
+            at_end(b, [bar, post], JointKind::Fixed)
+        };
         for integrator in [Integrator::Spook, Integrator::Rattle] {
             for substeps in [1, 3] {
                 let mut world = held(fixed);

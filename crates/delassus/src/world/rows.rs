@@ -9,7 +9,7 @@ use crate::problem::jacobian::point_row;
 use crate::problem::place::{Place, Side};
 
 /// A body of the world, or the world itself.
-pub type Link = Option<BodyId>;
+pub type JointBody = Option<BodyId>;
 
 /// One row of G on two bodies, first minus second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub(super) struct RowBlock {
 /// A block on one body.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct End {
-    pub(super) link: Link,
+    pub(super) link: JointBody,
     /// Its rows on the body's velocity, six numbers each.
     pub(super) rows: Vec<f64>,
     /// The point where it acts, if it is one.
@@ -78,7 +78,7 @@ pub(super) struct End {
 impl RowBlock {
     /// Rows between two bodies, first minus second.
     pub(super) fn between(
-        bodies: [Link; 2],
+        bodies: [JointBody; 2],
         rows: &[Row],
         law: Law,
         part: JointPart,

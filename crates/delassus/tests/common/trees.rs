@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use delassus::LinkId;
 use delassus::math::{DMat3, DQuat, DVec3, Random};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Data, Joint, Link, MassProperties, Rows, Tree};
+use delassus::tree::{Data, Link, MassProperties, Tree, TreeJoint, TreeRows};
 
 /// A body with a random centre of mass and a physical inertia.
 pub(crate) fn random_body(random: &mut Random) -> MassProperties {
@@ -30,21 +30,21 @@ pub(crate) fn random_quat(random: &mut Random) -> DQuat {
 }
 
 /// A joint of each kind in turn.
-pub(crate) fn joint(k: usize, random: &mut Random) -> Joint {
+pub(crate) fn joint(k: usize, random: &mut Random) -> TreeJoint {
     let axis = random.vector();
     match k % 9 {
-        0 => Joint::Revolute { axis },
-        1 => Joint::Prismatic { axis },
-        2 => Joint::Ball,
-        3 => Joint::Universal {
+        0 => TreeJoint::Revolute { axis },
+        1 => TreeJoint::Prismatic { axis },
+        2 => TreeJoint::Ball,
+        3 => TreeJoint::Universal {
             first: axis,
             second: axis.any_orthogonal_vector() + 0.2 * random.vector(),
         },
-        4 => Joint::Planar { normal: axis },
-        5 => Joint::Helical { axis, pitch: 0.3 },
-        6 => Joint::Floating,
-        7 => Joint::Fixed,
-        _ => Joint::Continuous { axis },
+        4 => TreeJoint::Planar { normal: axis },
+        5 => TreeJoint::Helical { axis, pitch: 0.3 },
+        6 => TreeJoint::Floating,
+        7 => TreeJoint::Fixed,
+        _ => TreeJoint::Continuous { axis },
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn random_tree(random: &mut Random, count: usize) -> Tree {
         let joint = joint(first + i, random);
         let mut link = Link::new(None, joint, place, random_body(random));
         link.parent = parent.map(|p| LinkId(p as u32));
-        if random.below(3) == 0 && joint != Joint::Floating {
+        if random.below(3) == 0 && joint != TreeJoint::Floating {
             link.armature = random.range(0.0, 0.1);
         }
         links.push(link.named(format!("l{i}")));
@@ -77,8 +77,8 @@ pub(crate) fn snake(random: &mut Random, count: u32) -> Tree {
             DVec3::Z
         };
         let joint = match i {
-            0 => Joint::Floating,
-            _ => Joint::Revolute { axis },
+            0 => TreeJoint::Floating,
+            _ => TreeJoint::Revolute { axis },
         };
         let (parent, place) = (i.checked_sub(1).map(LinkId), Pose::at(DVec3::X * 0.1));
         Link::new(parent, joint, place, random_body(random))
@@ -134,10 +134,10 @@ pub(crate) fn benchmark(name: &str) -> Option<(Tree, Vec<(LinkId, DVec3)>)> {
                 let x = numbers(4);
                 let axis = vector(&x);
                 let joint = match words[3] {
-                    "FF" => Joint::Floating,
-                    "R" => Joint::Revolute { axis },
-                    "P" => Joint::Prismatic { axis },
-                    "S" => Joint::Ball,
+                    "FF" => TreeJoint::Floating,
+                    "R" => TreeJoint::Revolute { axis },
+                    "P" => TreeJoint::Prismatic { axis },
+                    "S" => TreeJoint::Ball,
                     other => panic!("unknown joint {other}"),
                 };
                 let rotation = DMat3::from_cols_slice(&x[3..12]).transpose();
@@ -189,7 +189,7 @@ pub(crate) fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what
 }
 
 /// Six rows that hold a point of a link and its axes.
-pub(crate) fn weld(tree: &Tree, data: &Data, rows: &mut Rows, (link, local): (LinkId, DVec3)) {
+pub(crate) fn weld(tree: &Tree, data: &Data, rows: &mut TreeRows, (link, local): (LinkId, DVec3)) {
     let point = tree.pose(data, link).unwrap().point(local);
     for axis in DVec3::AXES {
         rows.start();

@@ -16,7 +16,7 @@ use super::{ImportError, ImportFault, RobotFile, Warning, checks, geom as geoms,
 use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::tree::{Link, MassProperties, Tree, TreeJoint};
 use crate::world::{JointModel, RobotModel, ShapeModel};
 
 pub(super) fn read(
@@ -132,7 +132,7 @@ impl Reader<'_> {
         let name = body.name.clone().unwrap_or_default();
         let mass = self.mass_of(id, body)?;
         if body.joints.is_empty() {
-            let link = Link::new(carrier, Joint::Fixed, gap, mass).named(name);
+            let link = Link::new(carrier, TreeJoint::Fixed, gap, mass).named(name);
             let link = self.push(link, id);
             self.seats.push((Some(link), Pose::IDENTITY));
             return Ok(());
@@ -145,10 +145,10 @@ impl Reader<'_> {
         for (k, joint) in body.joints.iter().enumerate() {
             let axis = DVec3::from(joint.axis);
             let (kind, anchor) = match joint.type_ {
-                JointType::Hinge => (Joint::Revolute { axis }, DVec3::from(joint.pos)),
-                JointType::Slide => (Joint::Prismatic { axis }, DVec3::from(joint.pos)),
-                JointType::Ball => (Joint::Ball, DVec3::from(joint.pos)),
-                JointType::Free => (Joint::Floating, DVec3::ZERO),
+                JointType::Hinge => (TreeJoint::Revolute { axis }, DVec3::from(joint.pos)),
+                JointType::Slide => (TreeJoint::Prismatic { axis }, DVec3::from(joint.pos)),
+                JointType::Ball => (TreeJoint::Ball, DVec3::from(joint.pos)),
+                JointType::Free => (TreeJoint::Floating, DVec3::ZERO),
             };
             let last = k + 1 == body.joints.len();
             let mut link = Link::new(
@@ -158,7 +158,7 @@ impl Reader<'_> {
                 MassProperties::NONE,
             );
             link.damping = joint.damping;
-            if kind == Joint::Floating && joint.armature != 0.0 {
+            if kind == TreeJoint::Floating && joint.armature != 0.0 {
                 let text = format!("armature {} of a free joint is not used", joint.armature);
                 self.warn(id, text);
             } else {

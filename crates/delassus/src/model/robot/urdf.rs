@@ -14,7 +14,7 @@ use super::{Base, ImportError, RobotFile, Warning, hull, tree_fault};
 use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::tree::{Link, MassProperties, Tree, TreeJoint};
 use crate::world::{Closure, ClosureKind, JointModel, RobotModel, ShapeModel};
 
 /// Elements that are used, by parent.
@@ -85,7 +85,7 @@ pub(super) fn read(
         if joint.is_none() {
             roots += 1;
             if base == Base::Floating {
-                link.joint = Joint::Floating;
+                link.joint = TreeJoint::Floating;
             }
         }
     }
@@ -126,7 +126,7 @@ fn read_links<'a>(source: &'a Source<'_>) -> Result<Links<'a>, ImportError> {
             return Err(source.fault(node, "there is another link of this name"));
         }
         let body = read_inertial(source, node)?;
-        links.push(Link::new(None, Joint::Fixed, Pose::IDENTITY, body).named(name));
+        links.push(Link::new(None, TreeJoint::Fixed, Pose::IDENTITY, body).named(name));
         elements.push(node.id());
     }
     if links.is_empty() {
@@ -221,13 +221,13 @@ fn read_joint(
     };
     let kind = source.text(node, "type")?;
     let joint = match kind {
-        "fixed" => Joint::Fixed,
-        "floating" => Joint::Floating,
-        "revolute" => Joint::Revolute { axis },
-        "continuous" => Joint::Continuous { axis },
-        "prismatic" => Joint::Prismatic { axis },
-        "planar" => Joint::Planar { normal: axis },
-        "spherical" | "ball" => Joint::Ball,
+        "fixed" => TreeJoint::Fixed,
+        "floating" => TreeJoint::Floating,
+        "revolute" => TreeJoint::Revolute { axis },
+        "continuous" => TreeJoint::Continuous { axis },
+        "prismatic" => TreeJoint::Prismatic { axis },
+        "planar" => TreeJoint::Planar { normal: axis },
+        "spherical" | "ball" => TreeJoint::Ball,
         other => {
             let what = format!(
                 "type \"{other}\" is not known; types are fixed, revolute, continuous, prismatic, planar, floating, spherical"

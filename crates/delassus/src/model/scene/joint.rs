@@ -9,7 +9,7 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError};
 use crate::collide::MAX_SIZE;
 use crate::index::BodyId;
-use crate::world::{Drive, GearTerm, Joint, JointKind, Link, Motor, Servo, WorldBuilder};
+use crate::world::{Drive, GearTerm, Joint, JointBody, JointKind, Motor, Servo, WorldBuilder};
 
 /// Keys that every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "type", "compliance", "damping"];
@@ -19,7 +19,7 @@ const PAIR: [&str; 2] = ["bodies", "collide"];
 pub(super) const DRIVE: [&str; 4] = ["limits", "motor", "servo", "friction"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum JointWord {
     Ball,
     Hinge,
     Slider,
@@ -30,34 +30,34 @@ enum Kind {
     Rolling,
 }
 
-const KINDS: [(&str, Kind); 8] = [
-    ("ball", Kind::Ball),
-    ("hinge", Kind::Hinge),
-    ("slider", Kind::Slider),
-    ("universal", Kind::Universal),
-    ("fixed", Kind::Fixed),
-    ("distance", Kind::Distance),
-    ("gear", Kind::Gear),
-    ("rolling", Kind::Rolling),
+const KINDS: [(&str, JointWord); 8] = [
+    ("ball", JointWord::Ball),
+    ("hinge", JointWord::Hinge),
+    ("slider", JointWord::Slider),
+    ("universal", JointWord::Universal),
+    ("fixed", JointWord::Fixed),
+    ("distance", JointWord::Distance),
+    ("gear", JointWord::Gear),
+    ("rolling", JointWord::Rolling),
 ];
 
-impl Kind {
+impl JointWord {
     fn keys(self) -> Vec<&'static str> {
         let mut keys = COMMON.to_vec();
         let own: &[&str] = match self {
-            Kind::Ball | Kind::Fixed => &["point"],
-            Kind::Hinge => &["point", "axis", "limits-degrees"],
-            Kind::Slider => &["point", "axis"],
-            Kind::Universal => &["point", "axes"],
-            Kind::Distance => &["anchors", "length", "least", "greatest"],
-            Kind::Gear => &["terms"],
-            Kind::Rolling => &["point", "radius", "normal"],
+            JointWord::Ball | JointWord::Fixed => &["point"],
+            JointWord::Hinge => &["point", "axis", "limits-degrees"],
+            JointWord::Slider => &["point", "axis"],
+            JointWord::Universal => &["point", "axes"],
+            JointWord::Distance => &["anchors", "length", "least", "greatest"],
+            JointWord::Gear => &["terms"],
+            JointWord::Rolling => &["point", "radius", "normal"],
         };
         keys.extend(own);
-        if self != Kind::Gear {
+        if self != JointWord::Gear {
             keys.extend(PAIR);
         }
-        if matches!(self, Kind::Hinge | Kind::Slider) {
+        if matches!(self, JointWord::Hinge | JointWord::Slider) {
             keys.extend(DRIVE);
         }
         keys
@@ -116,7 +116,7 @@ fn find(value: &Value, names: &Names) -> Result<BodyId, SceneError> {
     })
 }
 
-fn read_links(table: &Table, names: &Names) -> Result<[Link; 2], SceneError> {
+fn read_links(table: &Table, names: &Names) -> Result<[JointBody; 2], SceneError> {
     let like = "[\"crate\", \"world\"]";
     let value = table.need("bodies", like)?;
     let [a, b] = value.some(like)?;
@@ -136,29 +136,31 @@ fn read_joint(table: &Table, names: &Names, builder: &WorldBuilder) -> Result<Jo
     table.only(&kind.keys())?;
     let bodies = builder.bodies();
     let links = match kind {
-        Kind::Gear => [None, None],
+        JointWord::Gear => [None, None],
         _ => read_links(table, names)?,
     };
     let point = || table.need("point", "[0, 0, 1]")?.vector();
     let axis = || table.need("axis", "[0, 0, 1]")?.direction();
     let at = |point, axis, kind| Joint::at(bodies, links, (point, axis), kind);
     let mut joint = match kind {
-        Kind::Ball => at(point()?, DVec3::Z, JointKind::Ball),
-        Kind::Fixed => {
+        JointWord::Ball => at(point()?, DVec3::Z, JointKind::Ball),
+        JointWord::Fixed => {
             let middle = links.iter().flatten().next();
             let middle = middle.map_or(DVec3::ZERO, |id| bodies.position[id.index()]);
             let point = table.read("point", Value::vector)?.unwrap_or(middle);
             at(point, DVec3::Z, JointKind::Fixed)
         }
-        Kind::Hinge => at(point()?, axis()?, JointKind::Hinge(read_drive(table)?)),
-        Kind::Slider => {
+        JointWord::Hinge => at(point()?, axis()?, JointKind::Hinge(read_drive(table)?)),
+        JointWord::Slider => {
             let middle = links.iter().flatten().next();
             let middle = middle.map_or(DVec3::ZERO, |id| bodies.position[id.index()]);
             let point = table.read("point", Value::vector)?.unwrap_or(middle);
             at(point, axis()?, JointKind::Slider(read_drive(table)?))
         }
-        Kind::Universal => read_universal(table, at(point()?, DVec3::Z, JointKind::Universal))?,
-        Kind::Distance => {
+        JointWord::Universal => {
+            read_universal(table, at(point()?, DVec3::Z, JointKind::Universal))?
+        }
+        JointWord::Distance => {
             let value = table.need("anchors", "[[0, 0, 1], [0, 0, 2]]")?;
             let [a, b] = value.some("[[0, 0, 1], [0, 0, 2]]")?;
             let (a, b) = (a.vector()?, b.vector()?);
@@ -168,11 +170,11 @@ fn read_joint(table: &Table, names: &Names, builder: &WorldBuilder) -> Result<Jo
             joint.frames[1] = far;
             joint
         }
-        Kind::Gear => {
+        JointWord::Gear => {
             let terms = read_terms(table, names, builder)?;
             at(DVec3::ZERO, DVec3::Z, JointKind::Gear(terms))
         }
-        Kind::Rolling => {
+        JointWord::Rolling => {
             let Some(ball) = links[0] else {
                 return Err(table.fault("its first body rolls; name the ball first"));
             };

@@ -13,7 +13,7 @@ use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
 use crate::model::robot::{self, Base, RobotFile};
-use crate::tree::Joint;
+use crate::tree::TreeJoint;
 use crate::world::{
     Attach, Body, Control, Drive, Motion, Motor, Placement, RobotModel, RunDefaults, Scene, Servo,
     Swing, WorldBuilder, WorldError,
@@ -263,7 +263,7 @@ fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
     let own_ground = model.shapes.iter().any(|s| s.shape == Shape::HalfSpace);
     let lowest = lowest(model).unwrap_or(0.0);
     let mut roots = model.tree.links().iter().filter(|l| l.parent.is_none());
-    let free = roots.any(|link| link.joint == Joint::Floating);
+    let free = roots.any(|link| link.joint == TreeJoint::Floating);
     let lift = if free && !own_ground { -lowest } else { 0.0 };
     let placement = Placement {
         position: DVec3::Z * lift,

@@ -14,6 +14,13 @@ impl ProblemBuilder {
         on: &[At<'_>],
         n_rows: usize,
     ) -> Result<(), BuildError> {
+        if usize::from(u16::MAX) < on.len() {
+            return Err(BuildError::TooLarge {
+                what: "places of one block",
+                count: on.len(),
+                limit: usize::from(u16::MAX),
+            });
+        }
         let mut numbers = self.values.len();
         for (i, at) in on.iter().enumerate() {
             let masses = self.mass.len();

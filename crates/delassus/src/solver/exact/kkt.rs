@@ -11,7 +11,7 @@ use crate::problem::mass::{MassBlock, TreeMass};
 use crate::problem::place::{At, Place};
 use crate::problem::{Form, Primal, Problem, Solution};
 use crate::tree::spatial::Force;
-use crate::tree::{Data, Elimination, Propagation, Rows, Tree, TreeError};
+use crate::tree::{Data, Elimination, Propagation, Tree, TreeError, TreeRows};
 
 /// From this many rows, or velocities, on, rows are propagated rather than put into a matrix.
 const MANY_ROWS: usize = 36;
@@ -35,7 +35,7 @@ impl TreeKkt {
     /// Where rows depend on each other x₂ is one of many answers, but x₁ and Jᵀx₂ are the only ones.
     pub fn solve(
         &mut self,
-        (tree, data, rows): (&Tree, &mut Data, &Rows),
+        (tree, data, rows): (&Tree, &mut Data, &TreeRows),
         y: (&[f64], &[f64], &[f64]),
         (x1, x2): (&mut [f64], &mut [f64]),
     ) -> Result<(), TreeError> {
@@ -53,7 +53,7 @@ impl TreeKkt {
     /// As [`TreeKkt::solve`], always by the four steps.
     pub fn four_steps(
         &mut self,
-        (tree, data, rows): (&Tree, &mut Data, &Rows),
+        (tree, data, rows): (&Tree, &mut Data, &TreeRows),
         (y1, y2, sigma): (&[f64], &[f64], &[f64]),
         (x1, x2): (&mut [f64], &mut [f64]),
     ) -> Result<(), TreeError> {
@@ -246,7 +246,7 @@ fn one_step((before, w_before): (&[f64], &[f64]), (after, w): (&[f64], &[f64])) 
 struct Carried<'a> {
     primal: &'a Primal,
     mass: &'a TreeMass,
-    rows: Rows,
+    rows: TreeRows,
 }
 
 impl<'a> Carried<'a> {
@@ -258,7 +258,7 @@ impl<'a> Carried<'a> {
         let [MassBlock::Tree(mass)] = primal.mass() else {
             return None;
         };
-        let mut rows = Rows::default();
+        let mut rows = TreeRows::default();
         for (block, id) in problem.blocks().iter().zip((0..).map(BlockId)) {
             for i in 0..block.n_rows {
                 rows.start();
@@ -272,7 +272,7 @@ impl<'a> Carried<'a> {
 }
 
 /// Adds row i of a block on a link or a joint to the row started last.
-fn add_end(mass: &TreeMass, rows: &mut Rows, at: At<'_>, i: usize) -> Option<()> {
+fn add_end(mass: &TreeMass, rows: &mut TreeRows, at: At<'_>, i: usize) -> Option<()> {
     let (tree, data) = (mass.tree(), mass.data());
     match at.place {
         Place::Link { link } => {
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use crate::index::LinkId;
     use crate::tree::spatial::Pose;
-    use crate::tree::{Joint, Link, MassProperties};
+    use crate::tree::{Link, MassProperties, TreeJoint};
     use glam::{DMat3, DQuat};
     use std::sync::Arc;
 
@@ -325,13 +325,13 @@ mod tests {
             let axis = [DVec3::Z, DVec3::Y, DVec3::X][i as usize % 3];
             let parent = i.checked_sub(1).map(LinkId);
             let place = Pose::new(DVec3::X, DQuat::from_rotation_z(0.3));
-            Link::new(parent, Joint::Revolute { axis }, place, body)
+            Link::new(parent, TreeJoint::Revolute { axis }, place, body)
         });
         let tree = Arc::new(Tree::new(links.collect()).unwrap());
         let q = [0.2, -0.4, 0.6, 0.3, -0.1];
         let mut data = tree.data();
         tree.kinematics(&q, &mut data).unwrap();
-        let mut rows = Rows::default();
+        let mut rows = TreeRows::default();
         for _ in 0..if twice { 2 } else { 1 } {
             for direction in DVec3::AXES {
                 rows.start();

@@ -4,7 +4,7 @@
 use super::super::rows::End;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
-use super::{Step, dot, subtract};
+use super::{Assembling, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, MassId};
@@ -18,7 +18,7 @@ use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise};
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
 const PUSH: f64 = 1.0;
 
-impl Step<'_> {
+impl Assembling<'_> {
     /// Adds the contacts of free bodies.
     pub(super) fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
         let robots = !self.world.robots().is_empty();

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::index::{LinkId, RobotId};
 use crate::tree::spatial::Pose;
-use crate::tree::{Midpoint, Rows, Tree, TreeError};
+use crate::tree::{Midpoint, Tree, TreeError, TreeRows};
 use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
@@ -42,7 +42,7 @@ impl Default for Placement {
 impl Robot {
     /// Whether every closure has rows on this tree.
     fn try_closures(&self) -> Result<(), TreeError> {
-        let (mut rows, mut gap) = (Rows::default(), Vec::new());
+        let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
         let mut closures = self.closures.iter();
         closures.try_for_each(|closure| closure.kind.add_rows(self.posed(), &mut rows, &mut gap))
     }

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, LinkName, Rows, Tree, TreeError};
+use crate::tree::{Data, LinkName, Tree, TreeError, TreeRows};
 
 /// One closed loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,7 @@ impl ClosureKind {
     pub fn add_rows(
         &self,
         posed: Posed<'_>,
-        rows: &mut Rows,
+        rows: &mut TreeRows,
         gap: &mut Vec<f64>,
     ) -> Result<(), TreeError> {
         let Posed { tree, data, .. } = posed;
@@ -173,7 +173,7 @@ impl Posed<'_> {
 /// Three rows: the velocity of a point of one link against that of a point of another.
 fn linear(
     Posed { tree, data, .. }: Posed<'_>,
-    rows: &mut Rows,
+    rows: &mut TreeRows,
     [a, b]: [(Option<LinkId>, DVec3); 2],
 ) -> Result<(), TreeError> {
     for axis in DVec3::AXES {

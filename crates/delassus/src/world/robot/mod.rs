@@ -11,7 +11,7 @@ mod model;
 mod rows;
 mod step;
 
-pub(super) use rows::Placed;
+pub(super) use rows::PlacedRobot;
 pub(super) use step::RobotState;
 
 use std::f64::consts::TAU;
@@ -25,7 +25,7 @@ use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
-use crate::tree::{Data, Midpoint, Rows, Tree, TreeError};
+use crate::tree::{Data, Midpoint, Tree, TreeError, TreeRows};
 
 /// Why a closure has rows.
 const FITS: &str = "closures were tried on the tree when the robot was added";
@@ -142,7 +142,7 @@ impl Control {
 #[derive(Clone, Debug, Default)]
 struct Projection {
     kkt: TreeKkt,
-    rows: Rows,
+    rows: TreeRows,
     gap: Vec<f64>,
 }
 
@@ -293,7 +293,7 @@ impl Robot {
                 worst = worst.max(lo - q).max(q - hi);
             }
         }
-        let (mut rows, mut gap) = (Rows::default(), Vec::new());
+        let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
         for closure in &self.closures {
             closure
                 .kind

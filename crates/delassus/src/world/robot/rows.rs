@@ -7,7 +7,7 @@ use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
-use crate::tree::{Data, Rows, TreeError};
+use crate::tree::{Data, TreeError, TreeRows};
 use crate::world::rows::Target;
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
@@ -18,7 +18,7 @@ const NOTHING: f64 = 1e-12;
 
 /// A robot with its place in the problem.
 #[derive(Debug)]
-pub(in crate::world) struct Placed<'a> {
+pub(in crate::world) struct PlacedRobot<'a> {
     pub(in crate::world) robot: &'a Robot,
     pub(in crate::world) mass: MassId,
     /// Poses now, velocities of v¹.
@@ -102,11 +102,11 @@ impl Robot {
         &self,
         mass: MassId,
         free: &[f64],
-    ) -> Result<Placed<'_>, BuildError> {
+    ) -> Result<PlacedRobot<'_>, BuildError> {
         let mut data = self.data.clone();
         let moved = self.tree.velocities(&self.q, free, &mut data);
         moved.map_err(|error| self.fault(error))?;
-        Ok(Placed {
+        Ok(PlacedRobot {
             robot: self,
             mass,
             data,
@@ -120,7 +120,7 @@ impl Robot {
             self.drive(RobotItem::Joint(item as u32), joint, time, &mut all);
         }
         for (i, closure) in self.closures.iter().enumerate() {
-            let (mut rows, mut gap) = (Rows::default(), Vec::new());
+            let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
             let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
             added.expect(FITS);
             let matrix = self.tree.rows_matrix(&self.data, &rows);
@@ -219,7 +219,7 @@ impl Robot {
     }
 }
 
-impl Placed<'_> {
+impl PlacedRobot<'_> {
     /// Velocity of a link's centre of mass without constraints, linear part first.
     pub(in crate::world) fn free_velocity(&self, link: LinkId) -> [f64; 6] {
         let tree = &self.robot.tree;

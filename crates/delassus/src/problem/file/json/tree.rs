@@ -14,7 +14,7 @@ use crate::problem::mass::MassBlock;
 use crate::problem::place::{At, Place};
 use crate::problem::{Problem, ProblemBuilder};
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, Joint, Link, MassProperties, Rows, Tree, TreeError};
+use crate::tree::{Data, Link, MassProperties, Tree, TreeError, TreeJoint, TreeRows};
 
 problem_file! {
     /// [M Jᵀ; J −σ1][x₁; x₂] = [y₁; y₂].
@@ -113,7 +113,7 @@ fn polyhedral() -> Cone {
 
 pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
     let (tree, data) = build(&file.joints, &file.q)?;
-    let mut rows = Rows::default();
+    let mut rows = TreeRows::default();
     for (i, constraint) in file.constraints.iter().enumerate() {
         add_constraint(&tree, &data, &mut rows, constraint)
             .map_err(|what| FileError::invalid(format!("constraints[{i}]"), what))?;
@@ -175,7 +175,7 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
         let fail = |what: String| FileError::invalid(&place, what);
         let frame = contact_frame(contact.n, contact.t1, contact.t2).map_err(fail)?;
         let law = contact_law(file.cone, contact.mu, file.d).map_err(fail)?;
-        let mut rows = Rows::default();
+        let mut rows = TreeRows::default();
         let ends = Ends::of(
             &tree,
             &data,
@@ -221,7 +221,7 @@ fn add_tree(
 fn add_rows(
     builder: &mut ProblemBuilder,
     (mass, tree, data): (MassId, &Tree, &Data),
-    rows: &Rows,
+    rows: &TreeRows,
     (law, sigma, q): (Law, &[f64], &[f64]),
 ) -> Result<(), BuildError> {
     let all: Vec<usize> = (0..rows.len()).collect();
@@ -257,11 +257,11 @@ fn link(entry: &JointEntry) -> Result<Link, String> {
     };
     let axis = DVec3::from(entry.axis);
     let joint = match entry.kind {
-        JointKind::Revolute => Joint::Revolute { axis },
-        JointKind::Prismatic => Joint::Prismatic { axis },
-        JointKind::Spherical => Joint::Ball,
-        JointKind::Free => Joint::Floating,
-        JointKind::Fixed => Joint::Fixed,
+        JointKind::Revolute => TreeJoint::Revolute { axis },
+        JointKind::Prismatic => TreeJoint::Prismatic { axis },
+        JointKind::Spherical => TreeJoint::Ball,
+        JointKind::Free => TreeJoint::Floating,
+        JointKind::Fixed => TreeJoint::Fixed,
     };
     let [w, x, y, z] = entry.quat;
     let orientation = DQuat::from_xyzw(x, y, z, w);
@@ -324,7 +324,7 @@ impl<'a> Ends<'a> {
         })
     }
 
-    fn linear(&self, rows: &mut Rows, direction: DVec3) -> Result<(), String> {
+    fn linear(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), String> {
         rows.start();
         for (end, sign) in self.ends {
             if let Some(end) = end {
@@ -336,7 +336,7 @@ impl<'a> Ends<'a> {
         Ok(())
     }
 
-    fn angular(&self, rows: &mut Rows, direction: DVec3) -> Result<(), String> {
+    fn angular(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), String> {
         rows.start();
         for (end, sign) in self.ends {
             if let Some((link, _)) = end {
@@ -352,7 +352,7 @@ impl<'a> Ends<'a> {
 fn add_constraint(
     tree: &Tree,
     data: &Data,
-    rows: &mut Rows,
+    rows: &mut TreeRows,
     constraint: &Constraint,
 ) -> Result<(), String> {
     let ends = Ends::of(

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::index::LinkId;
 use crate::problem::mass::{MassBlock, TreeMass};
 use crate::tree::spatial::Pose;
-use crate::tree::{Joint, Link, MassProperties, Tree};
+use crate::tree::{Link, MassProperties, Tree, TreeJoint};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,42 +111,42 @@ impl LinkEntry {
 }
 
 impl JointEntry {
-    fn of(joint: Joint) -> JointEntry {
+    fn of(joint: TreeJoint) -> JointEntry {
         let a = |axis: DVec3| axis.to_array();
         match joint {
-            Joint::Fixed => JointEntry::Fixed,
-            Joint::Floating => JointEntry::Floating,
-            Joint::Revolute { axis } => JointEntry::Revolute { axis: a(axis) },
-            Joint::Continuous { axis } => JointEntry::Continuous { axis: a(axis) },
-            Joint::Prismatic { axis } => JointEntry::Prismatic { axis: a(axis) },
-            Joint::Ball => JointEntry::Ball,
-            Joint::Universal { first, second } => JointEntry::Universal {
+            TreeJoint::Fixed => JointEntry::Fixed,
+            TreeJoint::Floating => JointEntry::Floating,
+            TreeJoint::Revolute { axis } => JointEntry::Revolute { axis: a(axis) },
+            TreeJoint::Continuous { axis } => JointEntry::Continuous { axis: a(axis) },
+            TreeJoint::Prismatic { axis } => JointEntry::Prismatic { axis: a(axis) },
+            TreeJoint::Ball => JointEntry::Ball,
+            TreeJoint::Universal { first, second } => JointEntry::Universal {
                 first: a(first),
                 second: a(second),
             },
-            Joint::Planar { normal } => JointEntry::Planar { normal: a(normal) },
-            Joint::Helical { axis, pitch } => JointEntry::Helical {
+            TreeJoint::Planar { normal } => JointEntry::Planar { normal: a(normal) },
+            TreeJoint::Helical { axis, pitch } => JointEntry::Helical {
                 axis: a(axis),
                 pitch,
             },
         }
     }
 
-    fn joint(self) -> Joint {
+    fn joint(self) -> TreeJoint {
         let v = DVec3::from_array;
         match self {
-            JointEntry::Fixed => Joint::Fixed,
-            JointEntry::Floating => Joint::Floating,
-            JointEntry::Revolute { axis } => Joint::Revolute { axis: v(axis) },
-            JointEntry::Continuous { axis } => Joint::Continuous { axis: v(axis) },
-            JointEntry::Prismatic { axis } => Joint::Prismatic { axis: v(axis) },
-            JointEntry::Ball => Joint::Ball,
-            JointEntry::Universal { first, second } => Joint::Universal {
+            JointEntry::Fixed => TreeJoint::Fixed,
+            JointEntry::Floating => TreeJoint::Floating,
+            JointEntry::Revolute { axis } => TreeJoint::Revolute { axis: v(axis) },
+            JointEntry::Continuous { axis } => TreeJoint::Continuous { axis: v(axis) },
+            JointEntry::Prismatic { axis } => TreeJoint::Prismatic { axis: v(axis) },
+            JointEntry::Ball => TreeJoint::Ball,
+            JointEntry::Universal { first, second } => TreeJoint::Universal {
                 first: v(first),
                 second: v(second),
             },
-            JointEntry::Planar { normal } => Joint::Planar { normal: v(normal) },
-            JointEntry::Helical { axis, pitch } => Joint::Helical {
+            JointEntry::Planar { normal } => TreeJoint::Planar { normal: v(normal) },
+            JointEntry::Helical { axis, pitch } => TreeJoint::Helical {
                 axis: v(axis),
                 pitch,
             },

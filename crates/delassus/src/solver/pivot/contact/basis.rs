@@ -116,7 +116,7 @@ pub(crate) struct ContactBasis {
 impl ContactBasis {
     /// The basis of all w, with the normals alone. `cover` is as long as it should be, or empty.
     pub(crate) fn reset(&mut self, lcp: &ContactLcp, cover: &[f64]) {
-        let n = lcp.normals.len();
+        let (n, groups) = (lcp.normals.len(), lcp.groups.len());
         self.given.clear();
         self.given.extend_from_slice(cover);
         self.given.resize(lcp.n_cover(), 1.0);
@@ -126,25 +126,19 @@ impl ContactBasis {
         self.cover.clear();
         self.cover.push(0.0);
         self.cover.extend_from_slice(&self.given[..n]);
-        self.constant.clear();
-        self.constant.resize(self.slots.len(), 0.0);
         self.q.clear();
         self.q.push(0.0);
         self.q.extend(lcp.normals.iter().map(|normal| normal.q));
-        self.basic.clear();
-        self.basic.resize(self.slots.len(), false);
-        self.at.clear();
-        self.at.resize(lcp.groups.len(), NONE);
-        self.x.clear();
-        self.x.resize(lcp.groups.len(), NONE);
+        refill(&mut self.constant, self.slots.len(), 0.0);
+        refill(&mut self.basic, self.slots.len(), false);
+        refill(&mut self.at, groups, NONE);
+        refill(&mut self.x, groups, NONE);
         self.frees.clear();
         self.frees.extend(0..lcp.frees.len());
-        self.free_constant.clear();
-        self.free_constant.resize(lcp.frees.len(), 0.0);
+        refill(&mut self.free_constant, lcp.frees.len(), 0.0);
         self.free_q.clear();
         self.free_q.extend(lcp.frees.iter().map(|free| free.q));
-        self.base.clear();
-        self.base.resize(lcp.columns.dofs, 0.0);
+        refill(&mut self.base, lcp.columns.dofs, 0.0);
         self.thetas.clear();
         self.phis.clear();
         self.slips.clear();
@@ -153,39 +147,35 @@ impl ContactBasis {
     }
 
     /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
-    /// Returns that of its directions and of its bound.
-    pub(crate) fn join(&mut self, lcp: &ContactLcp, g: usize, need: f64) -> (f64, f64) {
-        let n = lcp.normals.len();
-        let (slip_cover, bound_cover) =
-            (self.given[n + 2 * g].max(need), self.given[n + 2 * g + 1]);
-        let group = &lcp.groups[g];
-        let count = group.count;
-        self.at[g] = self.slots.len();
-        self.members.push(Member {
+    pub(crate) fn join(&mut self, lcp: &ContactLcp, g: usize, need: f64) -> Member {
+        let (n, group) = (lcp.normals.len(), &lcp.groups[g]);
+        let member = Member {
             group: g,
             unit: group.unit,
-            at: self.at[g],
+            at: self.slots.len(),
             start: group.start,
-            count,
-            theta: if group.normal == NONE {
-                0
-            } else {
-                1 + group.normal
+            count: group.count,
+            theta: match group.normal {
+                NONE => 0,
+                i => 1 + i,
             },
             mu: group.mu,
-            slip: slip_cover,
-            bound: bound_cover,
-        });
+            slip: self.given[n + 2 * g].max(need),
+            bound: self.given[n + 2 * g + 1],
+        };
+        self.at[g] = member.at;
+        self.members.push(member);
         self.q.extend_from_slice(&lcp.slip[group.range()]);
         self.q.push(group.room);
-        self.slots.extend((0..count).map(|j| Slot::Direction(g, j)));
+        let directions = (0..group.count).map(|j| Slot::Direction(g, j));
+        self.slots.extend(directions);
         self.slots.push(Slot::Bound(g));
         let size = self.slots.len();
-        self.cover.resize(size - 1, slip_cover);
-        self.cover.push(bound_cover);
+        self.cover.resize(size - 1, member.slip);
+        self.cover.push(member.bound);
         self.constant.resize(size, 0.0);
         self.basic.resize(size, false);
-        (slip_cover, bound_cover)
+        member
     }
 
     /// Puts z of a pair into the basis or takes it out.
@@ -479,6 +469,13 @@ pub(crate) fn bound_share(lcp: &ContactLcp, r: usize, what: What) -> f64 {
     }
 }
 
+/// So many of one value.
+pub(super) fn refill<T: Clone>(list: &mut Vec<T>, size: usize, value: T) {
+    list.clear();
+    list.resize(size, value);
+}
+
+/// Puts an item into a sorted list or takes it out.
 fn toggle<T: Ord + Copy>(list: &mut Vec<T>, item: T, present: bool) {
     match (list.binary_search(&item), present) {
         (Err(at), true) => list.insert(at, item),

@@ -1,13 +1,35 @@
 //! Laws as pairs: what each block of a problem adds to the columns, the pairs and the free rows.
+//!
+//! | law | variables |
+//! |---|---|
+//! | equality, or no finite bound | a free row |
+//! | unilateral, or one finite bound | a normal without friction, θ = ±(λ − bound) |
+//! | interval | a group of one direction, φ = λ − lo, r = hi − lo |
+//! | friction box | a normal, and a group of two directions for each tangent |
+//! | facets, cone, ellipse | a normal, and a group of inscribed directions; two in the plane |
+//!
+//! The source has contacts alone; what it gives up for a cone it gives up here, the rest is exact.
 
-use super::columns::Gather;
-use super::{Back, ContactLcp, Free, Group, NONE, Normal, RowData};
+use super::columns::{Gather, NewUnit};
+use super::{ContactLcp, FreeRow, Group, NONE, Normal, RowData, WayBack};
 use crate::index::BlockId;
 use crate::law::{Law, facets};
 use crate::problem::{Block, Problem};
 
+/// Bounds of an impulse.
+#[derive(Clone, Copy, PartialEq)]
+struct Bounds {
+    lo: f64,
+    hi: f64,
+}
+
 /// Bounds that are none.
-const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+const FREE: Bounds = Bounds {
+    lo: f64::NEG_INFINITY,
+    hi: f64::INFINITY,
+};
+/// Bounds of an impulse that pushes.
+const PUSH: Bounds = Bounds { lo: 0.0, ..FREE };
 
 impl ContactLcp {
     /// The pairs and free rows of one block.
@@ -24,28 +46,31 @@ impl ContactLcp {
         if block.law.is_contact() {
             return self.add_contact(rows, gather, &block, facets);
         }
+        let bounds = match block.law {
+            Law::Equality => FREE,
+            Law::Interval { lo, hi } => Bounds { lo, hi },
+            _ => PUSH,
+        };
         for i in 0..block.n_rows {
-            let row = block.start + i;
-            match block.law {
-                Law::Equality => self.add_row(rows, gather, (row, i), FREE),
-                Law::Interval { lo, hi } => self.add_row(rows, gather, (row, i), (lo, hi)),
-                _ => self.add_row(rows, gather, (row, i), (0.0, f64::INFINITY)),
-            }
+            self.add_row(rows, gather, &block, i, bounds);
         }
     }
 
-    /// A row of the problem, the i-th of its block, whose impulse has these bounds.
+    /// Row i of a block, whose impulse has these bounds.
     fn add_row(
         &mut self,
         rows: RowData<'_>,
         gather: &mut Gather,
-        (row, i): (usize, usize),
-        (lo, hi): (f64, f64),
+        block: &Block,
+        i: usize,
+        bounds: Bounds,
     ) {
+        let row = block.start + i;
+        let Bounds { lo, hi } = bounds;
         let (c, sigma) = (rows.c[row], rows.sigma[row]);
         let mut add = |lcp: &mut ContactLcp, sign: f64, shift: f64, diagonal: bool| {
-            let (unit, scale) = gather.add_row(i, sign, sigma, !diagonal);
-            lcp.backs.push(Back {
+            let NewUnit { unit, scale } = gather.add_row(i, sign, sigma, !diagonal);
+            lcp.backs.push(WayBack {
                 row,
                 tangents: 0,
                 scale: sign * scale,
@@ -62,9 +87,9 @@ impl ContactLcp {
         if lo == hi {
             // The unit carries no variable: its impulse is the shift.
             add(self, 1.0, lo, true);
-        } else if (lo, hi) == FREE {
+        } else if bounds == FREE {
             let (unit, _, sigma) = add(self, 1.0, 0.0, true);
-            self.frees.push(Free {
+            self.frees.push(FreeRow {
                 unit,
                 q: 0.0,
                 sigma,
@@ -94,12 +119,12 @@ impl ContactLcp {
         let (row, tangents) = (block.start, block.n_rows - 1);
         let frictionless = block.law.is_convex();
         let sigma = &rows.sigma[block.rows()];
-        let (unit, scale) = if frictionless {
+        let NewUnit { unit, scale } = if frictionless {
             gather.add_row(0, 1.0, sigma[0], false)
         } else {
             gather.add_contact(sigma)
         };
-        self.backs.push(Back {
+        self.backs.push(WayBack {
             row,
             tangents,
             scale,
@@ -121,6 +146,7 @@ impl ContactLcp {
         };
         let along = |a: f64, b: f64| [[a, b], [-a, -b]];
         match block.law {
+            // Without friction there is the normal alone.
             _ if frictionless => {}
             Law::FrictionBox { mu } => {
                 self.push_group(unit, normal, mu, 0.0, along(1.0, 0.0));

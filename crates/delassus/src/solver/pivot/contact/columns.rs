@@ -1,4 +1,12 @@
 //! Columns of the contact problem: rows of G times F with FᵀF = M⁻¹, stored body by body.
+//!
+//! ```text
+//! column = a F Gᵀe      F = L⁻¹ with L Lᵀ = M      a = (|n|² + Σ)^(−1/2), one for each unit           [Lemke05 (6)]
+//! ```
+//!
+//! A product of two columns is an entry of the scaled Delassus matrix. How this differs from the source: (1) any number
+//! of bodies and any mass block, so that links of a tree are one wide body; (2) compliance of a tangent is a velocity of
+//! its own behind those of the bodies.
 
 use crate::index::BlockId;
 use crate::linalg::cholesky::cholesky;
@@ -18,7 +26,8 @@ pub(crate) struct BodyRows {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {
     /// First part, and their number.
-    parts: (usize, usize),
+    first_part: usize,
+    n_parts: usize,
     pub(crate) rows: usize,
     /// First value of the first part.
     start: usize,
@@ -56,24 +65,12 @@ impl Columns {
         start
     }
 
-    /// The first rows of a unit on one body, scaled; those after them are zero.
-    fn open_with(&mut self, offset: usize, width: usize, rows: usize, given: &[f64], scale: f64) {
-        let start = self.values.len();
-        self.values.extend(given.iter().map(|x| scale * x));
-        self.values.resize(start + rows * width, 0.0);
-        self.parts.push(BodyRows {
-            offset,
-            width,
-            start,
-        });
-    }
-
     /// A unit of the parts from `first` on.
     fn close(&mut self, first: usize, rows: usize) -> usize {
-        let count = self.parts.len() - first;
         let start = self.parts.get(first).map_or(0, |part| part.start);
         self.units.push(Unit {
-            parts: (first, count),
+            first_part: first,
+            n_parts: self.parts.len() - first,
             rows,
             start,
         });
@@ -81,8 +78,8 @@ impl Columns {
     }
 
     pub(crate) fn parts(&self, unit: usize) -> &[BodyRows] {
-        let (start, count) = self.units[unit].parts;
-        &self.parts[start..start + count]
+        let unit = &self.units[unit];
+        &self.parts[unit.first_part..unit.first_part + unit.n_parts]
     }
 
     /// Rows of a unit of a single body.
@@ -261,10 +258,23 @@ fn forward(lower: &[f64], n: usize, x: &mut [f64]) {
     }
 }
 
+/// A mass that blocks act on: its index, its factor, and its first velocity.
+struct HeldMass {
+    index: usize,
+    half: Half,
+    offset: usize,
+}
+
+/// A unit that has been added, and its scale a.
+pub(super) struct NewUnit {
+    pub(super) unit: usize,
+    pub(super) scale: f64,
+}
+
 /// Collects columns while a problem is read.
-pub(crate) struct Gather {
-    /// Masses touched, sorted, with their factor and first velocity.
-    masses: Vec<(usize, Half, usize)>,
+pub(super) struct Gather {
+    /// Masses touched, sorted.
+    masses: Vec<HeldMass>,
     columns: Columns,
     /// The block read last: its rows times F, body after body, and where those of each body are.
     rows: Vec<f64>,
@@ -286,8 +296,12 @@ impl Gather {
         columns.clear();
         for b in touched {
             let half = Half::of(&primal.mass()[b])?;
-            let width = half.width();
-            masses.push((b, half, columns.dofs));
+            let (width, offset) = (half.width(), columns.dofs);
+            masses.push(HeldMass {
+                index: b,
+                half,
+                offset,
+            });
             columns.dofs += width;
         }
         Some(Gather {
@@ -305,10 +319,9 @@ impl Gather {
         self.rows.clear();
         for e in jacobian.entry_range(id.index()) {
             let mass = jacobian.entry_mass(e);
-            let Ok(at) = self.masses.binary_search_by_key(&mass, |entry| entry.0) else {
-                continue;
-            };
-            let (_, half, offset) = &self.masses[at];
+            let at = self.masses.binary_search_by_key(&mass, |held| held.index);
+            let at = at.expect("the masses held are those of these blocks");
+            let HeldMass { half, offset, .. } = &self.masses[at];
             let (start, width) = (self.rows.len(), half.width());
             primal.write_rows(e, &mut self.rows);
             self.rows.truncate(start + n_rows * width);
@@ -333,24 +346,14 @@ impl Gather {
 
     /// Adds row `i` of the block just read as a unit of one row, or as the first tangent of a unit of three.
     /// The compliance of a tangent becomes a velocity of its own. Returns the unit and its scale.
-    pub(crate) fn add_row(
-        &mut self,
-        i: usize,
-        sign: f64,
-        sigma: f64,
-        tangent: bool,
-    ) -> (usize, f64) {
+    pub(crate) fn add_row(&mut self, i: usize, sign: f64, sigma: f64, tangent: bool) -> NewUnit {
         let scale = scale_of(self.square(i) + sigma);
         let first = self.columns.parts.len();
         let shown = if tangent { 3 } else { 1 };
-        for &BodyRows {
-            offset,
-            width,
-            start,
-        } in &self.bodies
-        {
-            let at = self.columns.open(offset, width, shown) + usize::from(tangent) * width;
-            let row = &self.rows[start + i * width..start + (i + 1) * width];
+        for body in &self.bodies {
+            let width = body.width;
+            let at = self.columns.open(body.offset, width, shown) + usize::from(tangent) * width;
+            let row = &self.rows[body.start + i * width..body.start + (i + 1) * width];
             for (value, x) in self.columns.values[at..at + width].iter_mut().zip(row) {
                 *value = sign * scale * x;
             }
@@ -360,11 +363,12 @@ impl Gather {
             self.columns.values[start + usize::from(tangent)] = scale * sigma.sqrt();
             self.columns.dofs += 1;
         }
-        (self.columns.close(first, shown), scale)
+        let unit = self.columns.close(first, shown);
+        NewUnit { unit, scale }
     }
 
     /// Adds the block just read as one contact; tangents that are compliant get velocities of their own.
-    pub(crate) fn add_contact(&mut self, sigma: &[f64]) -> (usize, f64) {
+    pub(crate) fn add_contact(&mut self, sigma: &[f64]) -> NewUnit {
         let count = sigma.len();
         // A normal that nothing feels borrows the scale of its tangents.
         let normal = self.square(0) + sigma[0];
@@ -374,14 +378,12 @@ impl Gather {
             (1..count).map(|i| self.square(i) + sigma[i]).sum()
         });
         let first = self.columns.parts.len();
-        for &BodyRows {
-            offset,
-            width,
-            start,
-        } in &self.bodies
-        {
-            let rows = &self.rows[start..start + count * width];
-            self.columns.open_with(offset, width, 3, rows, scale);
+        for body in &self.bodies {
+            let rows = &self.rows[body.start..body.start + count * body.width];
+            let start = self.columns.open(body.offset, body.width, 3);
+            for (value, x) in self.columns.values[start..].iter_mut().zip(rows) {
+                *value = scale * x;
+            }
         }
         if sigma[1..].iter().any(|&s| 0.0 < s) {
             let start = self.columns.open(self.columns.dofs, 2, 3);
@@ -390,7 +392,8 @@ impl Gather {
             }
             self.columns.dofs += 2;
         }
-        (self.columns.close(first, 3), scale)
+        let unit = self.columns.close(first, 3);
+        NewUnit { unit, scale }
     }
 
     pub(crate) fn finish(mut self) -> Columns {

@@ -1,6 +1,16 @@
-//! Lemke's algorithm on contacts that starts without friction and adds it where load appears.
+//! The reduced method: pivots start without friction, and that of a contact joins when its load appears.
 //!
-#![doc = include_str!("../../../../docs/lemke-contact.md")]
+//! ```text
+//! z₀, ν_i, θ_i alone;  before θ_i drives for the first time its group joins, σ and γ basic:
+//! σ = σ⁰ + c_σ z₀ > 0      c_σ = max(1, (max(|σ⁰|, 10⁻³ max|q|) − min σ⁰)/z₀)        σ⁰: slip without covering
+//! γ = r + c_γ z₀                                                                     [Lemke05 §5.3, App. D, (59)]
+//! ```
+//!
+//! How this differs from the source: (1) friction joins before the ratio test, as z₀ may leave in that very pivot
+//! (errata Lemke05-5.3-moment); (2) one value of the covering vector serves all directions of a group and leaves a margin
+//! (errata Lemke05-59); (3) it is limited, and beyond the limit the run ends with `cover_limit`. A path is several times
+//! shorter than that of the structural method, which has no such limit and is to be preferred where masses or
+//! compliances differ by many orders of magnitude.
 
 use super::basis::Slot;
 use super::pivots::{self, Friction, PivotOptions, PivotOutcome};
@@ -17,9 +27,7 @@ pub fn reduced(lcp: &ContactLcp, options: &PivotOptions<'_>, work: &mut PivotWor
     pivots::run(lcp, options, work, Friction::WhereLoaded)
 }
 
-/// Adds the friction of the normal that is about to drive, before its ratio test: z₀ may leave in that very
-/// pivot (errata Lemke05-5.3-moment). One value of the covering vector serves all directions of a group and
-/// leaves a margin (errata Lemke05-59). False if that value is too large.
+/// Adds the friction of the normal that is about to drive. False if the covering vector would be too large.
 pub(super) fn expand(lcp: &ContactLcp, work: &mut PivotWork, pair: usize, scale: f64) -> bool {
     let Slot::Normal(i) = work.basis.slots[pair] else {
         return true;
@@ -40,17 +48,18 @@ pub(super) fn expand(lcp: &ContactLcp, work: &mut PivotWork, pair: usize, scale:
             least = least.min(sigma);
             largest = largest.max(sigma.abs());
         }
+        // c_σ = (max|σ⁰| − min σ⁰)/z₀
         let z0 = work.values.pairs[0];
         let need = (largest - least) / z0;
         // Written so that a number that is not one is refused too.
         if !(need <= COVER_LIMIT) {
             return false;
         }
-        let (slip, bound) = work.join(lcp, g, need);
+        let member = work.join(lcp, g, need);
         for value in &mut work.values.pairs[at..] {
-            *value += slip * z0;
+            *value += member.slip * z0;
         }
-        work.values.pairs.push(group.room + bound * z0);
+        work.values.pairs.push(group.room + member.bound * z0);
     }
     true
 }

@@ -14,7 +14,7 @@
 //! directions it has. Cost: O(n³) at most for the n unknowns of the kernel, and one pass over the contacts. A single
 //! free body has a kernel of its own, in `one_body.rs`; islands of hundreds of contacts are solved over the bodies.
 
-use super::basis::{ContactBasis, LastRow, Member, What, bound_share};
+use super::basis::{ContactBasis, LastRow, Member, What, bound_share, refill};
 use super::one_body::OneBody;
 use super::{ContactLcp, NONE};
 use crate::linalg::lu::{ProfileLu, SMALL};
@@ -31,14 +31,9 @@ pub(crate) struct Table {
 impl Table {
     /// Zeros for so many pairs.
     pub(crate) fn reset(&mut self, lcp: &ContactLcp, pairs: usize) {
-        for (list, size) in [
-            (&mut self.pairs, pairs),
-            (&mut self.v, lcp.columns.dofs),
-            (&mut self.free, lcp.frees.len()),
-        ] {
-            list.clear();
-            list.resize(size, 0.0);
-        }
+        refill(&mut self.pairs, pairs, 0.0);
+        refill(&mut self.v, lcp.columns.dofs, 0.0);
+        refill(&mut self.free, lcp.frees.len(), 0.0);
     }
 }
 
@@ -113,7 +108,7 @@ pub(crate) struct SeveralBodies {
     /// Entries of L and R, unknown after unknown.
     left: Vec<f64>,
     right: Vec<f64>,
-    places: Vec<Place>,
+    places: Vec<ActsOn>,
     /// c*.
     star: Vec<f64>,
     lu: ProfileLu,
@@ -125,7 +120,7 @@ pub(crate) struct SeveralBodies {
 
 /// Where unknown k acts: on the body at `offset`, with entries of L and R from `start`.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ActsOn {
     offset: usize,
     k: usize,
     start: usize,
@@ -143,8 +138,7 @@ impl SeveralBodies {
 
     /// c* = D_x c_γ.
     fn find_star(&mut self, basis: &ContactBasis, lcp: &ContactLcp) {
-        self.star.clear();
-        self.star.resize(lcp.columns.dofs, 0.0);
+        refill(&mut self.star, lcp.columns.dofs, 0.0);
         for &g in &basis.slips {
             let c = basis.cover[basis.at[g] + lcp.groups[g].count];
             add_slip(basis, lcp, g, c, &mut self.star);
@@ -169,7 +163,7 @@ impl SeveralBodies {
                 let start = self.left.len();
                 lcp.columns.combine(unit, part, left, &mut self.left);
                 lcp.columns.combine(unit, part, right, &mut self.right);
-                self.places.push(Place {
+                self.places.push(ActsOn {
                     offset: part.offset,
                     k,
                     start,

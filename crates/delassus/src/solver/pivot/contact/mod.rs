@@ -26,6 +26,8 @@
 //!
 //! Every unit is scaled by a = (|n|² + Σ)^(−1/2), after which all quantities are square roots of energy and one
 //! tolerance fits all.   [Lemke05 (6)–(8)]
+//!
+#![doc = include_str!("../../../../docs/lemke-contact.md")]
 
 pub(super) mod basis;
 mod build;
@@ -47,6 +49,7 @@ use std::ops::Range;
 use self::columns::{Columns, Gather};
 use self::point::{Point, are_zero};
 use crate::index::BlockId;
+use crate::linalg::independent::IndependentRows;
 use crate::math::dot;
 use crate::problem::{Form, Primal, Problem};
 
@@ -68,9 +71,9 @@ pub struct ContactLcp {
     pub(crate) second: Vec<f64>,
     /// Constant part of σ of every direction.
     pub(crate) slip: Vec<f64>,
-    pub(crate) frees: Vec<Free>,
+    pub(crate) frees: Vec<FreeRow>,
     /// How impulses are read off, unit by unit.
-    pub(crate) backs: Vec<Back>,
+    pub(crate) backs: Vec<WayBack>,
     /// Constant parts of the three rows of every unit: its row velocities without impulses.
     pub(crate) constants: Vec<[f64; 3]>,
 }
@@ -114,7 +117,7 @@ impl Group {
 
 /// A row without law: an equality.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Free {
+pub(crate) struct FreeRow {
     pub(crate) unit: usize,
     pub(crate) q: f64,
     pub(crate) sigma: f64,
@@ -122,7 +125,7 @@ pub(crate) struct Free {
 
 /// λ = shift + scale × (scaled impulse), at the rows that start at `row`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Back {
+pub(crate) struct WayBack {
     pub(crate) row: usize,
     pub(crate) tangents: usize,
     pub(crate) scale: f64,
@@ -254,25 +257,16 @@ impl ContactLcp {
         self.columns.dofs
     }
 
-    /// Free rows without those that depend on rows before them, by a Cholesky factor that skips small pivots.
-    pub(crate) fn independent_frees(&self, least: f64) -> Vec<usize> {
+    /// Free rows without those that depend on rows before them: of which `least` or less is left.
+    fn independent_frees(&self, least: f64) -> Vec<usize> {
         let mut kept: Vec<usize> = Vec::new();
-        let mut factor: Vec<Vec<f64>> = Vec::new();
+        let mut rows = IndependentRows::default();
         let mut column = vec![0.0; self.columns.dofs];
         for (f, free) in self.frees.iter().enumerate() {
             column.fill(0.0);
             self.columns.add(free.unit, [1.0, 0.0, 0.0], &mut column);
-            let mut row: Vec<f64> = Vec::with_capacity(kept.len() + 1);
-            for (&k, other) in kept.iter().zip(&factor) {
-                let product = self.columns.dot(self.frees[k].unit, &column);
-                let done = dot(&row, &other[..row.len()]);
-                row.push((product - done) / other[row.len()]);
-            }
-            let own = self.columns.dot(free.unit, &column) + free.sigma;
-            let rest = own - dot(&row, &row);
-            if least < rest {
-                row.push(rest.sqrt());
-                factor.push(row);
+            let dot = |f: usize| self.columns.dot(self.frees[f].unit, &column);
+            if rows.take(kept.iter().map(|&k| dot(k)), dot(f) + free.sigma, least) {
                 kept.push(f);
             }
         }
@@ -313,7 +307,7 @@ impl ContactLcp {
 
     /// Whether impulses of the whole problem touch a row of this one.
     pub(crate) fn is_loaded(&self, guess: &[f64]) -> bool {
-        let loaded = |back: &Back| {
+        let loaded = |back: &WayBack| {
             let rows = back.row..=back.row + back.tangents;
             guess[rows].iter().any(|x| *x != 0.0)
         };

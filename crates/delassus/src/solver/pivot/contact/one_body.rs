@@ -5,7 +5,7 @@
 //! It is compiled once for every kind of processor and chosen at run time. A kernel of more than eight unknowns, which
 //! compliance makes, is solved as that of several bodies.
 
-use super::basis::{ContactBasis, LastRow, What, bound_share};
+use super::basis::{ContactBasis, LastRow, Member, What, bound_share};
 use super::kernel::{Constants, Table};
 use super::{ContactLcp, NONE};
 use crate::linalg::lu::{SMALL, SmallLu};
@@ -88,12 +88,8 @@ impl OneBody {
         }
     }
 
-    /// Tangents of the group that has joined last.
-    pub(crate) fn join(&mut self, basis: &ContactBasis, lcp: &ContactLcp) {
-        let Some(member) = basis.members.last() else {
-            return;
-        };
-        let place = basis.members.len() - 1;
+    /// Tangents of the group that has joined last, at this place of all.
+    pub(crate) fn join(&mut self, lcp: &ContactLcp, member: &Member, place: usize) {
         if place.is_multiple_of(8) {
             self.tangents.push([[[0.0; 8]; 6]; 2]);
         }

@@ -24,7 +24,7 @@ use crate::math::max_abs;
 use crate::solver::Status;
 use crate::solver::pivot::ACCEPTED;
 use crate::solver::pivot::lcp::ratio::{
-    self, Advance, BasisColumns, CycleGuard, Pivot, RatioTest, Search, VERIFIED,
+    self, Advance, BasisColumns, Choice, CycleGuard, Pivot, RatioTest, Search, VERIFIED,
 };
 
 /// A point this good needs no polish.
@@ -201,10 +201,8 @@ impl<'a> Pivoting<'a> {
         let (mut age, mut travel) = (0, 0.0);
         let mut guard = CycleGuard::new(self.options.pivot, lcp.n_pairs());
         loop {
-            if self.friction == Friction::WhereLoaded
-                && self.z_drives
-                && !expansion::expand(lcp, self.work, self.pair, self.scale)
-            {
+            let late = self.friction == Friction::WhereLoaded && self.z_drives;
+            if late && !expansion::expand(lcp, self.work, self.pair, self.scale) {
                 self.outcome.cover_limit = true;
                 return Status::Breakdown;
             }
@@ -218,10 +216,15 @@ impl<'a> Pivoting<'a> {
                 (age, travel) = (0, 0.0);
             }
             work.drive(lcp, self.pair, self.z_drives);
-            let Some((out, largest)) = self.leaving() else {
+            let Choice {
+                leaving: Some(out),
+                largest,
+            } = self.leaving()
+            else {
                 if age == 0 {
                     return Status::Ray;
                 }
+                // Never from values that were carried along.
                 age = FRESH_PIVOTS;
                 continue;
             };
@@ -232,59 +235,67 @@ impl<'a> Pivoting<'a> {
                 self.finish();
                 return Status::Solved;
             }
-            let work = &mut *self.work;
-            if guard.cycles(work.values.pairs[out], self.scale) {
+            if guard.cycles(self.work.values.pairs[out], self.scale) {
                 return Status::PivotLimit;
-            }
-            let Table { pairs, v, .. } = &mut work.values;
-            // q′ ← q′ + t m′, and v with it.
-            work.kernel.arch.dispatch(Advance {
-                values: pairs,
-                rates: &work.rates.pairs,
-                step,
-            });
-            for (v, rate) in v.iter_mut().zip(&work.rates.v) {
-                *v += step * rate;
             }
             if !step.is_finite() {
                 return Status::Breakdown;
             }
+            self.exchange(out, step);
             (age, travel) = (age + 1, travel + step * largest);
-            pairs[self.pair] = step;
-            pairs[out] = 0.0;
-            if self.z_drives {
-                work.basis.set(self.pair, true);
-            }
-            self.z_drives = !work.basis.basic[out];
-            work.basis.set(out, false);
-            self.pair = out;
-            let over = work
-                .meter
-                .spend_system(work.basis.size(), work.basis.slots.len());
-            if over || self.options.pivots <= self.outcome.pivots {
-                return Status::PivotLimit;
-            }
-            if self
-                .options
-                .deadline
-                .is_some_and(|end| end <= Instant::now())
-            {
-                return Status::TimeLimit;
+            if let Some(end) = self.limit() {
+                return end;
             }
         }
     }
 
-    /// The pair that leaves, and the largest rate.
-    fn leaving(&mut self) -> Option<(usize, f64)> {
+    /// The driving variable enters at its value t, the basic variable of pair `out` leaves, and its complement drives.
+    fn exchange(&mut self, out: usize, step: f64) {
         let work = &mut *self.work;
-        let choice = work.kernel.arch.dispatch(Search {
+        let Table { pairs, v, .. } = &mut work.values;
+        // q′ ← q′ + t m′, and v with it.
+        work.kernel.arch.dispatch(Advance {
+            values: pairs,
+            rates: &work.rates.pairs,
+            step,
+        });
+        for (v, rate) in v.iter_mut().zip(&work.rates.v) {
+            *v += step * rate;
+        }
+        pairs[self.pair] = step;
+        pairs[out] = 0.0;
+        if self.z_drives {
+            work.basis.set(self.pair, true);
+        }
+        self.z_drives = !work.basis.basic[out];
+        work.basis.set(out, false);
+        self.pair = out;
+    }
+
+    /// The end of a run that has spent what it may.
+    fn limit(&mut self) -> Option<Status> {
+        let work = &mut *self.work;
+        let (kernel, slots) = (work.basis.size(), work.basis.slots.len());
+        let over = work.meter.spend_system(kernel, slots);
+        if over || self.options.pivots <= self.outcome.pivots {
+            return Some(Status::PivotLimit);
+        }
+        let deadline = self.options.deadline;
+        let late = deadline.is_some_and(|end| end <= Instant::now());
+        late.then_some(Status::TimeLimit)
+    }
+
+    /// The pair that leaves; none means a ray.
+    fn leaving(&mut self) -> Choice {
+        let work = &mut *self.work;
+        let mut choice = work.kernel.arch.dispatch(Search {
             values: &work.values.pairs,
             rates: &work.rates.pairs,
             scale: self.scale,
             pivot: self.options.pivot,
         });
-        if let Some(out) = choice.leaving {
-            return Some((out, choice.largest));
+        if choice.leaving.is_some() {
+            return choice;
         }
         // The tables are lent to the test, which may ask for solutions in the basis.
         let mut test = std::mem::take(&mut work.test);
@@ -299,11 +310,11 @@ impl<'a> Pivoting<'a> {
             z_drives: self.z_drives,
             scale: self.scale,
         };
-        let out = test.leaving(&values.pairs, &rates.pairs, 0, self.scale, &mut ask);
+        choice.leaving = test.leaving(&values.pairs, &rates.pairs, 0, self.scale, &mut ask);
         work.test = test;
         work.values = values;
         work.rates = rates;
-        Some((out?, choice.largest))
+        choice
     }
 
     /// Whether z₀ is gone for all purposes when another variable leaves after this step: it shrinks to rounding,

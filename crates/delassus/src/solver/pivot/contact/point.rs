@@ -1,6 +1,6 @@
 //! A point of the contact problem and how far it is from a solution.
 
-use super::basis::ContactBasis;
+use super::basis::{ContactBasis, refill};
 use super::{ContactLcp, Group, NONE};
 
 /// The z-part of the complementarity problem, scaled, and the velocity it makes.
@@ -16,17 +16,11 @@ pub(crate) struct Point {
 impl Point {
     /// No impulses.
     pub(crate) fn reset(&mut self, lcp: &ContactLcp) {
-        let sizes = [
-            (&mut self.theta, lcp.normals.len()),
-            (&mut self.phi, lcp.directions.len()),
-            (&mut self.bound, lcp.groups.len()),
-            (&mut self.free, lcp.frees.len()),
-            (&mut self.v, lcp.columns.dofs),
-        ];
-        for (list, size) in sizes {
-            list.clear();
-            list.resize(size, 0.0);
-        }
+        refill(&mut self.theta, lcp.normals.len(), 0.0);
+        refill(&mut self.phi, lcp.directions.len(), 0.0);
+        refill(&mut self.bound, lcp.groups.len(), 0.0);
+        refill(&mut self.free, lcp.frees.len(), 0.0);
+        refill(&mut self.v, lcp.columns.dofs, 0.0);
     }
 
     /// The largest entry of min(z, w) in scaled units; infinite if a number is not finite. Contacts without load

@@ -5,7 +5,7 @@
 //! anew now and then, and the last point is solved for again in its basis and corrected twice if it is poor.
 
 use super::ContactLcp;
-use super::basis::{ContactBasis, Slot};
+use super::basis::{ContactBasis, Member, Slot};
 use super::kernel::{Constants, Kernel, Table};
 use super::point::Point;
 use crate::solver::pivot::budget::Meter;
@@ -48,13 +48,13 @@ impl PivotWork {
     }
 
     /// Makes a group part of the problem, its w basic. The covering vector of its directions is at least `need`.
-    /// Returns that of its directions and of its bound.
-    pub(crate) fn join(&mut self, lcp: &ContactLcp, g: usize, need: f64) -> (f64, f64) {
-        let cover = self.basis.join(lcp, g, need);
+    pub(crate) fn join(&mut self, lcp: &ContactLcp, g: usize, need: f64) -> Member {
+        let member = self.basis.join(lcp, g, need);
         if lcp.columns.single {
-            self.kernel.one.join(&self.basis, lcp);
+            let place = self.basis.members.len() - 1;
+            self.kernel.one.join(lcp, &member, place);
         }
-        cover
+        member
     }
 
     /// Builds and factors the kernel with the row of pair `r`, or that of the complementary basis. Returns the

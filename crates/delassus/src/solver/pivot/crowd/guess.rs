@@ -27,8 +27,13 @@ pub(super) enum State {
     Corner(usize),
 }
 
-/// Friction of one group in its directions: what each carries, and whether that is all that the bound allows.
-type Shares = ([Option<(usize, f64)>; 2], bool);
+/// Friction of one group in its directions.
+struct Projected {
+    /// Directions and what each carries.
+    on: [Option<(usize, f64)>; 2],
+    /// Whether that is all that the bound allows.
+    slips: bool,
+}
 
 /// Scaled impulses and the velocity they make.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +74,7 @@ impl Guess {
             .iter_mut()
             .for_each(|theta| *theta = theta.max(0.0));
         for (g, group) in lcp.groups.iter().enumerate() {
-            self.friction[g] = spread(lcp, group, self.shares(lcp, g, self.friction[g]).0);
+            self.friction[g] = spread(lcp, group, self.shares(lcp, g, self.friction[g]).on);
         }
         self.find_velocity(lcp);
     }
@@ -188,7 +193,7 @@ impl Guess {
             return;
         }
         let aim = self.pull(lcp, g);
-        let next = spread(lcp, group, self.shares(lcp, g, aim).0);
+        let next = spread(lcp, group, self.shares(lcp, g, aim).on);
         self.friction[g] = next;
         lcp.columns
             .add(group.unit, [0.0, next[0] - a, next[1] - b], &mut self.v);
@@ -211,7 +216,7 @@ impl Guess {
     }
 
     /// The friction within the bound that is nearest to the one given.
-    fn shares(&self, lcp: &ContactLcp, g: usize, aim: [f64; 2]) -> Shares {
+    fn shares(&self, lcp: &ContactLcp, g: usize, aim: [f64; 2]) -> Projected {
         let bound = self.bound(lcp, g);
         let mut on = lcp.shares(g, aim);
         let used: f64 = on.iter().flatten().map(|(_, phi)| phi).sum();
@@ -229,7 +234,7 @@ impl Guess {
                 on = on.map(|share| share.map(|(j, _)| (j, bound)));
             }
         }
-        (on, slips)
+        Projected { on, slips }
     }
 
     /// What the impulses show a group to do.
@@ -238,7 +243,7 @@ impl Guess {
         if group.normal != NONE && self.theta[group.normal] <= 0.0 {
             return State::Idle;
         }
-        let (on, slips) = self.shares(lcp, g, self.friction[g]);
+        let Projected { on, slips } = self.shares(lcp, g, self.friction[g]);
         let used: f64 = on.iter().flatten().map(|(_, phi)| phi).sum();
         match on {
             [None, None] if group.count == 1 => State::Idle,
@@ -258,7 +263,7 @@ impl Guess {
         for (g, group) in lcp.groups.iter().enumerate() {
             for (j, phi) in self
                 .shares(lcp, g, self.friction[g])
-                .0
+                .on
                 .into_iter()
                 .flatten()
             {
@@ -348,7 +353,7 @@ mod tests {
         let mut random = Random::new(3);
         for _ in 0..200 {
             let aim = [random.range(-3.0, 3.0), random.range(-3.0, 3.0)];
-            let (on, slips) = guess.shares(&lcp, 0, aim);
+            let Projected { on, slips } = guess.shares(&lcp, 0, aim);
             let found = spread(&lcp, group, on);
             let used: f64 = on.iter().flatten().map(|(_, phi)| phi).sum();
             assert!(on.iter().flatten().all(|(_, phi)| 0.0 <= *phi));

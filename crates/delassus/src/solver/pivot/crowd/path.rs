@@ -24,6 +24,8 @@ const CORRECTIONS: usize = 6;
 const WORTH: f64 = 0.5;
 /// A point is lost if this much of max|q| is left over.
 const LOST: f64 = 1e-7;
+/// Rates below this much of the largest do not block.
+const STILL: f64 = 1e-11;
 /// What has to be positive at the start is at least this much of max|q|.
 const MARGIN: f64 = 1e-5;
 
@@ -271,7 +273,7 @@ impl<'a, 'b> GuessPath<'a, 'b> {
             Event::Turn(g, _, Entering::Pair(k)) => self.b.pairs[self.over.work.basis.at[g] + k],
             Event::Turn(g, _, Entering::Room(normal)) => {
                 let group = &self.lcp.groups[g];
-                q * group.room + self.room(g, group, normal).1
+                q * group.room + self.room(g, group, normal).rate
             }
         }
     }
@@ -326,8 +328,12 @@ fn add(x: &mut [f64], y: &[f64], scale: f64) {
     }
 }
 
-/// Rates below this much of the largest do not block.
-const STILL: f64 = 1e-11;
+/// A variable along the path: where it is, and its rate.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    at: f64,
+    rate: f64,
+}
 
 /// What happens where a variable vanishes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -353,9 +359,9 @@ impl GuessPath<'_, '_> {
     fn first_event(&self) -> (f64, Option<Event>) {
         let largest = self.b.pairs.iter().fold(0.0_f64, |m, b| m.max(b.abs()));
         let mut best = (f64::INFINITY, 0.0, None);
-        self.visit(|(a, rate), event| {
+        self.visit(|Line { at, rate }, event| {
             if rate < -STILL * largest {
-                let step = a.max(0.0) / -rate;
+                let step = at.max(0.0) / -rate;
                 if step < best.0 || step == best.0 && rate < best.1 {
                     best = (step, rate, Some(event));
                 }
@@ -365,7 +371,7 @@ impl GuessPath<'_, '_> {
     }
 
     /// Shows every variable that must not become negative, as a and b, with what happens where it vanishes.
-    fn visit(&self, mut see: impl FnMut((f64, f64), Event)) {
+    fn visit(&self, mut see: impl FnMut(Line, Event)) {
         for i in 0..self.lcp.normals.len() {
             let closed = self.over.work.basis.basic[1 + i];
             let event = if closed {
@@ -373,11 +379,11 @@ impl GuessPath<'_, '_> {
             } else {
                 Event::Close(i)
             };
-            see((self.a.pairs[1 + i], self.b.pairs[1 + i]), event);
+            see(self.line(1 + i), event);
         }
         for (g, group) in self.lcp.groups.iter().enumerate() {
             let at = self.over.work.basis.at[g];
-            let pair = |k: usize| (self.a.pairs[at + k], self.b.pairs[at + k]);
+            let pair = |k: usize| self.line(at + k);
             let turn = |state, entering| Event::Turn(g, state, entering);
             match self.states[g] {
                 State::Idle if group.normal == NONE => {
@@ -407,12 +413,12 @@ impl GuessPath<'_, '_> {
     }
 
     /// The sides of the polygon around friction that sticks.
-    fn visit_stick(&self, g: usize, group: &Group, see: &mut impl FnMut((f64, f64), Event)) {
+    fn visit_stick(&self, g: usize, group: &Group, see: &mut impl FnMut(Line, Event)) {
         let slips = Entering::Pair(group.count);
         if group.count == 1 {
             let at = self.over.work.basis.at[g];
             let drop = Event::Turn(g, State::Idle, Entering::Pair(0));
-            see((self.a.pairs[at], self.b.pairs[at]), drop);
+            see(self.line(at), drop);
         }
         for i in 0..group.count {
             let (normal, state) = if group.count < 3 {
@@ -421,29 +427,39 @@ impl GuessPath<'_, '_> {
                 let j = (i + 1) % group.count;
                 (side(self.lcp, group, i, j), State::Side(i, j))
             };
-            let (mut a, b) = self.room(g, group, normal);
-            a += group.room;
-            see((a, b), Event::Turn(g, state, slips));
+            let mut room = self.room(g, group, normal);
+            room.at += group.room;
+            see(room, Event::Turn(g, state, slips));
         }
     }
 
     /// What is left to a side of the polygon, without its constant part.
-    fn room(&self, g: usize, group: &Group, normal: [f64; 2]) -> (f64, f64) {
+    fn room(&self, g: usize, group: &Group, normal: [f64; 2]) -> Line {
         let at = self.over.work.basis.at[g];
-        let (mut a, mut b) = (0.0, 0.0);
+        let mut room = Line { at: 0.0, rate: 0.0 };
         if group.normal != NONE {
-            a = group.mu * self.a.pairs[1 + group.normal];
-            b = group.mu * self.b.pairs[1 + group.normal];
+            let load = self.line(1 + group.normal);
+            room.at = group.mu * load.at;
+            room.rate = group.mu * load.rate;
         }
         for k in 0..group.count {
             if self.over.work.basis.basic[at + k] {
                 let [x, y] = self.lcp.directions[group.start + k];
                 let share = normal[0] * x + normal[1] * y;
-                a -= share * self.a.pairs[at + k];
-                b -= share * self.b.pairs[at + k];
+                let phi = self.line(at + k);
+                room.at -= share * phi.at;
+                room.rate -= share * phi.rate;
             }
         }
-        (a, b)
+        room
+    }
+
+    /// The basic variable of a pair.
+    fn line(&self, slot: usize) -> Line {
+        Line {
+            at: self.a.pairs[slot],
+            rate: self.b.pairs[slot],
+        }
     }
 }
 

@@ -5,10 +5,8 @@
 //! depends on how they are.
 
 use super::Lcp;
+use crate::linalg::gauss_jordan::{Reduced, reduce};
 use crate::math::dot;
-
-/// Pivots of the elimination below this much of the largest entry are taken for rounding.
-const RANK: f64 = 1e-10;
 
 /// A problem without free rows: each is written as a pair of inequalities, its unknown as a difference.
 pub(super) struct Unfolded {
@@ -87,8 +85,8 @@ pub(super) fn opposed(lcp: &Lcp) -> Option<Opposed> {
     let (free, pairs): (Vec<usize>, Vec<usize>) = (0..lcp.len()).partition(|&i| lcp.free()[i]);
     // P M_EN has unit columns at the pivots, and its other rows vanish: equalities without pairs.
     let block = |i: usize, j: usize| lcp.column(pairs[j])[free[i]];
-    let (p, pivots) = reduce(&matrix(free.len(), pairs.len(), block));
-    let with_pairs = |row: usize| pivots.iter().any(|&(pivot, _)| pivot == row);
+    let Reduced { p, pivots } = reduce(&matrix(free.len(), pairs.len(), block));
+    let with_pairs = |row: usize| pivots.iter().any(|pivot| pivot.row == row);
     let combined = combine(lcp, &free, &p);
     let lone: Vec<usize> = (0..free.len()).filter(|&row| !with_pairs(row)).collect();
     let fewer = substitute(&combined, &free, &lone);
@@ -116,9 +114,9 @@ fn combine(lcp: &Lcp, free: &[usize], t: &[Vec<f64>]) -> Lcp {
 /// Free unknowns that the `lone` of the free rows determine are put into the other rows.
 fn substitute(lcp: &Lcp, free: &[usize], lone: &[usize]) -> Opposed {
     let block = |i: usize, j: usize| lcp.column(free[j])[free[lone[i]]];
-    let (p, pivots) = reduce(&matrix(lone.len(), free.len(), block));
-    let used: Vec<usize> = pivots.iter().map(|&(i, _)| free[lone[i]]).collect();
-    let known: Vec<usize> = pivots.iter().map(|&(_, j)| free[j]).collect();
+    let Reduced { p, pivots } = reduce(&matrix(lone.len(), free.len(), block));
+    let used: Vec<usize> = pivots.iter().map(|pivot| free[lone[pivot.row]]).collect();
+    let known: Vec<usize> = pivots.iter().map(|pivot| free[pivot.column]).collect();
     let left =
         |taken: &[usize]| -> Vec<usize> { (0..lcp.len()).filter(|i| !taken.contains(i)).collect() };
     // Rows and unknowns that are left; the free among them are as many, and stand beside each other in order.
@@ -134,7 +132,8 @@ fn substitute(lcp: &Lcp, free: &[usize], lone: &[usize]) -> Opposed {
     let (rows, kept) = (pairs_first(&rows), pairs_first(&kept));
     let gone: Vec<Gone> = pivots
         .iter()
-        .map(|&(i, j)| {
+        .map(|pivot| {
+            let (i, j) = (pivot.row, pivot.column);
             let coefficient = |&k: &usize| match lcp.free()[k] {
                 true => solved(i, lcp.column(k)),
                 false => 0.0,
@@ -170,18 +169,18 @@ fn substitute(lcp: &Lcp, free: &[usize], lone: &[usize]) -> Opposed {
 fn oppose(lcp: &Lcp) -> Option<Lcp> {
     let (free, pairs): (Vec<usize>, Vec<usize>) = (0..lcp.len()).partition(|&i| lcp.free()[i]);
     let block = |i: usize, j: usize| lcp.column(pairs[j])[free[i]];
-    let (p, pivots) = reduce(&matrix(free.len(), pairs.len(), block));
-    let target = |i: usize, k: usize| -lcp.column(free[i])[pairs[pivots[k].1]];
+    let Reduced { p, pivots } = reduce(&matrix(free.len(), pairs.len(), block));
+    let target = |i: usize, k: usize| -lcp.column(free[i])[pairs[pivots[k].column]];
     let wanted = matrix(free.len(), pivots.len(), target);
-    let spanned = reduce(&wanted).1;
+    let spanned = reduce(&wanted).pivots;
     if spanned.len() < pivots.len() {
         return None;
     }
     // T = Σ_rows x pᵀ, where x is a column of −M_NEᵀ for a pivot's row and a missing unit for any other.
-    let mut missing = (0..free.len()).filter(|&i| spanned.iter().all(|&(row, _)| row != i));
+    let mut missing = (0..free.len()).filter(|&i| spanned.iter().all(|pivot| pivot.row != i));
     let mut t = vec![vec![0.0; free.len()]; free.len()];
     for (row, p) in p.iter().enumerate() {
-        let column = pivots.iter().position(|&(pivot, _)| pivot == row);
+        let column = pivots.iter().position(|pivot| pivot.row == row);
         let unit = match column {
             Some(_) => None,
             None => Some(missing.next()?),
@@ -200,53 +199,6 @@ fn matrix(rows: usize, cols: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<
     (0..rows)
         .map(|i| (0..cols).map(|j| entry(i, j)).collect())
         .collect()
-}
-
-/// Gauss-Jordan elimination with complete pivoting: P with unit columns of PA at the pivots (row, column).
-fn reduce(a: &[Vec<f64>]) -> (Vec<Vec<f64>>, Vec<(usize, usize)>) {
-    let rows = a.len();
-    let cols = a.first().map_or(0, Vec::len);
-    let mut a = a.to_vec();
-    for (i, row) in a.iter_mut().enumerate() {
-        row.extend((0..rows).map(|k| f64::from(k == i)));
-    }
-    let mut pivots: Vec<(usize, usize)> = Vec::new();
-    let mut largest = 0.0;
-    while pivots.len() < rows.min(cols) {
-        let (mut best, mut at) = (0.0, (0, 0));
-        for (i, row) in a.iter().enumerate() {
-            if pivots.iter().any(|&(row, _)| row == i) {
-                continue;
-            }
-            for (j, entry) in row[..cols].iter().enumerate() {
-                if best < entry.abs() {
-                    (best, at) = (entry.abs(), (i, j));
-                }
-            }
-        }
-        if pivots.is_empty() {
-            largest = best;
-        }
-        if best <= RANK * largest {
-            break;
-        }
-        let pivot = a[at.0][at.1];
-        a[at.0].iter_mut().for_each(|x| *x /= pivot);
-        let row = a[at.0].clone();
-        for (i, other) in a.iter_mut().enumerate() {
-            let factor = other[at.1];
-            if i != at.0 && factor != 0.0 {
-                other
-                    .iter_mut()
-                    .zip(&row)
-                    .for_each(|(x, y)| *x -= factor * y);
-                other[at.1] = 0.0;
-            }
-        }
-        pivots.push(at);
-    }
-    let p = a.into_iter().map(|row| row[cols..].to_vec()).collect();
-    (p, pivots)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(crate) fn solve_game(lcp: &Lcp, options: &LcpOptions) -> Option<LcpAnswer> {
         let run = standard::follow(&scaled.lcp, &cover, start, Pivot::Lex, limits);
         answer.pivots += run.pivots;
         answer.z = scaled.unscaled(&run.z);
-        answer.conclude(lcp, run.end.status());
+        answer.conclude(lcp, run.end);
         match answer.status {
             Status::Solved => return Some(answer),
             Status::TimeLimit | Status::PivotLimit => return None,

@@ -1,14 +1,19 @@
 //! A dense problem brought to the size of one, and its answers back to their own units.
+//!
+//! ```text
+//! M̂ = R M C,   q̂ = R q,   z = C ẑ,   ŵ = R w          R, C > 0, so that signs and complementarity stay
+//! ```
+//!
+//! The source has no scaling; R and C are powers of two, which round nothing.
 
 use super::Lcp;
 use super::solve::Cover;
+use crate::linalg::equilibrate::{Scales, equilibrate};
 use crate::math::{Random, max_abs};
 use crate::solver::pivot::ACCEPTED;
 
 /// Ratio of row scales beyond which a ray found with ones is looked for again with a scaled covering vector.
 const TORN: f64 = 1e3;
-/// Most passes of equilibration; each halves the exponents that are left.
-const PASSES: usize = 12;
 
 /// A problem whose rows and columns have been brought to the size of one: M̂ = R M C, q̂ = R q, z = C ẑ.
 ///
@@ -24,29 +29,7 @@ pub(super) struct Scaled<'a> {
 impl<'a> Scaled<'a> {
     pub(super) fn of(lcp: &'a Lcp) -> Scaled<'a> {
         let n = lcp.len();
-        let (mut row, mut col) = (vec![1.0_f64; n], vec![1.0_f64; n]);
-        for _ in 0..PASSES {
-            let mut row_max = vec![0.0_f64; n];
-            let mut col_max = vec![0.0_f64; n];
-            for j in 0..n {
-                for (i, entry) in lcp.column(j).iter().enumerate() {
-                    let size = entry.abs() * row[i] * col[j];
-                    row_max[i] = row_max[i].max(size);
-                    col_max[j] = col_max[j].max(size);
-                }
-            }
-            let sizes = || row_max.iter().chain(&col_max).filter(|size| 0.0 < **size);
-            if sizes().all(|size| (0.25..=4.0).contains(size)) {
-                break;
-            }
-            for i in 0..n {
-                row[i] *= step(row_max[i]);
-                col[i] *= step(col_max[i]);
-            }
-        }
-        row.iter_mut()
-            .chain(&mut col)
-            .for_each(|x| *x = power_of_two(*x));
+        let Scales { row, col } = equilibrate(lcp.columns(), n);
         let mut columns = lcp.columns().to_vec();
         for j in 0..n {
             for (entry, row) in columns[j * n..(j + 1) * n].iter_mut().zip(&row) {
@@ -111,22 +94,5 @@ impl<'a> Scaled<'a> {
             }
         }
         values
-    }
-}
-
-/// Half the way, in powers, from `size` to one.
-fn step(size: f64) -> f64 {
-    if 0.0 < size && size.is_finite() {
-        size.sqrt().recip()
-    } else {
-        1.0
-    }
-}
-
-fn power_of_two(x: f64) -> f64 {
-    if 0.0 < x && x.is_finite() {
-        x.log2().round().clamp(-500.0, 500.0).exp2()
-    } else {
-        1.0
     }
 }

@@ -6,7 +6,7 @@ use super::Lcp;
 use super::free::{Unfolded, opposed};
 use super::ratio::Pivot;
 use super::scaled::Scaled;
-use super::standard::{self, End, Limits, PathEnd, Start};
+use super::standard::{self, Limits, PathEnd, Start};
 use crate::math::max_abs;
 use crate::solver::Status;
 use crate::solver::pivot::ACCEPTED;
@@ -102,9 +102,9 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let scaled = Scaled::of(lcp);
     let mut best = f64::INFINITY;
     let own = &options.cover;
-    let mut end = End::Breakdown;
+    let mut end = Status::Breakdown;
     let mut last = None;
-    let plan = |pivot, cover| Plan { pivot, cover };
+    let plan = |pivot, cover| PathPlan { pivot, cover };
     for plan in [
         plan(options.pivot, own),
         plan(Pivot::Lex, own),
@@ -125,32 +125,32 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
         let limits = Limits { pivots, deadline };
         end = attempt(&scaled, plan, limits, &mut answer, &mut best);
         // A covering vector that scaling has torn apart cannot be trusted with a ray.
-        let doubtful = end == End::Ray && answer.farkas.is_none() && scaled.is_torn();
-        if matches!(end, End::Solved | End::Ray | End::TimeLimit) && !doubtful {
+        let doubtful = end == Status::Ray && answer.farkas.is_none() && scaled.is_torn();
+        if matches!(end, Status::Solved | Status::Ray | Status::TimeLimit) && !doubtful {
             break;
         }
     }
-    if has_free && end != End::Solved && answer.farkas.is_none() {
+    if has_free && end != Status::Solved && answer.farkas.is_none() {
         end = unfolded(lcp, options, deadline, &mut answer).unwrap_or(end);
     }
-    if matches!(end, End::Ray | End::Breakdown) && answer.farkas.is_none() {
+    if matches!(end, Status::Ray | Status::Breakdown) && answer.farkas.is_none() {
         answer.farkas = prove_infeasible(lcp, deadline);
     }
-    if end == End::Breakdown && answer.farkas.is_some() {
+    if end == Status::Breakdown && answer.farkas.is_some() {
         // What broke down has no direction to tell; the proof stands without.
-        (end, answer.ray) = (End::Ray, Some(vec![0.0; lcp.len()]));
+        (end, answer.ray) = (Status::Ray, Some(vec![0.0; lcp.len()]));
     }
-    if end != End::Ray {
+    if end != Status::Ray {
         (answer.ray, answer.farkas) = (None, None);
     }
-    answer.status = end.status();
+    answer.status = end;
     answer.residual = lcp.residual(&answer.z);
     answer
 }
 
 /// One path: how ties are broken, and from which covering vector.
 #[derive(Clone, Copy, PartialEq)]
-struct Plan<'a> {
+struct PathPlan<'a> {
     pivot: Pivot,
     cover: &'a Cover,
 }
@@ -158,11 +158,11 @@ struct Plan<'a> {
 /// One path on the scaled problem; the best z by its residual is kept.
 fn attempt(
     scaled: &Scaled<'_>,
-    plan: Plan<'_>,
+    plan: PathPlan<'_>,
     limits: Limits,
     answer: &mut LcpAnswer,
     best: &mut f64,
-) -> End {
+) -> Status {
     let cover = scaled.cover(plan.cover);
     let PathEnd {
         mut end,
@@ -177,11 +177,11 @@ fn attempt(
         answer.z = scaled.unscaled(&z);
     }
     match end {
-        End::Solved if !(merit <= ACCEPTED * scaled.scale()) => end = End::Breakdown,
-        End::Ray if merit <= GOOD * scaled.scale() => end = End::Solved,
+        Status::Solved if !(merit <= ACCEPTED * scaled.scale()) => end = Status::Breakdown,
+        Status::Ray if merit <= GOOD * scaled.scale() => end = Status::Solved,
         _ => {}
     }
-    if let (End::Ray, Some(ray)) = (end, ray) {
+    if let (Status::Ray, Some(ray)) = (end, ray) {
         let n = z.len();
         let y: Vec<f64> = (0..n).map(|i| ray[i].max(0.0) * scaled.row[i]).collect();
         answer.farkas = scaled.original_is_farkas(&y).then_some(y);
@@ -197,19 +197,19 @@ fn unfolded(
     options: &LcpOptions,
     deadline: Option<Instant>,
     answer: &mut LcpAnswer,
-) -> Option<End> {
+) -> Option<Status> {
     let mut inner = LcpAnswer::new(lcp.len());
     let end = folded_back(lcp, options, deadline, answer.pivots, &mut inner);
     answer.pivots += inner.pivots;
     match end {
-        End::Solved if accepted(lcp, &inner.z) => {
+        Status::Solved if accepted(lcp, &inner.z) => {
             answer.z = inner.z;
-            return Some(End::Solved);
+            return Some(Status::Solved);
         }
-        End::Ray => {
+        Status::Ray => {
             (answer.ray, answer.farkas) = (inner.ray, inner.farkas);
             if answer.farkas.is_some() {
-                return Some(End::Ray);
+                return Some(Status::Ray);
             }
         }
         _ => {}
@@ -219,12 +219,12 @@ fn unfolded(
         let opposed_end = folded_back(&opposed.lcp, options, deadline, answer.pivots, &mut inner);
         answer.pivots += inner.pivots;
         let z = opposed.restore(&inner.z);
-        if opposed_end == End::Solved && accepted(lcp, &z) {
+        if opposed_end == Status::Solved && accepted(lcp, &z) {
             answer.z = z;
-            return Some(End::Solved);
+            return Some(Status::Solved);
         }
     }
-    (end == End::Ray).then_some(End::Ray)
+    (end == Status::Ray).then_some(Status::Ray)
 }
 
 fn accepted(lcp: &Lcp, z: &[f64]) -> bool {
@@ -238,7 +238,7 @@ fn folded_back(
     deadline: Option<Instant>,
     spent: usize,
     answer: &mut LcpAnswer,
-) -> End {
+) -> Status {
     let plain = Unfolded::of(lcp);
     let scaled = Scaled::of(&plain.lcp);
     let (mut inner, mut best) = (LcpAnswer::new(plain.lcp.len()), f64::INFINITY);
@@ -253,7 +253,7 @@ fn folded_back(
     let pivot = Pivot::Lex;
     let end = attempt(
         &scaled,
-        Plan { pivot, cover },
+        PathPlan { pivot, cover },
         limits,
         &mut inner,
         &mut best,
@@ -294,12 +294,12 @@ fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
         pivots: 100 * size,
         deadline,
     };
-    let plan = Plan {
+    let plan = PathPlan {
         pivot: Pivot::Lex,
         cover: &Cover::Scaled,
     };
     let end = attempt(&scaled, plan, limits, &mut answer, &mut best);
-    if end != End::Solved {
+    if end != Status::Solved {
         return None;
     }
     let y = normalised(plain.fold(&answer.z[n + 1..]));

@@ -28,34 +28,6 @@ const DRIFT: f64 = 1e-10;
 /// Changes after which A is factored afresh, or as many as it has rows if those are more.
 const REFACTOR: usize = 32;
 
-/// How a path ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// z₀ left the basis: the values are a solution, to be verified.
-    Solved,
-    /// The driving variable can grow for ever.
-    Ray,
-    /// The allowed pivots are used up.
-    PivotLimit,
-    /// The allowed time is used up.
-    TimeLimit,
-    /// The basis became singular, or numbers lost all meaning.
-    Breakdown,
-}
-
-impl End {
-    /// The status of a report.
-    pub(super) fn status(self) -> Status {
-        match self {
-            End::Solved => Status::Solved,
-            End::Ray => Status::Ray,
-            End::PivotLimit => Status::PivotLimit,
-            End::TimeLimit => Status::TimeLimit,
-            End::Breakdown => Status::Breakdown,
-        }
-    }
-}
-
 /// Limits of one path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -67,21 +39,22 @@ pub(super) struct Limits {
 
 impl Limits {
     /// The end a path meets that has done so many pivots, if any.
-    fn reached(&self, pivots: usize) -> Option<End> {
+    fn reached(&self, pivots: usize) -> Option<Status> {
         if self.pivots <= pivots {
-            return Some(End::PivotLimit);
+            return Some(Status::PivotLimit);
         }
         let late = self
             .deadline
             .is_some_and(|deadline| deadline <= Instant::now());
-        late.then_some(End::TimeLimit)
+        late.then_some(Status::TimeLimit)
     }
 }
 
 /// What a path came to.
 #[derive(Clone, Debug)]
 pub(super) struct PathEnd {
-    pub(super) end: End,
+    /// `Solved` where z₀ left the basis, to be verified; `Breakdown` where the basis became singular.
+    pub(super) end: Status,
     /// Exchanges, the first with z₀ included.
     pub(super) pivots: usize,
     /// The solution, or the last basic values of z.
@@ -212,15 +185,19 @@ impl<'a> DensePath<'a> {
         self.factor = factor;
     }
 
-    fn follow(&mut self, test: &mut RatioTest, limits: Limits) -> End {
+    fn follow(&mut self, test: &mut RatioTest, limits: Limits) -> Status {
         let n = self.n();
         if !self.refresh() {
-            return End::Breakdown;
+            return Status::Breakdown;
         }
         let Some(r) = first(&self.values[..n], self.cover) else {
             let mut pairs = self.values.iter().zip(self.lcp.free());
             let solved = pairs.all(|(value, free)| *free || 0.0 <= *value);
-            return if solved { End::Solved } else { End::Breakdown };
+            return if solved {
+                Status::Solved
+            } else {
+                Status::Breakdown
+            };
         };
         self.scale = self.scale.max(max_abs(&self.values[..n]));
         self.enter_z(n, r);
@@ -230,7 +207,7 @@ impl<'a> DensePath<'a> {
     }
 
     /// Pivots from a basis with z₀.
-    fn pursue(&mut self, test: &mut RatioTest, limits: Limits) -> End {
+    fn pursue(&mut self, test: &mut RatioTest, limits: Limits) -> Status {
         let n = self.n();
         let mut guard = CycleGuard::new(test.pivot(), n);
         loop {
@@ -238,7 +215,7 @@ impl<'a> DensePath<'a> {
                 return end;
             }
             if !self.refresh() {
-                return End::Breakdown;
+                return Status::Breakdown;
             }
             let (values, rates) = (
                 std::mem::take(&mut self.values),
@@ -258,14 +235,14 @@ impl<'a> DensePath<'a> {
             (self.values, self.rates) = (values, rates);
             let Some(leaving) = found else {
                 if self.factor.changes() == 0 {
-                    return End::Ray;
+                    return Status::Ray;
                 }
                 // Never from a factor that has been changed.
                 self.refactor();
                 continue;
             };
             if guard.cycles(self.values[leaving], self.scale) {
-                return End::PivotLimit;
+                return Status::PivotLimit;
             }
             self.exchange(leaving);
             self.pivots += 1;
@@ -275,8 +252,8 @@ impl<'a> DensePath<'a> {
         }
     }
 
-    fn concluded(self, end: End) -> PathEnd {
-        let ray = (end == End::Ray).then(|| self.direction());
+    fn concluded(self, end: Status) -> PathEnd {
+        let ray = (end == Status::Ray).then(|| self.direction());
         PathEnd {
             end,
             pivots: self.pivots,
@@ -369,7 +346,7 @@ impl<'a> DensePath<'a> {
     }
 
     /// A fresh solve in the final basis, with one step of refinement.
-    fn finish(&mut self) -> End {
+    fn finish(&mut self) -> Status {
         let n = self.n();
         self.refactor();
         let mut values = std::mem::take(&mut self.values);
@@ -388,7 +365,11 @@ impl<'a> DensePath<'a> {
         }
         fine |= max_abs(&values).is_finite();
         self.values = values;
-        if fine { End::Solved } else { End::Breakdown }
+        if fine {
+            Status::Solved
+        } else {
+            Status::Breakdown
+        }
     }
 
     /// z of the current basis, without what rounding leaves below zero.

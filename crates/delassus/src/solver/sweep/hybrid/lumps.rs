@@ -221,7 +221,7 @@ struct Column<'a> {
     answer: Vec<f64>,
     pushed: Vec<u32>,
     velocity: Vec<f64>,
-    rows: Vec<f64>,
+    unit: Vec<f64>,
 }
 
 impl<'a> Column<'a> {
@@ -241,7 +241,7 @@ impl<'a> Column<'a> {
             answer: vec![0.0; problem.n_rows()],
             pushed: Vec::new(),
             velocity: Vec::new(),
-            rows: Vec::new(),
+            unit: Vec::new(),
         }
     }
 
@@ -250,17 +250,18 @@ impl<'a> Column<'a> {
         let place = lump.contacts.partition_point(|(_, first)| *first <= t) - 1;
         let (k, first) = lump.contacts[place];
         let jacobian = self.primal.jacobian();
+        let n_rows = self.problem.blocks()[k as usize].n_rows;
+        self.unit.clear();
+        self.unit.resize(n_rows, 0.0);
+        self.unit[t - first] = 1.0;
         for e in jacobian.entry_range(k as usize) {
             let mass = jacobian.entry_mass(e);
             if self.lump_of[mass] as usize != at {
                 continue;
             }
             let columns = self.primal.columns(mass);
-            let width = columns.len();
-            self.rows.clear();
-            self.primal.write_rows(e, &mut self.rows);
-            let row = &self.rows[(t - first) * width..][..width];
-            self.push[columns.clone()].copy_from_slice(row);
+            self.primal
+                .add_impulse(e, &self.unit, &mut self.push[columns.clone()]);
             self.primal.mass()[mass].solve(&mut self.push[columns.clone()]);
             self.pushed.push(mass as u32);
             for &(joint, f) in self.incidence.of(MassId(mass as u32)) {

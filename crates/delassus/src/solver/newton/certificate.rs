@@ -1,0 +1,76 @@
+//! Proof that normals and joints contradict each other, read off impulses that grow without bound.
+//!
+//! ```text
+//! y = λ/|λ| in normals, unilateral rows and equalities, y_n ≥ 0, zero elsewhere
+//! Gᵀy = 0, Σy = 0 and cᵀy < 0   ⇒   yᵀw = cᵀy < 0 for every λ, though y_n ≥ 0, w_n ≥ 0 and w_e = 0 ask for yᵀw ≥ 0
+//! ```
+//!
+//! This is Farkas' lemma; friction does not enter. The equations are checked to rounding before anything is claimed.
+
+use super::stage::{End, Stage};
+use crate::law::Law;
+use crate::math::max_abs;
+use crate::solver::{Certificate, Status};
+
+/// Impulses so many times what stops the fastest row are suspect.
+const HUGE: f64 = 1e6;
+/// Share of the largest term that S y may be off zero.
+const ZERO: f64 = 1e-8;
+/// Share of its terms that cᵀy must be below zero.
+const BELOW: f64 = 1e-6;
+
+impl Stage<'_> {
+    /// Ends the run with a proof where the impulses show one.
+    pub(super) fn look_for_contradiction(&mut self, lambda: &[f64]) -> Result<(), End> {
+        let scale = self.system.scale;
+        let loads = self.loads(lambda);
+        let suspect = loads.iter().zip(&self.system.mobility);
+        if suspect.fold(0.0, |most: f64, (load, d)| most.max(load * d)) < HUGE * scale {
+            return Ok(());
+        }
+        let mut y = vec![0.0; lambda.len()];
+        for block in self.system.blocks() {
+            let rows = block.rows();
+            match block.law {
+                Law::Equality => y[rows.clone()].copy_from_slice(&lambda[rows]),
+                Law::Unilateral => rows.for_each(|row| y[row] = lambda[row].max(0.0)),
+                Law::Interval { .. } => {}
+                _ => y[block.start] = lambda[block.start].max(0.0),
+            }
+        }
+        let largest = max_abs(&y);
+        if !(0.0 < largest && largest.is_finite()) {
+            return Ok(());
+        }
+        y.iter_mut().for_each(|y| *y /= largest);
+        if self.contradicts(&y) {
+            self.certificate = Some(Certificate {
+                ray: y.clone(),
+                farkas: Some(y),
+            });
+            return Err(End::Run(Status::Ray));
+        }
+        Ok(())
+    }
+
+    /// S y = 0 to rounding, and cᵀy < 0 beyond it.
+    fn contradicts(&mut self, y: &[f64]) -> bool {
+        let problem = self.system.problem;
+        // S y = w(y) − w(0)
+        let mut v = vec![0.0; problem.n_velocities()];
+        let mut w = vec![0.0; y.len()];
+        problem.velocity(y, &mut v);
+        problem.row_velocity(&v, y, &mut w);
+        for (k, block) in self.system.blocks().iter().enumerate() {
+            for row in block.rows() {
+                let product = w[row] - problem.c()[row];
+                if ZERO * self.system.mobility[k].max(self.system.scale) < product.abs() {
+                    return false;
+                }
+            }
+        }
+        let terms = problem.c().iter().zip(y).map(|(c, y)| c * y);
+        let size: f64 = terms.clone().map(f64::abs).sum();
+        terms.sum::<f64>() < -BELOW * size
+    }
+}

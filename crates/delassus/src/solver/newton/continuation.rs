@@ -1,0 +1,220 @@
+//! Smoothed Alart-Curnier continuation: Newton on the smoothed laws while the smoothing τ falls.
+//!
+//! ```text
+//! Φ(λ, w; δ) = λ − P_δ(λ − ρw) ,   δ_k = ρ_k V τ                          smoothed laws, V the velocity scale
+//! merit m = max( |Φ_k|/ρ_k , |M⁻¹r_d|_∞ , |w_e|_∞ ) / V
+//! loop:  Newton step at fixed τ, halved until m falls;   m ≤ τ: τ falls;   step very short: τ grows, at most so often
+//! ```
+//!
+//! The error of smoothing is O(τ²), so the last steps are quadratic. ρ is taken from the loads: ρ = 1/D alone loses
+//! where masses are far apart. Hard rows carry ε = 1e-7·D, whose effect vanishes at the answer because it multiplies a
+//! change. From the impulses of the step before, 4 to 6 factorisations are usual.
+
+use super::smoothed_law::{Point, Want};
+use super::stage::{End, Iterate, Stage};
+use crate::law::Law;
+
+/// ε of a row over its mobility: less loses digits of K, more slows the last steps.
+pub(super) const SOFTNESS: f64 = 1e-7;
+/// The same for equalities, over the largest mobility.
+pub(super) const JOINT_SOFTNESS: f64 = 1e-8;
+/// Smallest smoothing.
+const LEAST: f64 = 1e-14;
+/// Halvings of a step.
+const HALVINGS: usize = 10;
+
+/// How a continuation goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course {
+    /// Smoothing at the start and at most.
+    pub(super) tau: f64,
+    pub(super) tau_most: f64,
+    /// Most factorisations.
+    pub(super) most: usize,
+    /// Very short steps after which it gives up.
+    pub(super) patience: usize,
+    /// Least factor by which τ falls.
+    pub(super) fastest: f64,
+}
+
+impl Stage<'_> {
+    /// ρ_k = max(1/D_k, max(load_k, share · largest load)/V).
+    pub(super) fn load_aware(&self, loads: &[f64], share: f64) -> Vec<f64> {
+        let floor = share * loads.iter().copied().fold(0.0, f64::max);
+        let each = loads.iter().zip(&self.system.mobility);
+        each.map(|(load, d)| (1.0 / d).max(load.max(floor) / self.system.scale))
+            .collect()
+    }
+
+    /// |λ_k| of every block.
+    pub(super) fn loads(&self, lambda: &[f64]) -> Vec<f64> {
+        let blocks = self.system.blocks().iter();
+        blocks
+            .map(|block| crate::math::norm(&lambda[block.rows()]))
+            .collect()
+    }
+
+    /// Newton on the smoothed laws from an iterate, while τ falls.
+    pub(super) fn continuation(
+        &mut self,
+        mut at: Iterate,
+        rho: &[f64],
+        course: Course,
+    ) -> Result<(), End> {
+        let (mut tau, mut short) = (course.tau, 0);
+        for _ in 0..course.most {
+            let residual = self.judge(&at.lambda)?;
+            self.state(&at);
+            let before = self.linearise(&at, rho, tau);
+            if !self.kernel.factor(&self.system, &self.relation) {
+                return Err(End::Stuck);
+            }
+            self.counted(residual)?;
+            self.kernel
+                .step(&self.system, &self.b, &self.imbalance, &mut self.change);
+            let (alpha, merit) = self.search(&at, rho, (tau, before));
+            if !merit.is_finite() {
+                return Err(End::Stuck);
+            }
+            std::mem::swap(&mut at, &mut self.trial);
+            if merit <= tau {
+                tau *= if 0.9 < alpha {
+                    (merit / tau).clamp(course.fastest, 0.1)
+                } else {
+                    0.5
+                };
+            } else if alpha < 0.05 {
+                tau = (3.0 * tau).min(course.tau_most);
+                short += 1;
+                if course.patience <= short {
+                    break;
+                }
+            }
+            tau = tau.max(LEAST);
+        }
+        self.judge(&at.lambda)?;
+        Err(End::Stuck)
+    }
+
+    /// The relation and right-hand side of Newton's step at `at`, whose w and r_d are in the arrays; gives the merit.
+    ///
+    /// C = ∂Φ/∂λ + ε ∂Φ/∂w, B = ∂Φ/∂w, b = −Φ; an equality is C = ε, B = 1, b = −w.
+    pub(super) fn linearise(&mut self, at: &Iterate, rho: &[f64], tau: f64) -> f64 {
+        let scale = self.system.scale;
+        let mut merit: f64 = 0.0;
+        for k in 0..self.system.blocks().len() {
+            let block = self.system.blocks()[k];
+            let (rows, n, square) = (block.rows(), block.n_rows, self.system.square(k));
+            let (c, b) = (
+                &mut self.relation.c[square.clone()],
+                &mut self.relation.b[square],
+            );
+            let w = &self.w[rows.clone()];
+            let right = &mut self.b[rows.clone()];
+            if block.law == Law::Equality {
+                c.fill(0.0);
+                b.fill(0.0);
+                for i in 0..n {
+                    c[i * n + i] = JOINT_SOFTNESS * self.system.stiffest;
+                    b[i * n + i] = 1.0;
+                    right[i] = -w[i];
+                    merit = merit.max(w[i].abs());
+                }
+                continue;
+            }
+            let point = Point {
+                lambda: &at.lambda[rows],
+                w,
+                rho: rho[k],
+                delta: rho[k] * scale * tau,
+            };
+            self.smoothed.evaluate(&block.law, point, Want::Derivative);
+            let epsilon = SOFTNESS * self.system.mobility[k];
+            for e in 0..n * n {
+                b[e] = self.smoothed.by_w[e];
+                c[e] = self.smoothed.by_lambda[e] + epsilon * b[e];
+            }
+            for (right, f) in right.iter_mut().zip(&self.smoothed.f) {
+                *right = -f;
+            }
+            merit = merit.max(crate::math::norm(&self.smoothed.f) / rho[k]);
+        }
+        self.rows_free_merit(merit) / scale
+    }
+
+    /// The merit of the rows with that of the momentum in `imbalance`.
+    fn rows_free_merit(&mut self, merit: f64) -> f64 {
+        self.trial_imbalance.copy_from_slice(&self.imbalance);
+        self.system.solve_mass(&mut self.trial_imbalance);
+        merit.max(crate::math::max_abs(&self.trial_imbalance))
+    }
+
+    /// The trial point a share of the step away, halved until the merit falls; the last one is taken all the same.
+    fn search(&mut self, at: &Iterate, rho: &[f64], (tau, before): (f64, f64)) -> (f64, f64) {
+        let mut alpha = 1.0;
+        let mut merit = f64::INFINITY;
+        for halving in 0..HALVINGS {
+            if 0 < halving {
+                alpha *= 0.5;
+            }
+            move_by(
+                &at.lambda,
+                alpha,
+                &self.change.lambda,
+                &mut self.trial.lambda,
+            );
+            move_by(&at.v, alpha, &self.change.v, &mut self.trial.v);
+            merit = self.trial_merit(rho, tau);
+            if merit <= (1.0 - 1e-3 * alpha) * before {
+                break;
+            }
+        }
+        (alpha, merit)
+    }
+
+    /// The merit of the trial point.
+    pub(super) fn trial_merit(&mut self, rho: &[f64], tau: f64) -> f64 {
+        let scale = self.system.scale;
+        let trial = &self.trial;
+        self.system
+            .problem
+            .row_velocity(&trial.v, &trial.lambda, &mut self.trial_w);
+        self.system.imbalance(
+            &trial.v,
+            &trial.lambda,
+            &mut self.rows,
+            &mut self.trial_imbalance,
+        );
+        self.system.solve_mass(&mut self.trial_imbalance);
+        let mut merit = crate::math::max_abs(&self.trial_imbalance);
+        for k in 0..self.system.blocks().len() {
+            let block = self.system.blocks()[k];
+            let rows = block.rows();
+            let w = &self.trial_w[rows.clone()];
+            if block.law == Law::Equality {
+                merit = merit.max(crate::math::max_abs(w));
+                continue;
+            }
+            let point = Point {
+                lambda: &self.trial.lambda[rows],
+                w,
+                rho: rho[k],
+                delta: rho[k] * scale * tau,
+            };
+            self.smoothed.evaluate(&block.law, point, Want::Value);
+            let f = crate::math::norm(&self.smoothed.f) / rho[k];
+            merit = if f.is_nan() { f64::NAN } else { merit.max(f) };
+            if merit.is_nan() {
+                return merit;
+            }
+        }
+        merit / scale
+    }
+}
+
+/// out ← x + α d.
+pub(super) fn move_by(x: &[f64], alpha: f64, d: &[f64], out: &mut [f64]) {
+    for ((out, x), d) in out.iter_mut().zip(x).zip(d) {
+        *out = x + alpha * d;
+    }
+}

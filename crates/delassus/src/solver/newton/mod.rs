@@ -1,0 +1,245 @@
+//! Second-order solver: exact for Signorini and Coulomb.
+//!
+#![doc = include_str!("../../../docs/newton.md")]
+
+mod arclength;
+mod certificate;
+mod continuation;
+mod interior;
+mod kernel;
+mod semismooth;
+mod smoothed_law;
+mod stage;
+mod system;
+
+use crate::law::Law;
+use std::time::Instant;
+
+use crate::index::BlockId;
+use crate::math::parallel;
+use crate::problem::{Form, Problem, Solution};
+use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
+use continuation::Course;
+use kernel::Kernel;
+use stage::{End, Stage};
+use system::System;
+
+/// The second-order solver.
+#[derive(Clone, Debug, Default)]
+pub struct Newton {
+    /// When to stop; `sweeps` counts factorisations of one island.
+    pub stop: Stop,
+    /// What is kept from solve to solve, island by island.
+    kernels: Vec<Kernel>,
+}
+
+impl Newton {
+    /// A solver with this stopping rule.
+    pub fn new(stop: Stop) -> Newton {
+        Newton {
+            stop,
+            kernels: Vec::new(),
+        }
+    }
+}
+
+impl Solver for Newton {
+    fn name(&self) -> &'static str {
+        "newton"
+    }
+
+    fn fit(&self, law: &Law) -> Fit {
+        match law {
+            Law::FrictionFacets { mu, .. } if *mu != 0.0 => Fit::No,
+            _ => Fit::Exact,
+        }
+    }
+
+    fn stop(&self) -> Stop {
+        self.stop
+    }
+
+    /// Solves islands apart, side by side: a step of one need not wait for another.
+    fn run(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+    ) -> Status {
+        let begin = Instant::now();
+        let islands = match problem.form() {
+            Form::Primal(_) => problem.islands(),
+            Form::Dual(_) => Vec::new(),
+        };
+        let mut kernels = std::mem::take(&mut self.kernels);
+        kernels.resize_with(islands.len().max(1), Kernel::default);
+        let ends = if islands.len() < 2 {
+            let kernel = kernels.pop().unwrap_or_default();
+            vec![solve_island(
+                problem,
+                &solution.lambda,
+                kernel,
+                (self.stop, begin),
+            )]
+        } else {
+            let lambda = &solution.lambda;
+            let tasks: Vec<_> = islands.iter().zip(kernels.drain(..)).collect();
+            parallel::map(tasks, |(island, kernel)| {
+                let rows = |id: &BlockId| problem.blocks()[id.index()].rows();
+                let own: Vec<f64> = island
+                    .iter()
+                    .flat_map(rows)
+                    .map(|row| lambda[row])
+                    .collect();
+                let part = problem
+                    .part(island)
+                    .expect("the blocks of an island are a problem of their own");
+                solve_island(&part, &own, kernel, (self.stop, begin))
+            })
+        };
+        let mut status = Status::Solved;
+        for (i, end) in ends.into_iter().enumerate() {
+            match islands.len() {
+                0 | 1 => solution.lambda.copy_from_slice(&end.lambda),
+                _ => {
+                    let rows = islands[i]
+                        .iter()
+                        .flat_map(|id| problem.blocks()[id.index()].rows());
+                    rows.zip(&end.lambda)
+                        .for_each(|(row, x)| solution.lambda[row] = *x);
+                }
+            }
+            for (law, elapsed) in end.history {
+                monitor.stepped(law, elapsed);
+            }
+            if end.status != Status::Solved {
+                status = end.status;
+                if islands.len() < 2 {
+                    monitor.certify(end.certificate);
+                }
+            }
+            self.kernels.push(end.kernel);
+        }
+        problem.velocity(&solution.lambda, &mut solution.v);
+        status
+    }
+}
+
+/// What became of one island.
+struct Ended {
+    status: Status,
+    lambda: Vec<f64>,
+    history: Vec<(f64, f64)>,
+    certificate: Option<Certificate>,
+    kernel: Kernel,
+}
+
+/// Solves one island from given impulses.
+fn solve_island(
+    problem: &Problem,
+    start: &[f64],
+    kernel: Kernel,
+    (stop, begin): (Stop, Instant),
+) -> Ended {
+    let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
+    let status = match stages(&mut stage, start) {
+        Err(End::Run(status)) => status,
+        _ => Status::Stalled,
+    };
+    Ended {
+        status,
+        lambda: stage.best.1,
+        history: stage.history,
+        certificate: stage.certificate,
+        kernel: stage.kernel,
+    }
+}
+
+/// What is tried, one after the other; every stage ends with an error, and one that ends the run is handed on.
+fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
+    fn next(end: Result<(), End>) -> Result<(), End> {
+        match end {
+            Err(End::Run(status)) => Err(End::Run(status)),
+            _ => Ok(()),
+        }
+    }
+    if start.iter().any(|x| *x != 0.0) {
+        // Warm: from where the last step ended, with as much smoothing as is left to correct.
+        let residual = stage.judge(start)?;
+        let rho = stage.load_aware(&stage.loads(start), 1e-3);
+        let course = Course {
+            tau: (residual / stage.system.scale).clamp(1e-10, 0.1),
+            tau_most: 1.0,
+            most: 12,
+            patience: 1,
+            fastest: 0.01,
+        };
+        next(stage.continuation(stage.iterate(start), &rho, course))?;
+    }
+    stage.judge(&vec![0.0; start.len()])?;
+    let loads = stage.soft_loads()?;
+    if stage.has_interior() {
+        next(stage.interior(&loads))?;
+    }
+    stage.stop_at_the_floor()?;
+    let zero = vec![0.0; start.len()];
+    let bold = Course {
+        tau: 10.0,
+        tau_most: 100.0,
+        most: 35,
+        patience: 2,
+        fastest: 0.01,
+    };
+    let careful = Course {
+        tau: 1.0,
+        tau_most: 10.0,
+        most: 60,
+        patience: 8,
+        fastest: 0.1,
+    };
+    let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
+    for (rho, course) in [
+        (stage.load_aware(&loads, 0.1), bold),
+        (stage.load_aware(&loads, 1.0), bold),
+        (plain, careful),
+    ] {
+        next(stage.continuation(stage.iterate(&zero), &rho, course))?;
+    }
+    stage.stop_at_the_floor()?;
+    for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
+        let rho = stage.load_aware(&loads, share);
+        stage.path_rho.clone_from(&rho);
+        next(stage.arclength(&rho, accept, 400))?;
+    }
+    Err(End::Stuck)
+}
+
+impl Stage<'_> {
+    /// Loads of all blocks if every row were stuck and soft: K with A = 1/R, R = D/100.
+    fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
+        let mut right = vec![0.0; self.system.n_rows()];
+        self.relation.c.fill(0.0);
+        self.relation.b.fill(0.0);
+        let zero = self.iterate(&vec![0.0; self.system.n_rows()]);
+        self.state(&zero);
+        for (k, block) in self.system.blocks().iter().enumerate() {
+            let (n, square) = (block.n_rows, self.system.square(k));
+            let soft = match block.law {
+                Law::Equality => 1e-3 * self.system.stiffest,
+                _ => 1e-2 * self.system.mobility[k],
+            };
+            for i in 0..n {
+                self.relation.c[square.start + i * n + i] = soft;
+                self.relation.b[square.start + i * n + i] = 1.0;
+                right[block.start + i] = -self.w[block.start + i];
+            }
+        }
+        if !self.kernel.factor(&self.system, &self.relation) {
+            return Err(End::Stuck);
+        }
+        self.counted(self.best.0)?;
+        self.kernel
+            .step(&self.system, &right, &self.imbalance, &mut self.change);
+        Ok(self.loads(&self.change.lambda))
+    }
+}

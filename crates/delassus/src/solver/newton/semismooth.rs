@@ -1,0 +1,48 @@
+//! Semismooth Newton on the laws themselves: a few steps finish what another method has brought near.
+//!
+//! ```text
+//! y = λ − w/D      open  y_n ≤ 0 :            dλ = −λ
+//!                  stick |y_t| ≤ μ y_n :      dw + ε dλ = −w
+//!                  slip, d = y_t/|y_t|, e ⟂ d, κ = μ y_n/|y_t| :
+//!                        dw_n + ε dλ_n = −w_n ;   dᵀdλ_t − μ dλ_n = μ λ_n − dᵀλ_t ;
+//!                        (1 − κ + κ ε/D) eᵀdλ_t + (κ/D) eᵀdw_t = −eᵀλ_t
+//! ```
+//!
+//! This is Newton on λ = P(λ − ρw) without smoothing, with hard rows softened by ε; it is written as the derivative of
+//! the smoothed law at δ = 0, whose hard rows are divided by ρ. Steps are taken whole.
+
+use super::stage::{End, Iterate, Stage};
+
+impl Stage<'_> {
+    /// At most so many whole steps from given impulses.
+    pub(super) fn semismooth(&mut self, lambda: &[f64], most: usize) -> Result<(), End> {
+        let rho: Vec<f64> = self.system.mobility.iter().map(|d| 1.0 / d).collect();
+        let mut at = self.iterate(lambda);
+        let mut least = f64::INFINITY;
+        for step in 0..=most {
+            let residual = self.judge(&at.lambda)?;
+            least = least.min(residual);
+            if step == most || (2 <= step && 1e3 * least < residual) {
+                break;
+            }
+            self.state(&at);
+            self.linearise(&at, &rho, 0.0);
+            if !self.kernel.factor(&self.system, &self.relation) {
+                break;
+            }
+            self.counted(residual)?;
+            self.kernel
+                .step(&self.system, &self.b, &self.imbalance, &mut self.change);
+            add(&mut at, &self.change);
+        }
+        Err(End::Stuck)
+    }
+}
+
+fn add(at: &mut Iterate, change: &super::kernel::Change) {
+    at.lambda
+        .iter_mut()
+        .zip(&change.lambda)
+        .for_each(|(x, d)| *x += d);
+    at.v.iter_mut().zip(&change.v).for_each(|(x, d)| *x += d);
+}

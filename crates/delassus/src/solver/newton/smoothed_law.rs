@@ -1,0 +1,326 @@
+//! Every law as a smoothed projection: λ = P_δ(λ − ρw), with its derivative.
+//!
+//! ```text
+//! P_δ(x) = ½(x + √(x² + 4δ²))                      a smooth max(x, 0), for x < 0 as 2δ²/(√(x² + 4δ²) − x)
+//! normal :  N = P_δ(y_n)                           y = λ − ρw
+//! disk   :  Y = |y_t|,  m = ½(N + Y + √((N − Y)² + 4δ²)),   λ_t = (N/m) y_t      in rows scaled to radius N
+//! bounds :  λ = lo + P_δ(y − lo) − P_δ(y − hi)
+//! ```
+//!
+//! m is a smooth max(N, Y), so that at δ = 0 the tangent is projected on the disk of radius μλ_n: Signorini and Coulomb
+//! themselves, no associated relaxation. Tangent rows are scaled by their coefficients of friction, λ̃_i = λ_i/μ_i,
+//! w̃_i = μ_i w_i, which makes an ellipse a disk; a box is one disk of a single component for each tangent.
+
+use crate::law::Law;
+
+/// One block at one point: what the smoothed law gives and how it changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Smoothed {
+    /// λ − P_δ(λ − ρw).
+    pub(super) f: Vec<f64>,
+    /// ∂f/∂λ and ∂f/∂w, row-major.
+    pub(super) by_lambda: Vec<f64>,
+    pub(super) by_w: Vec<f64>,
+    /// ∂f/∂(log δ).
+    pub(super) by_log_delta: Vec<f64>,
+}
+
+/// Whether derivatives are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    Value,
+    Derivative,
+}
+
+/// P_δ(x), its derivative, and its derivative by log δ.
+#[inline]
+fn plus(x: f64, delta: f64) -> (f64, f64, f64) {
+    let root = (x * x + 4.0 * delta * delta).sqrt();
+    if root == 0.0 {
+        return (0.0, 1.0, 0.0);
+    }
+    let value = if 0.0 < x {
+        0.5 * (x + root)
+    } else {
+        2.0 * delta * delta / (root - x)
+    };
+    (value, 0.5 * (1.0 + x / root), 2.0 * delta * delta / root)
+}
+
+impl Smoothed {
+    /// Evaluates the law of a block; equalities have none.
+    pub(super) fn evaluate(&mut self, law: &Law, point: Point<'_>, want: Want) {
+        let n = point.lambda.len();
+        self.f.clear();
+        self.f.resize(n, 0.0);
+        if want == Want::Derivative {
+            for square in [&mut self.by_lambda, &mut self.by_w] {
+                square.clear();
+                square.resize(n * n, 0.0);
+            }
+            self.by_log_delta.clear();
+            self.by_log_delta.resize(n, 0.0);
+        }
+        match *law {
+            Law::Equality => self.bounds((f64::NEG_INFINITY, f64::INFINITY), point, want),
+            Law::Unilateral => self.bounds((0.0, f64::INFINITY), point, want),
+            Law::Interval { lo, hi } => self.bounds((lo, hi), point, want),
+            Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
+                let normal = self.normal(point, want);
+                self.disk(1..n, &[mu, mu], (point, normal), want);
+            }
+            Law::EllipticCone { mu } => {
+                let normal = self.normal(point, want);
+                self.disk(1..n, &mu, (point, normal), want);
+            }
+            Law::FrictionBox { mu } => {
+                let normal = self.normal(point, want);
+                for i in 1..n {
+                    self.disk(i..i + 1, &[mu], (point, normal), want);
+                }
+            }
+        }
+    }
+
+    /// lo ≤ λ ≤ hi, row by row.
+    fn bounds(&mut self, (lo, hi): (f64, f64), point: Point<'_>, want: Want) {
+        let n = point.lambda.len();
+        for i in 0..n {
+            let (lambda, rho, delta) = (point.lambda[i], point.rho, point.delta);
+            let y = lambda - rho * point.w[i];
+            let (value, slope, drift) = match (lo.is_finite(), hi.is_finite()) {
+                (true, true) if lo == hi => (lo, 0.0, 0.0),
+                (true, true) => {
+                    let (below, above) = (plus(y - lo, delta), plus(y - hi, delta));
+                    (lo + below.0 - above.0, below.1 - above.1, below.2 - above.2)
+                }
+                (true, false) => {
+                    let (value, slope, drift) = plus(y - lo, delta);
+                    (lo + value, slope, drift)
+                }
+                (false, true) => {
+                    let (value, slope, drift) = plus(hi - y, delta);
+                    (hi - value, slope, -drift)
+                }
+                (false, false) => (y, 1.0, 0.0),
+            };
+            self.f[i] = lambda - value;
+            if want == Want::Derivative {
+                self.by_lambda[i * n + i] = 1.0 - slope;
+                self.by_w[i * n + i] = rho * slope;
+                self.by_log_delta[i] = -drift;
+            }
+        }
+    }
+
+    /// The normal row; gives N with its derivatives by y_n and log δ.
+    fn normal(&mut self, point: Point<'_>, want: Want) -> (f64, f64, f64) {
+        let n = point.lambda.len();
+        let normal = plus(point.lambda[0] - point.rho * point.w[0], point.delta);
+        self.f[0] = point.lambda[0] - normal.0;
+        if want == Want::Derivative {
+            self.by_lambda[0] = 1.0 - normal.1;
+            self.by_w[0] = point.rho * normal.1;
+            self.by_log_delta[0] = -normal.2;
+        }
+        debug_assert!(n <= 3);
+        normal
+    }
+
+    /// One disk of tangents, `rows`, with their coefficients of friction.
+    fn disk(
+        &mut self,
+        rows: std::ops::Range<usize>,
+        mu: &[f64],
+        (point, (normal, slope, drift)): (Point<'_>, (f64, f64, f64)),
+        want: Want,
+    ) {
+        let n = point.lambda.len();
+        let largest = mu.iter().copied().fold(0.0, f64::max);
+        let (mut y, mut scale) = ([0.0; 2], [0.0; 2]);
+        for (j, i) in rows.clone().enumerate() {
+            self.f[i] = point.lambda[i];
+            if want == Want::Derivative {
+                self.by_lambda[i * n + i] = 1.0;
+            }
+            if 0.0 < mu[j] {
+                scale[j] = mu[j];
+                // ỹ = λ/μ − (ρ/μ̄²) μ w
+                y[j] =
+                    point.lambda[i] / mu[j] - point.rho / (largest * largest) * mu[j] * point.w[i];
+            }
+        }
+        let length = y[0].hypot(y[1]);
+        let root = ((normal - length).powi(2) + 4.0 * point.delta * point.delta).sqrt();
+        let most = 0.5 * (normal + length + root);
+        if !(0.0 < most) {
+            return;
+        }
+        // Share of m that follows N; the rest follows Y.
+        let share = if 0.0 < root {
+            0.5 * (1.0 + (normal - length) / root)
+        } else {
+            1.0
+        };
+        let part = normal / most;
+        for (j, i) in rows.clone().enumerate() {
+            self.f[i] -= scale[j] * part * y[j];
+        }
+        if want == Want::Value {
+            return;
+        }
+        let by_normal = (1.0 - part * share) / most;
+        let along = if 0.0 < length {
+            part * (1.0 - share) / (most * length)
+        } else {
+            0.0
+        };
+        let drift_most = share * drift
+            + if 0.0 < root {
+                2.0 * point.delta * point.delta / root
+            } else {
+                0.0
+            };
+        for (j, i) in rows.clone().enumerate() {
+            // ∂/∂N, through y_n.
+            let column = scale[j] * y[j] * by_normal * slope;
+            self.by_lambda[i * n] -= column;
+            self.by_w[i * n] += point.rho * column;
+            self.by_log_delta[i] -= scale[j] * y[j] * (drift - part * drift_most) / most;
+            for (k, l) in rows.clone().enumerate() {
+                if scale[k] == 0.0 {
+                    continue;
+                }
+                let diagonal = if j == k { part } else { 0.0 };
+                let inner = scale[j] * (diagonal - along * y[j] * y[k]);
+                self.by_lambda[i * n + l] -= inner / scale[k];
+                self.by_w[i * n + l] += inner * scale[k] * point.rho / (largest * largest);
+            }
+        }
+    }
+}
+
+/// Impulse and row velocity of one block with ρ and δ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point<'a> {
+    pub(super) lambda: &'a [f64],
+    pub(super) w: &'a [f64],
+    pub(super) rho: f64,
+    pub(super) delta: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Random;
+
+    const LAWS: [(Law, usize); 8] = [
+        (Law::Unilateral, 2),
+        (Law::Interval { lo: -0.4, hi: 0.7 }, 2),
+        (
+            Law::Interval {
+                lo: f64::NEG_INFINITY,
+                hi: 0.7,
+            },
+            1,
+        ),
+        (Law::FrictionCone { mu: 0.6 }, 3),
+        (Law::FrictionCone { mu: 0.6 }, 2),
+        (Law::FrictionCone { mu: 0.0 }, 3),
+        (Law::EllipticCone { mu: [0.3, 1.1] }, 3),
+        (Law::FrictionBox { mu: 0.5 }, 3),
+    ];
+
+    fn value(law: &Law, lambda: &[f64], w: &[f64], rho: f64, delta: f64) -> Vec<f64> {
+        let mut smoothed = Smoothed::default();
+        smoothed.evaluate(
+            law,
+            Point {
+                lambda,
+                w,
+                rho,
+                delta,
+            },
+            Want::Value,
+        );
+        smoothed.f
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        let mut random = Random::new(4);
+        let h = 1e-6;
+        for (law, n) in LAWS {
+            for _ in 0..50 {
+                let lambda: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+                let w: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+                let (rho, delta) = (random.range(0.5, 2.0), random.range(0.05, 0.5));
+                let mut exact = Smoothed::default();
+                let point = Point {
+                    lambda: &lambda,
+                    w: &w,
+                    rho,
+                    delta,
+                };
+                exact.evaluate(&law, point, Want::Derivative);
+                let close = |column: usize, of: &[f64], plus: Vec<f64>, minus: Vec<f64>| {
+                    for i in 0..n {
+                        let difference = (plus[i] - minus[i]) / (2.0 * h);
+                        let exact = if of.len() == n {
+                            of[i]
+                        } else {
+                            of[i * n + column]
+                        };
+                        assert!(
+                            (difference - exact).abs() < 1e-6,
+                            "{law:?} {i} {column}: {difference} {exact}"
+                        );
+                    }
+                };
+                for j in 0..n {
+                    let moved = |x: &[f64], by: f64| -> Vec<f64> {
+                        let mut x = x.to_vec();
+                        x[j] += by;
+                        x
+                    };
+                    let f = |by| value(&law, &moved(&lambda, by), &w, rho, delta);
+                    close(j, &exact.by_lambda, f(h), f(-h));
+                    let f = |by| value(&law, &lambda, &moved(&w, by), rho, delta);
+                    close(j, &exact.by_w, f(h), f(-h));
+                }
+                let f = |by: f64| value(&law, &lambda, &w, rho, delta * by.exp());
+                close(0, &exact.by_log_delta, f(h), f(-h));
+            }
+        }
+    }
+
+    #[test]
+    fn without_smoothing_the_zeros_are_those_of_the_law() {
+        let mut random = Random::new(5);
+        for (law, n) in LAWS {
+            for _ in 0..200 {
+                // z = λ − w of the law's own projection, friction by the disk of the normal impulse found first.
+                let z: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+                let lambda: Vec<f64> = value(&law, &z, &vec![0.0; n], 1.0, 0.0);
+                let lambda: Vec<f64> = z.iter().zip(lambda).map(|(z, f)| z - f).collect();
+                let w: Vec<f64> = match law {
+                    // The elliptic disk is projected in scaled rows, where λ̃ − w̃ is not λ − w.
+                    Law::EllipticCone { mu } => (0..n)
+                        .map(|i| match i {
+                            0 => lambda[0] - z[0],
+                            _ => (lambda[i] - z[i]) / (mu[i - 1] * mu[i - 1]) * 1.1 * 1.1,
+                        })
+                        .collect(),
+                    _ => lambda.iter().zip(&z).map(|(x, z)| x - z).collect(),
+                };
+                let fault = law.fault(&lambda, &w, &vec![1.0; n]);
+                assert!(fault.natural < 1e-12, "{law:?} {lambda:?} {w:?} {fault:?}");
+                assert!(
+                    value(&law, &lambda, &w, 1.0, 0.0)
+                        .iter()
+                        .all(|f| f.abs() < 1e-12)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What all stages of a solve share: the iterate, its work arrays, the best answer so far, and when to stop.
+
+use super::kernel::{Change, Kernel, Relation};
+use super::smoothed_law::Smoothed;
+use super::system::System;
+use std::time::Instant;
+
+use crate::solver::{Certificate, Status, Stop};
+
+/// How a stage ended where it did not solve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The monitor ended the run.
+    Run(Status),
+    /// This method got no further.
+    Stuck,
+}
+
+/// Work arrays of one solve, sized once.
+pub(super) struct Stage<'a> {
+    pub(super) system: System<'a>,
+    pub(super) kernel: Kernel,
+    pub(super) relation: Relation,
+    pub(super) change: Change,
+    pub(super) smoothed: Smoothed,
+    /// Right-hand sides, row velocities, imbalance of momentum.
+    pub(super) b: Vec<f64>,
+    pub(super) w: Vec<f64>,
+    pub(super) imbalance: Vec<f64>,
+    /// The same for a point that is only tried.
+    pub(super) trial: Iterate,
+    pub(super) trial_w: Vec<f64>,
+    pub(super) trial_imbalance: Vec<f64>,
+    pub(super) rows: Vec<f64>,
+    /// ρ of the path that is followed.
+    pub(super) path_rho: Vec<f64>,
+    scratch_v: Vec<f64>,
+    scratch_w: Vec<f64>,
+    /// Least residual so far and its impulses [m/s].
+    pub(super) best: (f64, Vec<f64>),
+    /// When to stop, and when the run began.
+    stop: Stop,
+    begin: Instant,
+    /// Residual and time of every factorisation [m/s, s].
+    pub(super) history: Vec<(f64, f64)>,
+    pub(super) certificate: Option<Certificate>,
+}
+
+/// Impulses and velocities that need not agree while a method is at work.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Iterate {
+    pub(super) lambda: Vec<f64>,
+    pub(super) v: Vec<f64>,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(
+        system: System<'a>,
+        mut kernel: Kernel,
+        stop: Stop,
+        begin: Instant,
+    ) -> Stage<'a> {
+        let (m, n) = (system.n_rows(), system.problem.n_velocities());
+        kernel.begin();
+        Stage {
+            kernel,
+            relation: Relation::sized(&system),
+            change: Change::default(),
+            smoothed: Smoothed::default(),
+            b: vec![0.0; m],
+            w: vec![0.0; m],
+            imbalance: vec![0.0; n],
+            trial: Iterate {
+                lambda: vec![0.0; m],
+                v: vec![0.0; n],
+            },
+            trial_w: vec![0.0; m],
+            trial_imbalance: vec![0.0; n],
+            rows: vec![0.0; m],
+            path_rho: Vec::new(),
+            scratch_v: vec![0.0; n],
+            scratch_w: vec![0.0; m],
+            best: (f64::INFINITY, vec![0.0; m]),
+            stop,
+            begin,
+            history: Vec::new(),
+            certificate: None,
+            system,
+        }
+    }
+
+    /// Impulses with the velocity that belongs to them.
+    pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
+        let mut v = vec![0.0; self.system.problem.n_velocities()];
+        self.system.problem.velocity(lambda, &mut v);
+        Iterate {
+            lambda: lambda.to_vec(),
+            v,
+        }
+    }
+
+    /// Judges impulses: their residual [m/s], or how the run ends. Keeps them where they are the best so far.
+    pub(super) fn judge(&mut self, lambda: &[f64]) -> Result<f64, End> {
+        let residual = self
+            .system
+            .residual(lambda, &mut self.scratch_v, &mut self.scratch_w);
+        if residual < self.best.0 {
+            self.best.0 = residual;
+            self.best.1.copy_from_slice(lambda);
+        }
+        if residual <= self.stop.tolerance {
+            return Err(End::Run(Status::Solved));
+        }
+        Ok(residual)
+    }
+
+    /// Writes down a factorisation made at this residual; an error where nothing is left to go on with.
+    pub(super) fn counted(&mut self, residual: f64) -> Result<(), End> {
+        let elapsed = self.begin.elapsed();
+        self.history.push((residual, elapsed.as_secs_f64()));
+        if self.stop.is_cancelled() {
+            return Err(End::Run(Status::Interrupted));
+        }
+        if self.stop.sweeps <= self.history.len() {
+            return Err(End::Run(Status::IterationLimit));
+        }
+        match self.stop.time.is_some_and(|limit| limit <= elapsed) {
+            true => Err(End::Run(Status::TimeLimit)),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the run where the best residual is all that rounding allows.
+    pub(super) fn stop_at_the_floor(&mut self) -> Result<(), End> {
+        let floor = self.system.floor(&self.best.1);
+        match self.best.0 <= floor && self.stop.tolerance < floor {
+            true => Err(End::Run(Status::RoundingFloor)),
+            false => Ok(()),
+        }
+    }
+
+    /// w and r_d of an iterate, into the arrays of the stage.
+    pub(super) fn state(&mut self, iterate: &Iterate) {
+        self.system
+            .problem
+            .row_velocity(&iterate.v, &iterate.lambda, &mut self.w);
+        self.system.imbalance(
+            &iterate.v,
+            &iterate.lambda,
+            &mut self.rows,
+            &mut self.imbalance,
+        );
+    }
+}

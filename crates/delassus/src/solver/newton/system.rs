@@ -1,0 +1,268 @@
+//! The problem as second-order methods see it: products with G, M and their transposes, scales, and the residual.
+
+use std::cell::OnceCell;
+
+use crate::math::max_abs;
+use crate::problem::mass::MassBlock;
+use crate::problem::{Block, Form, Primal, Problem};
+
+/// A problem with what every method needs of it.
+pub(super) struct System<'a> {
+    pub(super) problem: &'a Problem,
+    /// Mean of the diagonal of D_kk, of every block; positive [1/kg].
+    pub(super) mobility: Vec<f64>,
+    /// Largest mean of all, for rows that must hold.
+    pub(super) stiffest: f64,
+    /// V = max|c|, the velocity that residuals are compared with [m/s].
+    pub(super) scale: f64,
+    /// First value of the square array of every block.
+    pub(super) squares: Vec<usize>,
+    rows: OnceCell<SpreadRows>,
+}
+
+/// Rows of G, entry by entry, and where each entry starts.
+struct SpreadRows {
+    values: Vec<f64>,
+    starts: Vec<usize>,
+}
+
+impl<'a> System<'a> {
+    pub(super) fn new(problem: &'a Problem) -> System<'a> {
+        let blocks = problem.blocks();
+        let mut squares = vec![0];
+        let mut mobility = Vec::with_capacity(blocks.len());
+        for (k, block) in blocks.iter().enumerate() {
+            squares.push(squares[k] + block.n_rows * block.n_rows);
+            let d = problem.diagonal_blocks().block(k);
+            let trace: f64 = d.iter().step_by(block.n_rows + 1).sum();
+            mobility.push(trace / block.n_rows as f64);
+        }
+        let stiffest = mobility.iter().copied().fold(0.0, f64::max);
+        let stiffest = if 0.0 < stiffest { stiffest } else { 1.0 };
+        for mobility in &mut mobility {
+            if !(0.0 < *mobility) {
+                *mobility = stiffest;
+            }
+        }
+        let scale = max_abs(problem.c());
+        System {
+            problem,
+            mobility,
+            stiffest,
+            scale: if 0.0 < scale { scale } else { 1.0 },
+            squares,
+            rows: OnceCell::new(),
+        }
+    }
+
+    /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
+    fn rows(&self) -> &SpreadRows {
+        self.rows.get_or_init(|| {
+            let mut spread = SpreadRows {
+                values: Vec::new(),
+                starts: vec![0],
+            };
+            if let Some(primal) = self.primal() {
+                for e in 0..primal.jacobian().n_entries() {
+                    primal.write_rows(e, &mut spread.values);
+                    spread.starts.push(spread.values.len());
+                }
+            }
+            spread
+        })
+    }
+
+    pub(super) fn blocks(&self) -> &'a [Block] {
+        self.problem.blocks()
+    }
+
+    pub(super) fn n_rows(&self) -> usize {
+        self.problem.n_rows()
+    }
+
+    pub(super) fn primal(&self) -> Option<&'a Primal> {
+        match self.problem.form() {
+            Form::Primal(primal) => Some(primal),
+            Form::Dual(_) => None,
+        }
+    }
+
+    /// Rows of entry e over the coordinates of its mass.
+    pub(super) fn entry_rows(&self, e: usize) -> &[f64] {
+        let rows = self.rows();
+        &rows.values[rows.starts[e]..rows.starts[e + 1]]
+    }
+
+    /// Part of a square array that belongs to block k.
+    pub(super) fn square(&self, k: usize) -> std::ops::Range<usize> {
+        self.squares[k]..self.squares[k + 1]
+    }
+
+    /// w ← G v, without Σ and q.
+    pub(super) fn row_change(&self, v: &[f64], w: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        w.fill(0.0);
+        for (k, block) in self.blocks().iter().enumerate() {
+            for e in primal.jacobian().entry_range(k) {
+                let columns = primal.columns(primal.jacobian().entry_mass(e));
+                primal.add_velocity(e, &v[columns], &mut w[block.rows()]);
+            }
+        }
+    }
+
+    /// f ← f + Gᵀx.
+    pub(super) fn add_impulse(&self, x: &[f64], f: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        for (k, block) in self.blocks().iter().enumerate() {
+            for e in primal.jacobian().entry_range(k) {
+                let columns = primal.columns(primal.jacobian().entry_mass(e));
+                primal.add_impulse(e, &x[block.rows()], &mut f[columns]);
+            }
+        }
+    }
+
+    /// f ← M v.
+    pub(super) fn momentum(&self, v: &[f64], f: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        for (b, mass) in primal.mass().iter().enumerate() {
+            let columns = primal.columns(b);
+            mass.mul(&v[columns.clone()], &mut f[columns]);
+        }
+    }
+
+    /// r_d ← M v − p − Gᵀλ. `negative` is work space as long as λ.
+    pub(super) fn imbalance(&self, v: &[f64], lambda: &[f64], negative: &mut [f64], r: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        self.momentum(v, r);
+        r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
+        negative.iter_mut().zip(lambda).for_each(|(n, x)| *n = -x);
+        self.add_impulse(negative, r);
+    }
+
+    /// f ← M⁻¹f.
+    pub(super) fn solve_mass(&self, f: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        for (b, mass) in primal.mass().iter().enumerate() {
+            mass.solve(&mut f[primal.columns(b)]);
+        }
+    }
+
+    /// M of one mass block as a matrix, added to `out`.
+    pub(super) fn add_mass(mass: &MassBlock, out: &mut [f64], x: &mut Vec<f64>, y: &mut Vec<f64>) {
+        let n = mass.dim();
+        if let MassBlock::Rigid(body) = mass {
+            let inertia = body.inertia();
+            for i in 0..3 {
+                out[i * 6 + i] += body.mass();
+                for j in 0..3 {
+                    out[(3 + i) * 6 + 3 + j] += inertia.col(j)[i];
+                }
+            }
+            return;
+        }
+        x.clear();
+        x.resize(n, 0.0);
+        y.clear();
+        y.resize(n, 0.0);
+        for j in 0..n {
+            x[j] = 1.0;
+            mass.mul(x, y);
+            x[j] = 0.0;
+            (0..n).for_each(|i| out[i * n + j] += y[i]);
+        }
+    }
+
+    /// What rounding leaves of row velocities under these impulses: 8ε of the largest sum of absolute terms,
+    /// max_k Σ_b |G_kb| |M_b⁻¹| Σ_j |G_jb|ᵀ|λ_j|, or of |S||λ| [m/s].
+    pub(super) fn floor(&self, lambda: &[f64]) -> f64 {
+        let mut largest: f64 = 0.0;
+        match self.problem.form() {
+            Form::Primal(primal) => {
+                let mut f = vec![0.0; self.problem.n_velocities()];
+                let entries = |k: usize| primal.jacobian().entry_range(k);
+                for (k, block) in self.blocks().iter().enumerate() {
+                    for e in entries(k) {
+                        let columns = primal.columns(primal.jacobian().entry_mass(e));
+                        let rows = self.entry_rows(e).chunks_exact(columns.len());
+                        for (row, x) in rows.zip(&lambda[block.rows()]) {
+                            for (f, g) in f[columns.clone()].iter_mut().zip(row) {
+                                *f += (g * x).abs();
+                            }
+                        }
+                    }
+                }
+                self.solve_mass(&mut f);
+                for k in 0..self.blocks().len() {
+                    let n = self.blocks()[k].n_rows;
+                    let mut sums = vec![0.0; n];
+                    for e in entries(k) {
+                        let columns = primal.columns(primal.jacobian().entry_mass(e));
+                        let rows = self.entry_rows(e).chunks_exact(columns.len());
+                        for (row, sum) in rows.zip(&mut sums) {
+                            let terms = row.iter().zip(&f[columns.clone()]);
+                            *sum += terms.map(|(g, v)| (g * v).abs()).sum::<f64>();
+                        }
+                    }
+                    largest = sums.into_iter().fold(largest, f64::max);
+                }
+            }
+            Form::Dual(matrix) => {
+                for k in 0..matrix.n_blocks() {
+                    for i in 0..matrix.rows(k).len() {
+                        let row = matrix.block_row(k).map(|(j, values)| {
+                            let x = &lambda[matrix.rows(j)];
+                            let s = &values[i * x.len()..(i + 1) * x.len()];
+                            s.iter().zip(x).map(|(s, x)| (s * x).abs()).sum::<f64>()
+                        });
+                        largest = largest.max(row.sum());
+                    }
+                }
+            }
+        }
+        8.0 * f64::EPSILON * largest.max(self.problem.velocity_scale())
+    }
+
+    /// The largest natural residual of the impulses, v following from them [m/s]. Fills v and w.
+    pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
+        self.problem.velocity(lambda, v);
+        self.problem.row_velocity(v, lambda, w);
+        let mut worst: f64 = 0.0;
+        let mut diagonal = [0.0; 8];
+        for (k, block) in self.blocks().iter().enumerate() {
+            let d = self
+                .problem
+                .diagonal_blocks()
+                .block(k)
+                .iter()
+                .step_by(block.n_rows + 1);
+            let (rows, n) = (block.rows(), block.n_rows);
+            let natural = if n <= 8 {
+                diagonal
+                    .iter_mut()
+                    .zip(d)
+                    .for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
+                block
+                    .law
+                    .fault(&lambda[rows.clone()], &w[rows], &diagonal[..n])
+                    .natural
+            } else {
+                let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
+                block
+                    .law
+                    .fault(&lambda[rows.clone()], &w[rows], &diagonal)
+                    .natural
+            };
+            if !(natural <= worst) {
+                worst = natural;
+            }
+            if natural.is_nan() {
+                return f64::INFINITY;
+            }
+        }
+        worst
+    }
+}
+
+fn positive(d: f64, instead: f64) -> f64 {
+    if 0.0 < d { d } else { instead }
+}
