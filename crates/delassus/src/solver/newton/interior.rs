@@ -190,34 +190,7 @@ impl Stage<'_> {
                 break;
             }
             self.counted(residual)?;
-            // Affine step: d_c = −ℓ∘ℓ.
-            self.direct(&mut pairs, &at, |pair| {
-                let l = pair.scaling.point;
-                let square = product(&l, &l);
-                square.map(|x| -x)
-            });
-            let affine = (0.999 * longest(&pairs)).min(1.0);
-            let after: f64 = pairs
-                .iter()
-                .map(|pair| {
-                    let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
-                    let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
-                    dot3(&u, &r)
-                })
-                .sum();
-            let ratio = (after / pairs.len() as f64 / gap).max(1e-12);
-            let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
-            let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
-            // Combined step: d_c = −ℓ∘ℓ − (W⁻¹du)∘(W dr) + σ·gap·e.
-            self.direct(&mut pairs, &at, |pair| {
-                let l = pair.scaling.point;
-                let (square, du) = (product(&l, &l), times(&pair.scaling.inverse, &pair.du));
-                let second = product(&du, &times(&pair.scaling.w, &pair.dr));
-                let mut d: [f64; 3] = std::array::from_fn(|i| -square[i] - second[i]);
-                d[0] += sigma * gap;
-                d
-            });
-            alpha = ((0.9 + 0.09 * affine) * longest(&pairs)).min(1.0);
+            alpha = self.aim(&mut pairs, &at, gap);
             for pair in &mut pairs {
                 for i in 0..3 {
                     pair.u[i] += alpha * pair.du[i];
@@ -234,6 +207,38 @@ impl Stage<'_> {
             std::mem::swap(&mut at, &mut self.trial);
         }
         Err(End::Stuck)
+    }
+
+    /// The direction of one iteration, by an affine step and a corrected one; gives the length to go along it.
+    fn aim(&mut self, pairs: &mut [Pair], at: &Iterate, gap: f64) -> f64 {
+        // Affine step: d_c = −ℓ∘ℓ.
+        self.direct(pairs, at, |pair| {
+            let l = pair.scaling.point;
+            let square = product(&l, &l);
+            square.map(|x| -x)
+        });
+        let affine = (0.999 * longest(pairs)).min(1.0);
+        let after: f64 = pairs
+            .iter()
+            .map(|pair| {
+                let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
+                let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
+                dot3(&u, &r)
+            })
+            .sum();
+        let ratio = (after / pairs.len() as f64 / gap).max(1e-12);
+        let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
+        let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
+        // Combined step: d_c = −ℓ∘ℓ − (W⁻¹du)∘(W dr) + σ·gap·e.
+        self.direct(pairs, at, |pair| {
+            let l = pair.scaling.point;
+            let (square, du) = (product(&l, &l), times(&pair.scaling.inverse, &pair.du));
+            let second = product(&du, &times(&pair.scaling.w, &pair.dr));
+            let mut d: [f64; 3] = std::array::from_fn(|i| -square[i] - second[i]);
+            d[0] += sigma * gap;
+            d
+        });
+        ((0.9 + 0.09 * affine) * longest(pairs)).min(1.0)
     }
 
     /// Near the answer: semismooth steps, then a short continuation.

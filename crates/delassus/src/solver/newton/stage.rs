@@ -5,7 +5,7 @@ use super::smoothed_law::Smoothed;
 use super::system::System;
 use std::time::Instant;
 
-use crate::solver::{Certificate, Status, Stop};
+use crate::solver::{Status, Stop};
 
 /// How a stage ended where it did not solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,8 @@ pub(super) struct Stage<'a> {
     begin: Instant,
     /// Residual and time of every factorisation [m/s, s].
     pub(super) history: Vec<(f64, f64)>,
-    pub(super) certificate: Option<Certificate>,
+    /// y of a proof that normals and joints contradict each other.
+    pub(super) proof: Option<Vec<f64>>,
 }
 
 /// Impulses and velocities that need not agree while a method is at work.
@@ -81,7 +82,7 @@ impl<'a> Stage<'a> {
             stop,
             begin,
             history: Vec::new(),
-            certificate: None,
+            proof: None,
             system,
         }
     }
