@@ -10,6 +10,7 @@ mod choice;
 mod frame;
 mod geometry;
 pub mod message;
+mod mirror;
 mod numbers;
 mod pane;
 mod recording;
@@ -19,6 +20,7 @@ mod simulation;
 mod stage;
 
 pub use choice::{Choice, Start};
+pub use mirror::{Mirror, Reflection};
 pub use recording::{Recording, RecordingError};
 pub use refused::Refused;
 pub use server::{Options, Server, ViewError, page_is_built};
@@ -46,4 +48,6 @@ pub enum Show {
     },
     /// A run that was recorded.
     Recording(Box<Recording>),
+    /// A world that the program steps itself; see [`Mirror::start`].
+    Mirror(Box<Reflection>),
 }

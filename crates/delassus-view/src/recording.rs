@@ -67,6 +67,17 @@ pub(crate) struct Tape {
     samples: Vec<Sample>,
 }
 
+impl Tape {
+    /// Nothing but the frame that is shown.
+    pub(crate) fn of_one_frame() -> Tape {
+        Tape {
+            frames: 1,
+            duration: 0.0,
+            samples: Vec::new(),
+        }
+    }
+}
+
 impl Recording {
     /// Opens the recording in a folder; the scene is the one that was run.
     pub fn open(folder: &Path, name: &str, scene: Scene) -> Result<Recording, RecordingError> {

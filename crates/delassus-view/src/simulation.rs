@@ -167,7 +167,7 @@ impl Simulation {
         }
         let step = match &self.stage {
             Stage::Live(live) => live.parameters.dt,
-            Stage::Replay(_) => self.speed * FRAME.as_secs_f64(),
+            Stage::Replay(_) | Stage::Mirror(_) => self.speed * FRAME.as_secs_f64(),
         };
         let wait = ((step - self.debt) / self.speed).clamp(0.0, 1.0);
         let wait = wait - self.counted.elapsed().as_secs_f64();
@@ -204,6 +204,15 @@ impl Simulation {
                     self.publish_settings();
                 }
                 result.map(|_| ())
+            }
+            Stage::Mirror(mirror) => {
+                self.debt = 0.0;
+                let before = mirror.time;
+                // Time runs as fast as the program steps, and stands while it does nothing.
+                let seen = mirror.look();
+                self.rate.add((mirror.time - before).max(0.0));
+                self.dirty |= seen;
+                Ok(())
             }
         };
         if let Err(refused) = result {
@@ -265,6 +274,12 @@ impl Simulation {
         match &mut self.stage {
             Stage::Live(_) => self.change_live(command),
             Stage::Replay(_) => self.change_replay(command),
+            Stage::Mirror(_) => match command {
+                Command::Display(_) | Command::Release {} => Ok(()),
+                _ => Err(Refused::NotNow(
+                    "a program steps this world: it can be looked at, but nothing in it can be changed",
+                )),
+            },
         }
     }
 
@@ -368,7 +383,7 @@ impl Simulation {
                 parameters: Some(&live.parameters),
                 display: Some(&live.display),
             },
-            Stage::Replay(_) => Settings {
+            Stage::Replay(_) | Stage::Mirror(_) => Settings {
                 kind: "settings",
                 playing: self.playing,
                 speed: self.speed,

@@ -1,8 +1,8 @@
 //! What is on: a scene stepped under one or two solvers, or a recording.
 
-use delassus::scenes;
 use delassus::solver::SpecError;
 use delassus::world::{RunDefaults, Scene};
+use delassus::{World, scenes};
 use glam::DVec3;
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use crate::choice::{Choice, Start};
 use crate::frame::{Floats, Span};
 use crate::geometry::{Layout, moving};
 use crate::message::{Display, MOST_BODIES, Parameters};
+use crate::mirror::Reflection;
 use crate::pane::{Pane, PaneHead};
 use crate::recording::Recording;
 use crate::refused::Refused;
@@ -45,10 +46,11 @@ pub(crate) struct Replay {
     time: f64,
 }
 
-/// Either of the two.
+/// One of the three.
 pub(crate) enum Stage {
     Live(Box<Live>),
     Replay(Replay),
+    Mirror(Box<Reflection>),
 }
 
 /// The views in the head of a frame.
@@ -323,6 +325,7 @@ impl Stage {
                 replay.seek(0)?;
                 Ok((Stage::Replay(replay), true))
             }
+            Show::Mirror(reflection) => Ok((Stage::Mirror(reflection), true)),
         }
     }
 
@@ -336,6 +339,10 @@ impl Stage {
                 let recording = &replay.recording;
                 let names = (epoch, recording.name.as_str(), recording.title.as_str());
                 Layout::of(names, &recording.world, Some(recording.tape()))
+            }
+            Stage::Mirror(mirror) => {
+                let names = (epoch, mirror.name.as_str(), mirror.title.as_str());
+                Layout::of(names, &mirror.world, Some(mirror.tape()))
             }
         }
     }
@@ -357,21 +364,29 @@ impl Stage {
                     poses: None,
                 }
             }
-            Stage::Replay(replay) => {
-                let bodies = replay.recording.world.bodies();
-                let moving = moving(&replay.recording.world);
-                let poses = floats.span(moving.into_iter().flat_map(|i| {
-                    let (x, q) = (bodies.position[i], bodies.orientation[i]);
-                    [x.x, x.y, x.z, q.x, q.y, q.z, q.w]
-                }));
-                StageHead {
-                    time: replay.recording.times[replay.frame],
-                    step: replay.frame as u64,
-                    panes: Vec::new(),
-                    apart: None,
-                    poses: Some(poses),
-                }
-            }
+            Stage::Replay(replay) => StageHead {
+                time: replay.recording.times[replay.frame],
+                step: replay.frame as u64,
+                panes: Vec::new(),
+                apart: None,
+                poses: Some(poses(&replay.recording.world, floats)),
+            },
+            Stage::Mirror(mirror) => StageHead {
+                time: mirror.time,
+                step: mirror.shown,
+                panes: Vec::new(),
+                apart: None,
+                poses: Some(poses(&mirror.world, floats)),
+            },
         }
     }
+}
+
+/// Poses of the bodies that move.
+fn poses(world: &World, floats: &mut Floats) -> Span {
+    let bodies = world.bodies();
+    floats.span(moving(world).into_iter().flat_map(|i| {
+        let (x, q) = (bodies.position[i], bodies.orientation[i]);
+        [x.x, x.y, x.z, q.x, q.y, q.z, q.w]
+    }))
 }
