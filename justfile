@@ -6,7 +6,7 @@ test:
 features:
     scripts/check-features
 packages:
-    scripts/check-packages --allow-dirty
+    scripts/check-packages
 deny:
     scripts/check-deny
 bench largest="100000":

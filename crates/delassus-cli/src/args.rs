@@ -141,6 +141,11 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     pub(crate) matrices: bool,
 
+    /// Most pivots, where they are limited apart from the sweeps of `--iterations`. [default: as `--iterations`, or
+    /// 1000000]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) pivots: Option<usize>,
+
     /// Also write the problem itself as JSON: exports built-in problems, converts .dat and .hdf5.
     #[arg(long, value_name = "FILE")]
     pub(crate) save_problem: Option<PathBuf>,

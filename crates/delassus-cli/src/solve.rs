@@ -229,7 +229,11 @@ impl Job<'_> {
             cancel: Some(self.cancel),
             ..Stop::default()
         };
-        solvers::limited(stop, common.iterations, ITERATIONS)
+        let stop = solvers::limited(stop, common.iterations, ITERATIONS);
+        Stop {
+            pivots: self.args.pivots.unwrap_or(stop.pivots),
+            ..stop
+        }
     }
 }
 

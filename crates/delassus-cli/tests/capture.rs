@@ -114,7 +114,8 @@ fn captured_problems_replay_to_the_same_residual_bits() {
             ]
             .concat(),
         );
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        // Some of these leave steps unsolved, which is what they are for.
+        assert!(ran.code <= 1, "{}", ran.stderr);
         let files = files(&kept);
         assert!(10 <= files.len(), "{run:?}: {}", files.len());
         for file in files.iter().rev().take(4) {
@@ -181,7 +182,7 @@ fn only_what_went_badly_is_kept_and_no_more_than_the_limit() {
         dir,
     ];
     let ran = delassus(&[&run[..], &["--capture-limit", "4", "--json"]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert_eq!(
         (files(&kept).len(), &ran.json()["captured"]),
         (4, &4.into())

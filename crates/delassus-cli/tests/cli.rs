@@ -31,6 +31,7 @@ fn one_file_and_one_solver_give_an_object_with_the_promised_fields() {
         "kind",
         "solver",
         "options",
+        "chosen",
         "status",
         "fit",
         "iterations",
@@ -46,7 +47,7 @@ fn one_file_and_one_solver_give_an_object_with_the_promised_fields() {
         "{answer}"
     );
     assert_eq!(answer["schema"], "delassus-answer-1");
-    assert_eq!(answer["options"]["rule"], "exact");
+    assert_eq!(answer["solver"], "auto");
     let residual = answer["residual"].as_object().unwrap();
     let promised = [
         "law",
@@ -114,6 +115,8 @@ fn exit_code_tells_solved_from_not_solved() {
         "1e-12",
         "--iterations",
         "1",
+        "--solver",
+        "gauss-seidel",
     ];
     let ran = delassus_reading(&tight, rows("1").as_bytes());
     assert_eq!(ran.code, 1);

@@ -20,6 +20,15 @@ fn a_healthy_scene_is_told_so_with_a_solver_and_why() {
 }
 
 #[test]
+fn a_stack_is_solved_in_every_step_it_is_watched_for() {
+    let ran = delassus(&["doctor", "stack", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let findings = ran.json()["findings"].clone();
+    let kinds = findings.as_array().unwrap().iter().map(|f| &f["kind"]);
+    assert!(!kinds.collect::<Vec<_>>().contains(&&"unsolved".into()));
+}
+
+#[test]
 fn findings_have_a_place_a_number_and_a_remedy() {
     let asked = [
         "doctor",

@@ -292,7 +292,7 @@ fn auto_says_what_it_chose_and_what_gave_the_answer() {
     let ran = delassus(&["solve", "heavy-stack:4", "--solver", "auto"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stdout.contains("auto → gauss-seidel, lemke"),
+        ran.stdout.contains("auto → gauss-seidel, newton"),
         "{}",
         ran.stdout
     );

@@ -55,7 +55,7 @@ fn the_summary_has_the_promised_fields() {
 }
 
 #[test]
-fn steps_that_miss_the_tolerance_are_counted_and_do_not_fail_the_run() {
+fn steps_that_miss_the_tolerance_are_counted_and_told_by_the_exit_code() {
     let hasty = [
         "--steps",
         "10",
@@ -66,8 +66,44 @@ fn steps_that_miss_the_tolerance_are_counted_and_do_not_fail_the_run() {
         "--json",
     ];
     let ran = delassus(&[&["run", "stack:3"], &hasty[..]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(0 < ran.json()["unsolved_steps"].as_u64().unwrap());
+    assert_eq!(ran.json()["swept_as_asked_steps"], 0);
+}
+
+#[test]
+fn a_number_of_sweeps_that_is_asked_for_is_no_failure() {
+    let asked = ["--tolerance", "0", "--iterations", "3"];
+    for arguments in [
+        &[&["run", "stack:3"], &asked[..]].concat()[..],
+        &["run", "pile:20"],
+    ] {
+        let run = [arguments, &["--steps", "4"]].concat();
+        let ran = delassus(&[&run[..], &["--json"]].concat());
+        let summary = ran.json();
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(
+            (&summary["unsolved_steps"], &summary["swept_as_asked_steps"]),
+            (&0.into(), &4.into())
+        );
+        let ran = delassus(&run);
+        let line = ran
+            .stdout
+            .lines()
+            .find(|l| l.starts_with("sweeps as asked"));
+        assert!(line.unwrap().ends_with("4 of 4"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_stack_and_a_necklace_make_a_good_first_impression() {
+    for scene in ["stack", "heavy-stack", "necklace", "arch"] {
+        let ran = delassus(&["run", scene, "--steps", "30", "--json"]);
+        let summary = ran.json();
+        assert_eq!((ran.code, &summary["solver"]), (0, &"auto".into()));
+        let mean = summary["iterations_per_step"]["mean"].as_f64().unwrap();
+        assert!(mean < 50.0, "{scene}: {mean}");
+    }
 }
 
 #[test]

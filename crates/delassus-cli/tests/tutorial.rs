@@ -63,7 +63,7 @@ fn every_command_of_the_tutorial_runs() {
     }
     assert_eq!(
         (files, commands),
-        (3, 11),
+        (3, 12),
         "files and commands of the tutorial"
     );
     for left in ["ramp/steps.csv", "compare.html", "bad"] {

@@ -245,7 +245,7 @@ fn bad_messages_are_answered_in_words_and_change_nothing() {
     }
     send(&mut page, &json!({"type": "step", "count": 1}));
     let (head, _) = frame(&mut page, |head| head["step"] == 1);
-    assert_eq!(head["panes"][0]["numbers"]["solver"], "gauss-seidel");
+    assert_eq!(head["panes"][0]["numbers"]["solver"], "auto");
 }
 
 #[test]

@@ -76,6 +76,7 @@
 //! | `lemke`, `lemke-reduced`, `lemke-structural`, `lemke-standard` | exact | exact | approximate | exact |
 //! | `jacobi`, by `rule` as above; `accelerate=chebyshev` for equalities only | exact | exact | as above | no |
 //! | `hybrid`, by `rule` as above | exact | exact | as above | no |
+//! | `newton` | exact | exact | exact | no |
 //! | `direct` | equality exact, others no | no | no | no |
 //! | `kkt` | equality exact, others no | no | no | no |
 //! | `auto` | exact | exact | exact | exact, but not together with cones |
@@ -100,6 +101,7 @@
 //! | [`solver::auto`] | which solver is tried for which problem |
 //! | [`solver::sweep`] | Gauss-Seidel, the same in lanes and on threads, Jacobi, hybrid |
 //! | [`solver::pivot`] | Lemke's algorithm |
+//! | [`solver::newton`] | second order, for every law but facets |
 //! | [`solver::exact`] | joints exactly by sparse factorisation; constrained trees by articulated-body passes |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
@@ -156,6 +158,7 @@ pub use tree::Tree;
 pub use solver::auto::Auto;
 pub use solver::exact::direct::Direct;
 pub use solver::exact::kkt::Kkt;
+pub use solver::newton::Newton;
 pub use solver::pivot::Lemke;
 pub use solver::sweep::coloured::Coloured;
 pub use solver::sweep::gauss_seidel::GaussSeidel;

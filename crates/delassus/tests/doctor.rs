@@ -196,7 +196,7 @@ fn springs_that_no_step_can_follow_are_found() {
 
 #[test]
 fn steps_that_miss_the_tolerance_are_counted() {
-    let text = "[run]\ntolerance = 1e-12\niterations = 1\n".to_owned()
+    let text = "[run]\nsolver = \"gauss-seidel\"\ntolerance = 1e-12\niterations = 1\n".to_owned()
         + GROUND
         + &ball("low", "[0, 0, 0.5]", "")
         + &ball("high", "[0, 0, 1.5]", "");

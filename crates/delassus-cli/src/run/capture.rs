@@ -200,11 +200,12 @@ impl<'a> Capture<'a> {
     fn notes(&self, path: &Path) -> Value {
         let options = &self.plan.options;
         let replay = format!(
-            "delassus solve {} --solver {} --tolerance {:e} --iterations {} --seed {}",
+            "delassus solve {} --solver {} --tolerance {:e} --iterations {} --pivots {} --seed {}",
             path.file_name().unwrap_or_default().to_string_lossy(),
             options.solver,
             options.tolerance,
             options.iterations,
+            options.pivots,
             options.seed
         );
         json!({
@@ -217,6 +218,7 @@ impl<'a> Capture<'a> {
             "seed": options.seed,
             "tolerance": options.tolerance,
             "iterations": options.iterations,
+            "pivots": options.pivots,
             "replay": replay,
             "report": self.report.as_ref().map(report_json),
         })

@@ -34,6 +34,25 @@ impl Sym3 {
         }
     }
 
+    /// From xx, xy, xz, yy, yz and zz.
+    #[inline]
+    pub(crate) fn from_entries([xx, xy, xz, yy, yz, zz]: [f64; 6]) -> Sym3 {
+        Sym3 {
+            xx,
+            xy,
+            xz,
+            yy,
+            yz,
+            zz,
+        }
+    }
+
+    /// As xx, xy, xz, yy, yz and zz.
+    #[inline]
+    pub(crate) fn entries(&self) -> [f64; 6] {
+        [self.xx, self.xy, self.xz, self.yy, self.yz, self.zz]
+    }
+
     /// As a full matrix.
     pub fn matrix(&self) -> DMat3 {
         DMat3::from_cols(self.x(), self.y(), self.z())
@@ -133,16 +152,7 @@ impl Sym3 {
 
     /// The inverse, or the first pivot that is not safely positive.
     pub(crate) fn inverse(&self) -> Result<Sym3, f64> {
-        let entries = [self.xx, self.xy, self.xz, self.yy, self.yz, self.zz];
-        let [xx, xy, xz, yy, yz, zz] = inverse(entries)?;
-        Ok(Sym3 {
-            xx,
-            xy,
-            xz,
-            yy,
-            yz,
-            zz,
-        })
+        inverse(self.entries()).map(Sym3::from_entries)
     }
 
     /// Eigenvalues in ascending order, by Jacobi rotations.

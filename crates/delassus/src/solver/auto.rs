@@ -24,15 +24,12 @@ pub const NAME: &str = "auto";
 const DENSE_ROWS: usize = 1000;
 /// Contacts up to which colouring them costs more than it saves.
 const FEW_CONTACTS: usize = 24;
-/// Contacts up to which pivoting is so quick that sweeps which creep are not worth waiting for.
-const SOME_CONTACTS: usize = 100;
-/// Contacts up to which pivoting is worth a try.
-const MORE_CONTACTS: usize = 400;
+/// Contacts up to which a fixed number of sweeps is done one by one.
+const SWEPT_CONTACTS: usize = 400;
+/// Contacts beyond which the factors of a pile fill in so much that sweeps win.
+const MANY_CONTACTS: usize = 4000;
 /// Most contacts for each body where lanes pay: those of one body follow each other whatever the colours.
 const CROWD: usize = 8;
-/// A tolerance below this is a tight one \[m/s\].
-const TIGHT: f64 = 1e-4;
-
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
@@ -76,17 +73,15 @@ pub struct Choice {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 13] = [
-    EMPTY, FACETS, MATRIX, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, SOME_LOOSE, SOME_TIGHT,
-    MORE, MANY,
+pub const TABLE: [Choice; 12] = [
+    EMPTY, FACETS, MATRIX, SWEEPS, TREES, JOINTS, MECHANISM, ROBOTS, FEW, CROWDED, CONTACTS, MANY,
 ];
 
-/// Contacts that a few sweeps do not settle: pivoting as far as it is cheap, more sweeps, pivoting whatever it costs.
-/// Its answer for facets is near that for cones; rules that cycle do so on different problems.
-const CONTACTS_THEN: [Rung; 6] = [
+/// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
+/// that cycle on different problems.
+const CONTACTS_THEN: [Rung; 5] = [
+    by("newton", Onward),
     by("lemke,budget=50", Once),
-    by("gauss-seidel,rule=exact", Probe(3000)),
-    by("lemke", Once),
     by("jacobi,accelerate=nesterov", Onward),
     by("gauss-seidel,rule=exact", Onward),
     by("gauss-seidel", Onward),
@@ -128,10 +123,18 @@ const MATRIX: Choice = Choice {
     then: &[
         by("lemke,pivot=lex,cover=scaled", Once),
         by("lemke-standard", Once),
+        by("newton", Once),
         by("gauss-seidel,rule=exact", Onward),
     ],
     last: &[],
     why: "pivoting needs no symmetry and ends with an answer or a proof that there is none",
+};
+const SWEEPS: Choice = Choice {
+    class: "a number of sweeps without a tolerance, at most 400 contacts",
+    first: by("gauss-seidel,rule=exact", Onward),
+    then: &[],
+    last: &[],
+    why: "sweeps were asked for",
 };
 const TREES: Choice = Choice {
     class: "equalities on kinematic trees, at most 1000 rows",
@@ -143,82 +146,74 @@ const TREES: Choice = Choice {
 const JOINTS: Choice = Choice {
     class: "other equalities alone",
     first: by("direct", Once),
-    then: &[by("lemke", Once), by("gauss-seidel", Onward)],
+    then: &[
+        by("newton", Once),
+        by("lemke", Once),
+        by("gauss-seidel", Onward),
+    ],
     last: &PATIENCE,
     why: "joints alone are a linear system, solved at once whatever the masses",
 };
 const MECHANISM: Choice = Choice {
     class: "equalities and other laws",
-    first: by("hybrid,rule=exact", Probe(3000)),
+    first: by("newton", Once),
     then: &[
+        by("hybrid,rule=exact", Probe(3000)),
         by("lemke,budget=50", Once),
-        by("hybrid,rule=exact", Onward),
-        by("lemke", Once),
         by("jacobi,accelerate=nesterov", Onward),
         by("jacobi,rule=exact,accelerate=nesterov", Onward),
         by("hybrid", Onward),
         by("gauss-seidel,rule=exact", Onward),
     ],
     last: &PATIENCE,
-    why: "joints are factored, so contacts feel the whole mechanism and ratios of mass do not matter; where sweeps creep, momentum ends it",
-};
-const FEW: Choice = Choice {
-    class: "at most 24 contacts, limits and motors",
-    first: by("gauss-seidel", Probe(300)),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "nothing needs setting up, and most are done in a few sweeps; where they creep, as in stacks, pivoting ends it",
+    why: "joints and contacts in one factor: ratios of mass do not matter, and the last step's impulses are a start",
 };
 const ROBOTS: Choice = Choice {
-    class: "at most 100 contacts, limits and motors of kinematic trees",
-    first: by("gauss-seidel", Probe(100)),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "every row moves the whole tree, so sweeps are dear and pivots few; feet that slide are swept",
-};
-const CROWDED: Choice = Choice {
-    class: "more contacts, more than 8 for each body or given by their matrix",
-    first: by("gauss-seidel", Probe(3000)),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "contacts of one body follow each other whatever the colours",
-};
-const SOME_LOOSE: Choice = Choice {
-    class: "25 to 100 contacts, to 1e-4 m/s or coarser",
-    first: by("coloured", Probe(1000)),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "independent contacts go side by side in lanes, and even stacks need few sweeps",
-};
-const SOME_TIGHT: Choice = Choice {
-    class: "25 to 100 contacts, to a finer tolerance",
-    first: by("coloured", Probe(300)),
-    then: &CONTACTS_THEN,
-    last: &PATIENCE,
-    why: "loose piles are done in 200 sweeps; stacks need thousands, and pivoting is quicker",
-};
-const MORE: Choice = Choice {
-    class: "101 to 400 contacts",
-    first: by("coloured", Probe(2000)),
+    class: "contacts, limits and motors of kinematic trees",
+    first: by("newton", Once),
     then: &[
-        by("lemke", Once),
+        by("gauss-seidel,rule=exact", Probe(3000)),
+        by("lemke,budget=50", Once),
         by("jacobi,accelerate=nesterov", Onward),
-        by("gauss-seidel,rule=exact", Onward),
         by("gauss-seidel", Onward),
     ],
     last: &PATIENCE,
-    why: "loose piles are done in 1000 sweeps; tall stacks are not, and pivoting still ends in time",
+    why: "every row moves the whole tree, so sweeps are dear and factors few",
+};
+const FEW: Choice = Choice {
+    class: "at most 24 contacts, limits and motors",
+    first: by("gauss-seidel", Probe(30)),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "nothing needs setting up, and loose contacts are done in a few sweeps; where these creep, a few factors end it",
+};
+const CROWDED: Choice = Choice {
+    class: "more contacts, more than 8 for each body or given by their matrix",
+    first: by("gauss-seidel", Probe(60)),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "contacts of one body follow each other whatever the colours; a factor takes them together",
+};
+const CONTACTS: Choice = Choice {
+    class: "25 to 4000 contacts",
+    first: by("coloured", Probe(200)),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "independent contacts go side by side in lanes; loose piles are done by then, stacks and walls need few factors",
 };
 const MANY: Choice = Choice {
-    class: "more than 400 contacts",
+    class: "more than 4000 contacts",
     first: by("coloured", Probe(10_000)),
-    then: &[by("jacobi,accelerate=nesterov", Onward)],
+    then: &[
+        by("jacobi,accelerate=nesterov", Onward),
+        by("newton", Onward),
+    ],
     last: &PATIENCE,
-    why: "independent contacts go side by side in lanes and on threads, and pivots would be too many",
+    why: "independent contacts go side by side in lanes and on threads, and factors of large piles fill in",
 };
 
-/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form,
-/// sizes and the tolerance alone, so that the same problem always gets the same.
+/// The line of the table for a problem, or for a part of one whose islands are all of one kind. It looks at laws, form
+/// and sizes, and whether there is a tolerance, so that the same problem always gets the same.
 pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     let (mut equalities, mut others, mut contacts) = (0, 0, 0);
     for block in problem.blocks() {
@@ -241,18 +236,17 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
     match problem.form() {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
+        _ if tolerance <= 0.0 && others <= SWEPT_CONTACTS => SWEEPS,
         Form::Dual(_) if others == 0 => JOINTS,
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
         Form::Primal(_) if others == 0 => JOINTS,
         Form::Primal(_) if 0 < equalities => MECHANISM,
-        Form::Primal(_) if is_tree() && others <= SOME_CONTACTS => ROBOTS,
+        Form::Primal(_) if is_tree() => ROBOTS,
         _ if others <= FEW_CONTACTS => FEW,
         Form::Primal(primal) if CROWD * primal.mass().len() < others => CROWDED,
         Form::Dual(_) => CROWDED,
-        Form::Primal(_) if MORE_CONTACTS < others => MANY,
-        Form::Primal(_) if SOME_CONTACTS < others => MORE,
-        Form::Primal(_) if tolerance < TIGHT => SOME_TIGHT,
-        Form::Primal(_) => SOME_LOOSE,
+        Form::Primal(_) if MANY_CONTACTS < others => MANY,
+        Form::Primal(_) => CONTACTS,
     }
 }
 
@@ -303,17 +297,12 @@ impl Solver for Auto {
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
-            let chosen = choose(part, self.stop.tolerance).first.solver;
-            from_spec(chosen, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
+            let first = choose(part, self.stop.tolerance).first.solver;
+            from_spec(first, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
-        match parts::parts(problem).as_slice() {
-            [] => fit(problem),
-            parts => parts
-                .iter()
-                .map(|part| fit(&part.problem))
-                .max()
-                .unwrap_or(Fit::Exact),
-        }
+        let parts = parts::parts(problem);
+        let worst = parts.iter().map(|part| fit(&part.problem)).max();
+        worst.unwrap_or_else(|| fit(problem))
     }
 
     /// The first attempt alone: a ladder needs a report after each.
@@ -323,16 +312,15 @@ impl Solver for Auto {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let first = choose(problem, self.stop.tolerance).first;
-        self.with(first.solver, self.stop)
-            .run(problem, solution, monitor)
+        let first = choose(problem, self.stop.tolerance).first.solver;
+        self.with(first, self.stop).run(problem, solution, monitor)
     }
 
     /// Solves islands of different kinds separately, each kind by its own line of the table.
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         let begin = Instant::now();
         let parts = parts::parts(problem);
-        if parts.is_empty() {
+        if parts.is_empty() || self.stop.tolerance <= 0.0 {
             return self.climb(problem, solution, (0, Duration::ZERO));
         }
         let mut lambda = std::mem::take(&mut solution.lambda);
@@ -397,10 +385,9 @@ impl Auto {
         let choice = choose(problem, self.stop.tolerance);
         let fixed = self.stop.tolerance <= 0.0;
         let start = solution.lambda.clone();
-        let limits = if fixed {
-            self.stop
-        } else {
-            self.limits(choice.first, None, spent)
+        let limits = match fixed {
+            true => self.stop,
+            false => self.limits(choice.first, None, spent),
         };
         let mut report = self
             .with(choice.first.solver, limits)
@@ -449,8 +436,7 @@ impl Auto {
             (swept, pivoted, report.elapsed)
         });
         let left = self.stop.sweeps.saturating_sub(swept);
-        let first = before.is_none();
-        let whole = first && rung.allowance == Once;
+        let whole = before.is_none() && rung.allowance == Once;
         let share = |time: Duration| if whole { time } else { time / 2 };
         Stop {
             sweeps: match rung.allowance {
@@ -470,7 +456,10 @@ impl Auto {
 
     /// Whether nothing else is tried: solved, out of time, interrupted, or proven to have no answer.
     fn is_final(&self, report: &Report, spent: Duration) -> bool {
-        let ended = matches!(report.status, Status::Solved | Status::Interrupted);
+        let ended = matches!(
+            report.status,
+            Status::Solved | Status::Interrupted | Status::RoundingFloor
+        );
         let late = |limit: Duration| limit <= spent + report.elapsed;
         ended || self.stop.time.is_some_and(late) || is_proven(report)
     }

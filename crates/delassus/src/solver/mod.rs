@@ -57,6 +57,8 @@ pub enum Status {
     Unsupported,
     /// Somebody asked for an early end.
     Interrupted,
+    /// The residual is as small as rounding lets it be, and the tolerance is smaller still.
+    RoundingFloor,
 }
 
 impl Status {
@@ -73,6 +75,7 @@ impl Status {
             Status::Breakdown => "breakdown",
             Status::Unsupported => "unsupported",
             Status::Interrupted => "interrupted",
+            Status::RoundingFloor => "rounding-floor",
         }
     }
 }
@@ -353,6 +356,9 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
             "the allowed pivots were used up; allow more, or try pivot=lex, which never cycles".to_owned()
         }
         Status::Interrupted => "somebody asked for an early end".to_owned(),
+        Status::RoundingFloor => {
+            "the residual is at the floor of rounding, and the tolerance lies below it: impulses this large cannot cancel any better; ask for a coarser tolerance".to_owned()
+        }
         _ => "the run broke down; see the residual of the returned iterate".to_owned(),
     };
     Some(text)

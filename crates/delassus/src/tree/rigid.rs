@@ -46,15 +46,7 @@ impl Own {
 
     pub(super) fn set(&mut self, lane: usize, inertia: &Inertia) {
         self.mass[lane] = inertia.mass;
-        let Sym3 {
-            xx,
-            xy,
-            xz,
-            yy,
-            yz,
-            zz,
-        } = inertia.second;
-        let (first, second) = (inertia.first.to_array(), [xx, xy, xz, yy, yz, zz]);
+        let (first, second) = (inertia.first.to_array(), inertia.second.entries());
         (0..3).for_each(|k| self.first[k][lane] = first[k]);
         (0..6).for_each(|k| self.second[k][lane] = second[k]);
     }
@@ -92,16 +84,9 @@ impl Eight {
 
     #[inline]
     pub(super) fn give_inertia(&self, lane: usize, to: &mut Inertia) {
-        let (f, s) = (&self.first, &self.second);
+        let f = &self.first;
         to.first = DVec3::new(f[0][lane], f[1][lane], f[2][lane]);
-        to.second = Sym3 {
-            xx: s[0][lane],
-            xy: s[1][lane],
-            xz: s[2][lane],
-            yy: s[3][lane],
-            yz: s[4][lane],
-            zz: s[5][lane],
-        };
+        to.second = Sym3::from_entries(std::array::from_fn(|k| self.second[k][lane]));
     }
 
     #[inline]

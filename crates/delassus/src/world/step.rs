@@ -13,7 +13,7 @@ use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 
 /// Why a step was refused. The world is as it was before, forces and torques of the caller included: a bad one stays
-/// in [`Bodies::force`] until it is replaced, and the next step is refused for it too.
+/// in [`Bodies::force`](super::Bodies::force) until it is replaced, and the next step is refused for it too.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {

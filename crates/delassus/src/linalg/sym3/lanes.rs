@@ -119,7 +119,7 @@ pub(crate) fn subtract_outer<S: Simd>(a: Sym<S>, u: Vec3<S>, w: Vec3<S>) -> Sym<
 /// The same symmetric matrix everywhere.
 #[inline(always)]
 pub(crate) fn sym_constant<S: Simd>(simd: S, s: &Sym3) -> Sym<S> {
-    let entries = [s.xx, s.xy, s.xz, s.yy, s.yz, s.zz];
+    let entries = s.entries();
     each!([X::splat(simd, 0.0); 6], i => X::splat(simd, entries[i]))
 }
 
@@ -158,15 +158,7 @@ mod tests {
                 for i in 0..6 {
                     x[i].store(&mut lanes[i], 0);
                 }
-                let [xx, xy, xz, yy, yz, zz] = lanes.map(|lane| lane[0]);
-                Sym3 {
-                    xx,
-                    xy,
-                    xz,
-                    yy,
-                    yz,
-                    zz,
-                }
+                Sym3::from_entries(lanes.map(|lane| lane[0]))
             })
         }
     }

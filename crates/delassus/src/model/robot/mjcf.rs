@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use glam::{DMat3, DVec3};
-use mjcf_rs::body::{Body, GeomType, InertiaSpec, JointType};
+use mjcf_rs::body::{Body, GeomType, InertiaSpec, Joint, JointType};
 use mjcf_rs::compiler::InertiaFromGeom;
 use mjcf_rs::types::Tristate;
 use mjcf_rs::{Model, ParseError};
@@ -94,6 +94,21 @@ pub(super) struct Reader<'a> {
     /// Where each body sits: its link, and its frame in that of the link.
     pub(super) seats: Vec<(Option<LinkId>, Pose)>,
     pub(super) warnings: Vec<Warning>,
+}
+
+/// Limits and friction of a joint. The file counts from `ref`, the tree from the configuration of the file.
+fn joint_model(joint: &Joint, name: String, link: LinkId, autolimits: bool) -> JointModel {
+    let limited = joint.limited.resolve(autolimits, joint.range.is_some());
+    let range = joint.range.filter(|[lo, hi]| limited && lo < hi);
+    JointModel {
+        name,
+        link,
+        range: range.map(|[lo, hi]| [lo - joint.ref_, hi - joint.ref_]),
+        effort: None,
+        speed: None,
+        friction: joint.frictionloss,
+        servo: None,
+    }
 }
 
 impl Reader<'_> {
@@ -187,21 +202,7 @@ impl Reader<'_> {
                 format!("{name}/{own}")
             };
             let number = self.push(link, id);
-            let autolimits = self.model.compiler.autolimits;
-            let limited = joint.limited.resolve(autolimits, joint.range.is_some());
-            let joint = JointModel {
-                name: own,
-                link: number,
-                // The file counts from `ref`, the tree from the configuration of the file.
-                range: joint
-                    .range
-                    .filter(|[lo, hi]| limited && lo < hi)
-                    .map(|[lo, hi]| [lo - joint.ref_, hi - joint.ref_]),
-                effort: None,
-                speed: None,
-                friction: joint.frictionloss,
-                servo: None,
-            };
+            let joint = joint_model(joint, own, number, self.model.compiler.autolimits);
             self.joints.push((id, k, joint));
             carrier = Some(number);
             gap = Pose::at(-anchor);

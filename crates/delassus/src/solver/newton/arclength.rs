@@ -19,6 +19,15 @@ const STEPS: (f64, f64) = (1e-6, 6.0);
 const CORRECTIONS: usize = 6;
 /// Smoothing at the start.
 const START: f64 = 10.0;
+/// Logarithms of the smoothing between which the path is followed.
+const RANGE: std::ops::Range<f64> = -32.0..14.0;
+
+/// A point of the path: impulses and velocities, and the logarithm of the smoothing.
+#[derive(Clone, Debug)]
+struct Spot {
+    at: Iterate,
+    s: f64,
+}
 
 /// A direction along the path.
 struct Tangent {
@@ -26,31 +35,46 @@ struct Tangent {
     s: f64,
 }
 
+/// A spot that the corrector accepted, the derivative of the path by s there, and how many corrections it took.
+struct Corrected {
+    spot: Spot,
+    by_s: Change,
+    corrections: usize,
+}
+
+/// What one factorisation gives: Newton's step at fixed s, and the derivative of the path by s.
+struct Pair {
+    newton: Change,
+    by_s: Change,
+}
+
 impl Stage<'_> {
     /// Follows the path from no impulses; a point is accepted where the merit is below `accept` times τ.
     pub(super) fn arclength(&mut self, rho: &[f64], accept: f64, most: usize) -> Result<(), End> {
         let start = self.kernel.count;
-        let mut at = self.iterate(&vec![0.0; self.system.n_rows()]);
-        let mut s = START.ln();
-        self.approach(&mut at, rho, s)?;
-        let (_, by_s) = self.two(&at, rho, s)?;
-        let mut tangent = self.tangent(by_s, None);
+        let mut spot = Spot {
+            at: self.iterate(&vec![0.0; self.system.n_rows()]),
+            s: START.ln(),
+        };
+        self.approach(&mut spot, rho)?;
+        let by_s = self.two(&spot, rho)?.by_s;
+        let mut tangent = self.tangent(by_s, None, rho);
         let mut h: f64 = 1.0;
         while self.kernel.count < start + most {
-            match self.advance((&at, s), (&tangent, h), rho, accept)? {
-                Some((next, next_s, by_s, corrections)) => {
-                    tangent = self.tangent(by_s, Some(&tangent));
-                    (at, s) = (next, next_s);
-                    self.judge(&at.lambda)?;
-                    if corrections <= 2 {
+            match self.advance(&spot, (&tangent, h), rho, accept)? {
+                Some(next) => {
+                    tangent = self.tangent(next.by_s, Some(&tangent), rho);
+                    spot = next.spot;
+                    self.judge(&spot.at.lambda)?;
+                    if next.corrections <= 2 {
                         h = (1.7 * h).min(STEPS.1);
-                    } else if 4 <= corrections {
+                    } else if 4 <= next.corrections {
                         h *= 0.6;
                     }
                 }
                 None => h *= 0.4,
             }
-            if h < STEPS.0 || !(-32.0..14.0).contains(&s) {
+            if h < STEPS.0 || !RANGE.contains(&spot.s) {
                 break;
             }
         }
@@ -58,11 +82,11 @@ impl Stage<'_> {
     }
 
     /// Newton at fixed τ until the start of the path is reached.
-    fn approach(&mut self, at: &mut Iterate, rho: &[f64], s: f64) -> Result<(), End> {
-        let tau = s.exp();
+    fn approach(&mut self, spot: &mut Spot, rho: &[f64]) -> Result<(), End> {
+        let tau = spot.s.exp();
         for _ in 0..30 {
-            self.state(at);
-            let merit = self.linearise(at, rho, tau);
+            self.state(&spot.at);
+            let merit = self.linearise(&spot.at, rho, tau);
             if merit < 1e-2 * tau {
                 break;
             }
@@ -74,35 +98,31 @@ impl Stage<'_> {
                 .step(&self.system, &self.b, &self.imbalance, &mut self.change);
             let mut alpha = 1.0;
             for _ in 0..8 {
-                move_by(
-                    &at.lambda,
-                    alpha,
-                    &self.change.lambda,
-                    &mut self.trial.lambda,
-                );
-                move_by(&at.v, alpha, &self.change.v, &mut self.trial.v);
+                let (at, to) = (&spot.at, &mut self.trial);
+                move_by(&at.lambda, alpha, &self.change.lambda, &mut to.lambda);
+                move_by(&at.v, alpha, &self.change.v, &mut to.v);
                 if self.trial_merit(rho, tau) < merit {
                     break;
                 }
                 alpha *= 0.5;
             }
-            std::mem::swap(at, &mut self.trial);
+            std::mem::swap(&mut spot.at, &mut self.trial);
         }
         Ok(())
     }
 
-    /// Newton's step at fixed s, and the derivative of the path by s.
-    fn two(&mut self, at: &Iterate, rho: &[f64], s: f64) -> Result<(Change, Change), End> {
-        let tau = s.exp();
-        self.state(at);
-        self.linearise(at, rho, tau);
+    /// Both right-hand sides at a spot: −Φ with the imbalance, and −∂Φ/∂s.
+    fn two(&mut self, spot: &Spot, rho: &[f64]) -> Result<Pair, End> {
+        let tau = spot.s.exp();
+        self.state(&spot.at);
+        self.linearise(&spot.at, rho, tau);
         if !self.kernel.factor(&self.system, &self.relation) {
             return Err(End::Stuck);
         }
         self.counted(self.best.0)?;
-        let mut first = Change::default();
+        let (mut newton, mut by_s) = (Change::default(), Change::default());
         self.kernel
-            .step(&self.system, &self.b, &self.imbalance, &mut first);
+            .step(&self.system, &self.b, &self.imbalance, &mut newton);
         for k in 0..self.system.blocks().len() {
             let block = self.system.blocks()[k];
             let rows = block.rows();
@@ -110,12 +130,11 @@ impl Stage<'_> {
                 self.b[rows].fill(0.0);
                 continue;
             }
-            let delta = rho[k] * self.system.scale * tau;
             let point = Point {
-                lambda: &at.lambda[rows.clone()],
+                lambda: &spot.at.lambda[rows.clone()],
                 w: &self.w[rows.clone()],
                 rho: rho[k],
-                delta,
+                delta: rho[k] * self.system.scale * tau,
             };
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
             for (b, f) in self.b[rows].iter_mut().zip(&self.smoothed.by_log_delta) {
@@ -123,12 +142,11 @@ impl Stage<'_> {
             }
         }
         self.trial_imbalance.fill(0.0);
-        let mut second = Change::default();
         self.kernel
-            .step(&self.system, &self.b, &self.trial_imbalance, &mut second);
+            .step(&self.system, &self.b, &self.trial_imbalance, &mut by_s);
         let finite = |change: &Change| change.lambda.iter().all(|x| x.is_finite());
-        match finite(&first) && finite(&second) {
-            true => Ok((first, second)),
+        match finite(&newton) && finite(&by_s) {
+            true => Ok(Pair { newton, by_s }),
             false => Err(End::Stuck),
         }
     }
@@ -138,24 +156,17 @@ impl Stage<'_> {
         let mut sum = 0.0;
         for (block, rho) in self.system.blocks().iter().zip(rho) {
             let unit = rho * self.system.scale;
-            let rows = block.rows();
-            let part: f64 = a[rows.clone()]
-                .iter()
-                .zip(&b[rows])
-                .map(|(a, b)| a * b)
-                .sum();
-            sum += part / (unit * unit);
+            let terms = a[block.rows()].iter().zip(&b[block.rows()]);
+            sum += terms.map(|(a, b)| a * b).sum::<f64>() / (unit * unit);
         }
         sum / self.system.n_rows() as f64
     }
 
-    /// The unit tangent along which τ falls at first, and the direction stays afterwards.
-    fn tangent(&self, mut by_s: Change, before: Option<&Tangent>) -> Tangent {
-        let rho = &self.path_rho;
+    /// The unit tangent: τ falls at first, and the direction stays afterwards.
+    fn tangent(&self, mut by_s: Change, before: Option<&Tangent>, rho: &[f64]) -> Tangent {
         let sign = match before {
-            None => -1.0,
             Some(old) if 0.0 <= self.inner(&old.change.lambda, &by_s.lambda, rho) + old.s => 1.0,
-            Some(_) => -1.0,
+            _ => -1.0,
         };
         let length = sign / (self.inner(&by_s.lambda, &by_s.lambda, rho) + 1.0).sqrt();
         by_s.lambda.iter_mut().for_each(|x| *x *= length);
@@ -166,59 +177,60 @@ impl Stage<'_> {
         }
     }
 
-    /// One step of the path: the new point, its derivative by s and how many corrections it took, or nothing.
-    #[allow(clippy::type_complexity)]
+    /// One step of length h along the path, or nothing where the corrector does not get there.
     fn advance(
         &mut self,
-        (at, s): (&Iterate, f64),
+        from: &Spot,
         (tangent, h): (&Tangent, f64),
         rho: &[f64],
         accept: f64,
-    ) -> Result<Option<(Iterate, f64, Change, usize)>, End> {
-        let mut next = at.clone();
-        move_by(&at.lambda, h, &tangent.change.lambda, &mut next.lambda);
-        move_by(&at.v, h, &tangent.change.v, &mut next.v);
-        let predicted = next.lambda.clone();
-        let predicted_s = s + h * tangent.s;
-        let mut next_s = predicted_s;
-        for correction in 1..=CORRECTIONS {
-            let (newton, by_s) = match self.two(&next, rho, next_s) {
+    ) -> Result<Option<Corrected>, End> {
+        let mut next = from.clone();
+        let (at, t) = (&from.at, &tangent.change);
+        move_by(&at.lambda, h, &t.lambda, &mut next.at.lambda);
+        move_by(&at.v, h, &t.v, &mut next.at.v);
+        next.s += h * tangent.s;
+        let predicted = next.clone();
+        for corrections in 1..=CORRECTIONS {
+            let Pair { newton, by_s } = match self.two(&next, rho) {
                 Ok(two) => two,
                 Err(End::Stuck) => return Ok(None),
                 Err(end) => return Err(end),
             };
-            let moved: Vec<f64> = next
-                .lambda
-                .iter()
-                .zip(&predicted)
-                .map(|(a, b)| a - b)
-                .collect();
-            let t = &tangent.change.lambda;
-            let defect = self.inner(t, &moved, rho) + tangent.s * (next_s - predicted_s);
-            let below = tangent.s + self.inner(t, &by_s.lambda, rho);
-            let ds = -(defect + self.inner(t, &newton.lambda, rho)) / below;
-            let ds = if ds.is_finite() {
-                ds.clamp(-3.0, 3.0)
-            } else {
+            // ds = −(N + ⟨t_z, a⟩)/(t_s + ⟨t_z, b⟩)
+            let moved = next.at.lambda.iter().zip(&predicted.at.lambda);
+            let moved: Vec<f64> = moved.map(|(a, b)| a - b).collect();
+            let defect = self.inner(&t.lambda, &moved, rho) + tangent.s * (next.s - predicted.s);
+            let below = tangent.s + self.inner(&t.lambda, &by_s.lambda, rho);
+            let ds = -(defect + self.inner(&t.lambda, &newton.lambda, rho)) / below;
+            if !ds.is_finite() {
                 return Ok(None);
-            };
-            for ((x, a), b) in next.lambda.iter_mut().zip(&newton.lambda).zip(&by_s.lambda) {
-                *x += a + b * ds;
             }
-            for ((x, a), b) in next.v.iter_mut().zip(&newton.v).zip(&by_s.v) {
-                *x += a + b * ds;
-            }
-            next_s += ds;
-            self.trial.clone_from(&next);
-            let tau = next_s.exp();
+            let ds = ds.clamp(-3.0, 3.0);
+            add(&mut next.at.lambda, &newton.lambda, ds, &by_s.lambda);
+            add(&mut next.at.v, &newton.v, ds, &by_s.v);
+            next.s += ds;
+            self.trial.clone_from(&next.at);
+            let tau = next.s.exp();
             let merit = self.trial_merit(rho, tau);
             if merit <= accept * tau {
-                return Ok(Some((next, next_s, by_s, correction)));
+                return Ok(Some(Corrected {
+                    spot: next,
+                    by_s,
+                    corrections,
+                }));
             }
-            if !merit.is_finite() || (1 < correction && 20.0 * tau < merit) {
+            if !merit.is_finite() || (1 < corrections && 20.0 * tau < merit) {
                 return Ok(None);
             }
         }
         Ok(None)
+    }
+}
+
+/// x ← x + a + b·ds.
+fn add(x: &mut [f64], a: &[f64], ds: f64, b: &[f64]) {
+    for ((x, a), b) in x.iter_mut().zip(a).zip(b) {
+        *x += a + b * ds;
     }
 }

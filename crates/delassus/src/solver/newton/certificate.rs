@@ -10,7 +10,7 @@
 use super::stage::{End, Stage};
 use crate::law::Law;
 use crate::math::max_abs;
-use crate::solver::{Certificate, Status};
+use crate::solver::Status;
 
 /// Impulses so many times what stops the fastest row are suspect.
 const HUGE: f64 = 1e6;
@@ -44,10 +44,7 @@ impl Stage<'_> {
         }
         y.iter_mut().for_each(|y| *y /= largest);
         if self.contradicts(&y) {
-            self.certificate = Some(Certificate {
-                ray: y.clone(),
-                farkas: Some(y),
-            });
+            self.proof = Some(y);
             return Err(End::Run(Status::Ray));
         }
         Ok(())

@@ -44,8 +44,8 @@ enum Kind {
     /// A cone of so many rows.
     Cone(usize),
     /// λ − lo ≥ 0 and hi − λ ≥ 0: r are the slacks, u their multipliers.
-    Lower(f64),
-    Upper(f64),
+    Lower,
+    Upper,
 }
 
 /// Nesterov-Todd scaling of one cone.
@@ -190,34 +190,7 @@ impl Stage<'_> {
                 break;
             }
             self.counted(residual)?;
-            // Affine step: d_c = −ℓ∘ℓ.
-            self.direct(&mut pairs, &at, |pair| {
-                let l = pair.scaling.point;
-                let square = product(&l, &l);
-                square.map(|x| -x)
-            });
-            let affine = (0.999 * longest(&pairs)).min(1.0);
-            let after: f64 = pairs
-                .iter()
-                .map(|pair| {
-                    let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
-                    let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
-                    dot3(&u, &r)
-                })
-                .sum();
-            let ratio = (after / pairs.len() as f64 / gap).max(1e-12);
-            let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
-            let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
-            // Combined step: d_c = −ℓ∘ℓ − (W⁻¹du)∘(W dr) + σ·gap·e.
-            self.direct(&mut pairs, &at, |pair| {
-                let l = pair.scaling.point;
-                let (square, du) = (product(&l, &l), times(&pair.scaling.inverse, &pair.du));
-                let second = product(&du, &times(&pair.scaling.w, &pair.dr));
-                let mut d: [f64; 3] = std::array::from_fn(|i| -square[i] - second[i]);
-                d[0] += sigma * gap;
-                d
-            });
-            alpha = ((0.9 + 0.09 * affine) * longest(&pairs)).min(1.0);
+            alpha = self.aim(&mut pairs, &at, gap);
             for pair in &mut pairs {
                 for i in 0..3 {
                     pair.u[i] += alpha * pair.du[i];
@@ -234,6 +207,38 @@ impl Stage<'_> {
             std::mem::swap(&mut at, &mut self.trial);
         }
         Err(End::Stuck)
+    }
+
+    /// The direction of one iteration, by an affine step and a corrected one; gives the length to go along it.
+    fn aim(&mut self, pairs: &mut [Pair], at: &Iterate, gap: f64) -> f64 {
+        // Affine step: d_c = −ℓ∘ℓ.
+        self.direct(pairs, at, |pair| {
+            let l = pair.scaling.point;
+            let square = product(&l, &l);
+            square.map(|x| -x)
+        });
+        let affine = (0.999 * longest(pairs)).min(1.0);
+        let after: f64 = pairs
+            .iter()
+            .map(|pair| {
+                let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
+                let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
+                dot3(&u, &r)
+            })
+            .sum();
+        let ratio = (after / pairs.len() as f64 / gap).max(1e-12);
+        let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
+        let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
+        // Combined step: d_c = −ℓ∘ℓ − (W⁻¹du)∘(W dr) + σ·gap·e.
+        self.direct(pairs, at, |pair| {
+            let l = pair.scaling.point;
+            let (square, du) = (product(&l, &l), times(&pair.scaling.inverse, &pair.du));
+            let second = product(&du, &times(&pair.scaling.w, &pair.dr));
+            let mut d: [f64; 3] = std::array::from_fn(|i| -square[i] - second[i]);
+            d[0] += sigma * gap;
+            d
+        });
+        ((0.9 + 0.09 * affine) * longest(pairs)).min(1.0)
     }
 
     /// Near the answer: semismooth steps, then a short continuation.
@@ -294,10 +299,10 @@ impl Stage<'_> {
                         continue;
                     }
                     if lo.is_finite() {
-                        push(row, Kind::Lower(lo), [1.0; 3], value - lo);
+                        push(row, Kind::Lower, [1.0; 3], value - lo);
                     }
                     if hi.is_finite() {
-                        push(row, Kind::Upper(hi), [1.0; 3], hi - value);
+                        push(row, Kind::Upper, [1.0; 3], hi - value);
                     }
                 }
             };
@@ -393,8 +398,8 @@ impl Stage<'_> {
                     }
                 }
                 // dw = z₁ − z₂ − w + c₁/s₁ − c₂/s₂ − (z₁/s₁ + z₂/s₂) dλ, where c = aim, a product of slack and multiplier.
-                Kind::Lower(_) => self.b[row] += pair.u[0] + aim(pair)[0] / pair.r[0],
-                Kind::Upper(_) => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
+                Kind::Lower => self.b[row] += pair.u[0] + aim(pair)[0] / pair.r[0],
+                Kind::Upper => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
             }
         }
         self.kernel
@@ -419,9 +424,9 @@ impl Stage<'_> {
                         pair.dr[i] = g[i] - back[i];
                     }
                 }
-                Kind::Lower(_) | Kind::Upper(_) => {
+                Kind::Lower | Kind::Upper => {
                     let target = aim(pair)[0];
-                    let sign = if matches!(pair.kind, Kind::Lower(_)) {
+                    let sign = if matches!(pair.kind, Kind::Lower) {
                         1.0
                     } else {
                         -1.0

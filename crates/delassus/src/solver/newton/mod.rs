@@ -27,7 +27,7 @@ use system::System;
 /// The second-order solver.
 #[derive(Clone, Debug, Default)]
 pub struct Newton {
-    /// When to stop; `sweeps` counts factorisations of one island.
+    /// When to stop; `sweeps` counts factorisations, those of islands side by side.
     pub stop: Stop,
     /// What is kept from solve to solve, island by island.
     kernels: Vec<Kernel>,
@@ -98,28 +98,31 @@ impl Solver for Newton {
             })
         };
         let mut status = Status::Solved;
-        for (i, end) in ends.into_iter().enumerate() {
-            match islands.len() {
-                0 | 1 => solution.lambda.copy_from_slice(&end.lambda),
-                _ => {
-                    let rows = islands[i]
-                        .iter()
-                        .flat_map(|id| problem.blocks()[id.index()].rows());
-                    rows.zip(&end.lambda)
-                        .for_each(|(row, x)| solution.lambda[row] = *x);
-                }
+        let all: Vec<BlockId> = (0..problem.blocks().len() as u32).map(BlockId).collect();
+        for (i, end) in ends.iter().enumerate() {
+            let island = islands.get(i).unwrap_or(&all);
+            let rows = island
+                .iter()
+                .flat_map(|id| problem.blocks()[id.index()].rows());
+            for (row, x) in rows.clone().zip(&end.lambda) {
+                solution.lambda[row] = *x;
             }
-            for (law, elapsed) in end.history {
-                monitor.stepped(law, elapsed);
-            }
-            if end.status != Status::Solved {
+            if end.status != Status::Solved && status != Status::Ray {
                 status = end.status;
-                if islands.len() < 2 {
-                    monitor.certify(end.certificate);
-                }
             }
-            self.kernels.push(end.kernel);
+            // A contradiction inside one island is one of the whole.
+            if let Some(own) = &end.proof {
+                let mut y = vec![0.0; problem.n_rows()];
+                rows.zip(own).for_each(|(row, own)| y[row] = *own);
+                monitor.certify(Some(Certificate {
+                    ray: y.clone(),
+                    farkas: Some(y),
+                }));
+                status = Status::Ray;
+            }
         }
+        record(&ends, monitor);
+        self.kernels = ends.into_iter().map(|end| end.kernel).collect();
         problem.velocity(&solution.lambda, &mut solution.v);
         status
     }
@@ -129,9 +132,26 @@ impl Solver for Newton {
 struct Ended {
     status: Status,
     lambda: Vec<f64>,
+    residual: f64,
+    /// Residual after every factorisation, and its time \[m/s, s\].
     history: Vec<(f64, f64)>,
-    certificate: Option<Certificate>,
+    /// y of a proof that normals and joints contradict each other.
+    proof: Option<Vec<f64>>,
     kernel: Kernel,
+}
+
+/// Islands go side by side: line i of the history has the worst residual after their i-th factorisation.
+fn record(ends: &[Ended], monitor: &mut Monitor<'_>) {
+    let most = ends.iter().map(|end| end.history.len()).max().unwrap_or(0);
+    for i in 0..most {
+        let (mut law, mut elapsed) = (0.0_f64, 0.0_f64);
+        for end in ends {
+            let last = (end.residual, 0.0);
+            let &(own, at) = end.history.get(i).unwrap_or(&last);
+            (law, elapsed) = (law.max(own), elapsed.max(at));
+        }
+        monitor.stepped(law, elapsed);
+    }
 }
 
 /// Solves one island from given impulses.
@@ -146,11 +166,23 @@ fn solve_island(
         Err(End::Run(status)) => status,
         _ => Status::Stalled,
     };
+    // The stage writes down what a factorisation starts from; what it led to is what the next one starts from.
+    let mut history = stage.history;
+    let after: Vec<f64> = history
+        .iter()
+        .skip(1)
+        .map(|(law, _)| *law)
+        .chain([stage.best.0])
+        .collect();
+    for ((law, _), after) in history.iter_mut().zip(after) {
+        *law = after;
+    }
     Ended {
         status,
+        residual: stage.best.0,
         lambda: stage.best.1,
-        history: stage.history,
-        certificate: stage.certificate,
+        history,
+        proof: stage.proof,
         kernel: stage.kernel,
     }
 }
@@ -181,6 +213,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     if stage.has_interior() {
         next(stage.interior(&loads))?;
     }
+    stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];
     let bold = Course {
         tau: 10.0,
@@ -204,9 +237,9 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     ] {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
+    stage.stop_at_the_floor()?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
-        stage.path_rho.clone_from(&rho);
         next(stage.arclength(&rho, accept, 400))?;
     }
     Err(End::Stuck)

@@ -5,7 +5,7 @@ use super::smoothed_law::Smoothed;
 use super::system::System;
 use std::time::Instant;
 
-use crate::solver::{Certificate, Status, Stop};
+use crate::solver::{Status, Stop};
 
 /// How a stage ended where it did not solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,6 @@ pub(super) struct Stage<'a> {
     pub(super) trial_w: Vec<f64>,
     pub(super) trial_imbalance: Vec<f64>,
     pub(super) rows: Vec<f64>,
-    /// ρ of the path that is followed.
-    pub(super) path_rho: Vec<f64>,
     scratch_v: Vec<f64>,
     scratch_w: Vec<f64>,
     /// Least residual so far and its impulses [m/s].
@@ -43,7 +41,8 @@ pub(super) struct Stage<'a> {
     begin: Instant,
     /// Residual and time of every factorisation [m/s, s].
     pub(super) history: Vec<(f64, f64)>,
-    pub(super) certificate: Option<Certificate>,
+    /// y of a proof that normals and joints contradict each other.
+    pub(super) proof: Option<Vec<f64>>,
 }
 
 /// Impulses and velocities that need not agree while a method is at work.
@@ -77,14 +76,13 @@ impl<'a> Stage<'a> {
             trial_w: vec![0.0; m],
             trial_imbalance: vec![0.0; n],
             rows: vec![0.0; m],
-            path_rho: Vec::new(),
             scratch_v: vec![0.0; n],
             scratch_w: vec![0.0; m],
             best: (f64::INFINITY, vec![0.0; m]),
             stop,
             begin,
             history: Vec::new(),
-            certificate: None,
+            proof: None,
             system,
         }
     }
@@ -126,6 +124,15 @@ impl<'a> Stage<'a> {
         }
         match self.stop.time.is_some_and(|limit| limit <= elapsed) {
             true => Err(End::Run(Status::TimeLimit)),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the run where the best residual is all that rounding allows.
+    pub(super) fn stop_at_the_floor(&mut self) -> Result<(), End> {
+        let floor = self.system.floor(&self.best.1);
+        match self.best.0 <= floor && self.stop.tolerance < floor {
+            true => Err(End::Run(Status::RoundingFloor)),
             false => Ok(()),
         }
     }

@@ -172,6 +172,56 @@ impl<'a> System<'a> {
         }
     }
 
+    /// What rounding leaves of row velocities under these impulses: 8ε of the largest sum of absolute terms,
+    /// max_k Σ_b |G_kb| |M_b⁻¹| Σ_j |G_jb|ᵀ|λ_j|, or of |S||λ| [m/s].
+    pub(super) fn floor(&self, lambda: &[f64]) -> f64 {
+        let mut largest: f64 = 0.0;
+        match self.problem.form() {
+            Form::Primal(primal) => {
+                let mut f = vec![0.0; self.problem.n_velocities()];
+                let entries = |k: usize| primal.jacobian().entry_range(k);
+                for (k, block) in self.blocks().iter().enumerate() {
+                    for e in entries(k) {
+                        let columns = primal.columns(primal.jacobian().entry_mass(e));
+                        let rows = self.entry_rows(e).chunks_exact(columns.len());
+                        for (row, x) in rows.zip(&lambda[block.rows()]) {
+                            for (f, g) in f[columns.clone()].iter_mut().zip(row) {
+                                *f += (g * x).abs();
+                            }
+                        }
+                    }
+                }
+                self.solve_mass(&mut f);
+                for k in 0..self.blocks().len() {
+                    let n = self.blocks()[k].n_rows;
+                    let mut sums = vec![0.0; n];
+                    for e in entries(k) {
+                        let columns = primal.columns(primal.jacobian().entry_mass(e));
+                        let rows = self.entry_rows(e).chunks_exact(columns.len());
+                        for (row, sum) in rows.zip(&mut sums) {
+                            let terms = row.iter().zip(&f[columns.clone()]);
+                            *sum += terms.map(|(g, v)| (g * v).abs()).sum::<f64>();
+                        }
+                    }
+                    largest = sums.into_iter().fold(largest, f64::max);
+                }
+            }
+            Form::Dual(matrix) => {
+                for k in 0..matrix.n_blocks() {
+                    for i in 0..matrix.rows(k).len() {
+                        let row = matrix.block_row(k).map(|(j, values)| {
+                            let x = &lambda[matrix.rows(j)];
+                            let s = &values[i * x.len()..(i + 1) * x.len()];
+                            s.iter().zip(x).map(|(s, x)| (s * x).abs()).sum::<f64>()
+                        });
+                        largest = largest.max(row.sum());
+                    }
+                }
+            }
+        }
+        8.0 * f64::EPSILON * largest.max(self.problem.velocity_scale())
+    }
+
     /// The largest natural residual of the impulses, v following from them [m/s]. Fills v and w.
     pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
         self.problem.velocity(lambda, v);

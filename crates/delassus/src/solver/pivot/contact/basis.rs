@@ -1,4 +1,4 @@
-//! One almost complementary basis of a contact problem, solved through its small kernel.
+//! One almost complementary basis of a contact problem: which variables are basic, and the unknowns of its kernel.
 //!
 //! Basic are some θ, φ and s, the free λ, and z₀; the pair r has no basic variable. Where s_g is basic γ_g = 0
 //! gives one friction variable φ_x of the group, and its σ_x = 0 gives s_g. What is left is a system for θ, the
@@ -12,7 +12,11 @@
 //!
 //! With y its solution, φ_x = μθ − Σφ_κ + c_γ z₀ + γ⁰, v = v⁰ + R y + c* z₀ and s = −(d_xᵀv + c_x z₀ + σ⁰_x), where
 //! the constants ν⁰, σ⁰, γ⁰ and v⁰ are q for values, the driving column for rates.   [Lemke05 (38)–(41)]
-//! Signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35.
+//!
+//! How this differs from the source: (1) signs and labels are those of errata Lemke05-23, Lemke05-26 and Lemke05-35;
+//! (2) any basic φ of a group that slips can be φ_x, and the first in order is taken; c_γ > 0 makes sure that there is
+//! one (errata Lemke05-4-cover); (3) joints are unknowns like θ; (4) groups may join late, and those of motors and limits
+//! have no load.
 
 use super::point::Point;
 use super::{ContactLcp, NONE};
@@ -21,10 +25,13 @@ use super::{ContactLcp, NONE};
 /// the order in which they joined, the directions and the bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
+    /// z₀.
     Cover,
+    /// (ν, θ) of this normal.
     Normal(usize),
-    /// Group, and direction within it.
+    /// (σ, φ): group, and direction within it.
     Direction(usize, usize),
+    /// (γ, s) of this group.
     Bound(usize),
 }
 
@@ -38,6 +45,7 @@ pub(crate) struct Unknown {
     pub(crate) sigma: f64,
 }
 
+/// What an unknown is: θ of a normal, φ of a group and direction, λ of a free row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Theta(usize),
@@ -45,7 +53,13 @@ pub(crate) enum What {
     Free(usize),
 }
 
-/// The row of the pair r.
+/// The row of the pair r.   [Lemke05 Table 1], errata Lemke05-T1
+///
+/// ```text
+/// ν_r   n_rᵀR y + (c_r + n_rᵀc*) z₀
+/// σ_r   d*ᵀR y + (c_r − c_x + d*ᵀc*) z₀          d* = d_r − d_x, c_x = 0 and d* = d_r where the group does not slip
+/// γ_r   μθ_r − Σφ_κ + c_r z₀
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum LastRow {
     /// A complementary basis: z₀ = 0 and no such row.
@@ -101,6 +115,7 @@ pub(crate) struct ContactBasis {
     pub(crate) free_q: Vec<f64>,
     /// Constant part of v, zero between calls.
     pub(crate) base: Vec<f64>,
+    /// Basic θ, φ by group and direction, and s, each list sorted.
     pub(crate) thetas: Vec<usize>,
     pub(crate) phis: Vec<(usize, usize)>,
     pub(crate) slips: Vec<usize>,

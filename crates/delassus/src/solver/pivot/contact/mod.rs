@@ -413,7 +413,8 @@ impl ContactLcp {
         (m, q, self.frees.len())
     }
 
-    /// Impulses from the z-part of the problem that [`ContactLcp::dense`] writes out, into the rows of the blocks.
+    /// Impulses from the z-part of the problem that [`ContactLcp::dense`] writes out, into the rows of the blocks; numbers
+    /// that are missing count as zero.
     pub fn impulses_of(&self, z: &[f64], lambda: &mut [f64]) {
         let mut point = Point::default();
         point.reset(self);

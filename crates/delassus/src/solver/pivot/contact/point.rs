@@ -1,4 +1,11 @@
 //! A point of the contact problem and how far it is from a solution.
+//!
+//! ```text
+//! residual = max |min(z, w)|      over the pairs (θ, ν), (φ, σ), (s, γ), and |w| of free rows           [Lemke05 (8)]
+//! ```
+//!
+//! w is computed from the columns and not from the kernel, so that an answer is judged by other sums than those that
+//! found it.
 
 use super::basis::{ContactBasis, refill};
 use super::{ContactLcp, Group, NONE};

@@ -1,9 +1,17 @@
 //! A start from impulses that are nearly right, those of the last step: its basis first, pivots only if that fails.
 //!
-//! Impulses say which contacts are loaded, stick or slip. Solving in that basis gives the answer at once where nothing
-//! has changed since. Where something has, pairs whose variable became negative are exchanged, many together, and the
-//! basis is solved again: a few rounds follow a contact that opens, closes, or starts to slip. Nothing
-//! guarantees that these rounds end, so they are few, and an answer counts only if its residual says so.
+//! Impulses say which contacts are loaded, stick or slip: that is a complementary basis, and solving in it gives the
+//! answer at once where nothing has changed since. Where something has, pairs are exchanged, many together, and the
+//! basis is solved again: a few rounds follow a contact that opens, closes, or starts to slip.
+//!
+//! ```text
+//! θ < 0   the contact opens, its friction with it          ν < 0   the contact closes, without friction at first
+//! φ < 0   the direction is left                            σ < 0   the direction that opposes the slip most is taken
+//! γ < 0   the contact slips                                s < 0   the contact sticks
+//! ```
+//!
+//! The source starts from nothing always. Nothing promises that these rounds end, so they are few, and an answer counts
+//! only if its residual says so; else a path from nothing follows. Cost: one kernel for each round.
 
 use super::basis::Slot;
 use super::pivots::{Friction, Pivoting, SHARP};

@@ -1,8 +1,8 @@
 //! Free rows that depend on each other: their block has no inverse, so that they cannot be basic from the start.
 //!
-//! They are then written as pairs of inequalities, and free unknowns as differences. Which equality is written
-//! beside which unknown is nobody's law: equalities may be combined with each other at will, and the path of pivots
-//! depends on how they are.
+//! [`Unfolded`] writes them as pairs of inequalities, and free unknowns as differences. Which equality is written beside
+//! which unknown is not given by the problem: equalities may be combined with each other at will, and the path of pivots
+//! depends on how they are. [`opposed`] combines them so that a circuit becomes semidefinite. The source has no free rows.
 
 use super::Lcp;
 use crate::linalg::gauss_jordan::{Reduced, reduce};

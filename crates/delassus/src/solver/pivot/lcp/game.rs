@@ -3,7 +3,7 @@
 //! M = (0 A; B 0) with A, B > 0 and q < 0: no column has an entry in its own row, so that nothing stops the first
 //! driving variable, whatever the covering vector. The path of Lemke and Howson starts elsewhere: z_k, large enough
 //! to lift the other player's rows, then that player's best reply z_s; the surplus of row k is what z₀ stands for,
-//! with the covering vector −e_k, and pivoting goes on as ever, by the lexicographic rule: games are full of ties.
+//! with the covering vector −e_k, and pivots follow as ever, by the lexicographic rule: games are full of ties.
 
 use std::time::Instant;
 

@@ -1,13 +1,20 @@
 //! The ratio test: which basic variable leaves when the driving variable grows.   [Lemke05 §4]
 //!
-//! Every method calls it with two slices indexed by pair: the value q′ of the pair's basic variable and its
-//! rate m′ along the driving variable. A pair that must not leave (the one with no basic variable, free columns)
-//! has the rate zero. z₀ has an index of its own.
+//! ```text
+//! t̂ = min (q′_i + δ)/(−m′_i)          over pairs with m′_i < −ε max(1, |m′|); none: a ray
+//! blocking: q′_i + t̂ m′_i ≤ 0          of these z₀ leaves if it is one; else
+//! big: the largest −m′_i               lex: the lexicographic minimum of the rows of B⁻¹/(−m′)
+//! ```
 //!
-//! Two passes after Harris: the first finds the largest step that keeps every value above −δ, the second takes,
-//! among the pairs that block before that step, z₀ if it is one of them, else the largest rate or the
-//! lexicographic minimum. z₀ alone may leave with a rate below the pivot tolerance (small compliance leads there),
-//! but then the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties).
+//! Every method calls it with two slices indexed by pair: the value q′ of the pair's basic variable and its rate m′
+//! along the driving variable. A pair that must not leave (the one with no basic variable, free columns) has the rate
+//! zero. z₀ has an index of its own.
+//!
+//! How this differs from the source: (1) two passes after Harris, so that the largest of nearly equal pivots is taken;
+//! (2) z₀ wins every tie; (3) z₀ alone may leave with a rate that counts as rounding, which small compliance leads to,
+//! if the point it leaves at is verified: on a ray such a rate is rounding (errata Lemke05-4-ties); (4) columns of B⁻¹
+//! are asked for only where the lexicographic rule has ties to break; (5) [`Search`] makes the same choice in lanes where
+//! values and rates are enough. Cost: two passes over the pairs, and one solve for each column of B⁻¹ asked for.
 
 use crate::solver::catalogue::name_of;
 use pulp::Simd;
@@ -118,7 +125,7 @@ impl RatioTest {
         let slack = SLACK * scale;
         let mut limit = f64::INFINITY;
         for (&value, &rate) in values.iter().zip(rates) {
-            // t ≤ (q + δ)/(−m), without dividing where the pair does not bind.
+            // t̂ ≤ (q′ + δ)/(−m′), without dividing where the pair does not bind.
             if rate < least && value.max(0.0) + slack < -rate * limit {
                 limit = (value.max(0.0) + slack) / -rate;
             }

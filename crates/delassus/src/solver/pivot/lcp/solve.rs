@@ -1,4 +1,13 @@
 //! A dense problem from the door to the answer: scaled, pivoted, verified, and again where that fails.
+//!
+//! ```text
+//! the covering vector asked for, by `big` and by `lex`;  ones after scaling, by both;  free rows unfolded;
+//! where all end on rays or break down: a linear program that proves the rows contradict each other, or not
+//! ```
+//!
+//! How this differs from the source: (1) an answer counts only after its natural residual is verified on the scaled
+//! problem; (2) a ray is an answer, but not if scaling has torn the covering vector apart; (3) y ≥ 0 with Mᵀy ≤ 0 and
+//! qᵀy < 0 proves that nothing solves the rows, and is looked for where no path says so. Cost: that of its paths.
 
 use std::time::{Duration, Instant};
 
