@@ -119,6 +119,8 @@ fn is_solid(core: &Core) -> bool {
     matches!(core, Core::Block(_) | Core::Cylinder { .. } | Core::Hull(_))
 }
 
+/// The nearest point of a block and the direction outwards there: p clamped to ±half from outside, the nearest face
+/// from inside.
 fn point_block(p: DVec3, half: DVec3, touch: f64) -> (DVec3, DVec3) {
     let clamped = p.clamp(-half, half);
     if touch < (p - clamped).length() {
@@ -131,6 +133,7 @@ fn point_block(p: DVec3, half: DVec3, touch: f64) -> (DVec3, DVec3) {
     (nearest, DVec3::AXES[k] * 1.0_f64.copysign(p[k]))
 }
 
+/// The same for a cylinder: over the rim √(x² + y²) − r and over the ends |z| − l say which face is nearest.
 fn point_cylinder(p: DVec3, half: f64, radius: f64) -> (DVec3, DVec3) {
     let across = DVec3::new(p.x, p.y, 0.0);
     let out = across.try_normalize().unwrap_or(DVec3::X);

@@ -68,6 +68,7 @@ impl Hull {
         let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
         for t in &self.triangles {
             let [a, b, c] = t.map(|i| self.corners[i as usize] - origin);
+            // v = a · (b × c)/6, and ∫ x = v (a + b + c)/4.
             let v = a.dot(b.cross(c)) / 6.0;
             let sum = a + b + c;
             volume += v;
@@ -75,6 +76,7 @@ impl Hull {
             // ∫ x xᵀ = v/20 (Σ pᵢpᵢᵀ + (Σ pᵢ)(Σ pᵢ)ᵀ) for a tetrahedron with one corner at the origin.
             second += (outer(a) + outer(b) + outer(c) + outer(sum)) * (v / 20.0);
         }
+        // About the centre: ∫ (x − c)(x − c)ᵀ = ∫ x xᵀ − V c cᵀ.
         let centre = first / volume;
         (volume, origin + centre, second - outer(centre) * volume)
     }

@@ -42,7 +42,7 @@ pub use shape::{MAX_HULL_POINTS, MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, Shape, Shape
 /// Contacts are reported up to this share of the smaller solid beyond the bodies' reach, so that resting ones stay.
 const MARGIN: f64 = 1e-3;
 
-/// Who collides with whom: two colliders meet if each is a member of a group the other wants.
+/// Which colliders meet: two do if each is a member of a group that the other collides with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
     /// Groups this collider belongs to, one bit each.
@@ -76,7 +76,7 @@ pub struct Collider {
     pub body: usize,
     /// Position \[m\] and rotation in the body's frame.
     pub pose: (DVec3, DQuat),
-    /// Who it collides with.
+    /// Which others it collides with.
     pub group: Groups,
 }
 
@@ -437,7 +437,7 @@ fn finish(
     if raw.is_empty() {
         return;
     }
-    // Ids are made in the order of colliders, so that they survive a change of who is movable.
+    // Ids are made in the order of colliders, so that they stay when a body becomes movable or fixed.
     let pair = mix(u64::from(a.min(b)), u64::from(a.max(b)));
     raw.iter_mut().for_each(|r| r.id = mix(pair, r.id));
     raw.sort_unstable_by_key(|r| r.id);

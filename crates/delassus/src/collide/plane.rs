@@ -15,6 +15,7 @@ pub(crate) fn contacts(a: Placed, plane: &Frame, prediction: f64, out: &mut Vec<
     let radius = a.solid.radius;
     let mut offer = |local: DVec3, label: u32| {
         let core = a.frame.out(local);
+        // g = n · (x − x_plane) − r for a core point x with the rounding radius r.
         let gap = normal.dot(core - plane.at()) - radius;
         if gap <= prediction {
             let on_a = core - normal * radius;

@@ -123,6 +123,7 @@ fn thin(patch: &mut Vec<Raw>, size: f64) {
     *patch = kept.into_iter().map(|i| patch[i]).collect();
 }
 
+/// (a − o) × (b − o) in the plane: twice the area of the triangle, positive where it is anticlockwise.
 fn cross(o: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
 }

@@ -46,6 +46,7 @@ pub(crate) fn blocks((half_a, a): (DVec3, &Frame), (half_b, b): (DVec3, &Frame))
         [a.axes.x_axis, a.axes.y_axis, a.axes.z_axis],
         [b.axes.x_axis, b.axes.y_axis, b.axes.z_axis],
     );
+    // c_ij = e_i · f_j between the axes e of the first box and f of the second; t = x_a − x_b along both.
     let cosines: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| ea[i].dot(eb[j])));
     let ta = ea.map(|e| e.dot(apart));
     let tb = eb.map(|e| e.dot(apart));
@@ -54,11 +55,13 @@ pub(crate) fn blocks((half_a, a): (DVec3, &Frame), (half_b, b): (DVec3, &Frame))
         normal: DVec3::Z,
         separation: f64::NEG_INFINITY,
     };
+    // s = |t · e_i| − a_i − Σ_j |c_ij| b_j: how far apart the boxes are along a face normal of the first.
     for i in 0..3 {
         let reach: f64 = (0..3).map(|j| cosines[i][j].abs() * half_b[j]).sum();
         let separation = ta[i].abs() - half_a[i] - reach;
         best.offer(ea[i] * 1.0_f64.copysign(ta[i]), separation, 0.0);
     }
+    // s = |t · f_j| − b_j − Σ_i |c_ij| a_i, along one of the second.
     for j in 0..3 {
         let reach: f64 = (0..3).map(|i| cosines[i][j].abs() * half_a[i]).sum();
         let separation = tb[j].abs() - half_b[j] - reach;
@@ -73,6 +76,7 @@ pub(crate) fn blocks((half_a, a): (DVec3, &Frame), (half_b, b): (DVec3, &Frame))
     for i in 0..3 {
         for j in 0..3 {
             let (i1, i2, j1, j2) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
+            // |e_i × f_j|² = 1 − c_ij².
             let sine2 = 1.0 - cosines[i][j] * cosines[i][j];
             if sine2 < PARALLEL * PARALLEL {
                 continue;
@@ -107,6 +111,7 @@ pub(crate) fn block_triangle((half, frame): (DVec3, &Frame), corners: &[DVec3; 3
     ];
     let axes = [frame.axes.x_axis, frame.axes.y_axis, frame.axes.z_axis];
     // Both senses of a direction are tried: a triangle has no centre to choose one.
+    // s = max(min_c c · m, −max_c c · m) − Σ_k a_k |e_k · m| over the corners c, seen from the centre of the box.
     let apart = |m: DVec3| {
         let reach: f64 = (0..3).map(|k| half[k] * axes[k].dot(m).abs()).sum();
         let heights = corner.map(|c| c.dot(m));

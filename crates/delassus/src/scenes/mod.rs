@@ -275,7 +275,7 @@ pub enum ExhibitError {
         spec: String,
         /// What is wrong with it.
         #[source]
-        error: WorldError,
+        error: Box<WorldError>,
     },
 }
 
@@ -302,7 +302,7 @@ pub fn build(spec: &str) -> Result<Scene, ExhibitError> {
     let made = made.and_then(|(stage, run)| Ok((stage.builder.build()?, run)));
     let (world, run) = made.map_err(|error| ExhibitError::World {
         spec: short(),
-        error,
+        error: Box::new(error),
     })?;
     Ok(Scene {
         title: format!("{spec}: {}", exhibit.about),

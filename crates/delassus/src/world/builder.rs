@@ -63,7 +63,7 @@ pub struct Attach {
     pub rotation: DQuat,
     /// Its material; the first is friction 0.5 without bounce.
     pub material: MaterialId,
-    /// Whom it collides with.
+    /// Which others it collides with.
     pub groups: Groups,
 }
 

@@ -1,4 +1,4 @@
-//! Contacts of a world: who may touch within a step, how rough they are, and what they exerted.
+//! Contacts of a world: which bodies may touch within a step, how rough their surfaces are, and what force they exert.
 
 use glam::{DQuat, DVec3};
 
@@ -6,7 +6,7 @@ use super::{Motion, StepError, Surface, World};
 use crate::collide::ContactPoint;
 use crate::index::BodyId;
 
-/// Poses, who can move, and how far in a step, by body.
+/// Of each body: its pose, whether it can move, and how far in a step.
 #[derive(Debug, Default)]
 pub(super) struct Near {
     poses: Vec<(DVec3, DQuat)>,
@@ -34,7 +34,7 @@ impl World {
         force
     }
 
-    /// Finds contacts and wakes what is hit, until nobody else wakes: a blow is then shared instead of being stopped
+    /// Finds contacts and wakes what is hit, until no other body wakes: a blow is then shared instead of being stopped
     /// by a sleeper, whose own neighbours are only looked for once it is awake.
     pub(super) fn collide_awake(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
         loop {
@@ -91,7 +91,7 @@ impl World {
         Ok(collisions.take_contacts())
     }
 
-    /// Contacts that nobody needs any more, for the memory they stand in.
+    /// Takes contacts that are not needed any more back, for the memory they stand in.
     pub(super) fn give_back(&mut self, contacts: Vec<ContactPoint>) {
         if let Some(collisions) = &mut self.collisions {
             collisions.give_back(contacts);

@@ -1,4 +1,4 @@
-//! Joints that come and go while a world runs: a handle that somebody pulls, a rope that is cut.
+//! Joints that come and go while a world runs: a handle that is pulled, a rope that is cut.
 
 use super::builder::{check_joint, joined};
 use super::{Joint, World, WorldError};

@@ -83,6 +83,7 @@ impl Bodies {
         parallel::map(poses.collect(), |(part, (position, orientation))| {
             for (i, j) in (part * CHUNK..).zip(0..position.len()) {
                 if !matches!(motion[i], Motion::Static | Motion::Link) && !asleep[i] {
+                    // x ← x + h v, with the new velocity: symplectic Euler.
                     position[j] += h * velocity[i];
                     orientation[j] = turn(orientation[j], spin[i], h);
                 }
@@ -99,6 +100,7 @@ impl Bodies {
                 continue;
             }
             let (mass, v, spin) = (self.mass[i], self.velocity[i], self.spin[i]);
+            // T = ½ m v² + ½ ωᵀIω, V = −m g · x, p = m v, L = Iω + x × m v.
             let angular = self.world_inertia(id) * spin;
             probe.kinetic += 0.5 * (mass * v.length_squared() + spin.dot(angular));
             probe.potential -= mass * gravity.dot(self.position[i]);

@@ -103,6 +103,14 @@ impl JointKind {
         }
     }
 
+    /// Whether its first three rows hold two points together, along the axes of the world.
+    pub(super) fn is_pin(&self) -> bool {
+        matches!(
+            self,
+            JointKind::Ball | JointKind::Hinge(_) | JointKind::Universal | JointKind::Fixed
+        )
+    }
+
     /// Whether its numbers are in range: limits in order, forces not negative, a gear of two wheels or more.
     pub(super) fn is_legal(&self) -> bool {
         match self {

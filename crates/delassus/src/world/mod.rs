@@ -254,6 +254,7 @@ struct Elapsed {
 }
 
 impl Elapsed {
+    /// Kahan's sum: t ← t + (h − c), and c ← what the sum has rounded away.
     fn add(&mut self, h: f64) {
         let term = h - self.lost;
         let sum = self.seconds + term;

@@ -4,7 +4,7 @@ use super::{Key, StepError, World, assemble};
 use crate::index::BodyId;
 
 impl World {
-    /// Whose block it is, in words.
+    /// What a block belongs to, in words.
     pub fn describe(&self, key: Key) -> String {
         key.describe(self)
     }
@@ -14,12 +14,12 @@ impl World {
         key.bodies(self)
     }
 
-    /// Whose each block of the last substep was, in the order of its problem.
+    /// What each block of the last substep belonged to, in the order of its problem.
     pub fn last_blocks(&self) -> Vec<Key> {
         self.warm.in_order()
     }
 
-    /// Whose each block of [`World::problem`] is, in words and in the order of its blocks.
+    /// What each block of [`World::problem`] belongs to, in words and in the order of its blocks.
     pub fn block_names(&mut self, h: f64) -> Result<Vec<String>, StepError> {
         self.check_finite()?;
         let contacts = self.collide_awake(h)?;

@@ -249,6 +249,7 @@ impl World {
                 found = Some(correction);
                 break;
             }
+            // A Newton step with the factors of the old pose: S Δλ = −g/h.
             joints.solve(&gaps);
             joints.add_to(&mut lambda);
         }
@@ -298,9 +299,11 @@ impl World {
 /// momentum stays, and running backwards leads back.
 fn free_turn(inertia: DMat3, start: DQuat, spin: DVec3, h: f64) -> (DQuat, DVec3) {
     let at = |turn: DQuat| DMat3::from_quat(turn);
+    // L = R I Rᵀω stays; ω(R) = R I⁻¹RᵀL at any orientation R.
     let momentum = at(start) * (inertia * (at(start).transpose() * spin));
     let inverse = inertia.inverse();
     let spin_at = |turn: DQuat| at(turn) * (inverse * (at(turn).transpose() * momentum));
+    // ω½ = ω(exp(½h ω½) R₀) by fixed-point rounds, then R₁ = exp(h ω½) R₀.
     let mut middle = spin;
     for _ in 0..MIDPOINT {
         middle = spin_at(integrate::turn(start, middle, 0.5 * h));

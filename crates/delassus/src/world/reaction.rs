@@ -66,6 +66,7 @@ impl World {
                 found.map_or(&[][..], |(_, block)| &lambda[block.rows()])
             };
             let sum = &mut self.reactions.sums[j];
+            // (f, τ) = Σ Gᵀλ over its rows, about the centre of its first body; then τ − arm × f about the joint.
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
             for block in joint.rows(&self.bodies) {
                 let first = block.ends.first().map_or(&[][..], |end| &end.rows);

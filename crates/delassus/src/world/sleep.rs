@@ -86,6 +86,7 @@ impl World {
         };
         let n = self.bodies.len();
         for i in 0..n {
+            // No point of the body is faster than |v| + |ω| r.
             let speed =
                 self.bodies.velocity[i].length() + self.bodies.spin[i].length() * self.radius[i];
             let rest = &mut self.bodies.rest[i];

@@ -26,7 +26,7 @@ pub enum StepError {
     /// Collision detection refused the state.
     #[error("collision detection: {0}")]
     Collide(#[from] CollideError),
-    /// Somebody asked the solver for an early end before it had an answer.
+    /// The solver was asked to end early, before it had an answer.
     #[error("the step was interrupted")]
     Interrupted,
     /// The problem could not be assembled.

@@ -10,7 +10,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::{JointKind, World};
+use super::World;
 use crate::index::JointId;
 
 /// Which bodies see the pull of their joints at the new pose.
@@ -39,6 +39,7 @@ pub(super) fn of_joints(world: &World, h: f64) -> Vec<DMat3> {
     let mut added = pulls(world, before);
     let bodies = world.bodies();
     for (i, k) in added.iter_mut().enumerate() {
+        // tr(I⁻¹ h²K), in body axes: the sum of (hω)² over the swings that the pull alone makes.
         *k *= h * h;
         let turn = DMat3::from_quat(bodies.orientation[i]);
         let own = turn.transpose() * *k * turn;
@@ -57,11 +58,8 @@ fn pulls(world: &World, h: f64) -> Vec<DMat3> {
     let bodies = world.bodies();
     let mut stiffness = vec![DMat3::ZERO; bodies.len()];
     for (j, joint) in world.joints().iter().enumerate() {
-        let pinned = matches!(
-            joint.kind,
-            JointKind::Ball | JointKind::Hinge(_) | JointKind::Universal | JointKind::Fixed
-        );
         let impulse = world.joint_impulse(JointId(j as u32));
+        let pinned = joint.kind.is_pin();
         let Some(impulse) = impulse.first_chunk::<3>().filter(|_| pinned) else {
             continue;
         };
@@ -71,6 +69,7 @@ fn pulls(world: &World, h: f64) -> Vec<DMat3> {
                 continue;
             };
             let arm = bodies.orientation[id.index()] * joint.frames[side].origin;
+            // K += (rᵀf)(1 − r̂r̂ᵀ) where rᵀf > 0.
             let pull = sign * force.dot(arm);
             if let Some(n) = arm.try_normalize().filter(|_| 0.0 < pull) {
                 let along = DMat3::from_cols(n * n.x, n * n.y, n * n.z);

@@ -1,4 +1,4 @@
-//! Contacts of the last step with their impulses, put together when somebody asks: most steps nobody does.
+//! Contacts of the last step with their impulses, put together on demand: after most steps they are not read.
 
 use std::sync::OnceLock;
 

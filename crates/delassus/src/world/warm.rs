@@ -75,7 +75,7 @@ impl Key {
         }
     }
 
-    /// Whose block it is, in words.
+    /// What it belongs to, in words.
     pub(super) fn describe(self, world: &World) -> String {
         match self {
             Key::Joint { joint, .. } => {
@@ -146,6 +146,7 @@ impl Warm {
                 && found == *key
                 && rows == block.n_rows
             {
+                // λ is an impulse: the same force over another step is λ h/h_old.
                 for (new, old) in lambda[block.rows()].iter_mut().zip(&self.lambda[start..]) {
                     *new = old * ratio;
                 }

@@ -67,7 +67,7 @@ pub(crate) fn sweeps(
     let mut solver = solver.clone();
     solver.stop = Stop {
         tolerance: 0.0,
-        sweeps: sweeps,
+        sweeps,
         ..Stop::default()
     };
     let mut solution = Solution::from_lambda(problem, lambda.to_vec());

@@ -1,5 +1,5 @@
-//! What an MJCF file must keep and its parser does not look at: numbers, classes, names; and the elements and
-//! attributes that say something nobody uses.
+//! What an MJCF file must keep and its parser does not check: numbers, classes, names; and the elements and attributes
+//! that are read by nothing here.
 
 use roxmltree::{Attribute, Node};
 

@@ -130,19 +130,29 @@ impl Reader<'_> {
         }
     }
 
+    /// Where the body that carries this one sits.
+    fn carrier(
+        &self,
+        id: usize,
+        parent: Option<usize>,
+    ) -> Result<(Option<LinkId>, Pose), ImportError> {
+        let Some(parent) = parent else {
+            return Ok((None, Pose::IDENTITY));
+        };
+        let seat = self.seats.get(parent).copied();
+        seat.ok_or_else(|| {
+            self.fault(
+                id,
+                "it stands before the body that carries it; exchange them",
+            )
+        })
+    }
+
     /// One link for each joint of the body, massless but for the last; a fixed link where it has none.
     fn add_body(&mut self, id: usize) -> Result<(), ImportError> {
         let entry = &self.model.bodies[id];
         let body = &entry.body;
-        let (mut carrier, seat) = match entry.parent {
-            Some(parent) => *self.seats.get(parent).ok_or_else(|| {
-                self.fault(
-                    id,
-                    "it stands before the body that carries it; exchange them",
-                )
-            })?,
-            None => (None, Pose::IDENTITY),
-        };
+        let (mut carrier, seat) = self.carrier(id, entry.parent)?;
         let mut gap = seat.then(&Pose::new(body.pose.translation, body.pose.rotation));
         let name = body.name.clone().unwrap_or_default();
         let mass = self.mass_of(id, body)?;

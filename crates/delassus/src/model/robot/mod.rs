@@ -60,10 +60,16 @@ pub struct ImportError {
 pub enum ImportFault {
     /// The links and joints of the file are no tree that can move.
     #[error(transparent)]
-    Tree(#[from] TreeError),
+    Tree(Box<TreeError>),
     /// Something else, in words.
     #[error("{0}")]
     Text(String),
+}
+
+impl From<TreeError> for ImportFault {
+    fn from(error: TreeError) -> ImportFault {
+        ImportFault::Tree(Box::new(error))
+    }
 }
 
 impl From<String> for ImportFault {

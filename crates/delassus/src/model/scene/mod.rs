@@ -54,7 +54,7 @@ pub enum SceneError {
         file: String,
         /// What is wrong with it.
         #[source]
-        error: WorldError,
+        error: Box<WorldError>,
     },
     /// Something that the file describes cannot be.
     #[error("{place}: {what}: {cause}")]
@@ -65,7 +65,7 @@ pub enum SceneError {
         what: String,
         /// Why it cannot be.
         #[source]
-        cause: SceneCause,
+        cause: Box<SceneCause>,
     },
 }
 

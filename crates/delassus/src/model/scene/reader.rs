@@ -112,7 +112,7 @@ impl<'a> Table<'a> {
         SceneError::Refused {
             place: place(self.text, self.span.start),
             what: self.what.clone(),
-            cause: cause.into(),
+            cause: Box::new(cause.into()),
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Value<'a> {
         SceneError::Refused {
             place: place(self.text, self.span.start),
             what: self.name.clone(),
-            cause: cause.into(),
+            cause: Box::new(cause.into()),
         }
     }
 

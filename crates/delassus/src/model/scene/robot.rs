@@ -236,7 +236,7 @@ pub fn of_robot(
     let built = stand(&model).and_then(WorldBuilder::build);
     let world = built.map_err(|error| SceneError::RobotWorld {
         file: file.to_owned(),
-        error,
+        error: Box::new(error),
     })?;
     let name = if model.name.is_empty() {
         file.to_owned()

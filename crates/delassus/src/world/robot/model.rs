@@ -1,4 +1,5 @@
-//! A robot described plainly: what [`WorldBuilder::add_robot`](crate::WorldBuilder::add_robot) takes, whoever wrote it.
+//! A robot described plainly: what [`WorldBuilder::add_robot`](crate::WorldBuilder::add_robot) takes, from a file or
+//! from a program.
 
 use glam::DVec3;
 

@@ -76,7 +76,7 @@ impl Robot {
         Ok((block, p))
     }
 
-    /// Joint forces of the caller, and those that his forces on links are at the joints.
+    /// τ = τ_given + Jᵀf: joint forces that were given, and what forces given on links are at the joints.
     pub(super) fn applied(&self, bodies: &Bodies) -> Result<Vec<f64>, TreeError> {
         let mut tau = self.force.clone();
         for (i, id) in self.bodies.iter().enumerate() {
