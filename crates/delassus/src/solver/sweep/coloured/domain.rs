@@ -1,12 +1,12 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
+use glam::DVec3;
+
 use super::colour::Window;
 use super::kernel::{Push, Visit};
 use super::lanes::{EMPTY, Group, LANES, Row};
 use super::layout::LayOut;
 use super::partition::Partition;
-use glam::DVec3;
-
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::{dot, mul_transposed_add, parallel};
