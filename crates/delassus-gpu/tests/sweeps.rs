@@ -63,7 +63,7 @@ fn recipes() -> Vec<Recipe> {
 fn exactly(sweeps: usize) -> Stop {
     Stop {
         tolerance: 0.0,
-        sweeps: sweeps,
+        sweeps,
         ..Stop::default()
     }
 }
