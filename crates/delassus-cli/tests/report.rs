@@ -291,9 +291,5 @@ fn auto_says_what_it_chose_and_what_gave_the_answer() {
     assert!(answer.get("fallback").is_none());
     let ran = delassus(&["solve", "heavy-stack:4", "--solver", "auto"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(
-        ran.stdout.contains("auto → gauss-seidel, newton"),
-        "{}",
-        ran.stdout
-    );
+    assert!(ran.stdout.contains("auto → newton"), "{}", ran.stdout);
 }

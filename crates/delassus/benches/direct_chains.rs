@@ -105,7 +105,7 @@ fn main() -> Result<(), BuildError> {
     let mut solver = Jacobi {
         stop: Stop {
             tolerance: 0.0,
-            sweeps: sweeps,
+            sweeps,
             ..Stop::default()
         },
         ..Jacobi::default()

@@ -54,7 +54,7 @@ fn measure(size: usize, sweeps: usize, spec: &str) {
         .world;
     let stop = Stop {
         tolerance: 0.0,
-        sweeps: sweeps,
+        sweeps,
         ..Stop::default()
     };
     let mut solver = from_spec(spec, stop, 0).expect("the solver exists");

@@ -23,11 +23,11 @@ fn built_in_problems_get_the_solver_of_their_class() {
     let expected = [
         ("chain:5", "direct"),
         ("machine", "newton"),
-        ("stack:5", "gauss-seidel"),
-        ("stack:20", "coloured"),
+        ("stack:5", "newton"),
+        ("stack:20", "newton"),
         ("pile:1000", "coloured"),
-        ("peg:32", "gauss-seidel"),
-        ("peg:128", "gauss-seidel"),
+        ("peg:32", "newton"),
+        ("peg:128", "newton"),
     ];
     for (name, solver) in expected {
         let problem = gallery::build(name).unwrap();
@@ -76,7 +76,8 @@ fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
 
 #[test]
 fn where_sweeps_creep_newton_is_tried_and_the_report_says_so() {
-    let problem = gallery::build("heavy-stack:5").unwrap();
+    // Given by its matrix, so that nobody can count the contacts of a body.
+    let problem = gallery::build("heavy-stack:5").unwrap().to_dual();
     let report = Auto::new(stop(1e-9), 0).solve(&problem, &mut Solution::zeros(&problem));
     assert_eq!(
         (report.status, report.fallback),
@@ -203,7 +204,7 @@ fn islands_of_different_kinds_get_different_solvers() {
         .iter()
         .map(|part| (part.choice.first.solver, part.islands))
         .collect();
-    assert_eq!(chosen, [("direct", 2), ("gauss-seidel", 3)]);
+    assert_eq!(chosen, [("direct", 2), ("newton", 3)]);
     assert_eq!((report.status, report.fit), (Status::Solved, Fit::Exact));
     assert_eq!(report.residual, Residual::of(&problem, &solution));
     assert!(report.residual.law <= 1e-8);

@@ -123,12 +123,8 @@ impl BlockLu {
 
     /// Factors; false where a diagonal block is singular or no number.
     pub(crate) fn factor(&mut self) -> bool {
-        let mut factor = Factor {
-            lu: self,
-            regular: true,
-        };
-        pulp::Arch::new().dispatch(|| factor.run());
-        factor.regular
+        // Compiled for the instructions of the machine; no sum depends on these.
+        pulp::Arch::new().dispatch(|| self.eliminate())
     }
 
     /// x ← A⁻¹x.
@@ -175,95 +171,28 @@ impl BlockLu {
     }
 }
 
-/// The numbers of a factorisation, compiled for the instructions of the machine. No sum depends on these.
-struct Factor<'a> {
-    lu: &'a mut BlockLu,
-    regular: bool,
-}
-
-impl Factor<'_> {
+impl BlockLu {
+    /// Eliminates block after block; false where a pivot is singular or no number.
     #[inline(always)]
-    fn run(&mut self) {
-        for k in 0..self.lu.order.len() {
-            let n = self.lu.size_at(k);
-            let regular = match n {
-                6 => self.step::<6>(k),
-                _ => self.any_step(k, n),
-            };
-            if !regular {
-                self.regular = false;
-                return;
-            }
-        }
+    fn eliminate(&mut self) -> bool {
+        (0..self.order.len()).all(|k| self.eliminate_one(k))
     }
 
-    /// One step of elimination where the pivot has a size known beforehand.
+    /// One step of elimination.
     #[inline(always)]
-    fn step<const N: usize>(&mut self, k: usize) -> bool {
-        let lu = &mut *self.lu;
-        let at = lu.diagonal_at[k];
-        if !invert(&mut lu.diagonal[at..at + N * N], N, &mut lu.inverse) {
+    fn eliminate_one(&mut self, k: usize) -> bool {
+        let (n, at) = (self.size_at(k), self.diagonal_at[k]);
+        if !invert(&mut self.diagonal[at..at + n * n], n, &mut self.inverse) {
             return false;
         }
-        let range = lu.starts[k]..lu.starts[k + 1];
+        let range = self.starts[k]..self.starts[k + 1];
         // L_ik ← L_ik D_k
         for e in range.clone() {
-            let m = lu.size_at(lu.later[e] as usize);
-            let d = &lu.diagonal[at..at + N * N];
-            let l = &mut lu.lower[lu.beside_at[e]..lu.beside_at[e] + m * N];
-            for row in l.chunks_exact_mut(N) {
-                let mut new = [0.0; N];
-                for i in 0..N {
-                    let x = row[i];
-                    for j in 0..N {
-                        new[j] += x * d[i * N + j];
-                    }
-                }
-                row.copy_from_slice(&new);
-            }
-        }
-        // A_ij ← A_ij − L_ik U_kj, both triangles in one walk: entry (i, j) with i < j holds U_ij and L_ji.
-        for e in range.clone() {
-            let i = lu.later[e] as usize;
-            let m = lu.size_at(i);
-            let (e_at, i_at) = (lu.beside_at[e], lu.diagonal_at[i]);
-            let (lower, upper) = (&lu.lower[e_at..e_at + m * N], &lu.upper[e_at..e_at + m * N]);
-            subtract::<N>(lower, upper, m, &mut lu.diagonal[i_at..i_at + m * m]);
-            let mut target = lu.starts[i];
-            for f in e + 1..range.end {
-                let j = lu.later[f];
-                while lu.later[target] != j {
-                    target += 1;
-                }
-                let p = lu.size_at(j as usize);
-                let (f_at, to) = (lu.beside_at[f], lu.beside_at[target]);
-                // Entries of i lie behind those of k, which come first in the order.
-                let (before, behind) = lu.upper.split_at_mut(to);
-                let (low_before, low_behind) = lu.lower.split_at_mut(to);
-                let (li, ui) = (&low_before[e_at..e_at + m * N], &before[e_at..e_at + N * m]);
-                let (lj, uj) = (&low_before[f_at..f_at + p * N], &before[f_at..f_at + N * p]);
-                subtract::<N>(li, uj, p, &mut behind[..m * p]);
-                subtract::<N>(lj, ui, m, &mut low_behind[..p * m]);
-            }
-        }
-        true
-    }
-
-    /// The same for any size.
-    fn any_step(&mut self, k: usize, n: usize) -> bool {
-        let lu = &mut *self.lu;
-        let at = lu.diagonal_at[k];
-        if !invert(&mut lu.diagonal[at..at + n * n], n, &mut lu.inverse) {
-            return false;
-        }
-        let range = lu.starts[k]..lu.starts[k + 1];
-        let mut new = std::mem::take(&mut lu.row);
-        for e in range.clone() {
-            let m = lu.size_at(lu.later[e] as usize);
-            let d = &lu.diagonal[at..at + n * n];
-            let l = &mut lu.lower[lu.beside_at[e]..lu.beside_at[e] + m * n];
+            let m = self.size_at(self.later[e] as usize);
+            let d = &self.diagonal[at..at + n * n];
+            let l = &mut self.lower[self.beside_at[e]..self.beside_at[e] + m * n];
             for row in l.chunks_exact_mut(n) {
-                let new = &mut new[..n];
+                let new = &mut self.row[..n];
                 new.fill(0.0);
                 for (x, d) in row.iter().zip(d.chunks_exact(n)) {
                     new.iter_mut().zip(d).for_each(|(new, d)| *new += x * d);
@@ -271,55 +200,51 @@ impl Factor<'_> {
                 row.copy_from_slice(new);
             }
         }
-        lu.row = new;
+        // A_ij ← A_ij − L_ik U_kj, both triangles in one walk: entry (i, j) with i < j holds U_ij and L_ji.
         for e in range.clone() {
-            let i = lu.later[e] as usize;
-            let m = lu.size_at(i);
-            let (e_at, i_at) = (lu.beside_at[e], lu.diagonal_at[i]);
-            let (lower, upper) = (&lu.lower[e_at..e_at + m * n], &lu.upper[e_at..e_at + m * n]);
-            subtract_any(lower, upper, (n, m), &mut lu.diagonal[i_at..i_at + m * m]);
-            let mut target = lu.starts[i];
+            let i = self.later[e] as usize;
+            let m = self.size_at(i);
+            let (e_at, i_at) = (self.beside_at[e], self.diagonal_at[i]);
+            let (lower, upper) = (&self.lower[e_at..], &self.upper[e_at..]);
+            let target = &mut self.diagonal[i_at..i_at + m * m];
+            subtract(&lower[..m * n], &upper[..n * m], (n, m), target);
+            let mut target = self.starts[i];
             for f in e + 1..range.end {
-                let j = lu.later[f];
-                while lu.later[target] != j {
+                let j = self.later[f];
+                while self.later[target] != j {
                     target += 1;
                 }
-                let p = lu.size_at(j as usize);
-                let (f_at, to) = (lu.beside_at[f], lu.beside_at[target]);
-                let (before, behind) = lu.upper.split_at_mut(to);
-                let (low_before, low_behind) = lu.lower.split_at_mut(to);
-                let (li, ui) = (&low_before[e_at..e_at + m * n], &before[e_at..e_at + n * m]);
-                let (lj, uj) = (&low_before[f_at..f_at + p * n], &before[f_at..f_at + n * p]);
-                subtract_any(li, uj, (n, p), &mut behind[..m * p]);
-                subtract_any(lj, ui, (n, m), &mut low_behind[..p * m]);
+                let p = self.size_at(j as usize);
+                let (f_at, to) = (self.beside_at[f], self.beside_at[target]);
+                // Entries of i lie behind those of k, which come first in the order.
+                let (upper, below) = self.upper.split_at_mut(to);
+                let (lower, beside) = self.lower.split_at_mut(to);
+                let (li, ui) = (&lower[e_at..e_at + m * n], &upper[e_at..e_at + n * m]);
+                let (lj, uj) = (&lower[f_at..f_at + p * n], &upper[f_at..f_at + n * p]);
+                subtract(li, uj, (n, p), &mut below[..m * p]);
+                subtract(lj, ui, (n, m), &mut beside[..p * m]);
             }
         }
         true
     }
 }
 
-/// C ← C − L U: L of any height and width N, U of height N and the given width.
+/// C ← C − L U: L is n wide, U and C are `width` wide. Free bodies are six wide, and kept in registers.
 #[inline(always)]
-fn subtract<const N: usize>(l: &[f64], u: &[f64], width: usize, c: &mut [f64]) {
-    if width == 6 {
+fn subtract(l: &[f64], u: &[f64], (n, width): (usize, usize), c: &mut [f64]) {
+    if (n, width) == (6, 6) {
         let u = u.as_chunks::<6>().0;
-        for (l, c) in l.chunks_exact(N).zip(c.as_chunks_mut::<6>().0) {
+        for (l, c) in l.as_chunks::<6>().0.iter().zip(c.as_chunks_mut::<6>().0) {
             let mut new = *c;
-            for k in 0..N {
+            for (l, u) in l.iter().zip(u) {
                 for j in 0..6 {
-                    new[j] -= l[k] * u[k][j];
+                    new[j] -= l * u[j];
                 }
             }
             *c = new;
         }
         return;
     }
-    subtract_any(l, u, (N, width), c);
-}
-
-/// C ← C − L U with the number of columns of L and U.
-#[inline(always)]
-fn subtract_any(l: &[f64], u: &[f64], (n, width): (usize, usize), c: &mut [f64]) {
     for (l, c) in l.chunks_exact(n).zip(c.chunks_exact_mut(width)) {
         for (l, u) in l.iter().zip(u.chunks_exact(width)) {
             c.iter_mut().zip(u).for_each(|(c, u)| *c -= l * u);
