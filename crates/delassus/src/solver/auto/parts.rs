@@ -8,7 +8,7 @@ use crate::problem::residual::Residual;
 use crate::problem::{Form, Problem, Solution};
 use crate::solver::{Certificate, Fit, Report, Status, Stop, Sweep};
 
-/// Islands that have something to do with each other's solver.
+/// Kinds of islands: those of one kind have the same line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Facets,
