@@ -29,7 +29,7 @@ fn command(name: &str) -> Command {
 fn every_example_runs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = fs::read_dir(folder).expect("there are examples");
-    let names = files.filter_map(|file| Some(file.ok()?.file_name().into_string().ok()?));
+    let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
     names.sort();
     assert!(7 <= names.len(), "{names:?}");
