@@ -1,5 +1,7 @@
 //! Rows with a place: what follows from a place is what follows from its rows written out, the builder refuses places
 //! that a mass does not have, files keep them, and the pile takes half the memory.
+
+#![cfg(feature = "world")]
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot build its problem must stop there"
