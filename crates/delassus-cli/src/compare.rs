@@ -36,7 +36,7 @@ const ITERATIONS: usize = 10_000;
 /// Most time of a run where none is asked for.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Runs on problems and on scenes, as the forecast counts them, and how long one may take before any was seen [s].
+/// Runs on problems and on scenes, as the forecast counts them, and how long one may take before any was seen \[s\].
 const PROBLEMS: usize = 0;
 const SCENES: usize = 1;
 const PROBLEM_GUESS: f64 = 0.1;

@@ -46,7 +46,7 @@ pub(crate) struct Curve {
     /// Place in the list of solvers: sets colour and mark, the same in all panels.
     pub(crate) solver: usize,
     pub(crate) approximate: bool,
-    /// Time [s] and law residual [m/s] after each sweep.
+    /// Time \[s\] and law residual [m/s] after each sweep.
     pub(crate) points: Vec<(f64, f64)>,
 }
 

@@ -63,7 +63,7 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     left: usize,
-    /// Time of one [s]: a guess, then what the last ones took on average.
+    /// Time of one \[s\]: a guess, then what the last ones took on average.
     seconds: f64,
     done: usize,
 }

@@ -14,7 +14,7 @@ use delassus::{Law, MassBlock, MassId, Problem, ProblemBuilder, Solution, Status
 
 /// Relative residual asked for.
 const TOLERANCE: f64 = 1e-10;
-/// Step of time [s] and weight [m/s²].
+/// Step of time \[s\] and weight [m/s²].
 const H: f64 = 0.01;
 const G: f64 = 9.81;
 

@@ -40,12 +40,12 @@ const MODELS: [&str; 10] = [
 ];
 const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 
-/// Least time of one call over many rounds [µs].
+/// Least time of one call over many rounds \[µs\].
 fn best(call: impl FnMut()) -> f64 {
     best_of(50, call)
 }
 
-/// The least mean time of so many calls in a row, over 10 000 calls in all [µs].
+/// The least mean time of so many calls in a row, over 10 000 calls in all \[µs\].
 fn best_of(calls: u32, mut call: impl FnMut()) -> f64 {
     (0..10_000 / calls)
         .map(|_| {

@@ -14,7 +14,7 @@ use delassus::solver::from_spec;
 use delassus::world::{Clock, World};
 use delassus::{Stop, scenes};
 
-/// Step [s], as the peers are measured.
+/// Step \[s\], as the peers are measured.
 const STEP: f64 = 1.0 / 60.0;
 /// Steps that are timed, after settling.
 const TIMED: usize = 60;
@@ -110,7 +110,7 @@ fn measure(size: usize, sweeps: usize, spec: &str) {
     );
 }
 
-/// Worst and mean overlap over the contacts that overlap [m].
+/// Worst and mean overlap over the contacts that overlap \[m\].
 fn penetration(world: &World) -> (f64, f64) {
     let depths = world
         .touches()

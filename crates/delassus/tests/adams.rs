@@ -22,14 +22,14 @@ use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::world::{Body, Drive, Integrator, Joint, JointKind};
 use delassus::{BodyId, GaussSeidel, JointId, Stop, World, WorldBuilder};
 
-/// Time between samples [s] and their number, as in the files.
+/// Time between samples \[s\] and their number, as in the files.
 const SAMPLE: f64 = 0.01;
 const SAMPLES: usize = 501;
 /// Gravity of the models [m/s²].
 const GRAVITY: f64 = 9.80665;
 /// Law residual per step [m/s]: far below what 1e5 steps could add up to the limits.
 const TOLERANCE: f64 = 1e-10;
-/// Step of the comparison [s]: keeps all columns a factor of five inside the limits, but for the velocity of the first
+/// Step of the comparison \[s\]: keeps all columns a factor of five inside the limits, but for the velocity of the first
 /// spherical case, where the reference itself uses them up. Chrono's own step of 5e-4 s is enough for all limits too,
 /// with little room in energy at first order (9.4e-3 of 1e-2 J).
 const STEP: f64 = 1e-4;
@@ -49,7 +49,7 @@ const LIMITS: [(&str, f64); 8] = [
     ("Rforce", 2e-2),
     ("Rtorque", 1e-6),
 ];
-/// Chrono's limits on the change of total energy [J] and on the joint violation [m or rad].
+/// Chrono's limits on the change of total energy \[J\] and on the joint violation [m or rad].
 const ENERGY: f64 = 1e-2;
 const VIOLATION: f64 = 1e-5;
 

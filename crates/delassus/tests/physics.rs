@@ -281,9 +281,9 @@ fn collision_of_free_bodies_conserves_momentum_and_angular_momentum() {
 fn stack_of_boxes_stands_without_creep() {
     const BOXES: usize = 10;
     const SECONDS: usize = 10;
-    /// Sideways motion of any box [m], the limit.
+    /// Sideways motion of any box \[m\], the limit.
     const CREEP: f64 = 1e-6;
-    /// Deepest penetration [m], the limit.
+    /// Deepest penetration \[m\], the limit.
     const PENETRATION: f64 = 6e-5;
     let mut builder = WorldBuilder::default();
     let surface = material(&mut builder, 0.5, 0.0);

@@ -17,7 +17,7 @@ use delassus::world::{Body, Drive, Joint, JointKind, Motion, Sleep, State, StepE
 use delassus::{BodyId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, cuboid, ground, material, of, run, solver, space};
 
-/// Step of these runs [s].
+/// Step of these runs \[s\].
 const H: f64 = 0.01;
 /// Law residual of each solve [m/s].
 const TIGHT: f64 = 1e-10;
@@ -36,7 +36,7 @@ fn stack(boxes: usize) -> WorldBuilder {
 
 #[test]
 fn fast_ball_neither_tunnels_nor_stops_above_the_ground() {
-    /// Where it may stop [m]: rounding of the fall of one step, 300 m for the fastest.
+    /// Where it may stop \[m\]: rounding of the fall of one step, 300 m for the fastest.
     const STOP: f64 = 1e-12;
     for (speed, height) in [(1.0, 0.123), (100.0, 0.777), (1000.0, 2.5), (30_000.0, 7.3)] {
         let mut builder = WorldBuilder::default();

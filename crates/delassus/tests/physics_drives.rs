@@ -11,7 +11,7 @@ use delassus::world::{Body, Drive, JointKind, Motor, Servo};
 use delassus::{JointId, World, WorldBuilder};
 use kit::{GRAVITY, join, run, solver, space};
 
-/// Step of these runs [s].
+/// Step of these runs \[s\].
 const H: f64 = 1e-3;
 /// Law residual of each solve [m/s].
 const TIGHT: f64 = 1e-10;

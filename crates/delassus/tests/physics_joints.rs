@@ -15,7 +15,7 @@ use delassus::world::{Body, Drive, GearTerm, Joint, JointKind, Motion};
 use delassus::{BodyId, JointId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, ground, join, material, run, solver, space};
 
-/// Step of these runs [s].
+/// Step of these runs \[s\].
 const H: f64 = 1e-3;
 /// Law residual of each solve [m/s].
 const TIGHT: f64 = 1e-10;
@@ -340,7 +340,7 @@ fn rigid_joint_without_damping_is_refused() {
 /// that weighs next to nothing both must swing alike.
 #[test]
 fn universal_joint_swings_like_a_light_cross_on_two_hinges() {
-    /// What the cross adds to the inertia about the joint, relative, times the way of the bob [m].
+    /// What the cross adds to the inertia about the joint, relative, times the way of the bob \[m\].
     const LIGHT: f64 = 2e-4;
     let swing = |cross: bool| {
         let mut builder = WorldBuilder::default();

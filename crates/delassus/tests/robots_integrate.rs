@@ -33,7 +33,7 @@ fn energy(world: &World) -> f64 {
     probe.kinetic + probe.potential
 }
 
-/// Largest energy error of the double pendulum within some seconds, released from this configuration [J].
+/// Largest energy error of the double pendulum within some seconds, released from this configuration \[J\].
 fn energy_error(integrator: Integrator, start: [f64; 2], h: f64, seconds: f64) -> f64 {
     let mut world = build("double-pendulum").unwrap().world;
     world.settings.integrator = integrator;
@@ -71,7 +71,7 @@ fn the_energy_error_of_the_midpoint_rule_does_not_pile_up() {
     assert!(long < 3.0 * short, "{short} {long}");
 }
 
-/// Steps the four-bar linkage and gives the widest its loop was open [m].
+/// Steps the four-bar linkage and gives the widest its loop was open \[m\].
 fn four_bar(steps: usize) -> f64 {
     let mut scene = build("four-bar").unwrap();
     let mut solver = solver("gauss-seidel", 1e-9);
@@ -182,8 +182,8 @@ fn loose(world: &World) -> World {
     built
 }
 
-/// Largest distance between the links of both humanoids after some seconds in steps of h [m]; and the time in which one
-/// had contacts that the other had not [s].
+/// Largest distance between the links of both humanoids after some seconds in steps of h \[m\]; and the time in which one
+/// had contacts that the other had not \[s\].
 fn apart((ground, bend): (bool, f64), h: f64, seconds: f64) -> (f64, f64) {
     let mut tree = tree(ground, bend);
     let mut loose = loose(&tree);

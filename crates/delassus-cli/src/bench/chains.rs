@@ -48,18 +48,18 @@ pub(crate) struct Row {
     pub(crate) iterations_per_substep: f64,
     /// Substeps of watched chains, within 10 s, that were taken at first order instead of second.
     pub(crate) coarse: usize,
-    /// For each number of threads, the median and the longest of the timed frames [ms].
+    /// For each number of threads, the median and the longest of the timed frames \[ms\].
     pub(crate) frame_ms: Vec<f64>,
     pub(crate) longest_frame_ms: Vec<f64>,
     pub(crate) timed_frames: usize,
     pub(crate) same_bits: bool,
-    /// Widest joint within 10 s [m].
+    /// Widest joint within 10 s \[m\].
     pub(crate) opening: f64,
-    /// Distance of the tip from the reference at 0.5, 1 and 2 s [m].
+    /// Distance of the tip from the reference at 0.5, 1 and 2 s \[m\].
     pub(crate) tip_errors: [f64; 3],
     /// Change of energy after 10 s, in units of the energy between release and rest.
     pub(crate) energy_change: f64,
-    /// Widest joint within 2 s where the last bead is 10 000 times as heavy [m]; infinite where it was torn off.
+    /// Widest joint within 2 s where the last bead is 10 000 times as heavy \[m\]; infinite where it was torn off.
     pub(crate) heavy_opening: f64,
 }
 
@@ -71,7 +71,7 @@ struct Size {
     bytes_per_bead: Option<f64>,
 }
 
-/// Costs of single parts, from differences of frames on one thread [ms].
+/// Costs of single parts, from differences of frames on one thread \[ms\].
 #[derive(Clone, Debug, Serialize)]
 struct Parts {
     direct_substep_ms: f64,

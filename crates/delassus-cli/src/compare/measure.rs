@@ -40,7 +40,7 @@ pub(super) struct Run {
     pub(super) reached: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// (iteration, time [s], law residual [m/s]), from a run of its own: writing it down disturbs the clock.
+    /// (iteration, time \[s\], law residual [m/s]), from a run of its own: writing it down disturbs the clock.
     pub(super) history: Vec<(usize, f64, f64)>,
 }
 

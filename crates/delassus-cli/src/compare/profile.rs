@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(super) struct Entry {
     pub(super) work: usize,
     pub(super) solver: String,
-    /// Time to the tolerance [s]; none where it was not reached.
+    /// Time to the tolerance \[s\]; none where it was not reached.
     pub(super) time: Option<f64>,
 }
 
@@ -86,11 +86,11 @@ pub(super) struct Growth {
     pub(super) unit: &'static str,
     /// Slope of time against size in logarithms, by least squares.
     pub(super) exponent: f64,
-    /// (size, time [s]) of the works brought to the tolerance, by size.
+    /// (size, time \[s\]) of the works brought to the tolerance, by size.
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// One measured point of [`growth`]: family, solver, unit, size and time [s].
+/// One measured point of [`growth`]: family, solver, unit, size and time \[s\].
 pub(super) type Sized = (String, String, &'static str, f64, f64);
 
 /// Time against size for every solver that has two sizes of a family.

@@ -59,11 +59,11 @@ pub(super) struct SceneRun {
     law: f64,
     /// Where and when it was met; none where all residuals are zero.
     worst_block: Option<WorstBlock>,
-    /// Worst penetration [m].
+    /// Worst penetration \[m\].
     penetration: f64,
     /// Worst joint violation [m or rad].
     violation: f64,
-    /// Energy at the end less that at the start [J].
+    /// Energy at the end less that at the start \[J\].
     energy_change: f64,
     pub(super) ms_per_step: f64,
     iterations_per_step: f64,
@@ -71,7 +71,7 @@ pub(super) struct SceneRun {
     /// Why there are fewer steps than asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// (simulated time [s], worst law residual since the last point [m/s], mean time of its steps [ms]).
+    /// (simulated time \[s\], worst law residual since the last point [m/s], mean time of its steps \[ms\]).
     history: Vec<(f64, f64, f64)>,
 }
 

@@ -63,7 +63,7 @@ pub(super) struct Capture<'a> {
     pub(super) kept: u64,
     /// Problems that met the condition when the limit was reached already.
     pub(super) left_out: u64,
-    /// Step under way, time before it [s], and its substep.
+    /// Step under way, time before it \[s\], and its substep.
     step: u64,
     time: f64,
     substep: u32,

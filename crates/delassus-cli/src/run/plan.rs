@@ -19,7 +19,7 @@ const FRAME_RATE: f64 = 60.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
-    /// Step [s].
+    /// Step \[s\].
     pub(super) dt: f64,
     pub(super) solver: String,
     /// Largest acceptable law residual [m/s].

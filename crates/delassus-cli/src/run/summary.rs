@@ -36,7 +36,7 @@ pub(super) struct Summary {
     integrator: Integrator,
     /// Substeps taken at first order where second was asked for.
     coarse_substeps: u64,
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     time: f64,
     solver: &'static str,
     options: Options,
@@ -72,7 +72,7 @@ pub(super) struct Summary {
     state_hash: String,
 }
 
-/// Energy of the dynamic bodies [J].
+/// Energy of the dynamic bodies \[J\].
 #[derive(Debug, Serialize)]
 struct Energy {
     start: f64,
@@ -103,7 +103,7 @@ impl Spread {
     }
 }
 
-/// Mean time of a step and of its phases [ms].
+/// Mean time of a step and of its phases \[ms\].
 #[derive(Debug, Serialize)]
 struct Milliseconds {
     total: f64,

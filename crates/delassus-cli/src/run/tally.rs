@@ -78,11 +78,11 @@ pub(crate) struct Tally {
     pub(crate) worst_block: Option<WorstBlock>,
     pub(crate) penetration: Worst,
     pub(crate) violation: Worst,
-    /// Energy at the start [J].
+    /// Energy at the start \[J\].
     pub(crate) energy_start: f64,
     pub(crate) energy_end: f64,
     energy_least: f64,
-    /// Largest rise above any earlier energy [J].
+    /// Largest rise above any earlier energy \[J\].
     pub(crate) energy_rise: f64,
     pub(crate) iterations: u64,
     pub(crate) most_iterations: u64,

@@ -20,7 +20,7 @@ pub(crate) struct BlockLu {
     /// Blocks in order of elimination, and the place of each in it.
     order: Vec<u32>,
     place: Vec<u32>,
-    /// `later[starts[s]..starts[s + 1]]`: places that step s changes, ascending.
+    /// `later[starts\[s\]..starts[s + 1]]`: places that step s changes, ascending.
     starts: Vec<usize>,
     later: Vec<u32>,
     /// First value of every diagonal block (by place) and of every block right of or below it (by entry).

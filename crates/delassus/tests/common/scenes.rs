@@ -6,12 +6,12 @@ use delassus::{Law, MassBlock, MassId, Problem, ProblemBuilder};
 
 use super::planted::{rotation, unit};
 
-/// Length of the step [s].
+/// Length of the step \[s\].
 pub(crate) const H: f64 = 0.01;
 /// Standard gravity [m/s²].
 pub(crate) const GRAVITY: f64 = 9.81;
 
-/// A load on a body besides gravity: force [N] and torque [N m].
+/// A load on a body besides gravity: force \[N\] and torque [N m].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wrench {
     pub(crate) force: DVec3,
