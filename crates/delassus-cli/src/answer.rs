@@ -62,8 +62,8 @@ pub(crate) struct Answer {
 struct System {
     x1: Vec<f64>,
     x2: Vec<f64>,
-    rank: usize,
-    redundant_rows: Vec<usize>,
+    rank: Option<usize>,
+    redundant_rows: Option<Vec<usize>>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     matrices: Option<Matrices>,
 }
@@ -169,14 +169,14 @@ impl Answer {
     }
 
     /// The same answer as x₁ and x₂ of a tree's system.
-    pub(crate) fn with_system(mut self, rank: Rank, matrices: Option<Matrices>) -> Answer {
+    pub(crate) fn with_system(mut self, rank: Option<Rank>, matrices: Option<Matrices>) -> Answer {
         let lambda = self.lambda.take().unwrap_or_default();
         self.system = Some(System {
             x1: self.v.take().unwrap_or_default(),
             // The system's sign: x₂ = −λ. Adding zero turns −0 into 0.
             x2: lambda.iter().map(|x| 0.0 - x).collect(),
-            rank: rank.rank,
-            redundant_rows: rank.redundant,
+            rank: rank.as_ref().map(|rank| rank.rank),
+            redundant_rows: rank.map(|rank| rank.redundant),
             matrices,
         });
         self

@@ -13,13 +13,14 @@ use crate::console::Refusal;
 /// What the bias force is computed with [m/s²].
 const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 
-/// Independent rows, as the solver found them; one that does not say leaves the question to `kkt`.
-pub(super) fn rank(problem: &Problem, report: &Report) -> Rank {
+/// Independent rows, as the solver found them; one that does not say leaves the question to `kkt`. None where that
+/// broke down too.
+pub(super) fn rank(problem: &Problem, report: &Report) -> Option<Rank> {
     let asked = || {
         let report = Kkt::default().solve(problem, &mut Solution::zeros(problem));
-        report.rank.unwrap_or_default()
+        report.rank
     };
-    report.rank.clone().unwrap_or_else(asked)
+    report.rank.clone().or_else(asked)
 }
 
 /// M, J, J M⁻¹Jᵀ and the bias force under gravity.
