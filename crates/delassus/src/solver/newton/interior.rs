@@ -278,12 +278,15 @@ impl Stage<'_> {
             } else {
                 scale / self.system.mobility[k]
             };
+            // Rows that open fast start open, with as little impulse as keeps u·r what it is elsewhere.
+            let c = |row: usize| self.system.problem.c()[row];
             let mut push = |row: usize, kind, d: [f64; 3], r: f64| {
+                let apart = if kind == Kind::Upper { -c(row) } else { c(row) };
                 pairs.push(Pair {
                     row,
                     kind,
                     d,
-                    u: [scale, 0.0, 0.0],
+                    u: [scale.max(apart), 0.0, 0.0],
                     r: [r, 0.0, 0.0],
                     du: [0.0; 3],
                     dr: [0.0; 3],
@@ -294,8 +297,8 @@ impl Stage<'_> {
                 for row in block.rows() {
                     let value = match (lo.is_finite(), hi.is_finite()) {
                         (true, true) => 0.5 * (lo + hi),
-                        (true, false) => lo + load,
-                        (false, true) => hi - load,
+                        (true, false) => lo + load * scale / scale.max(c(row)),
+                        (false, true) => hi - load * scale / scale.max(-c(row)),
                         (false, false) => 0.0,
                     };
                     lambda[row] = value;
@@ -317,10 +320,12 @@ impl Stage<'_> {
                 Law::FrictionCone { mu }
                 | Law::FrictionBox { mu }
                 | Law::FrictionFacets { mu, .. } => {
+                    let load = load * scale / scale.max(c(block.start));
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(block.n_rows), [1.0, mu, mu], load);
                 }
                 Law::EllipticCone { mu } => {
+                    let load = load * scale / scale.max(c(block.start));
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(3), [1.0, mu[0], mu[1]], load);
                 }

@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 
-use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Form, Primal, Problem};
 
@@ -13,7 +12,7 @@ pub(super) struct System<'a> {
     pub(super) mobility: Vec<f64>,
     /// Largest mean of all, for rows that must hold.
     pub(super) stiffest: f64,
-    /// V = max|c|, the velocity that residuals are compared with [m/s].
+    /// V, the residual without impulses, which residuals are compared with [m/s].
     pub(super) scale: f64,
     /// First value of the square array of every block.
     pub(super) squares: Vec<usize>,
@@ -44,15 +43,20 @@ impl<'a> System<'a> {
                 *mobility = stiffest;
             }
         }
-        let scale = max_abs(problem.c());
-        System {
+        let mut system = System {
             problem,
             mobility,
             stiffest,
-            scale: if 0.0 < scale { scale } else { 1.0 },
+            scale: 1.0,
             squares,
             rows: OnceCell::new(),
+        };
+        // Rows that are far from closing, such as limits of joints, say nothing about the others.
+        let scale = system.natural(&vec![0.0; problem.n_rows()], problem.c());
+        if 0.0 < scale && scale.is_finite() {
+            system.scale = scale;
         }
+        system
     }
 
     /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
@@ -226,6 +230,11 @@ impl<'a> System<'a> {
     pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
         self.problem.velocity(lambda, v);
         self.problem.row_velocity(v, lambda, w);
+        self.natural(lambda, w)
+    }
+
+    /// The largest natural residual of given impulses and row velocities [m/s].
+    fn natural(&self, lambda: &[f64], w: &[f64]) -> f64 {
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {
