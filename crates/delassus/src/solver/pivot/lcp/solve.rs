@@ -106,7 +106,9 @@ impl LcpAnswer {
 /// Solves a linear complementarity problem by Lemke's method.
 pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let mut answer = LcpAnswer::new(lcp.len());
-    let deadline = options.time.map(|time| Instant::now() + time);
+    let deadline = options
+        .time
+        .and_then(|time| Instant::now().checked_add(time));
     let has_free = lcp.free().contains(&true);
     let scaled = Scaled::of(lcp);
     let mut best = f64::INFINITY;
