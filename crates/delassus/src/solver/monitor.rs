@@ -79,11 +79,11 @@ pub struct Monitor<'a> {
     /// Least η of all sweeps since the last check by schedule: momentum makes η swing, and one sweep alone tells little.
     least_eta: f64,
     /// Where progress was last seen.
-    mark: Seen,
+    mark: Look,
     /// Impulses at the checks since then, the last three: where they drift to.
     trail: Vec<(usize, Vec<f64>)>,
     /// The last two checks by schedule, the later one first.
-    last: [Seen; 2],
+    last: [Look; 2],
     /// Checks in a row whose forecast was that the sweeps allowed will not do.
     hopeless: usize,
     /// Pivots of a solver that does not sweep.
@@ -120,9 +120,9 @@ impl<'a> Monitor<'a> {
             ratio: 1.0,
             next_check: FIRST_CHECK,
             least_eta: f64::INFINITY,
-            mark: Seen::NOTHING,
+            mark: Look::NOTHING,
             trail: Vec::new(),
-            last: [Seen::NOTHING; 2],
+            last: [Look::NOTHING; 2],
             hopeless: 0,
             pivots: 0,
             certificate: None,
@@ -405,7 +405,7 @@ impl<'a> Monitor<'a> {
         if self.next_check <= sweep {
             self.next_check = sweep + sweep / 2;
             let eta = std::mem::replace(&mut self.least_eta, f64::INFINITY);
-            let now = Seen { sweep, merit, eta };
+            let now = Look { sweep, merit, eta };
             if self.is_stalled(now, lambda) {
                 return Some(Status::Stalled);
             }
@@ -418,10 +418,10 @@ impl<'a> Monitor<'a> {
 
     /// Whether nothing has moved for long, and what still moves will not do within the sweeps allowed. The largest
     /// residual may rest while the sweeps as a whole still settle: η tells.
-    fn is_stalled(&mut self, now: Seen, lambda: &[f64]) -> bool {
+    fn is_stalled(&mut self, now: Look, lambda: &[f64]) -> bool {
         let mark = self.mark;
         if now.merit < STALL_FACTOR * mark.merit || now.eta < STALL_FACTOR * mark.eta {
-            self.mark = Seen {
+            self.mark = Look {
                 sweep: now.sweep,
                 merit: now.merit.min(mark.merit),
                 eta: now.eta.min(mark.eta),
@@ -468,7 +468,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// Whether the sweeps allowed will not do, by the rate since the last check but one.
-    fn is_hopeless(&mut self, now: Seen) -> bool {
+    fn is_hopeless(&mut self, now: Look) -> bool {
         let before = self.last[1];
         self.last = [now, self.last[0]];
         let needed = self.still_needed(before, now);
@@ -482,7 +482,7 @@ impl<'a> Monitor<'a> {
 
     /// Sweeps to the tolerance if the better of merit and η keeps its rate: with x falling from x₀ to x₁ in k sweeps,
     /// n = k ln(x₁/tolerance) / ln(x₀/x₁). None are forecast before there are two checks to compare.
-    fn still_needed(&self, before: Seen, now: Seen) -> f64 {
+    fn still_needed(&self, before: Look, now: Look) -> f64 {
         if before.sweep == 0 {
             return 0.0;
         }
@@ -498,7 +498,7 @@ impl<'a> Monitor<'a> {
 
 /// What a check by schedule saw.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Look {
     sweep: usize,
     /// What is compared with the tolerance \[m/s\].
     merit: f64,
@@ -506,8 +506,8 @@ struct Seen {
     eta: f64,
 }
 
-impl Seen {
-    const NOTHING: Seen = Seen {
+impl Look {
+    const NOTHING: Look = Look {
         sweep: 0,
         merit: f64::INFINITY,
         eta: f64::INFINITY,

@@ -164,6 +164,11 @@ impl Solver for Lemke {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         let short = status == Status::PivotLimit && self.work.meter.is_short();
         short.then(|| {
