@@ -369,7 +369,10 @@ fn dual_body(problem: &Problem, matrix: &BlockMatrix) -> String {
 
 fn line<T: Serialize>(entry: &T) -> String {
     // Plain structs of finite numbers cannot fail to serialise.
-    format!("\n{}", serde_json::to_string(entry).unwrap_or_default())
+    format!(
+        "\n{}",
+        serde_json::to_string(entry).expect("plain data has a JSON form")
+    )
 }
 
 fn nested(values: &[f64], width: usize) -> Vec<Vec<f64>> {
