@@ -60,6 +60,11 @@ impl Solver for Newton {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     /// Solves islands apart, side by side: a step of one need not wait for another.
     fn run(
         &mut self,
