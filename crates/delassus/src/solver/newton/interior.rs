@@ -139,11 +139,11 @@ impl Pair {
 }
 
 impl Stage<'_> {
-    /// Whether every law has a cone here: boxes and facets have none.
+    /// Whether every law has a cone here: boxes, facets and laws with rows of spin have none.
     pub(super) fn has_interior(&self) -> bool {
         self.system.blocks().iter().all(|block| match block.law {
             Law::FrictionBox { .. } | Law::FrictionFacets { .. } => block.law.is_convex(),
-            _ => true,
+            law => !law.has_spin_rows(),
         })
     }
 
@@ -320,6 +320,11 @@ impl Stage<'_> {
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(3), [1.0, mu[0], mu[1]], load);
                 }
+                // No interior point is made where one of these is.
+                Law::RollingCone { .. }
+                | Law::RollingSpinning { .. }
+                | Law::TorsionalCone { .. }
+                | Law::EllipsoidCone { .. } => {}
             }
         }
         let iterate = self.iterate(&lambda);
