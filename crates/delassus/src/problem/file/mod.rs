@@ -20,7 +20,7 @@ pub use error::{FileError, Place};
 #[cfg(feature = "files")]
 pub use friction::{FrictionFile, FrictionForm, Triplets};
 #[cfg(feature = "files")]
-use siconos::{DatFile, DatFormat, GenericLaw, MlcpLaw};
+use siconos::{DatFile, DatFormat, GenericBlock, GenericLaw, MlcpLaw};
 
 use crate::law::Law;
 use crate::problem::Problem;
@@ -209,14 +209,12 @@ fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileEr
             )
         }
         DatFile::Generic { blocks, m, q } => {
-            let blocks: Vec<(usize, Law)> = blocks
-                .iter()
-                .flat_map(|block| match block.law {
-                    GenericLaw::Equality => vec![(1, Law::Equality); block.rows.len()],
-                    GenericLaw::Complementarity => vec![(1, Law::Unilateral); block.rows.len()],
-                    GenericLaw::Friction(mu) => vec![(3, Law::FrictionCone { mu })],
-                })
-                .collect();
+            let law = |block: &GenericBlock| match block.law {
+                GenericLaw::Equality => (block.rows.len(), Law::Equality),
+                GenericLaw::Complementarity => (block.rows.len(), Law::Unilateral),
+                GenericLaw::Friction(mu) => (3, Law::FrictionCone { mu }),
+            };
+            let blocks: Vec<(usize, Law)> = blocks.iter().map(law).collect();
             matrix_problem("generic", &m.entries, q, &blocks)
         }
     }

@@ -14,7 +14,7 @@
 //!
 //! Rows with bounds have a slack for each finite one, equalities are softened rows of the kernel.
 
-use super::continuation::{Course, JOINT_SOFTNESS, move_by};
+use super::continuation::{Course, move_by};
 use super::stage::{End, Iterate, Stage};
 use crate::law::Law;
 
@@ -345,7 +345,7 @@ impl Stage<'_> {
             for i in 0..n {
                 let row = block.start + i;
                 if block.law == Law::Equality {
-                    c[i * n + i] = JOINT_SOFTNESS * self.system.stiffest;
+                    c[i * n + i] = self.system.hold;
                     b[i * n + i] = 1.0;
                     continue;
                 }
@@ -374,7 +374,7 @@ impl Stage<'_> {
                 (c[i * n + i], b[i * n + i]) = match (any, block.law) {
                     (true, _) => (slacks, 1.0),
                     (false, Law::Interval { lo, hi }) if lo == hi => (1.0, 0.0),
-                    _ => (JOINT_SOFTNESS * self.system.stiffest, 1.0),
+                    _ => (self.system.hold, 1.0),
                 };
             }
         }
