@@ -425,7 +425,8 @@ fn the_rolling_chute_is_the_same_in_both_formats() {
 }
 
 /// File, rows, and the laws of its block rows: so many of the first kind, so many of the second.
-const GENERIC: [(&str, usize, [(usize, GenericLaw); 2]); 4] = [
+type Kinds = [(usize, GenericLaw); 2];
+const GENERIC: [(&str, usize, Kinds); 4] = [
     (
         "Example1_Fc3D_SBM.dat",
         9,
