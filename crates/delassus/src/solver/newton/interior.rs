@@ -157,6 +157,7 @@ impl Stage<'_> {
         let scale = self.system.scale;
         let (mut level, mut alpha) = (0, 1.0);
         let (mut marked, mut mark) = (f64::INFINITY, 0);
+        let mut last_gap = f64::INFINITY;
         for iteration in 0..=MOST {
             let residual = self.judge(&at.lambda)?;
             let relative = residual / scale;
@@ -170,7 +171,10 @@ impl Stage<'_> {
             let near = LEVELS[level..]
                 .first()
                 .is_some_and(|limit| relative <= *limit);
-            if near || alpha < 1e-3 {
+            // Under heavy loads the residual stays where it is while the gap falls.
+            let flat = 8 <= iteration && mark + 3 <= iteration && gap < 1e-2 * last_gap;
+            if near || alpha < 1e-3 || flat {
+                last_gap = gap;
                 while LEVELS[level..]
                     .first()
                     .is_some_and(|limit| relative <= *limit)
@@ -242,7 +246,7 @@ impl Stage<'_> {
     }
 
     /// Near the answer: semismooth steps, then a short continuation.
-    fn finish(&mut self, lambda: &[f64], relative: f64) -> Result<(), End> {
+    pub(super) fn finish(&mut self, lambda: &[f64], relative: f64) -> Result<(), End> {
         let goes_on = |end: Result<(), End>| match end {
             Err(End::Run(status)) => Err(End::Run(status)),
             _ => Ok(()),

@@ -7,6 +7,7 @@ mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
+mod proximal;
 mod semismooth;
 mod smoothed_law;
 mod stage;
@@ -238,16 +239,25 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
+    if stage.has_interior() {
+        next(stage.proximal(&loads, 0.1, 200))?;
+    }
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
-        next(stage.arclength(&rho, accept, 400))?;
+        next(stage.arclength(&rho, accept, 250))?;
     }
+    if stage.has_interior() {
+        let found = stage.loads(&stage.best.1);
+        next(stage.proximal(&found, 1e-3, 500))?;
+        next(stage.proximal(&loads, 1e-3, 500))?;
+    }
+    stage.stop_at_the_floor()?;
     Err(End::Stuck)
 }
 
 impl Stage<'_> {
     /// Loads of all blocks if every row were stuck and soft: K with A = 1/R, R = D/100.
-    fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
+    pub(super) fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
         let mut right = vec![0.0; self.system.n_rows()];
         self.relation.c.fill(0.0);
         self.relation.b.fill(0.0);
