@@ -46,7 +46,7 @@ fn model(links: Vec<Link>, shapes: Vec<(u32, Shape)>) -> RobotModel {
         link: Some(LinkId(link)),
         pose: Pose::IDENTITY,
         shape,
-        friction: None,
+        surface: None,
     });
     RobotModel {
         name: "test".to_owned(),

@@ -353,7 +353,10 @@ fn lend_scale(problem: &Problem) -> Vec<f64> {
         // Round and faceted cones have one scale, the trace; all other laws look at each row's own.
         let one_scale = matches!(
             block.law,
-            Law::FrictionCone { .. } | Law::FrictionFacets { .. }
+            Law::FrictionCone { .. }
+                | Law::FrictionFacets { .. }
+                | Law::RollingCone { .. }
+                | Law::RollingSpinning { .. }
         );
         for d in &mut diagonal[block.rows()] {
             if *d == 0.0 && (empty || !one_scale) {

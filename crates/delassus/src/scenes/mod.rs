@@ -367,6 +367,7 @@ impl Stage {
         let material = builder.add_material(Surface {
             friction,
             restitution,
+            ..Surface::default()
         })?;
         let attach = Attach {
             material,

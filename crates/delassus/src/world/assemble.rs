@@ -29,6 +29,8 @@ pub(super) struct Assembly {
     /// First block that is a contact, and the contact of each block from there on.
     pub(super) first_contact: usize,
     pub(super) contacts: Vec<usize>,
+    /// Whether some contact has rows of spin, and hence more than three.
+    pub(super) spins: bool,
     room: Room,
 }
 
@@ -81,6 +83,8 @@ struct Assembling<'a> {
     pairs: Vec<[Option<MassId>; 2]>,
     /// Robots that can move, in the order of the world.
     robots: Vec<Option<PlacedRobot<'a>>>,
+    /// Whether some contact has rows of spin.
+    spins: bool,
     /// Held rows ask for no velocity, whatever their violation.
     velocities: bool,
 }
@@ -139,6 +143,7 @@ impl<'a> Assembling<'a> {
             used: emptied(room.used),
             pairs: emptied(room.pairs),
             robots: Vec::new(),
+            spins: false,
             velocities: false,
         };
         step.builder.reserve(bodies.len(), 0);
@@ -182,6 +187,7 @@ impl<'a> Assembling<'a> {
             bodies: self.owners,
             first_contact,
             contacts: self.used,
+            spins: self.spins,
             room: Room {
                 pairs: self.pairs,
                 mass: self.mass,

@@ -43,10 +43,7 @@ impl Default for WorldBuilder {
             joints: Vec::new(),
             colliders: Vec::new(),
             materials: Vec::new(),
-            surfaces: vec![Surface {
-                friction: 0.5,
-                restitution: 0.0,
-            }],
+            surfaces: vec![Surface::default()],
             pairs: Vec::new(),
             robots: Vec::new(),
             seats: Vec::new(),
@@ -124,8 +121,8 @@ impl WorldBuilder {
         Ok(MaterialId(self.surfaces.len() as u32 - 1))
     }
 
-    /// Gives one pair of materials its own friction and restitution, in place of √(μ_a μ_b) and the larger e. Of
-    /// several calls for one pair the last one counts.
+    /// Gives one pair of materials its own surface, in place of [`Surface::mixed`]. Of several calls for one pair the
+    /// last one counts.
     pub fn set_pair(
         &mut self,
         (a, b): (MaterialId, MaterialId),
@@ -277,15 +274,19 @@ pub(crate) fn turned(inertia: DMat3, rotation: DQuat) -> DMat3 {
 }
 
 fn check_surface(surface: &Surface) -> Result<(), WorldError> {
-    let legal = surface.friction.is_finite()
-        && 0.0 <= surface.friction
-        && (0.0..=1.0).contains(&surface.restitution);
-    if legal {
+    let Surface {
+        friction,
+        restitution,
+        rolling,
+        spinning,
+    } = *surface;
+    let coefficients = [friction, rolling, spinning];
+    let legal = coefficients.iter().all(|c| c.is_finite() && 0.0 <= *c);
+    if legal && (0.0..=1.0).contains(&restitution) {
         return Ok(());
     }
     let what = format!(
-        "friction {} and restitution {} are not possible; friction is not negative, restitution lies in [0, 1]",
-        surface.friction, surface.restitution
+        "friction {friction}, rolling {rolling}, spinning {spinning} and restitution {restitution} are not possible; no friction is negative, restitution lies in [0, 1]"
     );
     Err(WorldError::Body {
         name: "material".to_owned(),

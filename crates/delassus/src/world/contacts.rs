@@ -15,7 +15,8 @@ pub(super) struct Near {
 }
 
 impl World {
-    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\].
+    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\]. Torques of rolling and
+    /// spinning friction are in [`World::touches`].
     pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
         let part = h / f64::from(self.settings.substeps.max(1));
         let mut force = DVec3::ZERO;
@@ -98,23 +99,20 @@ impl World {
         }
     }
 
-    /// Friction and restitution between two colliders, by position in [`World::colliders`]; `None` where one is not
+    /// The surface between two colliders, by position in [`World::colliders`]; `None` where one is not
     /// there.
     pub fn surface(&self, a: usize, b: usize) -> Option<Surface> {
         let (a, b) = (self.materials.get(a)?, self.materials.get(b)?);
         Some(self.surface_of(*a, *b))
     }
 
-    /// Friction and restitution between two materials.
+    /// The surface between two materials.
     pub(super) fn surface_of(&self, a: u32, b: u32) -> Surface {
         let pair = (a.min(b), a.max(b));
         if let Ok(found) = self.pairs.binary_search_by_key(&pair, |entry| entry.0) {
             return self.pairs[found].1;
         }
         let (a, b) = (self.surfaces[a as usize], self.surfaces[b as usize]);
-        Surface {
-            friction: (a.friction * b.friction).sqrt(),
-            restitution: a.restitution.max(b.restitution),
-        }
+        Surface::mixed(a, b)
     }
 }

@@ -39,6 +39,7 @@ pub(crate) fn material(builder: &mut WorldBuilder, friction: f64, restitution: f
     let surface = Surface {
         friction,
         restitution,
+        ..Surface::default()
     };
     builder.add_material(surface).unwrap()
 }

@@ -14,7 +14,7 @@
 //!
 //! Rows with bounds have a slack for each finite one, equalities are softened rows of the kernel.
 
-use super::continuation::{Course, JOINT_SOFTNESS, move_by};
+use super::continuation::{Course, move_by};
 use super::stage::{End, Iterate, Stage};
 use crate::law::Law;
 
@@ -139,11 +139,11 @@ impl Pair {
 }
 
 impl Stage<'_> {
-    /// Whether every law has a cone here: boxes and facets have none.
+    /// Whether every law has a cone here: boxes, facets and laws with rows of spin have none.
     pub(super) fn has_interior(&self) -> bool {
         self.system.blocks().iter().all(|block| match block.law {
             Law::FrictionBox { .. } | Law::FrictionFacets { .. } => block.law.is_convex(),
-            _ => true,
+            law => !law.has_spin_rows(),
         })
     }
 
@@ -329,6 +329,11 @@ impl Stage<'_> {
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(3), [1.0, mu[0], mu[1]], load);
                 }
+                // No interior point is made where one of these is.
+                Law::RollingCone { .. }
+                | Law::RollingSpinning { .. }
+                | Law::TorsionalCone { .. }
+                | Law::EllipsoidCone { .. } => {}
             }
         }
         let iterate = self.iterate(&lambda);
@@ -349,7 +354,7 @@ impl Stage<'_> {
             for i in 0..n {
                 let row = block.start + i;
                 if block.law == Law::Equality {
-                    c[i * n + i] = JOINT_SOFTNESS * self.system.stiffest;
+                    c[i * n + i] = self.system.hold;
                     b[i * n + i] = 1.0;
                     continue;
                 }
@@ -378,7 +383,7 @@ impl Stage<'_> {
                 (c[i * n + i], b[i * n + i]) = match (any, block.law) {
                     (true, _) => (slacks, 1.0),
                     (false, Law::Interval { lo, hi }) if lo == hi => (1.0, 0.0),
-                    _ => (JOINT_SOFTNESS * self.system.stiffest, 1.0),
+                    _ => (self.system.hold, 1.0),
                 };
             }
         }

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use super::continuation::JOINT_SOFTNESS;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Block, Form, Primal, Problem};
 
@@ -12,6 +13,8 @@ pub(super) struct System<'a> {
     pub(super) mobility: Vec<f64>,
     /// Largest mean of all, for rows that must hold.
     pub(super) stiffest: f64,
+    /// ε of equalities: compliance that makes the system regular and multiplies changes alone [1/kg].
+    pub(super) hold: f64,
     /// V, the residual without impulses, which residuals are compared with [m/s].
     pub(super) scale: f64,
     /// First value of the square array of every block.
@@ -43,10 +46,16 @@ impl<'a> System<'a> {
                 *mobility = stiffest;
             }
         }
+        // Matrices may be nearly singular to all digits of a file: with more softness steps along those rows creep.
+        let hold = match problem.form() {
+            Form::Primal(_) => JOINT_SOFTNESS,
+            Form::Dual(_) => 1e-5 * JOINT_SOFTNESS,
+        };
         let mut system = System {
             problem,
             mobility,
             stiffest,
+            hold: hold * stiffest,
             scale: 1.0,
             squares,
             rows: OnceCell::new(),

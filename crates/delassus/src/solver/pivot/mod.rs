@@ -156,6 +156,7 @@ impl Solver for Lemke {
         match law {
             Law::FrictionCone { mu } if *mu != 0.0 => Fit::Approximate,
             Law::EllipticCone { mu } if *mu != [0.0; 2] => Fit::Approximate,
+            law if law.has_spin_rows() => Fit::No,
             _ => Fit::Exact,
         }
     }

@@ -10,7 +10,7 @@ use super::{
 use crate::index::{LinkId, RobotId};
 use crate::tree::spatial::Pose;
 use crate::tree::{Midpoint, Tree, TreeError, TreeRows};
-use crate::world::{Attach, Body, Drive, MovedBy, Surface, WorldBuilder, WorldError};
+use crate::world::{Attach, Body, Drive, MovedBy, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,11 +136,8 @@ impl WorldBuilder {
         let mut ground = None;
         for entry in &model.shapes {
             let mut attach = placement.attach;
-            if let Some(friction) = entry.friction {
-                attach.material = self.add_material(Surface {
-                    friction,
-                    restitution: 0.0,
-                })?;
+            if let Some(surface) = entry.surface {
+                attach.material = self.add_material(surface)?;
             }
             // A body stands at its centre of mass; shapes are given in the frame of the link.
             let (body, pose) = match entry.link {

@@ -179,7 +179,8 @@ impl ContactLcp {
             Law::EllipticCone { mu } => {
                 self.push_group(unit, normal, 1.0, 0.0, oval(mu));
             }
-            Law::Equality | Law::Unilateral | Law::Interval { .. } => {}
+            // Others are no contacts, or refused before.
+            _ => {}
         }
         self.normals.push(Normal {
             unit,
