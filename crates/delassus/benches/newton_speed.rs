@@ -1,6 +1,6 @@
 //! How long `newton` takes: factorisations, least times, and time for each contact and iteration.
 //!
-//! `cargo bench -p delassus --bench newton_speed -- [PART OF A NAME] [SOLVER]`. Every scene is solved several times to
+//! `cargo bench -p delassus --bench newton_speed -- [PART OF A NAME] [SOLVER] [ROUNDS]`. Every scene is solved several times to
 //! 1e-10 of its largest row velocity without impulses, or to what the line says. The order of elimination is kept from
 //! the first of them, as it is between steps. The residual is of the benchmark's own arithmetic.
 
@@ -143,6 +143,7 @@ fn main() {
         .collect();
     let wanted = words.first().map_or("", String::as_str);
     let spec = words.get(1).map_or("newton", String::as_str);
+    let rounds: Option<usize> = words.get(2).and_then(|word| word.parse().ok());
     println!(
         "scene                      bodies  contacts  factorisations  residual     least ms  µs/contact/iteration"
     );
@@ -163,7 +164,11 @@ fn main() {
         // Steps under a load that changes by a thousandth.
         let others = [1.0, 1.001].map(|by| loaded(&line.problem, by));
         let (mut least, mut spent, mut round) = (f64::INFINITY, 0.0, 0);
-        while round < 4 || (spent < 0.4 && round < 2000) {
+        let goes_on = |round: usize, spent: f64| match rounds {
+            Some(rounds) => round < rounds,
+            None => round < 4 || (spent < 0.4 && round < 2000),
+        };
+        while goes_on(round, spent) {
             let problem = if line.warm {
                 &others[round % 2]
             } else {

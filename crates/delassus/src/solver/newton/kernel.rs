@@ -12,12 +12,18 @@
 //! A problem given by its matrix solves (C + B S) dλ = b instead. After the solve one refinement corrects the momentum;
 //! the relations hold by construction.
 
+use super::pairs::Pairs;
+use super::spread::Other;
 use super::system::System;
-use crate::linalg::block_lu::{BlockLu, invert};
+use crate::linalg::block_lu::{BlockLu, Node, Slot, invert};
 use crate::linalg::lu::ProfileLu;
+use crate::math::max_abs;
 use crate::problem::delassus::BlockMatrix;
+use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal};
-use crate::solver::Topology;
+
+/// Share of the right-hand side that a refined solution may miss; more says that pivots lost digits.
+const LOST: f64 = 1e-10;
 
 /// What a method states: C and B of every block, row-major, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -51,14 +57,25 @@ pub(super) struct Kernel {
     a: Vec<f64>,
     masses: BlockLu,
     matrix: ProfileLu,
-    /// a of (2), G dv, a momentum, and work of small inverses.
+    /// Blocks that are pairs of points, and where all others go.
+    pairs: Pairs,
+    others: Vec<Vec<Slot>>,
+    /// Where M of every mass is in K; those of free bodies are not written down.
+    diagonals: Vec<Slot>,
+    /// Where the blocks of a problem given by its matrix are, and whether its factor exchanges rows throughout.
+    slots: Vec<Slot>,
+    is_dense: bool,
+    inertias: Vec<f64>,
+    /// a of (2), G dv, a momentum, and work of small inverses and products.
     rows: Vec<f64>,
     products: Vec<f64>,
     momentum: Vec<f64>,
     small: Vec<f64>,
-    columns: (Vec<f64>, Vec<f64>),
-    /// Which rows touch which masses: while it stays, the order of elimination does.
-    topology: Topology,
+    product: Vec<f64>,
+    unknowns: Vec<f64>,
+    /// Which rows touch which nodes: while it stays, the order of elimination does.
+    touched: Vec<u32>,
+    touched_now: Vec<u32>,
     prepared: bool,
     /// Factorisations so far.
     pub(super) count: usize,
@@ -80,29 +97,96 @@ impl Kernel {
         self.rows.resize(system.n_rows(), 0.0);
         self.products.resize(system.n_rows(), 0.0);
         self.momentum.resize(system.problem.n_velocities(), 0.0);
-        let widest = system
-            .blocks()
-            .iter()
-            .map(|block| block.n_rows)
-            .max()
-            .unwrap_or(0);
+        let sizes = system.blocks().iter().map(|block| block.n_rows);
+        let widest = sizes.max().unwrap_or(0);
         self.small.resize(2 * widest * widest, 0.0);
-        let Some(primal) = system.primal() else {
-            return;
+        let primal = match system.problem.form() {
+            Form::Primal(primal) => primal,
+            Form::Dual(matrix) => return self.prepare_matrix(matrix),
         };
-        if !self.topology.update(primal, system.blocks()) {
+        let spread = &system.spread;
+        self.unknowns
+            .resize(spread.offsets.last().copied().unwrap_or(0), 0.0);
+        let touched = &mut self.touched_now;
+        touched.clear();
+        touched.extend(spread.nodes.iter().map(|node| node.size as u32));
+        touched.push(u32::MAX);
+        for k in system.pairs() {
+            let entries = primal.jacobian().entry_range(k);
+            touched.extend(entries.map(|e| primal.jacobian().entry_mass(e) as u32));
+            touched.push(u32::MAX - 1);
+        }
+        for other in &spread.others {
+            touched.extend(other.ends.iter().map(|end| end.node as u32));
+            touched.push(u32::MAX);
+        }
+        if self.touched != self.touched_now {
+            std::mem::swap(&mut self.touched, &mut self.touched_now);
+            self.plan(system, primal);
+        }
+        // M changes with the configuration.
+        self.inertias.clear();
+        for (b, mass) in primal.mass().iter().enumerate() {
+            if !spread.is_apart(b) {
+                System::write_mass(mass, &mut self.inertias);
+            }
+        }
+    }
+
+    /// The same for a problem given by its matrix.
+    fn prepare_matrix(&mut self, matrix: &BlockMatrix) {
+        self.is_dense = false;
+        let count = matrix.n_blocks();
+        let touched = &mut self.touched_now;
+        touched.clear();
+        touched.extend((0..count).map(|k| matrix.rows(k).len() as u32));
+        for k in 0..count {
+            touched.push(u32::MAX);
+            touched.extend(matrix.block_row(k).map(|(j, _)| j as u32));
+        }
+        if self.touched == self.touched_now {
             return;
         }
-        let sizes: Vec<usize> = primal.mass().iter().map(|mass| mass.dim()).collect();
-        let pairs = (0..system.blocks().len()).flat_map(|k| {
-            let entries = primal.jacobian().entry_range(k);
-            let masses = entries.map(|e| primal.jacobian().entry_mass(e) as u32);
-            masses
-                .clone()
-                .flat_map(move |a| masses.clone().map(move |b| (a, b)))
+        std::mem::swap(&mut self.touched, &mut self.touched_now);
+        let nodes: Vec<Node> = (0..count)
+            .map(|k| Node::free(matrix.rows(k).len()))
+            .collect();
+        let row = |k: usize| matrix.block_row(k).map(move |(j, _)| (k, j));
+        let pairs: Vec<(usize, usize)> = (0..count).flat_map(row).collect();
+        let coupled = pairs.iter().map(|&(k, j)| (k as u32, j as u32));
+        self.masses.analyse(&nodes, coupled);
+        let lu = &self.masses;
+        self.slots.clear();
+        self.slots.extend(pairs.iter().map(|&(k, j)| lu.slot(k, j)));
+        self.diagonals.clear();
+        self.diagonals.extend((0..count).map(|k| lu.slot(k, k)));
+    }
+
+    /// Order of elimination, and where everything goes in K.
+    fn plan(&mut self, system: &System<'_>, primal: &Primal) {
+        let (jacobian, spread) = (primal.jacobian(), &system.spread);
+        let masses = |k: usize| jacobian.entry_range(k).map(|e| jacobian.entry_mass(e));
+        let node = |mass: usize| spread.node(mass) as u32;
+        let pairs = system.pairs().flat_map(|k| {
+            let of = move |a: usize| masses(k).map(move |b| (node(a), node(b)));
+            masses(k).flat_map(of)
         });
-        let pairs: Vec<(u32, u32)> = pairs.collect();
-        self.masses.analyse(&sizes, pairs.into_iter());
+        self.masses
+            .analyse(&spread.nodes, pairs.chain(spread.couplings()));
+        let lu = &self.masses;
+        let whole = |b: usize| lu.slot(spread.node(b), spread.node(b));
+        self.diagonals.clear();
+        self.diagonals.extend((0..primal.mass().len()).map(whole));
+        self.pairs.group((primal, spread), system.pairs(), lu);
+        self.others.clear();
+        for other in &spread.others {
+            let ends = other.ends.iter().enumerate();
+            let slots = ends.flat_map(|(i, a)| {
+                let below = other.ends[..=i].iter();
+                below.map(|b| lu.slot(a.node, b.node))
+            });
+            self.others.push(slots.collect());
+        }
     }
 
     /// Factors the system of a relation; false where it is singular or holds what is no number.
@@ -120,41 +204,109 @@ impl Kernel {
     /// K = M + GᵀAG.
     fn factor_masses(&mut self, system: &System<'_>, primal: &Primal, relation: &Relation) -> bool {
         self.masses.clear();
-        let (x, y) = &mut self.columns;
-        for (b, mass) in primal.mass().iter().enumerate() {
-            System::add_mass(mass, self.masses.block_mut(b, b), x, y);
+        let mut inertias = &self.inertias[..];
+        for (b, (slot, mass)) in self.diagonals.iter().zip(primal.mass()).enumerate() {
+            let n = mass.dim();
+            let out = self.masses.values_mut(slot).0;
+            if let MassBlock::Rigid(body) = mass {
+                let inertia = body.inertia();
+                for i in 0..3 {
+                    out[i * slot.stride + i] = body.mass();
+                    for j in 0..3 {
+                        out[(3 + i) * slot.stride + 3 + j] = inertia.col(j)[i];
+                    }
+                }
+                continue;
+            }
+            if system.spread.is_apart(b) {
+                continue;
+            }
+            let (own, rest) = inertias.split_at(n * n);
+            inertias = rest;
+            for (i, row) in own.chunks_exact(n).enumerate() {
+                out[i * slot.stride..i * slot.stride + n].copy_from_slice(row);
+            }
         }
+        system.spread.add_trees(primal, &mut self.masses);
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, system.square(k));
             // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B   (2)
             let (c, b) = (&relation.c[square.clone()], &relation.b[square.clone()]);
             let left = &mut self.left[square.clone()];
             let sigma = &primal.sigma()[block.rows()];
-            for (e, left) in left.iter_mut().enumerate() {
-                *left = c[e] + b[e] * sigma[e % n];
+            for (left, (c, b)) in left
+                .chunks_exact_mut(n)
+                .zip(c.chunks_exact(n).zip(b.chunks_exact(n)))
+            {
+                for i in 0..n {
+                    left[i] = c[i] + b[i] * sigma[i];
+                }
             }
             if !invert(left, n, &mut self.small) {
                 return false;
             }
-            let a = &mut self.a[square];
-            multiply(left, b, n, a);
-            add_block(&mut self.masses, system, (primal, k), (a, n), x);
+            multiply(left, b, n, &mut self.a[square]);
+        }
+        self.pairs
+            .add(primal, (&self.a, &system.squares), &mut self.masses);
+        for (other, slots) in system.spread.others.iter().zip(&self.others) {
+            let n = system.blocks()[other.block].n_rows;
+            let a = &self.a[system.square(other.block)];
+            add_other((other, slots), (a, n), &mut self.product, &mut self.masses);
         }
         self.masses.factor()
     }
 
-    /// C + B S.
+    /// C + B S, along the graph of blocks.
     fn factor_matrix(
         &mut self,
         system: &System<'_>,
         matrix: &BlockMatrix,
         relation: &Relation,
     ) -> bool {
-        let matrix_rows = system.n_rows();
-        self.matrix.reset(matrix_rows);
+        self.left.copy_from_slice(&relation.c);
+        self.a.copy_from_slice(&relation.b);
+        if self.is_dense {
+            return self.factor_dense(system, matrix);
+        }
+        self.masses.clear();
+        let mut slots = self.slots.iter();
+        for (k, block) in system.blocks().iter().enumerate() {
+            let (n, square) = (block.n_rows, system.square(k));
+            let (c, b) = (&relation.c[square.clone()], &relation.b[square]);
+            for (j, s) in matrix.block_row(k) {
+                let width = matrix.rows(j).len();
+                let Some(slot) = slots.next() else { break };
+                let (upper, lower) = self.masses.values_mut(slot);
+                for i in 0..n {
+                    for (l, s) in s.chunks_exact(width).enumerate() {
+                        let factor = b[i * n + l];
+                        for (column, s) in s.iter().enumerate() {
+                            match slot.swapped {
+                                false => upper[i * slot.stride + column] += factor * s,
+                                true => lower[column * slot.stride + i] += factor * s,
+                            }
+                        }
+                    }
+                }
+            }
+            let slot = &self.diagonals[k];
+            let out = self.masses.values_mut(slot).0;
+            for (i, c) in c.chunks_exact(n).enumerate() {
+                let out = &mut out[i * slot.stride..i * slot.stride + n];
+                out.iter_mut().zip(c).for_each(|(out, c)| *out += c);
+            }
+        }
+        self.masses.factor() || self.factor_dense(system, matrix)
+    }
+
+    /// The same with rows exchanged throughout: dense, for matrices of which the other loses digits.
+    fn factor_dense(&mut self, system: &System<'_>, matrix: &BlockMatrix) -> bool {
+        self.is_dense = true;
+        self.matrix.reset(system.n_rows());
         for (k, block) in system.blocks().iter().enumerate() {
             let (m, square) = (block.n_rows, system.square(k));
-            let (c, b) = (&relation.c[square.clone()], &relation.b[square]);
+            let (c, b) = (&self.left[square.clone()], &self.a[square]);
             for i in 0..m {
                 let row = block.start + i;
                 for l in 0..m {
@@ -176,6 +328,56 @@ impl Kernel {
         0.0 < self.matrix.factor()
     }
 
+    /// x ← (C + B S)⁻¹b with one refinement; where that does not do, rows are exchanged from here on.
+    fn solve_matrix(
+        &mut self,
+        system: &System<'_>,
+        matrix: &BlockMatrix,
+        b: &[f64],
+        x: &mut [f64],
+    ) {
+        x.copy_from_slice(b);
+        if !self.is_dense {
+            self.masses.solve(x);
+            let mut r = std::mem::take(&mut self.rows);
+            self.defect(system, matrix, (b, x), &mut r);
+            self.masses.solve(&mut r);
+            x.iter_mut().zip(&r).for_each(|(x, r)| *x += r);
+            self.defect(system, matrix, (b, x), &mut r);
+            let left = max_abs(&r);
+            self.rows = r;
+            if left <= LOST * max_abs(b) || !self.factor_dense(system, matrix) {
+                return;
+            }
+            x.copy_from_slice(b);
+        }
+        self.matrix.solve(x);
+    }
+
+    /// r ← b − C x − B S x.
+    fn defect(
+        &mut self,
+        system: &System<'_>,
+        matrix: &BlockMatrix,
+        (b, x): (&[f64], &[f64]),
+        r: &mut [f64],
+    ) {
+        let w = &mut self.products;
+        w.fill(0.0);
+        matrix.mul_add(x, w);
+        for (k, block) in system.blocks().iter().enumerate() {
+            let (n, rows, square) = (block.n_rows, block.rows(), system.square(k));
+            let (x, w) = (&x[rows.clone()], &w[rows.clone()]);
+            let c = self.left[square.clone()].chunks_exact(n);
+            let lines = c.zip(self.a[square].chunks_exact(n));
+            for ((r, b), (c, line)) in r[rows.clone()].iter_mut().zip(&b[rows]).zip(lines) {
+                let sum =
+                    |g: &[f64], x: &[f64]| -> f64 { g.iter().zip(x).map(|(g, x)| g * x).sum() };
+                *r = b - sum(c, x) - sum(line, w);
+            }
+        }
+    }
+
     /// The change that satisfies the relation with right-hand side b and takes the imbalance r_d away.   (2), (3)
     pub(super) fn step(
         &mut self,
@@ -184,12 +386,10 @@ impl Kernel {
         imbalance: &[f64],
         change: &mut Change,
     ) {
-        let Some(_) = system.primal() else {
-            change.lambda.clear();
-            change.lambda.extend_from_slice(b);
-            self.matrix.solve(&mut change.lambda);
-            return;
-        };
+        if let Form::Dual(matrix) = system.problem.form() {
+            change.lambda.resize(b.len(), 0.0);
+            return self.solve_matrix(system, matrix, b, &mut change.lambda);
+        }
         for (k, block) in system.blocks().iter().enumerate() {
             let left = &self.left[system.square(k)];
             apply(left, &b[block.rows()], &mut self.rows[block.rows()]);
@@ -198,7 +398,7 @@ impl Kernel {
         change.v.clear();
         change.v.extend(imbalance.iter().map(|r| -r));
         system.add_impulse(&self.rows, &mut change.v);
-        self.masses.solve(&mut change.v);
+        self.solve_masses(system, &mut change.v);
         // dλ = a − A G dv
         change.lambda.clear();
         change.lambda.extend_from_slice(&self.rows);
@@ -210,10 +410,23 @@ impl Kernel {
             .zip(imbalance)
             .for_each(|(r, d)| *r = -(*r + d));
         system.add_impulse(&change.lambda, &mut r);
-        self.masses.solve(&mut r);
+        self.solve_masses(system, &mut r);
         change.v.iter_mut().zip(&r).for_each(|(v, d)| *v += d);
         self.follow(system, &r, &mut change.lambda);
         self.momentum = r;
+    }
+
+    /// x ← K⁻¹x.
+    fn solve_masses(&mut self, system: &System<'_>, x: &mut [f64]) {
+        match system.primal() {
+            Some(primal) if !system.spread.trees.is_empty() => {
+                let spread = &system.spread;
+                spread.spread_forces(primal, x, &mut self.unknowns);
+                self.masses.solve(&mut self.unknowns);
+                spread.to_velocities(primal, &self.unknowns, x);
+            }
+            _ => self.masses.solve(x),
+        }
     }
 
     /// λ ← λ − A G v.
@@ -222,7 +435,15 @@ impl Kernel {
         system.row_change(v, &mut w);
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, w) = (block.n_rows, &w[block.rows()]);
-            let a = self.a[system.square(k)].chunks_exact(n);
+            let a = &self.a[system.square(k)];
+            if let (Some(a), Some(w)) = (a.as_array::<9>(), w.as_array::<3>()) {
+                let lambda = &mut lambda[block.rows()];
+                for i in 0..3 {
+                    lambda[i] -= a[3 * i] * w[0] + a[3 * i + 1] * w[1] + a[3 * i + 2] * w[2];
+                }
+                continue;
+            }
+            let a = a.chunks_exact(n);
             for (lambda, a) in lambda[block.rows()].iter_mut().zip(a) {
                 *lambda -= a.iter().zip(w).map(|(a, w)| a * w).sum::<f64>();
             }
@@ -232,47 +453,43 @@ impl Kernel {
 }
 
 /// K ← K + G_kᵀA_kG_k.
-fn add_block(
-    masses: &mut BlockLu,
-    system: &System<'_>,
-    (primal, k): (&Primal, usize),
+fn add_other(
+    (other, slots): (&Other, &[Slot]),
     (a, n): (&[f64], usize),
     work: &mut Vec<f64>,
+    lu: &mut BlockLu,
 ) {
-    let entries = primal.jacobian().entry_range(k);
-    let rows = |e: usize| system.entry_rows(e);
-    for f in entries.clone() {
-        let (second, g) = (primal.jacobian().entry_mass(f), rows(f));
-        let width = g.len() / n;
+    for (f, second) in other.ends.iter().enumerate() {
+        let width = second.rows.len() / n;
         // A G_f
         work.clear();
         work.resize(n * width, 0.0);
-        for i in 0..n {
-            for l in 0..n {
-                let factor = a[i * n + l];
-                if factor != 0.0 {
-                    let to = &mut work[i * width..(i + 1) * width];
-                    to.iter_mut()
-                        .zip(&g[l * width..(l + 1) * width])
-                        .for_each(|(t, g)| *t += factor * g);
+        for (to, a) in work.chunks_exact_mut(width).zip(a.chunks_exact(n)) {
+            for (factor, g) in a.iter().zip(second.rows.chunks_exact(width)) {
+                if *factor != 0.0 {
+                    to.iter_mut().zip(g).for_each(|(t, g)| *t += factor * g);
                 }
             }
         }
-        for e in entries.clone() {
-            let (first, g) = (primal.jacobian().entry_mass(e), rows(e));
-            let height = g.len() / n;
-            let out = masses.block_mut(first, second);
-            if height == 6 && width == 6 {
-                add_six(g, work, out);
-                continue;
-            }
-            for i in 0..n {
-                for r in 0..height {
-                    let factor = g[i * height + r];
-                    if factor != 0.0 {
-                        let to = &mut out[r * width..(r + 1) * width];
-                        let from = &work[i * width..(i + 1) * width];
-                        to.iter_mut().zip(from).for_each(|(t, x)| *t += factor * x);
+        for (e, first) in other.ends.iter().enumerate() {
+            let height = first.rows.len() / n;
+            let slot = &slots[e.max(f) * (e.max(f) + 1) / 2 + e.min(f)];
+            let (upper, lower) = lu.values_mut(slot);
+            // Slots are those of (larger, smaller): which of the two comes first in the order?
+            let is_upper = e == f || (f < e) != slot.swapped;
+            for (g, x) in first
+                .rows
+                .chunks_exact(height)
+                .zip(work.chunks_exact(width))
+            {
+                for (r, factor) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
+                    if is_upper {
+                        let to = &mut upper[r * slot.stride..r * slot.stride + width];
+                        to.iter_mut().zip(x).for_each(|(t, x)| *t += factor * x);
+                    } else {
+                        for (j, x) in x.iter().enumerate() {
+                            lower[j * slot.stride + r] += factor * x;
+                        }
                     }
                 }
             }
@@ -280,23 +497,21 @@ fn add_block(
     }
 }
 
-/// out ← out + GᵀX for rows of six numbers.
-#[inline]
-fn add_six(g: &[f64], x: &[f64], out: &mut [f64]) {
-    let (g, x) = (g.as_chunks::<6>().0, x.as_chunks::<6>().0);
-    for (r, out) in out.as_chunks_mut::<6>().0.iter_mut().enumerate() {
-        let mut sum = *out;
-        for (g, x) in g.iter().zip(x) {
-            for j in 0..6 {
-                sum[j] += g[r] * x[j];
-            }
-        }
-        *out = sum;
-    }
-}
-
 /// out ← X Y, all n × n.
 fn multiply(x: &[f64], y: &[f64], n: usize, out: &mut [f64]) {
+    if let (Some(x), Some(y), Some(out)) = (
+        x.as_array::<9>(),
+        y.as_array::<9>(),
+        out.as_mut_array::<9>(),
+    ) {
+        for i in 0..3 {
+            for j in 0..3 {
+                out[3 * i + j] =
+                    x[3 * i] * y[j] + x[3 * i + 1] * y[3 + j] + x[3 * i + 2] * y[6 + j];
+            }
+        }
+        return;
+    }
     out.fill(0.0);
     for i in 0..n {
         for l in 0..n {
@@ -310,6 +525,16 @@ fn multiply(x: &[f64], y: &[f64], n: usize, out: &mut [f64]) {
 
 /// out ← X y.
 pub(super) fn apply(x: &[f64], y: &[f64], out: &mut [f64]) {
+    if let (Some(x), Some(y), Some(out)) = (
+        x.as_array::<9>(),
+        y.as_array::<3>(),
+        out.as_mut_array::<3>(),
+    ) {
+        for i in 0..3 {
+            out[i] = x[3 * i] * y[0] + x[3 * i + 1] * y[1] + x[3 * i + 2] * y[2];
+        }
+        return;
+    }
     for (row, out) in x.chunks_exact(y.len()).zip(out) {
         *out = row.iter().zip(y).map(|(x, y)| x * y).sum();
     }

@@ -7,8 +7,10 @@ mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
+mod pairs;
 mod semismooth;
 mod smoothed_law;
+mod spread;
 mod stage;
 mod system;
 
