@@ -331,12 +331,16 @@ fn main() {
         let (mut solved, mut lies, mut worst, mut sum, mut most, mut slowest) =
             (0, 0, 0.0_f64, 0, 0, 0.0_f64);
         let mut failed = Vec::new();
+        if words.get(3).is_some_and(|only| only != family.0) {
+            continue;
+        }
+        let mut counts = Vec::new();
         for seed in first..first + count {
             let problem = draw(family, seed);
             if problem.n_rows() == 0 {
                 continue;
             }
-            let scale = problem.c().iter().fold(0.0, |a: f64, c| a.max(c.abs()));
+            let scale = problem.c().iter().fold(1e-6, |a: f64, c| a.max(c.abs()));
             let stop = Stop {
                 tolerance: TOLERANCE * scale,
                 sweeps: 2000,
@@ -349,6 +353,7 @@ fn main() {
             slowest = slowest.max(1e3 * begin.elapsed().as_secs_f64());
             let own = residual(&problem, &solution.lambda);
             sum += report.iterations;
+            counts.push(report.iterations);
             most = most.max(report.iterations);
             if report.status == Status::Solved {
                 solved += 1;
@@ -359,6 +364,15 @@ fn main() {
             }
         }
         let mean = sum as f64 / count as f64;
+        counts.sort_unstable();
+        print!(
+            "{:?} ",
+            [
+                counts[counts.len() / 2],
+                counts[counts.len() * 95 / 100],
+                counts[counts.len() * 99 / 100]
+            ]
+        );
         println!(
             "{:9} {solved:6}  {count:5}  {lies:5}  {worst:.1e}  {mean:7.1}  {most:7}  {slowest:10.2}  {}",
             family.0,

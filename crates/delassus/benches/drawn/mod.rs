@@ -201,6 +201,6 @@ pub(crate) fn residual(problem: &Problem, lambda: &[f64]) -> f64 {
             _ => worst = w.iter().fold(worst, |worst, w| worst.max(w.abs())),
         }
     }
-    let scale = problem.c().iter().fold(0.0, |a: f64, c| a.max(c.abs()));
-    worst / scale.max(1e-300)
+    let scale = problem.c().iter().fold(1e-6, |a: f64, c| a.max(c.abs()));
+    worst / scale
 }

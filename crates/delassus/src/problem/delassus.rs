@@ -26,6 +26,19 @@ pub struct BlockMatrix {
 }
 
 impl BlockMatrix {
+    /// S ← S + diag(x), where the diagonal block is there.
+    pub(crate) fn add_diagonal(&mut self, x: &[f64]) {
+        for k in 0..self.n_blocks() {
+            let rows = self.rows(k);
+            let entries = &self.entries[self.entry_starts[k]..self.entry_starts[k + 1]];
+            if let Some((_, at)) = entries.iter().find(|(column, _)| *column as usize == k) {
+                for (i, row) in rows.clone().enumerate() {
+                    self.values[at + i * (rows.len() + 1)] += x[row];
+                }
+            }
+        }
+    }
+
     /// A matrix partitioned into blocks of the given sizes, from (row, column, value) in any order; what is
     /// given twice is added.
     pub fn from_entries(
@@ -175,6 +188,16 @@ pub struct DiagonalBlocks {
 }
 
 impl DiagonalBlocks {
+    /// D ← D + diag(x).
+    pub(crate) fn add_diagonal(&mut self, blocks: &[super::Block], x: &[f64]) {
+        for (k, block) in blocks.iter().enumerate() {
+            let (start, n) = (self.starts[k], block.n_rows);
+            for i in 0..n {
+                self.values[start + i * (n + 1)] += x[block.start + i];
+            }
+        }
+    }
+
     /// Block k, row-major.
     pub fn block(&self, k: usize) -> &[f64] {
         &self.values[self.starts[k]..self.starts[k + 1]]

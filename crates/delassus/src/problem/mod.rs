@@ -188,6 +188,23 @@ impl Problem {
         scale
     }
 
+    /// The problem with springs between its impulses and given ones: w + R(λ − λ_c).
+    pub(crate) fn softened(&self, spring: &[f64], centre: &[f64]) -> Problem {
+        let mut problem = self.clone();
+        for (i, (spring, centre)) in spring.iter().zip(centre).enumerate() {
+            problem.c[i] -= spring * centre;
+            if let Form::Primal(primal) = &mut problem.form {
+                primal.sigma[i] += spring;
+                primal.q[i] += spring * centre;
+            }
+        }
+        if let Form::Dual(matrix) = &mut problem.form {
+            matrix.add_diagonal(spring);
+        }
+        problem.diagonal.add_diagonal(&self.blocks, spring);
+        problem
+    }
+
     /// The largest number that is known to cancel in a row velocity under these impulses \[m/s\]: what is smaller than
     /// its last digit says nothing about the answer.
     pub(crate) fn cancelling(&self, lambda: &[f64]) -> f64 {

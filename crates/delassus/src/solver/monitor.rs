@@ -30,6 +30,8 @@ const HOPELESS_CHECKS: usize = 2;
 const HOPELESS_AFTER: usize = 10;
 /// Share of a number that its rounding may hide without a doubt: a tenth of its last digit.
 const HIDDEN: f64 = 0.1 * f64::EPSILON;
+/// Share of the velocity scale that rounding may hide of an answer.
+const TOLERABLE: f64 = 1e-6;
 
 /// What one sweep knows about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -296,7 +298,12 @@ impl<'a> Monitor<'a> {
             // Whoever asked for an early end must not be told that there was none.
             (Status::Interrupted, _) => return (status, residual),
             (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
+            // What rounding hides is said; where it hides all, the answer is worth nothing.
             _ if claimed && self.is_hidden(&solution.lambda) => {
+                let hidden = HIDDEN * self.problem.cancelling(&solution.lambda);
+                if hidden <= TOLERABLE * self.problem.velocity_scale() {
+                    return (Status::RoundingFloor, residual);
+                }
                 *solution = Solution::zeros(self.problem);
                 let residual = self.judge.judge_solution(self.problem, solution);
                 return (Status::Breakdown, residual);

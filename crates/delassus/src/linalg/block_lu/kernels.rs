@@ -234,6 +234,7 @@ fn invert_by<const N: usize, const P: usize>(a: &mut [f64]) -> bool {
 }
 
 /// The same for any size.
+#[inline(always)]
 fn invert_any(a: &mut [f64], n: usize, work: &mut [f64]) -> bool {
     let width = 2 * n;
     let work = &mut work[..n * width];

@@ -129,7 +129,9 @@ impl Stage<'_> {
                 delta: rho[k] * scale * tau,
             };
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
-            let epsilon = SOFTNESS * self.system.mobility[k];
+            // ε = 1e-7·min(D, V/|λ|): what a heavy load leaves of the mobility.
+            let load = crate::math::norm(point.lambda);
+            let epsilon = SOFTNESS * self.system.mobility[k].min(scale / load);
             for e in 0..n * n {
                 b[e] = self.smoothed.by_w[e];
                 c[e] = self.smoothed.by_lambda[e] + epsilon * b[e];

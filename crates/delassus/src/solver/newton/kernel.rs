@@ -12,18 +12,21 @@
 //! A problem given by its matrix solves (C + B S) dλ = b instead. After the solve one refinement corrects the momentum;
 //! the relations hold by construction.
 
+use super::matrix::MatrixLu;
 use super::pairs::Pairs;
 use super::spread::Other;
 use super::system::System;
-use crate::linalg::block_lu::{BlockLu, Node, Slot, invert};
-use crate::linalg::lu::ProfileLu;
+use crate::linalg::block_lu::{BlockLu, Slot, invert};
 use crate::math::max_abs;
-use crate::problem::delassus::BlockMatrix;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal};
 
-/// Share of the right-hand side that a refined solution may miss; more says that pivots lost digits.
-const LOST: f64 = 1e-10;
+/// Most refinements of a step.
+const REFINEMENTS: usize = 8;
+/// Error of the momentum, over the velocity scale, that is not worth a refinement.
+const EXACT: f64 = 1e-14;
+/// Error that a single refinement takes away.
+const NEARLY: f64 = 1e-8;
 
 /// What a method states: C and B of every block, row-major, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -56,20 +59,18 @@ pub(super) struct Kernel {
     left: Vec<f64>,
     a: Vec<f64>,
     masses: BlockLu,
-    matrix: ProfileLu,
+    matrix: MatrixLu,
     /// Blocks that are pairs of points, and where all others go.
     pairs: Pairs,
     others: Vec<Vec<Slot>>,
     /// Where M of every mass is in K; those of free bodies are not written down.
     diagonals: Vec<Slot>,
-    /// Where the blocks of a problem given by its matrix are, and whether its factor exchanges rows throughout.
-    slots: Vec<Slot>,
-    is_dense: bool,
     inertias: Vec<f64>,
     /// a of (2), G dv, a momentum, and work of small inverses and products.
     rows: Vec<f64>,
     products: Vec<f64>,
     momentum: Vec<f64>,
+    error: Vec<f64>,
     small: Vec<f64>,
     product: Vec<f64>,
     unknowns: Vec<f64>,
@@ -97,12 +98,13 @@ impl Kernel {
         self.rows.resize(system.n_rows(), 0.0);
         self.products.resize(system.n_rows(), 0.0);
         self.momentum.resize(system.problem.n_velocities(), 0.0);
+        self.error.resize(system.problem.n_velocities(), 0.0);
         let sizes = system.blocks().iter().map(|block| block.n_rows);
         let widest = sizes.max().unwrap_or(0);
         self.small.resize(2 * widest * widest, 0.0);
         let primal = match system.problem.form() {
             Form::Primal(primal) => primal,
-            Form::Dual(matrix) => return self.prepare_matrix(matrix),
+            Form::Dual(matrix) => return self.matrix.prepare(matrix),
         };
         let spread = &system.spread;
         self.unknowns
@@ -131,35 +133,6 @@ impl Kernel {
                 System::write_mass(mass, &mut self.inertias);
             }
         }
-    }
-
-    /// The same for a problem given by its matrix.
-    fn prepare_matrix(&mut self, matrix: &BlockMatrix) {
-        self.is_dense = false;
-        let count = matrix.n_blocks();
-        let touched = &mut self.touched_now;
-        touched.clear();
-        touched.extend((0..count).map(|k| matrix.rows(k).len() as u32));
-        for k in 0..count {
-            touched.push(u32::MAX);
-            touched.extend(matrix.block_row(k).map(|(j, _)| j as u32));
-        }
-        if self.touched == self.touched_now {
-            return;
-        }
-        std::mem::swap(&mut self.touched, &mut self.touched_now);
-        let nodes: Vec<Node> = (0..count)
-            .map(|k| Node::free(matrix.rows(k).len()))
-            .collect();
-        let row = |k: usize| matrix.block_row(k).map(move |(j, _)| (k, j));
-        let pairs: Vec<(usize, usize)> = (0..count).flat_map(row).collect();
-        let coupled = pairs.iter().map(|&(k, j)| (k as u32, j as u32));
-        self.masses.analyse(&nodes, coupled);
-        let lu = &self.masses;
-        self.slots.clear();
-        self.slots.extend(pairs.iter().map(|&(k, j)| lu.slot(k, j)));
-        self.diagonals.clear();
-        self.diagonals.extend((0..count).map(|k| lu.slot(k, k)));
     }
 
     /// Order of elimination, and where everything goes in K.
@@ -197,7 +170,7 @@ impl Kernel {
         self.count += 1;
         match system.problem.form() {
             Form::Primal(primal) => self.factor_masses(system, primal, relation),
-            Form::Dual(matrix) => self.factor_matrix(system, matrix, relation),
+            Form::Dual(matrix) => self.matrix.factor(system, matrix, relation),
         }
     }
 
@@ -234,15 +207,17 @@ impl Kernel {
             let (c, b) = (&relation.c[square.clone()], &relation.b[square.clone()]);
             let left = &mut self.left[square.clone()];
             let sigma = &primal.sigma()[block.rows()];
-            for (left, (c, b)) in left
-                .chunks_exact_mut(n)
-                .zip(c.chunks_exact(n).zip(b.chunks_exact(n)))
-            {
+            let rows = c.chunks_exact(n).zip(b.chunks_exact(n));
+            for (left, (c, b)) in left.chunks_exact_mut(n).zip(rows) {
                 for i in 0..n {
                     left[i] = c[i] + b[i] * sigma[i];
                 }
             }
-            if !invert(left, n, &mut self.small) {
+            let regular = match left.as_mut_array::<9>() {
+                Some(left) if n == 3 => invert_three(left),
+                _ => invert(left, n, &mut self.small),
+            };
+            if !regular {
                 return false;
             }
             multiply(left, b, n, &mut self.a[square]);
@@ -257,127 +232,6 @@ impl Kernel {
         self.masses.factor()
     }
 
-    /// C + B S, along the graph of blocks.
-    fn factor_matrix(
-        &mut self,
-        system: &System<'_>,
-        matrix: &BlockMatrix,
-        relation: &Relation,
-    ) -> bool {
-        self.left.copy_from_slice(&relation.c);
-        self.a.copy_from_slice(&relation.b);
-        if self.is_dense {
-            return self.factor_dense(system, matrix);
-        }
-        self.masses.clear();
-        let mut slots = self.slots.iter();
-        for (k, block) in system.blocks().iter().enumerate() {
-            let (n, square) = (block.n_rows, system.square(k));
-            let (c, b) = (&relation.c[square.clone()], &relation.b[square]);
-            for (j, s) in matrix.block_row(k) {
-                let width = matrix.rows(j).len();
-                let Some(slot) = slots.next() else { break };
-                let (upper, lower) = self.masses.values_mut(slot);
-                for i in 0..n {
-                    for (l, s) in s.chunks_exact(width).enumerate() {
-                        let factor = b[i * n + l];
-                        for (column, s) in s.iter().enumerate() {
-                            match slot.swapped {
-                                false => upper[i * slot.stride + column] += factor * s,
-                                true => lower[column * slot.stride + i] += factor * s,
-                            }
-                        }
-                    }
-                }
-            }
-            let slot = &self.diagonals[k];
-            let out = self.masses.values_mut(slot).0;
-            for (i, c) in c.chunks_exact(n).enumerate() {
-                let out = &mut out[i * slot.stride..i * slot.stride + n];
-                out.iter_mut().zip(c).for_each(|(out, c)| *out += c);
-            }
-        }
-        self.masses.factor() || self.factor_dense(system, matrix)
-    }
-
-    /// The same with rows exchanged throughout: dense, for matrices of which the other loses digits.
-    fn factor_dense(&mut self, system: &System<'_>, matrix: &BlockMatrix) -> bool {
-        self.is_dense = true;
-        self.matrix.reset(system.n_rows());
-        for (k, block) in system.blocks().iter().enumerate() {
-            let (m, square) = (block.n_rows, system.square(k));
-            let (c, b) = (&self.left[square.clone()], &self.a[square]);
-            for i in 0..m {
-                let row = block.start + i;
-                for l in 0..m {
-                    self.matrix.add(row, block.start + l, c[i * m + l]);
-                    let factor = b[i * m + l];
-                    if factor == 0.0 {
-                        continue;
-                    }
-                    for (j, s) in matrix.block_row(k) {
-                        let columns = matrix.rows(j);
-                        let width = columns.len();
-                        for (column, s) in columns.zip(&s[l * width..(l + 1) * width]) {
-                            self.matrix.add(row, column, factor * s);
-                        }
-                    }
-                }
-            }
-        }
-        0.0 < self.matrix.factor()
-    }
-
-    /// x ← (C + B S)⁻¹b with one refinement; where that does not do, rows are exchanged from here on.
-    fn solve_matrix(
-        &mut self,
-        system: &System<'_>,
-        matrix: &BlockMatrix,
-        b: &[f64],
-        x: &mut [f64],
-    ) {
-        x.copy_from_slice(b);
-        if !self.is_dense {
-            self.masses.solve(x);
-            let mut r = std::mem::take(&mut self.rows);
-            self.defect(system, matrix, (b, x), &mut r);
-            self.masses.solve(&mut r);
-            x.iter_mut().zip(&r).for_each(|(x, r)| *x += r);
-            self.defect(system, matrix, (b, x), &mut r);
-            let left = max_abs(&r);
-            self.rows = r;
-            if left <= LOST * max_abs(b) || !self.factor_dense(system, matrix) {
-                return;
-            }
-            x.copy_from_slice(b);
-        }
-        self.matrix.solve(x);
-    }
-
-    /// r ← b − C x − B S x.
-    fn defect(
-        &mut self,
-        system: &System<'_>,
-        matrix: &BlockMatrix,
-        (b, x): (&[f64], &[f64]),
-        r: &mut [f64],
-    ) {
-        let w = &mut self.products;
-        w.fill(0.0);
-        matrix.mul_add(x, w);
-        for (k, block) in system.blocks().iter().enumerate() {
-            let (n, rows, square) = (block.n_rows, block.rows(), system.square(k));
-            let (x, w) = (&x[rows.clone()], &w[rows.clone()]);
-            let c = self.left[square.clone()].chunks_exact(n);
-            let lines = c.zip(self.a[square].chunks_exact(n));
-            for ((r, b), (c, line)) in r[rows.clone()].iter_mut().zip(&b[rows]).zip(lines) {
-                let sum =
-                    |g: &[f64], x: &[f64]| -> f64 { g.iter().zip(x).map(|(g, x)| g * x).sum() };
-                *r = b - sum(c, x) - sum(line, w);
-            }
-        }
-    }
-
     /// The change that satisfies the relation with right-hand side b and takes the imbalance r_d away.   (2), (3)
     pub(super) fn step(
         &mut self,
@@ -386,9 +240,23 @@ impl Kernel {
         imbalance: &[f64],
         change: &mut Change,
     ) {
+        self.rough_step(system, b, imbalance, change);
+        if system.primal().is_some() {
+            self.refine(system, imbalance, change);
+        }
+    }
+
+    /// The same without refinement, for a direction that only says how far it could go.
+    pub(super) fn rough_step(
+        &mut self,
+        system: &System<'_>,
+        b: &[f64],
+        imbalance: &[f64],
+        change: &mut Change,
+    ) {
         if let Form::Dual(matrix) = system.problem.form() {
             change.lambda.resize(b.len(), 0.0);
-            return self.solve_matrix(system, matrix, b, &mut change.lambda);
+            return self.matrix.solve(system, matrix, b, &mut change.lambda);
         }
         for (k, block) in system.blocks().iter().enumerate() {
             let left = &self.left[system.square(k)];
@@ -403,16 +271,41 @@ impl Kernel {
         change.lambda.clear();
         change.lambda.extend_from_slice(&self.rows);
         self.follow(system, &change.v, &mut change.lambda);
-        // One refinement: r = r_d + M dv − Gᵀdλ, δ = −K⁻¹r, dv += δ, dλ −= A G δ.
+    }
+
+    /// Takes out of a change what rounding left of the momentum; the relations hold by construction.
+    ///
+    /// ```text
+    /// r = r_d + M dv − Gᵀdλ ,  δ = −K⁻¹r ,  dv += δ ,  dλ −= A G δ           while |M⁻¹r| is worth it and falls
+    /// ```
+    ///
+    /// Once is enough where masses are alike. Where a body carries a million times its weight, K holds entries so far
+    /// apart that each round gains two digits only.
+    fn refine(&mut self, system: &System<'_>, imbalance: &[f64], change: &mut Change) {
         let mut r = std::mem::take(&mut self.momentum);
-        system.momentum(&change.v, &mut r);
-        r.iter_mut()
-            .zip(imbalance)
-            .for_each(|(r, d)| *r = -(*r + d));
-        system.add_impulse(&change.lambda, &mut r);
-        self.solve_masses(system, &mut r);
-        change.v.iter_mut().zip(&r).for_each(|(v, d)| *v += d);
-        self.follow(system, &r, &mut change.lambda);
+        let mut error = std::mem::take(&mut self.error);
+        let mut least = f64::INFINITY;
+        for _ in 0..REFINEMENTS {
+            system.momentum(&change.v, &mut r);
+            r.iter_mut()
+                .zip(imbalance)
+                .for_each(|(r, d)| *r = -(*r + d));
+            system.add_impulse(&change.lambda, &mut r);
+            error.copy_from_slice(&r);
+            system.solve_mass(&mut error);
+            let size = max_abs(&error) / system.scale;
+            if !(EXACT < size && size < 0.5 * least) {
+                break;
+            }
+            self.solve_masses(system, &mut r);
+            change.v.iter_mut().zip(&r).for_each(|(v, d)| *v += d);
+            self.follow(system, &r, &mut change.lambda);
+            if size < NEARLY {
+                break;
+            }
+            least = size;
+        }
+        self.error = error;
         self.momentum = r;
     }
 
@@ -495,6 +388,31 @@ fn add_other(
             }
         }
     }
+}
+
+/// A ← A⁻¹ of a contact by cofactors, which do not mind rows of different size; false where it is singular or no number.
+#[inline]
+fn invert_three(a: &mut [f64; 9]) -> bool {
+    let minor = |i: usize, j: usize, k: usize, l: usize| a[i] * a[j] - a[k] * a[l];
+    let first = [minor(4, 8, 5, 7), minor(5, 6, 3, 8), minor(3, 7, 4, 6)];
+    let determinant = a[0] * first[0] + a[1] * first[1] + a[2] * first[2];
+    if determinant == 0.0 || !determinant.is_finite() {
+        return false;
+    }
+    let scale = 1.0 / determinant;
+    let inverse = [
+        first[0],
+        minor(2, 7, 1, 8),
+        minor(1, 5, 2, 4),
+        first[1],
+        minor(0, 8, 2, 6),
+        minor(2, 3, 0, 5),
+        first[2],
+        minor(1, 6, 0, 7),
+        minor(0, 4, 1, 3),
+    ];
+    *a = inverse.map(|x| scale * x);
+    true
 }
 
 /// out ← X Y, all n × n.

@@ -7,7 +7,9 @@ mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
+mod matrix;
 mod pairs;
+mod proximal;
 mod semismooth;
 mod smoothed_law;
 mod spread;
@@ -19,6 +21,7 @@ use std::time::Instant;
 
 use crate::index::BlockId;
 use crate::math::parallel;
+use crate::problem::residual::Judge;
 use crate::problem::{Form, Problem, Solution};
 use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
@@ -61,6 +64,10 @@ impl Solver for Newton {
         self.stop
     }
 
+    fn reads_velocity(&self) -> bool {
+        false
+    }
+
     /// Solves islands apart, side by side: a step of one need not wait for another.
     fn run(
         &mut self,
@@ -69,6 +76,11 @@ impl Solver for Newton {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         let begin = Instant::now();
+        // At rest the impulses of the step before still do.
+        let judged = Judge::new(problem).judge(problem, &solution.lambda);
+        if 0.0 < self.stop.tolerance && judged.law <= self.stop.tolerance {
+            return Status::Solved;
+        }
         let islands = match problem.form() {
             Form::Primal(_) => problem.islands(),
             Form::Dual(_) => Vec::new(),
@@ -125,7 +137,6 @@ impl Solver for Newton {
         }
         record(&ends, monitor);
         self.kernels = ends.into_iter().map(|end| end.kernel).collect();
-        problem.velocity(&solution.lambda, &mut solution.v);
         status
     }
 }
@@ -240,16 +251,25 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
+    if stage.has_interior() {
+        next(stage.proximal(&loads, 0.1, 200))?;
+    }
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
-        next(stage.arclength(&rho, accept, 400))?;
+        next(stage.arclength(&rho, accept, 250))?;
     }
+    if stage.has_interior() {
+        let found = stage.loads(&stage.best.1);
+        next(stage.proximal(&found, 1e-3, 500))?;
+        next(stage.proximal(&loads, 1e-3, 500))?;
+    }
+    stage.stop_at_the_floor()?;
     Err(End::Stuck)
 }
 
 impl Stage<'_> {
     /// Loads of all blocks if every row were stuck and soft: K with A = 1/R, R = D/100.
-    fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
+    pub(super) fn soft_loads(&mut self) -> Result<Vec<f64>, End> {
         let mut right = vec![0.0; self.system.n_rows()];
         self.relation.c.fill(0.0);
         self.relation.b.fill(0.0);

@@ -5,17 +5,16 @@
 //! P = DᵀAD ,   K_aa = Σ [P, −P[a]×; [a]×P, −[a]×P[a]×] ,   K_ab = −Σ [P, −P[b]×; [a]×P, −[a]×P[b]×] ,   K_bb, K_ba alike
 //! ```
 //!
-//! Four blocks go side by side in lanes; the lanes are added in one order whatever the processor has.
+//! Rows of three numbers lie in lanes; no sum depends on how many lanes the processor has.
 
 use super::spread::Spread;
 use crate::linalg::block_lu::{BlockLu, Slot};
 use crate::problem::Primal;
+use crate::problem::jacobian::PointBlock;
 
-/// Blocks in lanes.
-const LANES: usize = 4;
-type Lane = [f64; LANES];
-/// A 3 × 3 matrix of each lane, row-major.
-type Matrix = [Lane; 9];
+/// Three numbers in lanes, and a matrix of three such rows.
+type Row = [f64; 4];
+type Matrix = [Row; 3];
 
 /// Blocks of three rows at points of the same one or two bodies.
 #[derive(Clone, Debug, Default)]
@@ -105,17 +104,22 @@ impl pulp::WithSimd for Add<'_> {
         for group in &self.pairs.groups {
             let members = &self.pairs.members[group.members.clone()];
             let mut sums = Sums::default();
-            for four in members.chunks(LANES) {
-                let lanes = Lanes::read(self.primal, four, (self.a, self.squares));
-                sums.add(&lanes, group.second.is_some());
+            for &k in members {
+                let start = self.squares[k as usize];
+                let point = self.primal.jacobian().point(k as usize);
+                let (Some(point), Some(a)) = (point, self.a[start..start + 9].as_array::<9>())
+                else {
+                    continue;
+                };
+                sums.add(a, &point, group.second.is_some());
             }
-            let aa = sums.block([&sums.p, &sums.ya, &sums.xa, &sums.aa], 1.0);
+            let aa = block([&sums.p, &sums.ya, &sums.xa, &sums.aa], 1.0);
             add_block(self.lu.values_mut(&group.first).0, &group.first, &aa);
             if let Some((second, both)) = &group.second {
-                let bb = sums.block([&sums.p, &sums.yb, &sums.xb, &sums.bb], 1.0);
+                let bb = block([&sums.p, &sums.yb, &sums.xb, &sums.bb], 1.0);
                 add_block(self.lu.values_mut(second).0, second, &bb);
-                let ab = sums.block([&sums.p, &sums.ya, &sums.xb, &sums.ab], -1.0);
-                let ba = sums.block([&sums.p, &sums.yb, &sums.xa, &sums.ba], -1.0);
+                let ab = block([&sums.p, &sums.ya, &sums.xb, &sums.ab], -1.0);
+                let ba = block([&sums.p, &sums.yb, &sums.xa, &sums.ba], -1.0);
                 let (upper, lower) = self.lu.values_mut(both);
                 let (one, other) = if both.swapped { (&ba, &ab) } else { (&ab, &ba) };
                 add_block(upper, both, one);
@@ -125,43 +129,8 @@ impl pulp::WithSimd for Add<'_> {
     }
 }
 
-/// Four blocks: A, directions and arms.
-struct Lanes {
-    a: Matrix,
-    d: Matrix,
-    arms: [[Lane; 3]; 2],
-}
-
-impl Lanes {
-    #[inline(always)]
-    fn read(primal: &Primal, four: &[u32], (a, squares): (&[f64], &[usize])) -> Lanes {
-        let mut lanes = Lanes {
-            a: [[0.0; LANES]; 9],
-            d: [[0.0; LANES]; 9],
-            arms: [[[0.0; LANES]; 3]; 2],
-        };
-        for (l, &k) in four.iter().enumerate() {
-            let Some(point) = primal.jacobian().point(k as usize) else {
-                continue;
-            };
-            let start = squares[k as usize];
-            for (to, from) in lanes.a.iter_mut().zip(&a[start..start + 9]) {
-                to[l] = *from;
-            }
-            for (to, from) in lanes.d.iter_mut().zip(point.directions.as_flattened()) {
-                to[l] = *from;
-            }
-            for (to, (_, arm, _)) in lanes.arms.iter_mut().zip(point.ends()) {
-                for (to, from) in to.iter_mut().zip(arm.to_array()) {
-                    to[l] = from;
-                }
-            }
-        }
-        lanes
-    }
-}
-
 /// Sums over the blocks of a pair with arms a and b: P, P[a]×, P[b]×, [a]×P, [b]×P and the four [·]×P[·]×.
+#[derive(Default)]
 struct Sums {
     p: Matrix,
     xa: Matrix,
@@ -174,31 +143,22 @@ struct Sums {
     bb: Matrix,
 }
 
-impl Default for Sums {
-    #[inline(always)]
-    fn default() -> Sums {
-        let zero = [[0.0; LANES]; 9];
-        Sums {
-            p: zero,
-            xa: zero,
-            xb: zero,
-            ya: zero,
-            yb: zero,
-            aa: zero,
-            ab: zero,
-            ba: zero,
-            bb: zero,
-        }
-    }
-}
-
 impl Sums {
     #[inline(always)]
-    fn add(&mut self, lanes: &Lanes, two: bool) {
+    fn add(&mut self, a: &[f64; 9], point: &PointBlock<'_>, two: bool) {
+        let mut d = Matrix::default();
+        for (row, direction) in d.iter_mut().zip(point.directions) {
+            *row = [direction[0], direction[1], direction[2], 0.0];
+        }
         // P = Dᵀ(A D)
-        let ad = product(&lanes.a, &lanes.d, |i, k| 3 * i + k);
-        let p = product(&lanes.d, &ad, |i, k| 3 * k + i);
-        let [a, b] = &lanes.arms;
+        let ad: Matrix =
+            std::array::from_fn(|k| combine(&d, [a[3 * k], a[3 * k + 1], a[3 * k + 2]]));
+        let p: Matrix = std::array::from_fn(|i| combine(&ad, [d[0][i], d[1][i], d[2][i]]));
+        let mut arms = [[0.0; 3]; 2];
+        for (arm, (_, r, _)) in arms.iter_mut().zip(point.ends()) {
+            *arm = r.to_array();
+        }
+        let [a, b] = &arms;
         let xa = times_cross(&p, a);
         increase(&mut self.p, &p);
         increase(&mut self.ya, &cross_times(a, &p));
@@ -213,80 +173,54 @@ impl Sums {
         }
         increase(&mut self.xa, &xa);
     }
-
-    /// ±[P, −X; Y, −Z] with the lanes added up.
-    #[inline(always)]
-    fn block(&self, [p, y, x, z]: [&Matrix; 4], sign: f64) -> [[f64; 6]; 6] {
-        let mut block = [[0.0; 6]; 6];
-        for i in 0..3 {
-            for j in 0..3 {
-                let at = |m: &Matrix| {
-                    let m = &m[3 * i + j];
-                    (m[0] + m[1]) + (m[2] + m[3])
-                };
-                block[i][j] = sign * at(p);
-                block[i][3 + j] = -sign * at(x);
-                block[3 + i][j] = sign * at(y);
-                block[3 + i][3 + j] = -sign * at(z);
-            }
-        }
-        block
-    }
 }
 
-/// X Y, the entry (i, k) of X being number `at(i, k)`.
+/// ±[P, −X; Y, −Z].
 #[inline(always)]
-fn product(x: &Matrix, y: &Matrix, at: impl Fn(usize, usize) -> usize) -> Matrix {
-    let mut out = [[0.0; LANES]; 9];
+fn block([p, y, x, z]: [&Matrix; 4], sign: f64) -> [[f64; 6]; 6] {
+    let mut block = [[0.0; 6]; 6];
     for i in 0..3 {
         for j in 0..3 {
-            let out = &mut out[3 * i + j];
-            for k in 0..3 {
-                let (x, y) = (&x[at(i, k)], &y[3 * k + j]);
-                for l in 0..LANES {
-                    out[l] += x[l] * y[l];
-                }
-            }
+            block[i][j] = sign * p[i][j];
+            block[i][3 + j] = -sign * x[i][j];
+            block[3 + i][j] = sign * y[i][j];
+            block[3 + i][3 + j] = -sign * z[i][j];
         }
     }
-    out
+    block
+}
+
+/// Σ factorᵢ rowᵢ.
+#[inline(always)]
+fn combine(m: &Matrix, factors: [f64; 3]) -> Row {
+    std::array::from_fn(|j| factors[0] * m[0][j] + factors[1] * m[1][j] + factors[2] * m[2][j])
 }
 
 /// M[r]×: rows of M crossed with r, mᵀ[r]× = (m × r)ᵀ.
 #[inline(always)]
-fn times_cross(m: &Matrix, r: &[Lane; 3]) -> Matrix {
-    let mut out = [[0.0; LANES]; 9];
-    for i in 0..3 {
-        for j in 0..3 {
-            let (u, v) = ((j + 1) % 3, (j + 2) % 3);
-            for l in 0..LANES {
-                out[3 * i + j][l] = m[3 * i + u][l] * r[v][l] - m[3 * i + v][l] * r[u][l];
-            }
-        }
-    }
-    out
+fn times_cross(m: &Matrix, r: &[f64; 3]) -> Matrix {
+    let (one, two) = ([r[2], r[0], r[1], 0.0], [r[1], r[2], r[0], 0.0]);
+    std::array::from_fn(|i| {
+        let next = [m[i][1], m[i][2], m[i][0], 0.0];
+        let last = [m[i][2], m[i][0], m[i][1], 0.0];
+        std::array::from_fn(|j| next[j] * one[j] - last[j] * two[j])
+    })
 }
 
 /// [r]×M: r crossed with columns of M.
 #[inline(always)]
-fn cross_times(r: &[Lane; 3], m: &Matrix) -> Matrix {
-    let mut out = [[0.0; LANES]; 9];
-    for i in 0..3 {
+fn cross_times(r: &[f64; 3], m: &Matrix) -> Matrix {
+    std::array::from_fn(|i| {
         let (u, v) = ((i + 1) % 3, (i + 2) % 3);
-        for j in 0..3 {
-            for l in 0..LANES {
-                out[3 * i + j][l] = r[u][l] * m[3 * v + j][l] - r[v][l] * m[3 * u + j][l];
-            }
-        }
-    }
-    out
+        std::array::from_fn(|j| r[u] * m[v][j] - r[v] * m[u][j])
+    })
 }
 
 #[inline(always)]
 fn increase(sum: &mut Matrix, by: &Matrix) {
     for (sum, by) in sum.iter_mut().zip(by) {
-        for l in 0..LANES {
-            sum[l] += by[l];
+        for j in 0..4 {
+            sum[j] += by[j];
         }
     }
 }

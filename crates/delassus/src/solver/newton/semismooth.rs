@@ -16,7 +16,7 @@ use super::stage::{End, Iterate, Stage};
 impl Stage<'_> {
     /// At most so many whole steps from given impulses.
     pub(super) fn semismooth(&mut self, lambda: &[f64], most: usize) -> Result<(), End> {
-        let rho: Vec<f64> = self.system.mobility.iter().map(|d| 1.0 / d).collect();
+        let rho = self.load_aware(&self.loads(lambda), 1e-3);
         let mut at = self.iterate(lambda);
         let mut least = f64::INFINITY;
         for step in 0..=most {

@@ -20,7 +20,7 @@ use glam::DVec3;
 use super::pairs;
 
 /// Velocities from which a tree is taken apart.
-pub(super) const LONG: usize = 40;
+pub(super) const LONG: usize = 14;
 
 /// Nodes of K, and the rows of all blocks that are no pairs of points.
 #[derive(Clone, Debug, Default)]

@@ -38,7 +38,7 @@ pub(super) struct Stage<'a> {
     pub(super) best: (f64, Vec<f64>),
     /// When to stop, and when the run began.
     stop: Stop,
-    begin: Instant,
+    pub(super) begin: Instant,
     /// Residual and time of every factorisation [m/s, s].
     pub(super) history: Vec<(f64, f64)>,
     /// y of a proof that normals and joints contradict each other.
@@ -84,6 +84,17 @@ impl<'a> Stage<'a> {
             history: Vec::with_capacity(128),
             proof: None,
             system,
+        }
+    }
+
+    /// When a softened problem is answered well enough for the residual of the hard one, and what it may cost.
+    pub(super) fn stop_inside(&self, outer: f64, most: usize) -> Stop {
+        let wanted = (1e-3 * outer).min(1e-6 * self.system.scale);
+        let left = self.stop.sweeps.saturating_sub(self.history.len());
+        Stop {
+            tolerance: wanted.max(0.5 * self.stop.tolerance),
+            sweeps: left.clamp(1, most),
+            ..self.stop
         }
     }
 

@@ -1,0 +1,109 @@
+//! Proximal points: the problem with springs between its impulses and where they were, solved again and again.
+//!
+//! ```text
+//! w_R(λ) = w(λ) + R(λ − λ_c) ,   R_k = s/ρ_k        λ_c ← the λ that obeys the laws with w_R
+//! s falls while answers come and grows where none does
+//! ```
+//!
+//! The springs let redundant contacts share their load and bring loads that are far apart closer together, so that the
+//! other methods find the answer of the softened problem where they lose that of the hard one. At λ = λ_c the springs
+//! are without force: what the centres converge to is an answer of the problem itself.
+
+use super::continuation::Course;
+use super::stage::{End, Stage};
+use super::system::System;
+use crate::law::Law;
+use crate::solver::Status;
+
+/// Softness s at the start and at least.
+const SOFT: f64 = 0.1;
+const LEAST: f64 = 1e-13;
+/// Most springs tried, and how many of them may fail.
+const MOST: usize = 40;
+const FAILURES: usize = 5;
+/// Factorisations for one set of springs.
+const EACH: usize = 80;
+/// Relative residual from which on the finishing methods are tried.
+const NEAR: f64 = 1e-2;
+
+impl Stage<'_> {
+    /// Follows softened problems from no impulses, ρ being that of the loads; `most` factorisations.
+    pub(super) fn proximal(&mut self, loads: &[f64], share: f64, most: usize) -> Result<(), End> {
+        let rho = self.load_aware(loads, share);
+        let mut centre = vec![0.0; self.system.n_rows()];
+        let (mut soft, mut outer, mut failures) = (SOFT, self.system.scale, 0);
+        let limit = self.history.len() + most;
+        for _ in 0..MOST {
+            if limit < self.history.len() || FAILURES < failures {
+                break;
+            }
+            let before = self.history.len();
+            match self.with_springs(soft, &rho, &centre, outer)? {
+                Some(found) => {
+                    centre = found;
+                    outer = self.judge(&centre)?;
+                    let relative = outer / self.system.scale;
+                    if relative < NEAR {
+                        self.finish(&centre, relative)?;
+                    }
+                    // Springs that were answered at once were too strong.
+                    let quick = self.history.len() < before + 6;
+                    soft = (if quick { 0.1 } else { 0.3 } * soft).max(LEAST);
+                }
+                None => {
+                    soft *= 5.0;
+                    failures += 1;
+                }
+            }
+        }
+        Err(End::Stuck)
+    }
+
+    /// The answer with springs R = s/ρ about the centre, or nothing where none is found.
+    fn with_springs(
+        &mut self,
+        soft: f64,
+        rho: &[f64],
+        centre: &[f64],
+        outer: f64,
+    ) -> Result<Option<Vec<f64>>, End> {
+        let mut springs = vec![0.0; centre.len()];
+        for (block, rho) in self.system.blocks().iter().zip(rho) {
+            if block.law != Law::Equality {
+                springs[block.rows()].fill(soft / rho);
+            }
+        }
+        let problem = self.system.problem.softened(&springs, centre);
+        let stop = self.stop_inside(outer, EACH);
+        let kernel = std::mem::take(&mut self.kernel);
+        let mut inner = Stage::new(System::new(&problem), kernel, stop, self.begin);
+        let end = inner.answer(centre);
+        self.kernel = std::mem::take(&mut inner.kernel);
+        let (spent, found) = (inner.history.len(), std::mem::take(&mut inner.best.1));
+        for _ in 0..spent {
+            self.counted(self.best.0)?;
+        }
+        Ok(matches!(end, Err(End::Run(Status::Solved))).then_some(found))
+    }
+
+    /// Answers a softened problem: from the centre by continuation, then from inside.
+    fn answer(&mut self, centre: &[f64]) -> Result<(), End> {
+        let residual = self.judge(centre)?;
+        if centre.iter().any(|x| *x != 0.0) {
+            let rho = self.load_aware(&self.loads(centre), 1e-3);
+            let course = Course {
+                tau: (residual / self.system.scale).clamp(1e-10, 0.1),
+                tau_most: 1.0,
+                most: 20,
+                patience: 1,
+                fastest: 0.01,
+            };
+            let end = self.continuation(self.iterate(centre), &rho, course);
+            if let Err(End::Run(_)) = end {
+                return end;
+            }
+        }
+        let loads = self.soft_loads()?;
+        self.interior(&loads)
+    }
+}
