@@ -4,7 +4,7 @@ use crate::linalg::minimum_degree::{Gate, Graph};
 use std::ops::Range;
 
 /// Share of zeros that a front may hold so that nodes of nearly the same neighbours go together.
-const ZEROS: f64 = 0.2;
+const ZEROS: f64 = 0.1;
 
 /// A node of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
