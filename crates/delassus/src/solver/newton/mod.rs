@@ -7,9 +7,12 @@ mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
+mod matrix;
+mod pairs;
 mod proximal;
 mod semismooth;
 mod smoothed_law;
+mod spread;
 mod stage;
 mod system;
 
@@ -18,6 +21,7 @@ use std::time::Instant;
 
 use crate::index::BlockId;
 use crate::math::parallel;
+use crate::problem::residual::Judge;
 use crate::problem::{Form, Problem, Solution};
 use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
@@ -65,6 +69,10 @@ impl Solver for Newton {
         true
     }
 
+    fn reads_velocity(&self) -> bool {
+        false
+    }
+
     /// Solves islands apart, side by side: a step of one need not wait for another.
     fn run(
         &mut self,
@@ -73,6 +81,11 @@ impl Solver for Newton {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         let begin = Instant::now();
+        // At rest the impulses of the step before still do.
+        let judged = Judge::new(problem).judge(problem, &solution.lambda);
+        if 0.0 < self.stop.tolerance && judged.law <= self.stop.tolerance {
+            return Status::Solved;
+        }
         let islands = match problem.form() {
             Form::Primal(_) => problem.islands(),
             Form::Dual(_) => Vec::new(),
@@ -129,7 +142,6 @@ impl Solver for Newton {
         }
         record(&ends, monitor);
         self.kernels = ends.into_iter().map(|end| end.kernel).collect();
-        problem.velocity(&solution.lambda, &mut solution.v);
         status
     }
 }
