@@ -121,11 +121,12 @@ const FACETS: Choice = Choice {
     class: "faceted cones with friction",
     first: by("lemke", Once),
     then: &[
+        by("newton", Once),
         by("lemke,pivot=lex,cover=scaled", Once),
         by("lemke-standard", Once),
     ],
     last: &[],
-    why: "only pivoting obeys them",
+    why: "pivoting takes them as they are, few in no time; Newton's method where there are too many",
 };
 const MATRIX: Choice = Choice {
     class: "rows with bounds, given by their matrix, at most 1000",

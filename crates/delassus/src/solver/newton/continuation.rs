@@ -37,6 +37,17 @@ pub(super) struct Course {
     pub(super) fastest: f64,
 }
 
+impl Course {
+    /// From no impulses.
+    pub(super) const COLD: Course = Course {
+        tau: 10.0,
+        tau_most: 100.0,
+        most: 35,
+        patience: 2,
+        fastest: 0.01,
+    };
+}
+
 impl Stage<'_> {
     /// ρ_k = max(1/D_k, max(load_k, share · largest load)/V).
     pub(super) fn load_aware(&self, loads: &[f64], share: f64) -> Vec<f64> {

@@ -9,6 +9,7 @@ mod interior;
 mod kernel;
 mod matrix;
 mod pairs;
+mod polygon;
 mod proximal;
 mod semismooth;
 mod smoothed_law;
@@ -53,11 +54,8 @@ impl Solver for Newton {
         "newton"
     }
 
-    fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::FrictionFacets { mu, .. } if *mu != 0.0 => Fit::No,
-            _ => Fit::Exact,
-        }
+    fn fit(&self, _law: &Law) -> Fit {
+        Fit::Exact
     }
 
     fn stop(&self) -> Stop {
@@ -233,13 +231,6 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     }
     stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];
-    let bold = Course {
-        tau: 10.0,
-        tau_most: 100.0,
-        most: 35,
-        patience: 2,
-        fastest: 0.01,
-    };
     let careful = Course {
         tau: 1.0,
         tau_most: 10.0,
@@ -249,25 +240,21 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     };
     let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
     for (rho, course) in [
-        (stage.load_aware(&loads, 0.1), bold),
-        (stage.load_aware(&loads, 1.0), bold),
+        (stage.load_aware(&loads, 0.1), Course::COLD),
+        (stage.load_aware(&loads, 1.0), Course::COLD),
         (plain, careful),
     ] {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
-    if stage.has_interior() {
-        next(stage.proximal(&loads, 0.1, 200))?;
-    }
+    next(stage.proximal(&loads, 0.1, 200))?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
         next(stage.arclength(&rho, accept, 250))?;
     }
-    if stage.has_interior() {
-        let found = stage.loads(&stage.best.1);
-        next(stage.proximal(&found, 1e-3, 500))?;
-        next(stage.proximal(&loads, 1e-3, 500))?;
-    }
+    let found = stage.loads(&stage.best.1);
+    next(stage.proximal(&found, 1e-3, 500))?;
+    next(stage.proximal(&loads, 1e-3, 500))?;
     stage.stop_at_the_floor()?;
     Err(End::Stuck)
 }

@@ -105,6 +105,11 @@ impl Stage<'_> {
             }
         }
         let loads = self.soft_loads()?;
-        self.interior(&loads)
+        if self.has_interior() {
+            return self.interior(&loads);
+        }
+        let rho = self.load_aware(&loads, 0.1);
+        let none = self.iterate(&vec![0.0; centre.len()]);
+        self.continuation(none, &rho, Course::COLD)
     }
 }

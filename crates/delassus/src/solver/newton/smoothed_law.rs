@@ -7,11 +7,16 @@
 //! bounds :  λ = lo + P_δ(y − lo) − P_δ(y − hi)
 //! ```
 //!
+//! Facets project on a polygon instead of a disk (`polygon.rs`).
+//!
 //! m is a smooth max(N, Y), so that at δ = 0 the tangent is projected on the disk of radius μλ_n: Signorini and Coulomb
 //! themselves, no associated relaxation. Tangent rows are scaled by their coefficients of friction, λ̃_i = λ_i/μ_i,
 //! w̃_i = μ_i w_i, which makes an ellipse a disk; a box is one disk of a single component for each tangent, and rolling and
 //! spinning friction are further disks, or further components of one.
 
+use glam::DVec2;
+
+use super::polygon::project;
 use crate::law::Law;
 use crate::law::disks::{Disk, MOST_ROWS};
 use crate::math::norm;
@@ -68,6 +73,10 @@ impl Smoothed {
             Law::Equality => self.bounds((f64::NEG_INFINITY, f64::INFINITY), point, want),
             Law::Unilateral => self.bounds((0.0, f64::INFINITY), point, want),
             Law::Interval { lo, hi } => self.bounds((lo, hi), point, want),
+            Law::FrictionFacets { mu, directions } if 0.0 < mu => {
+                let normal = self.normal(point, want);
+                self.facets((mu, directions), (point, normal), want);
+            }
             law => {
                 let normal = self.normal(point, want);
                 for disk in law.disks(n) {
@@ -118,6 +127,36 @@ impl Smoothed {
             self.by_log_delta[0] = -normal.2;
         }
         normal
+    }
+
+    /// The polygon of a faceted cone, in rows scaled to corners at distance N.
+    fn facets(
+        &mut self,
+        (mu, directions): (f64, u32),
+        (point, (normal, slope, drift)): (Point<'_>, (f64, f64, f64)),
+        want: Want,
+    ) {
+        let n = point.lambda.len();
+        // ỹ = (λ − ρw)/μ
+        let y = |i: usize| (point.lambda[i] - point.rho * point.w[i]) / mu;
+        let on = project(DVec2::new(y(1), y(2)), normal, directions, point.delta);
+        for i in 0..2 {
+            self.f[1 + i] = point.lambda[1 + i] - mu * on.x[i];
+            if want == Want::Value {
+                continue;
+            }
+            let row = (1 + i) * n;
+            // Through y_n and N.
+            let column = mu * on.by_normal[i] * slope;
+            self.by_lambda[row] = -column;
+            self.by_w[row] = point.rho * column;
+            self.by_log_delta[1 + i] = -mu * (on.by_log_delta[i] + on.by_normal[i] * drift);
+            for j in 0..2 {
+                let inner = on.by_y.col(j)[i];
+                self.by_lambda[row + 1 + j] = f64::from(u8::from(i == j)) - inner;
+                self.by_w[row + 1 + j] = point.rho * inner;
+            }
+        }
     }
 
     /// One disk of the law.
@@ -210,7 +249,20 @@ mod tests {
     use super::*;
     use crate::math::Random;
 
-    const LAWS: [(Law, usize); 14] = [
+    const FACETS: Law = Law::FrictionFacets {
+        mu: 0.7,
+        directions: 8,
+    };
+
+    const LAWS: [(Law, usize); 16] = [
+        (FACETS, 3),
+        (
+            Law::FrictionFacets {
+                mu: 0.5,
+                directions: 5,
+            },
+            3,
+        ),
         (Law::Unilateral, 2),
         (Law::Interval { lo: -0.4, hi: 0.7 }, 2),
         (
