@@ -270,7 +270,8 @@ impl Stage<'_> {
                 _ => 1e-2 * self.system.mobility[k],
             };
             for i in 0..n {
-                self.relation.c[square.start + i * n + i] = soft;
+                let length = self.system.length(block.start + i);
+                self.relation.c[square.start + i * n + i] = soft / (length * length);
                 self.relation.b[square.start + i * n + i] = 1.0;
                 right[block.start + i] = -self.w[block.start + i];
             }
