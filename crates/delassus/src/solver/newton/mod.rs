@@ -12,6 +12,7 @@ mod semismooth;
 mod smoothed_law;
 mod stage;
 mod system;
+mod without_spin;
 
 use crate::law::Law;
 use std::time::Instant;
@@ -213,6 +214,18 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     let loads = stage.soft_loads()?;
     if stage.has_interior() {
         next(stage.interior(&loads))?;
+    }
+    if let Some(near) = stage.without_spin()? {
+        let residual = stage.judge(&near)?;
+        let rho = stage.load_aware(&stage.loads(&near), 1e-3);
+        let course = Course {
+            tau: (residual / stage.system.scale).clamp(1e-6, 0.1),
+            tau_most: 10.0,
+            most: 40,
+            patience: 3,
+            fastest: 0.01,
+        };
+        next(stage.continuation(stage.iterate(&near), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];
