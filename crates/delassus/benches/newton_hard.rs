@@ -7,134 +7,15 @@
 
 use std::time::Instant;
 
-use delassus::math::{DMat3, DQuat, DVec3, Random, tangents};
-use delassus::problem::jacobian::point_rows;
+use delassus::math::{DQuat, DVec3, Random};
 use delassus::solver::from_spec;
-use delassus::{Law, MassBlock, MassId, Problem, ProblemBuilder, Solution, Status, Stop};
+use delassus::{Problem, Solution, Status, Stop};
+
+mod drawn;
+use drawn::{Body, Drawn, residual};
 
 /// Relative residual asked for.
 const TOLERANCE: f64 = 1e-10;
-/// Step of time \[s\] and weight [m/s²].
-const H: f64 = 0.01;
-const G: f64 = 9.81;
-
-/// A body as it is drawn.
-struct Body {
-    mass: f64,
-    /// Half the sides of the box whose inertia it has.
-    half: DVec3,
-    at: DVec3,
-    turn: DQuat,
-    v: DVec3,
-    spin: DVec3,
-}
-
-impl Body {
-    fn new(mass: f64, half: DVec3, at: DVec3) -> Body {
-        Body {
-            mass,
-            half,
-            at,
-            turn: DQuat::IDENTITY,
-            v: DVec3::ZERO,
-            spin: DVec3::ZERO,
-        }
-    }
-
-    fn inertia(&self) -> DMat3 {
-        let s = self.half * self.half * 4.0;
-        let own = DVec3::new(s.y + s.z, s.x + s.z, s.x + s.y) * (self.mass / 12.0);
-        let r = DMat3::from_quat(self.turn);
-        let inertia = r * DMat3::from_diagonal(own) * r.transpose();
-        (inertia + inertia.transpose()) * 0.5
-    }
-}
-
-/// Bodies with their contacts and ball joints; `None` is the ground, the normal points to the first body.
-#[derive(Default)]
-struct Drawn {
-    bodies: Vec<Body>,
-    contacts: Vec<(usize, Option<usize>, DVec3, DVec3)>,
-    joints: Vec<(usize, Option<usize>, DVec3)>,
-}
-
-impl Drawn {
-    /// Contacts over a rectangle around `centre` with the normal, `nx` × `ny` points.
-    fn face(
-        &mut self,
-        pair: (usize, Option<usize>),
-        centre: DVec3,
-        spread: [DVec3; 2],
-        points: (usize, usize),
-    ) {
-        let normal = spread[0].cross(spread[1]).normalize();
-        for i in 0..points.0 {
-            for j in 0..points.1 {
-                let share = |i: usize, n: usize| {
-                    if n < 2 {
-                        0.0
-                    } else {
-                        2.0 * i as f64 / (n - 1) as f64 - 1.0
-                    }
-                };
-                let at = centre + spread[0] * share(i, points.0) + spread[1] * share(j, points.1);
-                self.contacts.push((pair.0, pair.1, at, normal));
-            }
-        }
-    }
-
-    fn problem(&self, random: &mut Random, mu: (f64, f64), tilt: f64) -> Problem {
-        let mut builder = Problem::builder();
-        let angle = random.range(0.0, 6.3);
-        let down = DVec3::new(tilt * angle.cos(), tilt * angle.sin(), -1.0).normalize() * G;
-        let masses: Vec<MassId> = self
-            .bodies
-            .iter()
-            .map(|body| {
-                let block = MassBlock::rigid(body.mass, body.inertia()).expect("a body has mass");
-                let (p, l) = (body.mass * (body.v + H * down), body.inertia() * body.spin);
-                builder
-                    .add_mass(block, &[p.x, p.y, p.z, l.x, l.y, l.z])
-                    .expect("finite")
-            })
-            .collect();
-        for (a, b, at) in &self.joints {
-            self.rows(
-                &mut builder,
-                &masses,
-                (*a, *b, *at, [DVec3::X, DVec3::Y, DVec3::Z]),
-                Law::Equality,
-            );
-        }
-        for (a, b, at, n) in &self.contacts {
-            let (t1, t2) = tangents(*n);
-            let law = Law::FrictionCone {
-                mu: random.range(mu.0, mu.1),
-            };
-            self.rows(&mut builder, &masses, (*a, *b, *at, [*n, t1, t2]), law);
-        }
-        builder.build().expect("a problem")
-    }
-
-    fn rows(
-        &self,
-        builder: &mut ProblemBuilder,
-        masses: &[MassId],
-        (a, b, at, frame): (usize, Option<usize>, DVec3, [DVec3; 3]),
-        law: Law,
-    ) {
-        let first = point_rows(frame, at - self.bodies[a].at, 1.0);
-        let second = b.map(|b| point_rows(frame, at - self.bodies[b].at, -1.0));
-        let mut rows: Vec<(MassId, &[f64])> = vec![(masses[a], &first)];
-        if let (Some(b), Some(second)) = (b, &second) {
-            rows.push((masses[b], second));
-        }
-        builder
-            .add_block(law, &rows, &[0.0; 3], &[0.0; 3])
-            .expect("rows");
-    }
-}
-
 fn log(random: &mut Random, lo: f64, hi: f64) -> f64 {
     random.range(lo.ln(), hi.ln()).exp()
 }
@@ -432,45 +313,6 @@ fn draw(family: Family, seed: u64) -> Problem {
     drawn.problem(&mut random, (lo, hi), tilt)
 }
 
-/// The natural map of every block over its scale, from the problem's dense matrix: S λ + c, written out here.
-fn residual(problem: &Problem, s: &[f64], lambda: &[f64]) -> f64 {
-    let n = problem.n_rows();
-    let w: Vec<f64> = (0..n)
-        .map(|i| problem.c()[i] + (0..n).map(|j| s[i * n + j] * lambda[j]).sum::<f64>())
-        .collect();
-    let mut worst: f64 = 0.0;
-    for block in problem.blocks() {
-        let i = block.start;
-        let l = &lambda[block.rows()];
-        match block.law {
-            Law::FrictionCone { mu } => {
-                let trace: f64 = (0..3).map(|k| s[(i + k) * n + i + k]).sum();
-                let rho = 3.0 / trace;
-                let shift = mu * w[i + 1].hypot(w[i + 2]);
-                let x = [
-                    l[0] - rho * (w[i] + shift),
-                    l[1] - rho * w[i + 1],
-                    l[2] - rho * w[i + 2],
-                ];
-                let t = x[1].hypot(x[2]);
-                let z = if t <= mu * x[0] {
-                    x
-                } else if mu * t <= -x[0] {
-                    [0.0; 3]
-                } else {
-                    let a = (x[0] + mu * t) / (1.0 + mu * mu);
-                    [a, x[1] * mu * a / t, x[2] * mu * a / t]
-                };
-                let off: f64 = (0..3).map(|k| (l[k] - z[k]).powi(2)).sum();
-                worst = worst.max(off.sqrt() / rho);
-            }
-            _ => worst = block.rows().map(|k| w[k].abs()).fold(worst, f64::max),
-        }
-    }
-    let scale = problem.c().iter().fold(1e-6, |a: f64, c| a.max(c.abs()));
-    worst / scale
-}
-
 fn main() {
     let words: Vec<String> = std::env::args()
         .skip(1)
@@ -509,7 +351,7 @@ fn main() {
             let begin = Instant::now();
             let report = solver.solve(&problem, &mut solution);
             slowest = slowest.max(1e3 * begin.elapsed().as_secs_f64());
-            let own = residual(&problem, &problem.delassus_dense(), &solution.lambda);
+            let own = residual(&problem, &solution.lambda);
             sum += report.iterations;
             counts.push(report.iterations);
             most = most.max(report.iterations);

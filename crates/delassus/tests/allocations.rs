@@ -1,5 +1,5 @@
 //! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more. Neither does a
-//! recursion over a tree.
+//! recursion over a tree, nor a factorisation of `newton`.
 
 #![cfg(feature = "parallel")]
 #![allow(
@@ -107,6 +107,13 @@ fn more_sweeps_and_recursions_cost_no_more_allocations() {
             }
         }
     }
+    // Inside one of its methods: between them it makes room for the next.
+    for name in ["heavy-stack:10", "pile:40", "chain:5"] {
+        let problem = gallery::build(name).unwrap();
+        for problem in [problem.to_dual(), problem] {
+            assert_same_within(name, &problem, "newton", (2, 4));
+        }
+    }
     // Large enough for two leaves, which two threads sweep side by side.
     let pile = gallery::build("pile:1200").unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
@@ -115,6 +122,11 @@ fn more_sweeps_and_recursions_cost_no_more_allocations() {
 }
 
 fn assert_same(name: &str, problem: &Problem, spec: &str) {
+    assert_same_within(name, problem, spec, (10, 1000));
+}
+
+/// Few iterations and many ask for as many pieces of memory.
+fn assert_same_within(name: &str, problem: &Problem, spec: &str, (few, many): (usize, usize)) {
     let count = |iterations| {
         let stop = Stop {
             tolerance: 0.0,
@@ -129,5 +141,5 @@ fn assert_same(name: &str, problem: &Problem, spec: &str) {
     };
     // The threads of the test harness and of the pool allocate when they please; the smallest count is without them.
     let fewest = |iterations| (0..5).map(|_| count(iterations)).min();
-    assert_eq!(fewest(10), fewest(1000), "{name} {spec}");
+    assert_eq!(fewest(few), fewest(many), "{name} {spec}");
 }

@@ -137,6 +137,11 @@ impl Law {
         !matches!(self, Law::Equality | Law::Unilateral | Law::Interval { .. })
     }
 
+    /// True where the first row opens without impulse once it moves apart: w_n > 0 and λ = 0 obey the law.
+    pub(crate) fn opens(&self) -> bool {
+        self.is_contact() || *self == Law::Unilateral
+    }
+
     /// True where the law is the optimality condition of a convex set of impulses, so that the dual
     /// objective ½λᵀSλ + cᵀλ decreases along every descent method.
     pub fn is_convex(&self) -> bool {

@@ -1,7 +1,8 @@
 //! Islands: parts of a problem that share no mass, so that each can be solved by itself.
 
-use super::place::At;
-use super::{Form, Problem};
+use super::delassus::DiagonalBlocks;
+use super::jacobian::Jacobian;
+use super::{Block, Form, Primal, Problem};
 use crate::index::{BlockId, MassId};
 use crate::linalg::disjoint::DisjointSets;
 
@@ -47,7 +48,7 @@ impl Problem {
     }
 
     /// The problem of some blocks alone, with the masses they act on, in the order they have here. None for one that is
-    /// given by its matrix.
+    /// given by its matrix. What was derived from masses and rows is taken over, not derived again.
     pub(crate) fn part(&self, blocks: &[BlockId]) -> Option<Problem> {
         let Form::Primal(primal) = &self.form else {
             return None;
@@ -58,26 +59,49 @@ impl Problem {
                 place[primal.jacobian.entry_mass(e)] = Some(MassId(0));
             }
         }
-        let mut builder = Problem::builder();
-        for (b, place) in place
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, place)| place.is_some())
-        {
-            let p = &primal.p[primal.columns(b)];
-            *place = Some(builder.add_mass(primal.mass[b].clone(), p).ok()?);
+        let mut part = Primal {
+            mass: Vec::new(),
+            offsets: vec![0],
+            jacobian: Jacobian::default(),
+            sigma: Vec::new(),
+            p: Vec::new(),
+            q: Vec::new(),
+            free_velocity: Vec::new(),
+        };
+        let taken = place.iter_mut().enumerate();
+        for (b, place) in taken.filter(|(_, place)| place.is_some()) {
+            let columns = primal.columns(b);
+            *place = Some(MassId(part.mass.len() as u32));
+            part.mass.push(primal.mass[b].clone());
+            part.p.extend_from_slice(&primal.p[columns.clone()]);
+            part.free_velocity
+                .extend_from_slice(&primal.free_velocity[columns]);
+            part.offsets.push(part.p.len());
         }
+        let (mut own, mut c, mut d) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut starts, mut has_zero) = (vec![0], false);
         for id in blocks {
-            let block = &self.blocks[id.index()];
-            let on = primal.places(*id).map(|at| {
-                let mass = place[at.mass.index()]?;
-                Some(At { mass, ..at })
+            let block = self.blocks[id.index()];
+            own.push(Block {
+                start: part.q.len(),
+                ..block
             });
-            let on: Option<Vec<At<'_>>> = on.collect();
-            let (sigma, q) = (&primal.sigma[block.rows()], &primal.q[block.rows()]);
-            builder.add_block_at(block.law, &on?, sigma, q).ok()?;
+            part.sigma.extend_from_slice(&primal.sigma[block.rows()]);
+            part.q.extend_from_slice(&primal.q[block.rows()]);
+            c.extend_from_slice(&self.c[block.rows()]);
+            let square = self.diagonal.block(id.index());
+            has_zero |= square.iter().step_by(block.n_rows + 1).any(|d| *d == 0.0);
+            d.extend_from_slice(square);
+            starts.push(d.len());
         }
-        builder.build().ok()
+        part.jacobian = primal.jacobian.part(blocks, &place);
+        Some(Problem {
+            n_rows: part.q.len(),
+            form: Form::Primal(part),
+            blocks: own,
+            c,
+            diagonal: DiagonalBlocks::new(starts, d, has_zero),
+        })
     }
 }
 
@@ -116,6 +140,29 @@ mod tests {
         ];
         assert_eq!(problem.islands(), expected);
         assert_eq!(problem.to_dual().islands(), expected);
+    }
+
+    #[test]
+    fn a_part_is_the_problem_that_would_be_built_of_it() {
+        for problem in [two_islands(), crate::gallery::build("machine").unwrap()] {
+            for island in problem.islands() {
+                let part = problem.part(&island).unwrap();
+                let Form::Primal(primal) = &part.form else {
+                    panic!("a part of masses has masses");
+                };
+                let mut builder = Problem::builder();
+                for (b, mass) in primal.mass.iter().enumerate() {
+                    let p = &primal.p[primal.columns(b)];
+                    builder.add_mass(mass.clone(), p).unwrap();
+                }
+                for (k, block) in part.blocks.iter().enumerate() {
+                    let on: Vec<_> = primal.places(BlockId(k as u32)).collect();
+                    let (sigma, q) = (&primal.sigma[block.rows()], &primal.q[block.rows()]);
+                    builder.add_block_at(block.law, &on, sigma, q).unwrap();
+                }
+                assert_eq!(part, builder.build().unwrap());
+            }
+        }
     }
 
     #[test]

@@ -166,6 +166,71 @@ impl Jacobian {
         }
     }
 
+    /// The rows of some blocks alone, on masses of new numbers.
+    pub(super) fn part(&self, blocks: &[BlockId], place: &[Option<MassId>]) -> Jacobian {
+        let mut part = Jacobian::default();
+        part.starts.push(0);
+        for id in blocks {
+            let entries = &self.entries[self.entry_range(id.index())];
+            // Numbers of a block stand one after the other.
+            let (mut from, mut to) = (usize::MAX, 0);
+            for entry in entries {
+                for (first, length) in self.numbers(entry) {
+                    (from, to) = (from.min(first), to.max(first + length));
+                }
+            }
+            let base = part.values.len();
+            let moved = |start: u32| (start as usize - from + base) as u32;
+            for entry in entries {
+                let mut new = *entry;
+                new.mass = place[entry.mass.index()].unwrap_or(entry.mass);
+                new.start = moved(entry.start);
+                if let Kind::Parts { first, count } = &mut new.kind {
+                    let old = *first as usize..*first as usize + usize::from(*count);
+                    *first = part.parts.len() as u32;
+                    part.parts.extend(self.parts[old].iter().map(|old| Part {
+                        start: moved(old.start),
+                        ..*old
+                    }));
+                }
+                part.entries.push(new);
+            }
+            part.starts.push(part.entries.len() as u32);
+            if from < to {
+                part.values.extend_from_slice(&self.values[from..to]);
+            }
+        }
+        part
+    }
+
+    /// First number and count of numbers, of all that belongs to an entry.
+    fn numbers(&self, entry: &Entry) -> impl Iterator<Item = (usize, usize)> {
+        let start = entry.start as usize;
+        let (own, parts) = match entry.kind {
+            Kind::Point {
+                n_rows,
+                arms_before,
+                ..
+            } => {
+                let before = 3 * (usize::from(n_rows) + usize::from(arms_before));
+                (Some((start - before, before + 3)), 0..0)
+            }
+            Kind::Plain { length } => (Some((start, length as usize)), 0..0),
+            Kind::Parts { first, count } => {
+                let first = first as usize;
+                (None, first..first + usize::from(count))
+            }
+        };
+        let parts = self.parts[parts].iter().map(|part| {
+            let width = match part.on {
+                On::Link(_) => 6,
+                On::Coordinate(_) => 1,
+            };
+            (part.start as usize, part.n_rows as usize * width)
+        });
+        own.into_iter().chain(parts)
+    }
+
     /// Number of (block, mass) pairs.
     pub fn n_entries(&self) -> usize {
         self.entries.len()

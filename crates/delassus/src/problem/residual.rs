@@ -195,7 +195,8 @@ impl Judge {
             parts.push((
                 part * CHUNK,
                 blocks,
-                rest.split_off_mut(..count).unwrap_or_default(),
+                rest.split_off_mut(..count)
+                    .expect("w has as many rows as all blocks"),
             ));
         }
         let arch = pulp::Arch::new();

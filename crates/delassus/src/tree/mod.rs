@@ -12,6 +12,7 @@ pub mod joint;
 mod joint_sums;
 mod kinematics;
 mod lanes;
+mod links;
 mod midpoint;
 mod propagate;
 mod rigid;
@@ -24,6 +25,7 @@ mod turns;
 use glam::{DMat3, DVec3};
 
 pub use batch::Batch;
+use data::Body;
 pub use data::Data;
 pub(crate) use data::Passes;
 pub use efpa::Propagation;

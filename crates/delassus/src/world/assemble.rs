@@ -163,14 +163,14 @@ impl<'a> Assembling<'a> {
         for id in bodies.ids() {
             let i = id.index();
             let old = match bodies.motion[i] {
-                super::Motion::Static => [0.0; 6],
+                super::MovedBy::Static => [0.0; 6],
                 _ => spatial(bodies.velocity[i], bodies.spin[i]),
             };
             step.old.push(old);
             let moves = bodies.is_single(id);
             step.mass.push(moves.then_some(MassId(count)));
             count += u32::from(moves);
-            let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
+            let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
             let given = if rests { [0.0; 6] } else { old };
             let next = if moves { free.next() } else { None };
             step.free.push(next.copied().unwrap_or(given));

@@ -7,7 +7,7 @@ use super::reaction::Reactions;
 use super::touches::Touches;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, Motion, Robot, Settings, Spare, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, MovedBy, Robot, Settings, Spare, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
@@ -161,7 +161,7 @@ impl WorldBuilder {
             body: name.clone(),
             error,
         })?;
-        let moves = [Motion::Dynamic, Motion::Link].contains(&self.bodies.motion[body.index()]);
+        let moves = [MovedBy::Dynamic, MovedBy::Link].contains(&self.bodies.motion[body.index()]);
         if shape.is_static_only() && moves {
             let what = "half-spaces, meshes and height fields are ground; make the body static";
             return Err(refuse(what.to_owned()));
@@ -313,7 +313,7 @@ pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldErr
     }
     if !links
         .iter()
-        .any(|id| matches!(bodies.motion[id.index()], Motion::Dynamic | Motion::Link))
+        .any(|id| matches!(bodies.motion[id.index()], MovedBy::Dynamic | MovedBy::Link))
     {
         return refuse("none of its bodies is dynamic, so it can do nothing");
     }

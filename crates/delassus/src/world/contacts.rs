@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::{Motion, StepError, Surface, World};
+use super::{MovedBy, StepError, Surface, World};
 use crate::collide::ContactPoint;
 use crate::index::BodyId;
 
@@ -54,14 +54,14 @@ impl World {
         let bodies = &self.bodies;
         let weight = self.gravity.length();
         let reach = |i: usize| {
-            if bodies.motion[i] == Motion::Static || bodies.asleep[i] {
+            if bodies.motion[i] == MovedBy::Static || bodies.asleep[i] {
                 return 0.0;
             }
             // A body may gain speed on top of its present one within the step.
             let gain = match bodies.motion[i] {
-                Motion::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
+                MovedBy::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
                 // Motors accelerate links far beyond their weight.
-                Motion::Link => 10.0 * weight * h,
+                MovedBy::Link => 10.0 * weight * h,
                 _ => 0.0,
             };
             let speed = bodies.velocity[i].length() + gain;

@@ -26,7 +26,7 @@ mod warm;
 
 use glam::DVec3;
 
-pub use bodies::{Bodies, Body, Motion};
+pub use bodies::{Bodies, Body, MovedBy};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};

@@ -16,7 +16,7 @@ pub mod json;
 #[cfg(feature = "files")]
 pub mod siconos;
 
-pub use error::{FileError, Place};
+pub use error::{FileError, Place, Unfit};
 #[cfg(feature = "files")]
 pub use friction::{FrictionFile, FrictionForm, Triplets};
 #[cfg(feature = "files")]

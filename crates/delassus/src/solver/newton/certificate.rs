@@ -9,7 +9,7 @@
 
 use super::stage::{End, Stage};
 use crate::law::Law;
-use crate::math::max_abs;
+use crate::math::{max_abs, norm};
 use crate::solver::Status;
 
 /// Impulses so many times what stops the fastest row are suspect.
@@ -23,9 +23,9 @@ impl Stage<'_> {
     /// Ends the run with a proof where the impulses show one.
     pub(super) fn look_for_contradiction(&mut self, lambda: &[f64]) -> Result<(), End> {
         let scale = self.system.scale;
-        let loads = self.loads(lambda);
-        let suspect = loads.iter().zip(&self.system.mobility);
-        if suspect.fold(0.0, |most: f64, (load, d)| most.max(load * d)) < HUGE * scale {
+        let blocks = self.system.blocks().iter().zip(&self.system.mobility);
+        let suspect = blocks.map(|(block, d)| norm(&lambda[block.rows()]) * d);
+        if suspect.fold(0.0, f64::max) < HUGE * scale {
             return Ok(());
         }
         let mut y = vec![0.0; lambda.len()];

@@ -181,7 +181,6 @@ impl Stage<'_> {
         let scale = self.system.scale;
         let trial = &self.trial;
         self.system
-            .problem
             .row_velocity(&trial.v, &trial.lambda, &mut self.trial_w);
         self.system.imbalance(
             &trial.v,

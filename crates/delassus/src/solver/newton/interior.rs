@@ -15,7 +15,9 @@
 //! Rows with bounds have a slack for each finite one, equalities are softened rows of the kernel.
 
 use super::continuation::{Course, move_by};
+use super::kernel::{Change, Kernel};
 use super::stage::{End, Iterate, Stage};
+use super::system::System;
 use crate::law::Law;
 
 /// Share of the derivative of |u_t| kept in the matrix.
@@ -119,7 +121,7 @@ impl Pair {
                 scaling.square[3 * i + j] = (2.0 * jb[i] * jb[j] - diagonal) / (eta * eta);
             }
         }
-        let slip = u[1].hypot(u[2]);
+        let slip = length(u);
         scaling.slip = match 0.0 < slip && 1 < n {
             true => [KEPT * u[1] / slip, KEPT * u[2] / slip],
             false => [0.0; 2],
@@ -215,8 +217,8 @@ impl Stage<'_> {
 
     /// The direction of one iteration, by an affine step and a corrected one; gives the length to go along it.
     fn aim(&mut self, pairs: &mut [Pair], at: &Iterate, gap: f64) -> f64 {
-        // Affine step: d_c = −ℓ∘ℓ.
-        self.direct(pairs, at, |pair| {
+        // Affine step: d_c = −ℓ∘ℓ. It is measured, not taken.
+        self.direct(pairs, at, Kernel::rough_step, |pair| {
             let l = pair.scaling.point;
             let square = product(&l, &l);
             square.map(|x| -x)
@@ -234,7 +236,7 @@ impl Stage<'_> {
         let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
         let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
         // Combined step: d_c = −ℓ∘ℓ − (W⁻¹du)∘(W dr) + σ·gap·e.
-        self.direct(pairs, at, |pair| {
+        self.direct(pairs, at, Kernel::step, |pair| {
             let l = pair.scaling.point;
             let (square, du) = (product(&l, &l), times(&pair.scaling.inverse, &pair.du));
             let second = product(&du, &times(&pair.scaling.w, &pair.dr));
@@ -278,12 +280,15 @@ impl Stage<'_> {
             } else {
                 scale / self.system.mobility[k]
             };
+            // Rows that open fast start open, with as little impulse as keeps u·r what it is elsewhere.
+            let c = |row: usize| self.system.problem.c()[row];
             let mut push = |row: usize, kind, d: [f64; 3], r: f64| {
+                let apart = if kind == Kind::Upper { -c(row) } else { c(row) };
                 pairs.push(Pair {
                     row,
                     kind,
                     d,
-                    u: [scale, 0.0, 0.0],
+                    u: [scale.max(apart), 0.0, 0.0],
                     r: [r, 0.0, 0.0],
                     du: [0.0; 3],
                     dr: [0.0; 3],
@@ -294,8 +299,8 @@ impl Stage<'_> {
                 for row in block.rows() {
                     let value = match (lo.is_finite(), hi.is_finite()) {
                         (true, true) => 0.5 * (lo + hi),
-                        (true, false) => lo + load,
-                        (false, true) => hi - load,
+                        (true, false) => lo + load * scale / scale.max(c(row)),
+                        (false, true) => hi - load * scale / scale.max(-c(row)),
                         (false, false) => 0.0,
                     };
                     lambda[row] = value;
@@ -317,10 +322,12 @@ impl Stage<'_> {
                 Law::FrictionCone { mu }
                 | Law::FrictionBox { mu }
                 | Law::FrictionFacets { mu, .. } => {
+                    let load = load * scale / scale.max(c(block.start));
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(block.n_rows), [1.0, mu, mu], load);
                 }
                 Law::EllipticCone { mu } => {
+                    let load = load * scale / scale.max(c(block.start));
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(3), [1.0, mu[0], mu[1]], load);
                 }
@@ -385,7 +392,13 @@ impl Stage<'_> {
     }
 
     /// Solves for the direction with d_c of every pair, and takes it apart into du and dr.
-    fn direct(&mut self, pairs: &mut [Pair], at: &Iterate, aim: impl Fn(&Pair) -> [f64; 3]) {
+    fn direct(
+        &mut self,
+        pairs: &mut [Pair],
+        at: &Iterate,
+        step: impl Fn(&mut Kernel, &System<'_>, &[f64], &[f64], &mut Change),
+        aim: impl Fn(&Pair) -> [f64; 3],
+    ) {
         // Right-hand sides: −w for equalities, 0 for rows that cannot move, and what the pairs say.
         for block in self.system.blocks() {
             for row in block.rows() {
@@ -411,8 +424,13 @@ impl Stage<'_> {
                 Kind::Upper => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
             }
         }
-        self.kernel
-            .step(&self.system, &self.b, &self.imbalance, &mut self.change);
+        step(
+            &mut self.kernel,
+            &self.system,
+            &self.b,
+            &self.imbalance,
+            &mut self.change,
+        );
         // dw = G dv + Σ dλ
         let mut dw = std::mem::take(&mut self.trial_w);
         self.row_velocity_change(&mut dw);
@@ -454,7 +472,7 @@ impl Stage<'_> {
         for i in 0..pair.dim() {
             out[i] -= pair.d[i] * self.w[pair.row + i];
         }
-        out[0] -= pair.u[1].hypot(pair.u[2]);
+        out[0] -= length(&pair.u);
         out
     }
 
@@ -500,9 +518,14 @@ fn divide(x: &[f64; 3], y: &[f64; 3]) -> [f64; 3] {
     ]
 }
 
+/// |x_t|.
+fn length(x: &[f64; 3]) -> f64 {
+    (x[1] * x[1] + x[2] * x[2]).sqrt()
+}
+
 /// x₀² − |x_t|², as a product that loses nothing.
 fn determinant(x: &[f64; 3]) -> f64 {
-    let t = x[1].hypot(x[2]);
+    let t = length(x);
     (x[0] - t) * (x[0] + t)
 }
 

@@ -12,13 +12,14 @@
 //! A problem given by its matrix solves (C + B S) dλ = b instead. After the solve one refinement corrects the momentum;
 //! the relations hold by construction.
 
+use super::matrix::MatrixLu;
+use super::pairs::Pairs;
+use super::spread::Other;
 use super::system::System;
-use crate::linalg::block_lu::{BlockLu, invert};
-use crate::linalg::lu::ProfileLu;
+use crate::linalg::block_lu::{BlockLu, Slot, invert};
 use crate::math::max_abs;
-use crate::problem::delassus::BlockMatrix;
+use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal};
-use crate::solver::Topology;
 
 /// Most refinements of a step.
 const REFINEMENTS: usize = 8;
@@ -58,16 +59,24 @@ pub(super) struct Kernel {
     left: Vec<f64>,
     a: Vec<f64>,
     masses: BlockLu,
-    matrix: ProfileLu,
-    /// a of (2), G dv, a momentum, and work of small inverses.
+    matrix: MatrixLu,
+    /// Blocks that are pairs of points, and where all others go.
+    pairs: Pairs,
+    others: Vec<Vec<Slot>>,
+    /// Where M of every mass is in K; those of free bodies are not written down.
+    diagonals: Vec<Slot>,
+    inertias: Vec<f64>,
+    /// a of (2), G dv, a momentum, and work of small inverses and products.
     rows: Vec<f64>,
     products: Vec<f64>,
     momentum: Vec<f64>,
     error: Vec<f64>,
     small: Vec<f64>,
-    columns: (Vec<f64>, Vec<f64>),
-    /// Which rows touch which masses: while it stays, the order of elimination does.
-    topology: Topology,
+    product: Vec<f64>,
+    unknowns: Vec<f64>,
+    /// Which rows touch which nodes: while it stays, the order of elimination does.
+    touched: Vec<u32>,
+    touched_now: Vec<u32>,
     prepared: bool,
     /// Factorisations so far.
     pub(super) count: usize,
@@ -90,29 +99,67 @@ impl Kernel {
         self.products.resize(system.n_rows(), 0.0);
         self.momentum.resize(system.problem.n_velocities(), 0.0);
         self.error.resize(system.problem.n_velocities(), 0.0);
-        let widest = system
-            .blocks()
-            .iter()
-            .map(|block| block.n_rows)
-            .max()
-            .unwrap_or(0);
+        let sizes = system.blocks().iter().map(|block| block.n_rows);
+        let widest = sizes.max().unwrap_or(0);
         self.small.resize(2 * widest * widest, 0.0);
-        let Some(primal) = system.primal() else {
-            return;
+        let primal = match system.problem.form() {
+            Form::Primal(primal) => primal,
+            Form::Dual(matrix) => return self.matrix.prepare(matrix),
         };
-        if !self.topology.update(primal, system.blocks()) {
-            return;
-        }
-        let sizes: Vec<usize> = primal.mass().iter().map(|mass| mass.dim()).collect();
-        let pairs = (0..system.blocks().len()).flat_map(|k| {
+        let spread = &system.spread;
+        self.unknowns
+            .resize(spread.offsets.last().copied().unwrap_or(0), 0.0);
+        let touched = &mut self.touched_now;
+        touched.clear();
+        touched.extend(spread.nodes.iter().map(|node| node.size as u32));
+        touched.push(u32::MAX);
+        for k in system.pairs() {
             let entries = primal.jacobian().entry_range(k);
-            let masses = entries.map(|e| primal.jacobian().entry_mass(e) as u32);
-            masses
-                .clone()
-                .flat_map(move |a| masses.clone().map(move |b| (a, b)))
+            touched.extend(entries.map(|e| primal.jacobian().entry_mass(e) as u32));
+            touched.push(u32::MAX - 1);
+        }
+        for other in &spread.others {
+            touched.extend(other.ends.iter().map(|end| end.node as u32));
+            touched.push(u32::MAX);
+        }
+        if self.touched != self.touched_now {
+            std::mem::swap(&mut self.touched, &mut self.touched_now);
+            self.plan(system, primal);
+        }
+        // M changes with the configuration.
+        self.inertias.clear();
+        for (b, mass) in primal.mass().iter().enumerate() {
+            if !spread.is_apart(b) {
+                System::write_mass(mass, &mut self.inertias);
+            }
+        }
+    }
+
+    /// Order of elimination, and where everything goes in K.
+    fn plan(&mut self, system: &System<'_>, primal: &Primal) {
+        let (jacobian, spread) = (primal.jacobian(), &system.spread);
+        let masses = |k: usize| jacobian.entry_range(k).map(|e| jacobian.entry_mass(e));
+        let node = |mass: usize| spread.node(mass) as u32;
+        let pairs = system.pairs().flat_map(|k| {
+            let of = move |a: usize| masses(k).map(move |b| (node(a), node(b)));
+            masses(k).flat_map(of)
         });
-        let pairs: Vec<(u32, u32)> = pairs.collect();
-        self.masses.analyse(&sizes, pairs.into_iter());
+        self.masses
+            .analyse(&spread.nodes, pairs.chain(spread.couplings()));
+        let lu = &self.masses;
+        let whole = |b: usize| lu.slot(spread.node(b), spread.node(b));
+        self.diagonals.clear();
+        self.diagonals.extend((0..primal.mass().len()).map(whole));
+        self.pairs.group((primal, spread), system.pairs(), lu);
+        self.others.clear();
+        for other in &spread.others {
+            let ends = other.ends.iter().enumerate();
+            let slots = ends.flat_map(|(i, a)| {
+                let below = other.ends[..=i].iter();
+                below.map(|b| lu.slot(a.node, b.node))
+            });
+            self.others.push(slots.collect());
+        }
     }
 
     /// Factors the system of a relation; false where it is singular or holds what is no number.
@@ -123,67 +170,66 @@ impl Kernel {
         self.count += 1;
         match system.problem.form() {
             Form::Primal(primal) => self.factor_masses(system, primal, relation),
-            Form::Dual(matrix) => self.factor_matrix(system, matrix, relation),
+            Form::Dual(matrix) => self.matrix.factor(system, matrix, relation),
         }
     }
 
     /// K = M + GᵀAG.
     fn factor_masses(&mut self, system: &System<'_>, primal: &Primal, relation: &Relation) -> bool {
         self.masses.clear();
-        let (x, y) = &mut self.columns;
-        for (b, mass) in primal.mass().iter().enumerate() {
-            System::add_mass(mass, self.masses.block_mut(b, b), x, y);
+        let mut inertias = &self.inertias[..];
+        for (b, (slot, mass)) in self.diagonals.iter().zip(primal.mass()).enumerate() {
+            let n = mass.dim();
+            let out = self.masses.values_mut(slot).0;
+            if let MassBlock::Rigid(body) = mass {
+                let inertia = body.inertia();
+                for i in 0..3 {
+                    out[i * slot.stride + i] = body.mass();
+                    for j in 0..3 {
+                        out[(3 + i) * slot.stride + 3 + j] = inertia.col(j)[i];
+                    }
+                }
+                continue;
+            }
+            if system.spread.is_apart(b) {
+                continue;
+            }
+            let (own, rest) = inertias.split_at(n * n);
+            inertias = rest;
+            for (i, row) in own.chunks_exact(n).enumerate() {
+                out[i * slot.stride..i * slot.stride + n].copy_from_slice(row);
+            }
         }
+        system.spread.add_trees(primal, &mut self.masses);
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, system.square(k));
             // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B   (2)
             let (c, b) = (&relation.c[square.clone()], &relation.b[square.clone()]);
             let left = &mut self.left[square.clone()];
             let sigma = &primal.sigma()[block.rows()];
-            for (e, left) in left.iter_mut().enumerate() {
-                *left = c[e] + b[e] * sigma[e % n];
-            }
-            if !invert(left, n, &mut self.small) {
-                return false;
-            }
-            let a = &mut self.a[square];
-            multiply(left, b, n, a);
-            add_block(&mut self.masses, system, (primal, k), (a, n), x);
-        }
-        self.masses.factor()
-    }
-
-    /// C + B S.
-    fn factor_matrix(
-        &mut self,
-        system: &System<'_>,
-        matrix: &BlockMatrix,
-        relation: &Relation,
-    ) -> bool {
-        let matrix_rows = system.n_rows();
-        self.matrix.reset(matrix_rows);
-        for (k, block) in system.blocks().iter().enumerate() {
-            let (m, square) = (block.n_rows, system.square(k));
-            let (c, b) = (&relation.c[square.clone()], &relation.b[square]);
-            for i in 0..m {
-                let row = block.start + i;
-                for l in 0..m {
-                    self.matrix.add(row, block.start + l, c[i * m + l]);
-                    let factor = b[i * m + l];
-                    if factor == 0.0 {
-                        continue;
-                    }
-                    for (j, s) in matrix.block_row(k) {
-                        let columns = matrix.rows(j);
-                        let width = columns.len();
-                        for (column, s) in columns.zip(&s[l * width..(l + 1) * width]) {
-                            self.matrix.add(row, column, factor * s);
-                        }
-                    }
+            let rows = c.chunks_exact(n).zip(b.chunks_exact(n));
+            for (left, (c, b)) in left.chunks_exact_mut(n).zip(rows) {
+                for i in 0..n {
+                    left[i] = c[i] + b[i] * sigma[i];
                 }
             }
+            let regular = match left.as_mut_array::<9>() {
+                Some(left) if n == 3 => invert_three(left),
+                _ => invert(left, n, &mut self.small),
+            };
+            if !regular {
+                return false;
+            }
+            multiply(left, b, n, &mut self.a[square]);
         }
-        0.0 < self.matrix.factor()
+        self.pairs
+            .add(primal, (&self.a, &system.squares), &mut self.masses);
+        for (other, slots) in system.spread.others.iter().zip(&self.others) {
+            let n = system.blocks()[other.block].n_rows;
+            let a = &self.a[system.square(other.block)];
+            add_other((other, slots), (a, n), &mut self.product, &mut self.masses);
+        }
+        self.masses.factor()
     }
 
     /// The change that satisfies the relation with right-hand side b and takes the imbalance r_d away.   (2), (3)
@@ -194,12 +240,24 @@ impl Kernel {
         imbalance: &[f64],
         change: &mut Change,
     ) {
-        let Some(_) = system.primal() else {
-            change.lambda.clear();
-            change.lambda.extend_from_slice(b);
-            self.matrix.solve(&mut change.lambda);
-            return;
-        };
+        self.rough_step(system, b, imbalance, change);
+        if system.primal().is_some() {
+            self.refine(system, imbalance, change);
+        }
+    }
+
+    /// The same without refinement, for a direction that only says how far it could go.
+    pub(super) fn rough_step(
+        &mut self,
+        system: &System<'_>,
+        b: &[f64],
+        imbalance: &[f64],
+        change: &mut Change,
+    ) {
+        if let Form::Dual(matrix) = system.problem.form() {
+            change.lambda.resize(b.len(), 0.0);
+            return self.matrix.solve(system, matrix, b, &mut change.lambda);
+        }
         for (k, block) in system.blocks().iter().enumerate() {
             let left = &self.left[system.square(k)];
             apply(left, &b[block.rows()], &mut self.rows[block.rows()]);
@@ -208,12 +266,11 @@ impl Kernel {
         change.v.clear();
         change.v.extend(imbalance.iter().map(|r| -r));
         system.add_impulse(&self.rows, &mut change.v);
-        self.masses.solve(&mut change.v);
+        self.solve_masses(system, &mut change.v);
         // dλ = a − A G dv
         change.lambda.clear();
         change.lambda.extend_from_slice(&self.rows);
         self.follow(system, &change.v, &mut change.lambda);
-        self.refine(system, imbalance, change);
     }
 
     /// Takes out of a change what rounding left of the momentum; the relations hold by construction.
@@ -240,7 +297,7 @@ impl Kernel {
             if !(EXACT < size && size < 0.5 * least) {
                 break;
             }
-            self.masses.solve(&mut r);
+            self.solve_masses(system, &mut r);
             change.v.iter_mut().zip(&r).for_each(|(v, d)| *v += d);
             self.follow(system, &r, &mut change.lambda);
             if size < NEARLY {
@@ -252,13 +309,34 @@ impl Kernel {
         self.momentum = r;
     }
 
+    /// x ← K⁻¹x.
+    fn solve_masses(&mut self, system: &System<'_>, x: &mut [f64]) {
+        match system.primal() {
+            Some(primal) if !system.spread.trees.is_empty() => {
+                let spread = &system.spread;
+                spread.spread_forces(primal, x, &mut self.unknowns);
+                self.masses.solve(&mut self.unknowns);
+                spread.to_velocities(primal, &self.unknowns, x);
+            }
+            _ => self.masses.solve(x),
+        }
+    }
+
     /// λ ← λ − A G v.
     fn follow(&mut self, system: &System<'_>, v: &[f64], lambda: &mut [f64]) {
         let mut w = std::mem::take(&mut self.products);
         system.row_change(v, &mut w);
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, w) = (block.n_rows, &w[block.rows()]);
-            let a = self.a[system.square(k)].chunks_exact(n);
+            let a = &self.a[system.square(k)];
+            if let (Some(a), Some(w)) = (a.as_array::<9>(), w.as_array::<3>()) {
+                let lambda = &mut lambda[block.rows()];
+                for i in 0..3 {
+                    lambda[i] -= a[3 * i] * w[0] + a[3 * i + 1] * w[1] + a[3 * i + 2] * w[2];
+                }
+                continue;
+            }
+            let a = a.chunks_exact(n);
             for (lambda, a) in lambda[block.rows()].iter_mut().zip(a) {
                 *lambda -= a.iter().zip(w).map(|(a, w)| a * w).sum::<f64>();
             }
@@ -268,47 +346,43 @@ impl Kernel {
 }
 
 /// K ← K + G_kᵀA_kG_k.
-fn add_block(
-    masses: &mut BlockLu,
-    system: &System<'_>,
-    (primal, k): (&Primal, usize),
+fn add_other(
+    (other, slots): (&Other, &[Slot]),
     (a, n): (&[f64], usize),
     work: &mut Vec<f64>,
+    lu: &mut BlockLu,
 ) {
-    let entries = primal.jacobian().entry_range(k);
-    let rows = |e: usize| system.entry_rows(e);
-    for f in entries.clone() {
-        let (second, g) = (primal.jacobian().entry_mass(f), rows(f));
-        let width = g.len() / n;
+    for (f, second) in other.ends.iter().enumerate() {
+        let width = second.rows.len() / n;
         // A G_f
         work.clear();
         work.resize(n * width, 0.0);
-        for i in 0..n {
-            for l in 0..n {
-                let factor = a[i * n + l];
-                if factor != 0.0 {
-                    let to = &mut work[i * width..(i + 1) * width];
-                    to.iter_mut()
-                        .zip(&g[l * width..(l + 1) * width])
-                        .for_each(|(t, g)| *t += factor * g);
+        for (to, a) in work.chunks_exact_mut(width).zip(a.chunks_exact(n)) {
+            for (factor, g) in a.iter().zip(second.rows.chunks_exact(width)) {
+                if *factor != 0.0 {
+                    to.iter_mut().zip(g).for_each(|(t, g)| *t += factor * g);
                 }
             }
         }
-        for e in entries.clone() {
-            let (first, g) = (primal.jacobian().entry_mass(e), rows(e));
-            let height = g.len() / n;
-            let out = masses.block_mut(first, second);
-            if height == 6 && width == 6 {
-                add_six(g, work, out);
-                continue;
-            }
-            for i in 0..n {
-                for r in 0..height {
-                    let factor = g[i * height + r];
-                    if factor != 0.0 {
-                        let to = &mut out[r * width..(r + 1) * width];
-                        let from = &work[i * width..(i + 1) * width];
-                        to.iter_mut().zip(from).for_each(|(t, x)| *t += factor * x);
+        for (e, first) in other.ends.iter().enumerate() {
+            let height = first.rows.len() / n;
+            let slot = &slots[e.max(f) * (e.max(f) + 1) / 2 + e.min(f)];
+            let (upper, lower) = lu.values_mut(slot);
+            // Slots are those of (larger, smaller): which of the two comes first in the order?
+            let is_upper = e == f || (f < e) != slot.swapped;
+            for (g, x) in first
+                .rows
+                .chunks_exact(height)
+                .zip(work.chunks_exact(width))
+            {
+                for (r, factor) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
+                    if is_upper {
+                        let to = &mut upper[r * slot.stride..r * slot.stride + width];
+                        to.iter_mut().zip(x).for_each(|(t, x)| *t += factor * x);
+                    } else {
+                        for (j, x) in x.iter().enumerate() {
+                            lower[j * slot.stride + r] += factor * x;
+                        }
                     }
                 }
             }
@@ -316,23 +390,46 @@ fn add_block(
     }
 }
 
-/// out ← out + GᵀX for rows of six numbers.
+/// A ← A⁻¹ of a contact by cofactors, which do not mind rows of different size; false where it is singular or no number.
 #[inline]
-fn add_six(g: &[f64], x: &[f64], out: &mut [f64]) {
-    let (g, x) = (g.as_chunks::<6>().0, x.as_chunks::<6>().0);
-    for (r, out) in out.as_chunks_mut::<6>().0.iter_mut().enumerate() {
-        let mut sum = *out;
-        for (g, x) in g.iter().zip(x) {
-            for j in 0..6 {
-                sum[j] += g[r] * x[j];
-            }
-        }
-        *out = sum;
+fn invert_three(a: &mut [f64; 9]) -> bool {
+    let minor = |i: usize, j: usize, k: usize, l: usize| a[i] * a[j] - a[k] * a[l];
+    let first = [minor(4, 8, 5, 7), minor(5, 6, 3, 8), minor(3, 7, 4, 6)];
+    let determinant = a[0] * first[0] + a[1] * first[1] + a[2] * first[2];
+    if determinant == 0.0 || !determinant.is_finite() {
+        return false;
     }
+    let scale = 1.0 / determinant;
+    let inverse = [
+        first[0],
+        minor(2, 7, 1, 8),
+        minor(1, 5, 2, 4),
+        first[1],
+        minor(0, 8, 2, 6),
+        minor(2, 3, 0, 5),
+        first[2],
+        minor(1, 6, 0, 7),
+        minor(0, 4, 1, 3),
+    ];
+    *a = inverse.map(|x| scale * x);
+    true
 }
 
 /// out ← X Y, all n × n.
 fn multiply(x: &[f64], y: &[f64], n: usize, out: &mut [f64]) {
+    if let (Some(x), Some(y), Some(out)) = (
+        x.as_array::<9>(),
+        y.as_array::<9>(),
+        out.as_mut_array::<9>(),
+    ) {
+        for i in 0..3 {
+            for j in 0..3 {
+                out[3 * i + j] =
+                    x[3 * i] * y[j] + x[3 * i + 1] * y[3 + j] + x[3 * i + 2] * y[6 + j];
+            }
+        }
+        return;
+    }
     out.fill(0.0);
     for i in 0..n {
         for l in 0..n {
@@ -346,6 +443,16 @@ fn multiply(x: &[f64], y: &[f64], n: usize, out: &mut [f64]) {
 
 /// out ← X y.
 pub(super) fn apply(x: &[f64], y: &[f64], out: &mut [f64]) {
+    if let (Some(x), Some(y), Some(out)) = (
+        x.as_array::<9>(),
+        y.as_array::<3>(),
+        out.as_mut_array::<3>(),
+    ) {
+        for i in 0..3 {
+            out[i] = x[3 * i] * y[0] + x[3 * i + 1] * y[1] + x[3 * i + 2] * y[2];
+        }
+        return;
+    }
     for (row, out) in x.chunks_exact(y.len()).zip(out) {
         *out = row.iter().zip(y).map(|(x, y)| x * y).sum();
     }

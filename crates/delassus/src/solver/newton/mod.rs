@@ -7,9 +7,12 @@ mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
+mod matrix;
+mod pairs;
 mod proximal;
 mod semismooth;
 mod smoothed_law;
+mod spread;
 mod stage;
 mod system;
 mod without_spin;
@@ -19,6 +22,7 @@ use std::time::Instant;
 
 use crate::index::BlockId;
 use crate::math::parallel;
+use crate::problem::residual::Judge;
 use crate::problem::{Form, Problem, Solution};
 use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
@@ -61,6 +65,15 @@ impl Solver for Newton {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
+    fn reads_velocity(&self) -> bool {
+        false
+    }
+
     /// Solves islands apart, side by side: a step of one need not wait for another.
     fn run(
         &mut self,
@@ -69,6 +82,11 @@ impl Solver for Newton {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         let begin = Instant::now();
+        // At rest the impulses of the step before still do.
+        let judged = Judge::new(problem).judge(problem, &solution.lambda);
+        if 0.0 < self.stop.tolerance && judged.law <= self.stop.tolerance {
+            return Status::Solved;
+        }
         let islands = match problem.form() {
             Form::Primal(_) => problem.islands(),
             Form::Dual(_) => Vec::new(),
@@ -125,7 +143,6 @@ impl Solver for Newton {
         }
         record(&ends, monitor);
         self.kernels = ends.into_iter().map(|end| end.kernel).collect();
-        problem.velocity(&solution.lambda, &mut solution.v);
         status
     }
 }
@@ -278,6 +295,13 @@ impl Stage<'_> {
         self.state(&zero);
         for (k, block) in self.system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, self.system.square(k));
+            // What stays open without impulses by more than the scale carries nothing.
+            if block.law.opens() && self.system.scale < self.w[block.start] {
+                for i in 0..n {
+                    self.relation.c[square.start + i * n + i] = 1.0;
+                }
+                continue;
+            }
             let soft = match block.law {
                 Law::Equality => 1e-3 * self.system.stiffest,
                 _ => 1e-2 * self.system.mobility[k],

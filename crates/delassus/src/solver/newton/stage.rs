@@ -81,7 +81,7 @@ impl<'a> Stage<'a> {
             best: (f64::INFINITY, vec![0.0; m]),
             stop,
             begin,
-            history: Vec::new(),
+            history: Vec::with_capacity(128),
             proof: None,
             system,
         }
@@ -101,7 +101,7 @@ impl<'a> Stage<'a> {
     /// Impulses with the velocity that belongs to them.
     pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
         let mut v = vec![0.0; self.system.problem.n_velocities()];
-        self.system.problem.velocity(lambda, &mut v);
+        self.system.velocity(lambda, &mut v);
         Iterate {
             lambda: lambda.to_vec(),
             v,
@@ -151,7 +151,6 @@ impl<'a> Stage<'a> {
     /// w and r_d of an iterate, into the arrays of the stage.
     pub(super) fn state(&mut self, iterate: &Iterate) {
         self.system
-            .problem
             .row_velocity(&iterate.v, &iterate.lambda, &mut self.w);
         self.system.imbalance(
             &iterate.v,

@@ -1,9 +1,14 @@
 //! The problem as second-order methods see it: products with G, M and their transposes, scales, and the residual.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+
+use glam::DVec3;
 
 use super::continuation::JOINT_SOFTNESS;
+use super::spread::{self, Spread};
+use crate::math::{mul_add, mul_transposed_add};
 use crate::problem::mass::MassBlock;
+use crate::problem::place::{force, point_velocity};
 use crate::problem::{Block, Form, Primal, Problem};
 
 /// A problem with what every method needs of it.
@@ -15,12 +20,16 @@ pub(super) struct System<'a> {
     pub(super) stiffest: f64,
     /// ε of equalities: compliance that makes the system regular and multiplies changes alone [1/kg].
     pub(super) hold: f64,
-    /// V = max|c|, the velocity that residuals are compared with [m/s].
+    /// V, the residual without impulses, which residuals are compared with [m/s].
     pub(super) scale: f64,
     /// Of every row of spin the length that makes it a velocity, 1 for other rows; empty where no law has spin [m].
     lengths: Vec<f64>,
     /// First value of the square array of every block.
     pub(super) squares: Vec<usize>,
+    /// Nodes of K, and rows that are no pairs of points.
+    pub(super) spread: Spread,
+    /// Unknowns of all nodes, for a moment.
+    unknowns: RefCell<Vec<f64>>,
     rows: OnceCell<SpreadRows>,
 }
 
@@ -32,6 +41,11 @@ struct SpreadRows {
 
 impl<'a> System<'a> {
     pub(super) fn new(problem: &'a Problem) -> System<'a> {
+        System::with(problem, spread::LONG)
+    }
+
+    /// The same with trees of more than so many velocities taken apart.
+    pub(super) fn with(problem: &'a Problem, long: usize) -> System<'a> {
         let blocks = problem.blocks();
         let mut squares = vec![0];
         let mut mobility: Vec<f64> = Vec::with_capacity(blocks.len());
@@ -61,24 +75,32 @@ impl<'a> System<'a> {
                 *mobility = stiffest;
             }
         }
-        let speeds = problem.c().iter().enumerate();
-        let speeds = speeds.map(|(row, c)| (c * lengths.get(row).unwrap_or(&1.0)).abs());
-        let scale = speeds.fold(0.0, f64::max);
         // Matrices may be nearly singular to all digits of a file: with more softness steps along those rows creep.
         let hold = match problem.form() {
             Form::Primal(_) => JOINT_SOFTNESS,
             Form::Dual(_) => 1e-5 * JOINT_SOFTNESS,
         };
-        System {
+        let mut system = System {
             problem,
             mobility,
             stiffest,
             hold: hold * stiffest,
-            scale: if 0.0 < scale { scale } else { 1.0 },
+            scale: 1.0,
             lengths,
             squares,
+            spread: match problem.form() {
+                Form::Primal(primal) => Spread::new(problem, primal, long),
+                Form::Dual(_) => Spread::default(),
+            },
+            unknowns: RefCell::default(),
             rows: OnceCell::new(),
+        };
+        // Rows that are far from closing, such as limits of joints, say nothing about the others.
+        let scale = system.natural(&vec![0.0; problem.n_rows()], problem.c());
+        if 0.0 < scale && scale.is_finite() {
+            system.scale = scale;
         }
+        system
     }
 
     /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
@@ -134,14 +156,53 @@ impl<'a> System<'a> {
         self.squares[k]..self.squares[k + 1]
     }
 
+    /// Blocks of three rows at points of bodies; all others are in `spread`.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = usize> + Clone {
+        self.spread.pairs.iter().map(|k| *k as usize)
+    }
+
     /// w ← G v, without Σ and q.
     pub(super) fn row_change(&self, v: &[f64], w: &mut [f64]) {
-        let Some(primal) = self.primal() else { return };
         w.fill(0.0);
-        for (k, block) in self.blocks().iter().enumerate() {
-            for e in primal.jacobian().entry_range(k) {
-                let columns = primal.columns(primal.jacobian().entry_mass(e));
-                primal.add_velocity(e, &v[columns], &mut w[block.rows()]);
+        self.add_row_velocity(v, w);
+    }
+
+    /// w ← w + G v.
+    fn add_row_velocity(&self, v: &[f64], w: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        let jacobian = primal.jacobian();
+        for k in self.pairs() {
+            let Some(point) = jacobian.point(k) else {
+                continue;
+            };
+            // u = (ẋ + ω × arm) of the first body minus that of the second; wᵢ ← wᵢ + dᵢ·u
+            let mut u = DVec3::ZERO;
+            for (b, arm, side) in point.ends() {
+                u += point_velocity(&v[primal.columns(b)], arm) * side.sign();
+            }
+            let w = &mut w[self.blocks()[k].rows()];
+            for (w, d) in w.iter_mut().zip(point.directions) {
+                *w += DVec3::from_array(*d).dot(u);
+            }
+        }
+        if self.spread.trees.is_empty() {
+            for other in &self.spread.others {
+                let w = &mut w[self.blocks()[other.block].rows()];
+                for e in jacobian.entry_range(other.block) {
+                    primal.add_velocity(e, &v[primal.columns(jacobian.entry_mass(e))], w);
+                }
+            }
+            return;
+        }
+        // Links of long trees are asked once, and not by every row.
+        let y = &mut *self.unknowns.borrow_mut();
+        y.resize(self.spread.offsets.last().copied().unwrap_or(0), 0.0);
+        self.spread.from_velocities(primal, v, y);
+        for other in &self.spread.others {
+            let w = &mut w[self.blocks()[other.block].rows()];
+            for end in &other.ends {
+                let y = &y[self.spread.offsets[end.node]..self.spread.offsets[end.node + 1]];
+                mul_add(&end.rows, y, w);
             }
         }
     }
@@ -149,12 +210,64 @@ impl<'a> System<'a> {
     /// f ← f + Gᵀx.
     pub(super) fn add_impulse(&self, x: &[f64], f: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
-        for (k, block) in self.blocks().iter().enumerate() {
-            for e in primal.jacobian().entry_range(k) {
-                let columns = primal.columns(primal.jacobian().entry_mass(e));
-                primal.add_impulse(e, &x[block.rows()], &mut f[columns]);
+        let jacobian = primal.jacobian();
+        for k in self.pairs() {
+            let Some(point) = jacobian.point(k) else {
+                continue;
+            };
+            // ±(Σ dᵢxᵢ, arm × Σ dᵢxᵢ)
+            let sum = force(point.directions, &x[self.blocks()[k].rows()]);
+            for (b, arm, side) in point.ends() {
+                let push = sum * side.sign();
+                let torque = arm.cross(push);
+                let wrench = [push.x, push.y, push.z, torque.x, torque.y, torque.z];
+                let f = &mut f[primal.columns(b)];
+                f.iter_mut().zip(wrench).for_each(|(f, x)| *f += x);
             }
         }
+        if self.spread.trees.is_empty() {
+            for other in &self.spread.others {
+                let x = &x[self.blocks()[other.block].rows()];
+                for e in jacobian.entry_range(other.block) {
+                    let columns = primal.columns(jacobian.entry_mass(e));
+                    primal.add_impulse(e, x, &mut f[columns]);
+                }
+            }
+            return;
+        }
+        let y = &mut *self.unknowns.borrow_mut();
+        y.clear();
+        y.resize(self.spread.offsets.last().copied().unwrap_or(0), 0.0);
+        for other in &self.spread.others {
+            let x = &x[self.blocks()[other.block].rows()];
+            for end in &other.ends {
+                let y = &mut y[self.spread.offsets[end.node]..self.spread.offsets[end.node + 1]];
+                mul_transposed_add(&end.rows, x, y);
+            }
+        }
+        self.spread.gather_forces(primal, y, f);
+    }
+
+    /// v ← v¹ + M⁻¹Gᵀλ.
+    pub(super) fn velocity(&self, lambda: &[f64], v: &mut [f64]) {
+        let Some(primal) = self.primal() else { return };
+        v.fill(0.0);
+        self.add_impulse(lambda, v);
+        self.solve_mass(v);
+        let free = primal.free_velocity().iter();
+        v.iter_mut().zip(free).for_each(|(v, free)| *v += free);
+    }
+
+    /// w ← G v + Σλ − q, or S λ + c.
+    pub(super) fn row_velocity(&self, v: &[f64], lambda: &[f64], w: &mut [f64]) {
+        let Some(primal) = self.primal() else {
+            return self.problem.row_velocity(v, lambda, w);
+        };
+        let rows = primal.sigma().iter().zip(lambda).zip(primal.q());
+        for (w, ((sigma, lambda), q)) in w.iter_mut().zip(rows) {
+            *w = sigma * lambda - q;
+        }
+        self.add_row_velocity(v, w);
     }
 
     /// f ← M v.
@@ -183,28 +296,12 @@ impl<'a> System<'a> {
         }
     }
 
-    /// M of one mass block as a matrix, added to `out`.
-    pub(super) fn add_mass(mass: &MassBlock, out: &mut [f64], x: &mut Vec<f64>, y: &mut Vec<f64>) {
-        let n = mass.dim();
-        if let MassBlock::Rigid(body) = mass {
-            let inertia = body.inertia();
-            for i in 0..3 {
-                out[i * 6 + i] += body.mass();
-                for j in 0..3 {
-                    out[(3 + i) * 6 + 3 + j] += inertia.col(j)[i];
-                }
-            }
-            return;
-        }
-        x.clear();
-        x.resize(n, 0.0);
-        y.clear();
-        y.resize(n, 0.0);
-        for j in 0..n {
-            x[j] = 1.0;
-            mass.mul(x, y);
-            x[j] = 0.0;
-            (0..n).for_each(|i| out[i * n + j] += y[i]);
+    /// Appends M of a mass block that is no free body, row-major.
+    pub(super) fn write_mass(mass: &MassBlock, out: &mut Vec<f64>) {
+        match mass {
+            MassBlock::Rigid(_) => {}
+            MassBlock::Dense(dense) => out.extend_from_slice(dense.matrix()),
+            MassBlock::Tree(tree) => out.extend(tree.matrix()),
         }
     }
 
@@ -260,8 +357,13 @@ impl<'a> System<'a> {
 
     /// The largest natural residual of the impulses, v following from them [m/s]. Fills v and w.
     pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
-        self.problem.velocity(lambda, v);
-        self.problem.row_velocity(v, lambda, w);
+        self.velocity(lambda, v);
+        self.row_velocity(v, lambda, w);
+        self.natural(lambda, w)
+    }
+
+    /// The largest natural residual of given impulses and row velocities [m/s].
+    fn natural(&self, lambda: &[f64], w: &[f64]) -> f64 {
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {

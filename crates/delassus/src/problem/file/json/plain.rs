@@ -42,7 +42,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
     }
     let inverse = flat("Minv", &file.inverse, (n, n))?;
     let jacobian = flat("G", &file.jacobian, (m, n))?;
-    let fail = |place: &str, error: crate::BuildError| FileError::invalid(place, error.to_string());
+    let fail = |place: &str, error: crate::BuildError| FileError::invalid(place, error);
     let mass = MassBlock::dense_from_inverse(inverse).map_err(|error| fail("Minv", error))?;
     let mut p = vec![0.0; n];
     mass.mul(&file.v1, &mut p);

@@ -108,6 +108,11 @@ impl Solver for GaussSeidel {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn run(
         &mut self,
         problem: &Problem,
