@@ -79,6 +79,25 @@ impl Law {
         }
     }
 
+    /// The law in rows of spin that a length ℓ has made velocities: coefficients of rolling and spinning over ℓ.
+    pub(crate) fn with_spin_over(mut self, length: f64) -> Law {
+        match &mut self {
+            Law::RollingCone { rolling, .. } => *rolling /= length,
+            Law::TorsionalCone { spinning, .. } => *spinning /= length,
+            Law::RollingSpinning {
+                rolling, spinning, ..
+            }
+            | Law::EllipsoidCone {
+                rolling, spinning, ..
+            } => {
+                *rolling /= length;
+                *spinning /= length;
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Rows that are relative spins instead of velocities, of a contact of so many rows.
     pub fn spin_rows(&self, n_rows: usize) -> Range<usize> {
         match self {

@@ -135,6 +135,7 @@ impl Stage<'_> {
                 w: &self.w[rows.clone()],
                 rho: rho[k],
                 delta: rho[k] * self.system.scale * tau,
+                length: self.system.length_of(&block),
             };
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
             for (b, f) in self.b[rows].iter_mut().zip(&self.smoothed.by_log_delta) {

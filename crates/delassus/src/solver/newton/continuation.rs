@@ -13,6 +13,7 @@
 use super::smoothed_law::{Point, Want};
 use super::stage::{End, Iterate, Stage};
 use crate::law::Law;
+use crate::problem::Block;
 
 /// ε of a row over its mobility: less loses digits of K, more slows the last steps.
 pub(super) const SOFTNESS: f64 = 1e-7;
@@ -57,12 +58,11 @@ impl Stage<'_> {
             .collect()
     }
 
-    /// |λ_k| of every block.
+    /// |λ_k| of every block, impulses of spin over their length.
     pub(super) fn loads(&self, lambda: &[f64]) -> Vec<f64> {
-        let blocks = self.system.blocks().iter();
-        blocks
-            .map(|block| crate::math::norm(&lambda[block.rows()]))
-            .collect()
+        let row = |row: usize| lambda[row] / self.system.length(row);
+        let load = |block: &Block| block.rows().map(|i| row(i) * row(i)).sum::<f64>().sqrt();
+        self.system.blocks().iter().map(load).collect()
     }
 
     /// Newton on the smoothed laws from an iterate, while τ falls.
@@ -138,14 +138,16 @@ impl Stage<'_> {
                 w,
                 rho: rho[k],
                 delta: rho[k] * scale * tau,
+                length: self.system.length_of(&block),
             };
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
             // ε = 1e-7·min(D, V/|λ|): what a heavy load leaves of the mobility.
-            let load = crate::math::norm(point.lambda);
+            let load = crate::math::norm(&point.lambda[..block.law.spin_rows(n).start]);
             let epsilon = SOFTNESS * self.system.mobility[k].min(scale / load);
             for e in 0..n * n {
+                let length = self.system.length(block.start + e % n);
                 b[e] = self.smoothed.by_w[e];
-                c[e] = self.smoothed.by_lambda[e] + epsilon * b[e];
+                c[e] = self.smoothed.by_lambda[e] + epsilon / (length * length) * b[e];
             }
             for (right, f) in right.iter_mut().zip(&self.smoothed.f) {
                 *right = -f;
@@ -212,6 +214,7 @@ impl Stage<'_> {
                 w,
                 rho: rho[k],
                 delta: rho[k] * scale * tau,
+                length: self.system.length_of(&block),
             };
             self.smoothed.evaluate(&block.law, point, Want::Value);
             let f = crate::math::norm(&self.smoothed.f) / rho[k];

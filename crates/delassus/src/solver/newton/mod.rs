@@ -16,6 +16,7 @@ mod smoothed_law;
 mod spread;
 mod stage;
 mod system;
+mod without_spin;
 
 use crate::law::Law;
 use std::time::Instant;
@@ -229,6 +230,18 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     if stage.has_interior() {
         next(stage.interior(&loads))?;
     }
+    if let Some(near) = stage.without_spin()? {
+        let residual = stage.judge(&near)?;
+        let rho = stage.load_aware(&stage.loads(&near), 1e-3);
+        let course = Course {
+            tau: (residual / stage.system.scale).clamp(1e-6, 0.1),
+            tau_most: 10.0,
+            most: 40,
+            patience: 3,
+            fastest: 0.01,
+        };
+        next(stage.continuation(stage.iterate(&near), &rho, course))?;
+    }
     stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];
     let careful = Course {
@@ -281,7 +294,8 @@ impl Stage<'_> {
                 _ => 1e-2 * self.system.mobility[k],
             };
             for i in 0..n {
-                self.relation.c[square.start + i * n + i] = soft;
+                let length = self.system.length(block.start + i);
+                self.relation.c[square.start + i * n + i] = soft / (length * length);
                 self.relation.b[square.start + i * n + i] = 1.0;
                 right[block.start + i] = -self.w[block.start + i];
             }

@@ -71,7 +71,9 @@ impl Stage<'_> {
         let mut springs = vec![0.0; centre.len()];
         for (block, rho) in self.system.blocks().iter().zip(rho) {
             if block.law != Law::Equality {
-                springs[block.rows()].fill(soft / rho);
+                for row in block.rows() {
+                    springs[row] = soft / (rho * self.system.length(row).powi(2));
+                }
             }
         }
         let problem = self.system.problem.softened(&springs, centre);

@@ -77,10 +77,42 @@ impl Smoothed {
                 let normal = self.normal(point, want);
                 self.facets((mu, directions), (point, normal), want);
             }
-            law => {
-                let normal = self.normal(point, want);
-                for disk in law.disks(n) {
-                    self.disk(&disk, (point, normal), want);
+            law if point.length == 1.0 => self.contact(&law, point, want),
+            law => self.scaled_contact(&law, point, want),
+        }
+    }
+
+    /// A normal and its disks.
+    fn contact(&mut self, law: &Law, point: Point<'_>, want: Want) {
+        let normal = self.normal(point, want);
+        for disk in law.disks(point.lambda.len()) {
+            self.disk(&disk, (point, normal), want);
+        }
+    }
+
+    /// The same in rows of spin that a length ℓ has made velocities: λ/ℓ, ℓw, μ/ℓ. f is that of the scaled rows, an
+    /// impulse throughout; its derivatives are by λ and w as they are.
+    fn scaled_contact(&mut self, law: &Law, point: Point<'_>, want: Want) {
+        let (n, length) = (point.lambda.len(), point.length);
+        let spins = law.spin_rows(n);
+        let (mut lambda, mut w) = ([0.0; MOST_ROWS], [0.0; MOST_ROWS]);
+        lambda[..n].copy_from_slice(point.lambda);
+        w[..n].copy_from_slice(point.w);
+        for i in spins.clone() {
+            lambda[i] /= length;
+            w[i] *= length;
+        }
+        let scaled = Point {
+            lambda: &lambda[..n],
+            w: &w[..n],
+            ..point
+        };
+        self.contact(&law.with_spin_over(length), scaled, want);
+        if want == Want::Derivative {
+            for row in 0..n {
+                for column in spins.clone() {
+                    self.by_lambda[row * n + column] /= length;
+                    self.by_w[row * n + column] *= length;
                 }
             }
         }
@@ -242,6 +274,8 @@ pub(super) struct Point<'a> {
     pub(super) w: &'a [f64],
     pub(super) rho: f64,
     pub(super) delta: f64,
+    /// What makes rows of spin velocities; 1 where there are none [m].
+    pub(super) length: f64,
 }
 
 #[cfg(test)]
@@ -315,6 +349,9 @@ mod tests {
         rolling: 0.2,
     };
 
+    /// Length of rows of spin in these tests [m].
+    const LENGTH: f64 = 0.3;
+
     fn value(law: &Law, lambda: &[f64], w: &[f64], rho: f64, delta: f64) -> Vec<f64> {
         let mut smoothed = Smoothed::default();
         smoothed.evaluate(
@@ -324,10 +361,15 @@ mod tests {
                 w,
                 rho,
                 delta,
+                length: length(law),
             },
             Want::Value,
         );
         smoothed.f
+    }
+
+    fn length(law: &Law) -> f64 {
+        if law.has_spin_rows() { LENGTH } else { 1.0 }
     }
 
     #[test]
@@ -345,6 +387,7 @@ mod tests {
                     w: &w,
                     rho,
                     delta,
+                    length: length(&law),
                 };
                 exact.evaluate(&law, point, Want::Derivative);
                 let close = |column: usize, of: &[f64], plus: Vec<f64>, minus: Vec<f64>| {
@@ -386,11 +429,14 @@ mod tests {
                 // z = λ − w of the law's own projection, friction by the disk of the normal impulse found first.
                 let z: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
                 let lambda: Vec<f64> = value(&law, &z, &vec![0.0; n], 1.0, 0.0);
-                let lambda: Vec<f64> = z.iter().zip(lambda).map(|(z, f)| z - f).collect();
+                let mut lambda: Vec<f64> = z.iter().zip(lambda).map(|(z, f)| z - f).collect();
+                let spins = law.spin_rows(n);
+                spins.for_each(|i| lambda[i] = z[i] + LENGTH * (lambda[i] - z[i]));
                 let mut w: Vec<f64> = lambda.iter().zip(&z).map(|(x, z)| x - z).collect();
                 // Disks are projected in scaled rows, where λ̃ − w̃ is not λ − w.
-                for disk in law.disks(n) {
-                    let largest = disk.mu().iter().copied().fold(0.0, f64::max);
+                let scaled = law.with_spin_over(length(&law));
+                for (disk, scaled) in law.disks(n).zip(scaled.disks(n)) {
+                    let largest = scaled.mu().iter().copied().fold(0.0, f64::max);
                     for (i, mu) in disk.rows().zip(disk.mu()).filter(|(_, mu)| 0.0 < **mu) {
                         w[i] *= (largest / mu).powi(2);
                     }

@@ -14,7 +14,7 @@ use crate::problem::{Block, Form, Primal, Problem};
 /// A problem with what every method needs of it.
 pub(super) struct System<'a> {
     pub(super) problem: &'a Problem,
-    /// Mean of the diagonal of D_kk, of every block; positive [1/kg].
+    /// Mean of the diagonal of D_kk, of every block without its rows of spin; positive [1/kg].
     pub(super) mobility: Vec<f64>,
     /// Largest mean of all, for rows that must hold.
     pub(super) stiffest: f64,
@@ -22,6 +22,8 @@ pub(super) struct System<'a> {
     pub(super) hold: f64,
     /// V, the residual without impulses, which residuals are compared with [m/s].
     pub(super) scale: f64,
+    /// Of every row of spin the length that makes it a velocity, 1 for other rows; empty where no law has spin [m].
+    lengths: Vec<f64>,
     /// First value of the square array of every block.
     pub(super) squares: Vec<usize>,
     /// Nodes of K, and rows that are no pairs of points.
@@ -46,12 +48,25 @@ impl<'a> System<'a> {
     pub(super) fn with(problem: &'a Problem, long: usize) -> System<'a> {
         let blocks = problem.blocks();
         let mut squares = vec![0];
-        let mut mobility = Vec::with_capacity(blocks.len());
+        let mut mobility: Vec<f64> = Vec::with_capacity(blocks.len());
+        let mut lengths = Vec::new();
         for (k, block) in blocks.iter().enumerate() {
             squares.push(squares[k] + block.n_rows * block.n_rows);
             let d = problem.diagonal_blocks().block(k);
-            let trace: f64 = d.iter().step_by(block.n_rows + 1).sum();
-            mobility.push(trace / block.n_rows as f64);
+            let mean = |rows: std::ops::Range<usize>| {
+                let count = rows.len() as f64;
+                rows.map(|i| d[i * block.n_rows + i]).sum::<f64>() / count
+            };
+            let spins = block.law.spin_rows(block.n_rows);
+            mobility.push(mean(0..spins.start));
+            if !spins.is_empty() {
+                // ℓ² = D/D_spin: the square of a radius of gyration.
+                lengths.resize(block.start, 1.0);
+                lengths.resize(block.start + spins.start, 1.0);
+                let length = (mobility[k] / mean(spins)).sqrt();
+                let usual = 0.0 < length && length.is_finite();
+                lengths.resize(block.rows().end, if usual { length } else { 1.0 });
+            }
         }
         let stiffest = mobility.iter().copied().fold(0.0, f64::max);
         let stiffest = if 0.0 < stiffest { stiffest } else { 1.0 };
@@ -71,6 +86,7 @@ impl<'a> System<'a> {
             stiffest,
             hold: hold * stiffest,
             scale: 1.0,
+            lengths,
             squares,
             spread: match problem.form() {
                 Form::Primal(primal) => Spread::new(problem, primal, long),
@@ -123,6 +139,16 @@ impl<'a> System<'a> {
     pub(super) fn entry_rows(&self, e: usize) -> &[f64] {
         let rows = self.rows();
         &rows.values[rows.starts[e]..rows.starts[e + 1]]
+    }
+
+    /// The length that makes a row of spin a velocity; 1 for other rows [m].
+    pub(super) fn length(&self, row: usize) -> f64 {
+        self.lengths.get(row).copied().unwrap_or(1.0)
+    }
+
+    /// That of the rows of spin of a block, which are its last.
+    pub(super) fn length_of(&self, block: &Block) -> f64 {
+        self.length(block.rows().end - 1)
     }
 
     /// Part of a square array that belongs to block k.
