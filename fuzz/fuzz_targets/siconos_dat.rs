@@ -11,5 +11,5 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(rest) else {
         return;
     };
-    let _ = parse(text, DatFormat::ALL.get(usize::from(*choice) % 8).copied());
+    let _ = parse(text, DatFormat::ALL.get(usize::from(*choice) % 16).copied());
 });

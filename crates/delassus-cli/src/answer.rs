@@ -170,9 +170,10 @@ impl Answer {
 
     /// The same answer as x₁ and x₂ of a tree's system.
     pub(crate) fn with_system(mut self, rank: Option<Rank>, matrices: Option<Matrices>) -> Answer {
-        let lambda = self.lambda.take().unwrap_or_default();
+        let solved = "a tree was solved for: it has velocities and impulses";
+        let lambda = self.lambda.take().expect(solved);
         self.system = Some(System {
-            x1: self.v.take().unwrap_or_default(),
+            x1: self.v.take().expect(solved),
             // The system's sign: x₂ = −λ. Adding zero turns −0 into 0.
             x2: lambda.iter().map(|x| 0.0 - x).collect(),
             rank: rank.as_ref().map(|rank| rank.rank),
@@ -250,7 +251,7 @@ impl Answer {
     /// The answer as one line of JSON.
     pub(crate) fn json(&self) -> String {
         // Strings, numbers and lists only: there is nothing in an answer that JSON cannot hold.
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(self).expect("plain data has a JSON form")
     }
 
     /// The answer as a row under [`HEADINGS`].

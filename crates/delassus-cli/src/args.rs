@@ -106,7 +106,7 @@ pub(crate) struct Common {
     pub(crate) quiet: bool,
 
     /// How files are read. [default: by name: .dat, .hdf5 or .h5, otherwise json; standard input: json]
-    #[arg(long, value_name = "json|fclib|dat|lcp|mlcp|fc2d|fc3d|gfc2d|gfc3d", value_parser = format)]
+    #[arg(long, value_name = "json|fclib|dat|lcp|mlcp|fc2d|fc3d|gfc2d|gfc3d|rfc2d|rfc3d|grfc2d|grfc3d|relay|gmp", value_parser = format)]
     pub(crate) format: Option<Format>,
 
     /// Also write the answers as JSON into this folder, which must be empty or new.
@@ -266,7 +266,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) tolerance: Option<f64>,
 
     /// How a problem file is read. [default: by name]
-    #[arg(long, value_name = "json|fclib|dat|lcp|mlcp|fc2d|fc3d|gfc2d|gfc3d", value_parser = format)]
+    #[arg(long, value_name = "json|fclib|dat|lcp|mlcp|fc2d|fc3d|gfc2d|gfc3d|rfc2d|rfc3d|grfc2d|grfc3d|relay|gmp", value_parser = format)]
     pub(crate) format: Option<Format>,
 
     /// Print JSON instead of words.

@@ -276,7 +276,7 @@ fn panel(work: &Ranking, solvers: &[String], tolerance: f64) -> Panel {
         solver: solvers
             .iter()
             .position(|label| *label == run.label)
-            .unwrap_or(0),
+            .expect("every run is one of a solver of the comparison"),
         approximate: run.fit == Fit::Approximate,
         points: match run.history.is_empty() {
             true => vec![(run.elapsed.as_secs_f64(), run.residual.law)],

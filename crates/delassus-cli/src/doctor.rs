@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Printed, Refusal> {
         _ => Outcome::NotSolved,
     };
     let text = match args.json {
-        true => serde_json::to_string_pretty(&sheet).unwrap_or_default() + "\n",
+        true => serde_json::to_string_pretty(&sheet).expect("plain data has a JSON form") + "\n",
         false => sheet.text(),
     };
     Ok(Printed { text, outcome })

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
         .map_err(|error| Refusal(error.to_string()))?;
     let info = describe(name, &read);
     let text = if args.json {
-        serde_json::to_string(&info).unwrap_or_default() + "\n"
+        serde_json::to_string(&info).expect("plain data has a JSON form") + "\n"
     } else {
         readable(&info)
     };

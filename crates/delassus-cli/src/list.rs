@@ -13,7 +13,7 @@ use crate::table::Table;
 
 /// One example of each law. Friction is not zero, so that a solver which is only right without friction is not
 /// called exact.
-const EXAMPLES: [Law; 7] = [
+const EXAMPLES: [Law; 11] = [
     Law::Equality,
     Law::Unilateral,
     Law::Interval { lo: -1.0, hi: 1.0 },
@@ -23,6 +23,24 @@ const EXAMPLES: [Law; 7] = [
     Law::FrictionFacets {
         mu: 0.5,
         directions: 8,
+    },
+    Law::RollingCone {
+        mu: 0.5,
+        rolling: 0.1,
+    },
+    Law::RollingSpinning {
+        mu: 0.5,
+        rolling: 0.1,
+        spinning: 0.1,
+    },
+    Law::TorsionalCone {
+        mu: 0.5,
+        spinning: 0.1,
+    },
+    Law::EllipsoidCone {
+        mu: 0.5,
+        rolling: 0.1,
+        spinning: 0.1,
     },
 ];
 

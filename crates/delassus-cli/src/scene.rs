@@ -78,7 +78,7 @@ impl Source {
 
     /// As JSON.
     pub(crate) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(self).expect("plain data has a JSON form")
     }
 
     /// Makes the scene.

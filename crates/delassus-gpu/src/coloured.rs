@@ -96,7 +96,11 @@ impl Solver for ColouredGpu {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        self.coloured.fit(law)
+        // The device knows contacts of up to three rows.
+        match law.has_spin_rows() {
+            true => Fit::No,
+            false => self.coloured.fit(law),
+        }
     }
 
     fn stop(&self) -> Stop {

@@ -73,7 +73,11 @@ impl Solver for JacobiGpu {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        self.jacobi.fit(law)
+        // The device knows contacts of up to three rows.
+        match law.has_spin_rows() {
+            true => Fit::No,
+            false => self.jacobi.fit(law),
+        }
     }
 
     fn stop(&self) -> Stop {

@@ -76,6 +76,7 @@ impl Parameters {
             law: match world.settings.friction {
                 FrictionModel::Cone => FrictionLaw::Cone,
                 FrictionModel::Box => FrictionLaw::Box,
+                FrictionModel::Ellipsoid => FrictionLaw::Ellipsoid,
                 FrictionModel::Facets(directions) => FrictionLaw::Facets(directions),
             },
         }
@@ -88,6 +89,7 @@ impl Parameters {
         world.settings.friction = match self.law {
             FrictionLaw::Cone => FrictionModel::Cone,
             FrictionLaw::Box => FrictionModel::Box,
+            FrictionLaw::Ellipsoid => FrictionModel::Ellipsoid,
             FrictionLaw::Facets(directions) => FrictionModel::Facets(directions),
         };
         for (surface, own) in world.surfaces_mut().iter_mut().zip(surfaces) {

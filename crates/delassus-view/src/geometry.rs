@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use delassus::World;
 use delassus::collide::Shape;
-use delassus::world::{Motion, Robot};
+use delassus::world::{MovedBy, Robot};
 use glam::{DMat3, DQuat, DVec3};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub(crate) struct Layout {
 #[derive(Debug, Serialize)]
 struct BodyLine {
     name: String,
-    motion: Motion,
+    motion: MovedBy,
     mass: f64,
     position: [f64; 3],
     /// x, y, z, w.
@@ -74,7 +74,7 @@ pub(crate) struct Bounds {
 pub(crate) fn moving(world: &World) -> Vec<usize> {
     let bodies = world.bodies();
     (0..bodies.len())
-        .filter(|&i| bodies.motion[i] != Motion::Static)
+        .filter(|&i| bodies.motion[i] != MovedBy::Static)
         .collect()
 }
 
@@ -109,7 +109,7 @@ fn bodies(world: &World) -> Vec<BodyLine> {
         mass: bodies.mass[i],
         position: bodies.position[i].to_array(),
         orientation: bodies.orientation[i].to_array(),
-        pose: (bodies.motion[i] != Motion::Static)
+        pose: (bodies.motion[i] != MovedBy::Static)
             .then(|| poses.next())
             .flatten(),
     };
@@ -202,7 +202,7 @@ impl Bounds {
             add(at, absolute(turn) * half);
         }
         for position in (0..bodies.len())
-            .filter(|&i| bodies.motion[i] != Motion::Static)
+            .filter(|&i| bodies.motion[i] != MovedBy::Static)
             .map(|i| bodies.position[i])
         {
             add(position, DVec3::ZERO);

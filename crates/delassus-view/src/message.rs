@@ -123,6 +123,8 @@ pub enum FrictionLaw {
     Cone,
     /// Two independent tangents.
     Box,
+    /// Coulomb's cone; sliding, rolling and spinning share one ellipsoid.
+    Ellipsoid,
     /// A cone of so many directions.
     Facets(u32),
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use delassus::math::tangents;
 use delassus::solver::{Observed, Seen, SpecError};
 use delassus::world::{
-    Frame, Joint, JointKind, Motion, Robot, Scene, StepError, Surface, WorldError,
+    Frame, Joint, JointKind, MovedBy, Robot, Scene, StepError, Surface, WorldError,
 };
 use delassus::{BodyId, JointId, LinkId, Residual, Solver, World};
 use glam::{DQuat, DVec3};
@@ -188,7 +188,7 @@ impl Pane {
     pub(crate) fn can_grab(&self, body: u32) -> bool {
         match self.robot_of(body) {
             Some((robot, link)) => robot.tree().moves(link),
-            None => self.world.bodies().motion.get(body as usize) == Some(&Motion::Dynamic),
+            None => self.world.bodies().motion.get(body as usize) == Some(&MovedBy::Dynamic),
         }
     }
 
@@ -342,7 +342,7 @@ impl Pane {
         }
         let (velocity, spin) = (bodies.velocity[i], bodies.spin[i]);
         let kinetic = match bodies.motion[i] {
-            Motion::Dynamic | Motion::Link => {
+            MovedBy::Dynamic | MovedBy::Link => {
                 let angular = bodies.world_inertia(BodyId(body)) * spin;
                 0.5 * (bodies.mass[i] * velocity.length_squared() + spin.dot(angular))
             }

@@ -78,12 +78,19 @@ fn momentum_with_the_printed_signs_reverses_the_velocity() {
 
 /// Solves the dense problem after `change` and judges the impulses by the true problem.
 fn changed(problem: &Problem, change: impl Fn(&mut Vector, &mut Vector)) -> (Status, f64) {
-    let lcp = ContactLcp::new(problem, 8).unwrap();
-    let (mut m, mut q, _) = lcp.dense();
+    let lcp = Lcp::of_problem(problem, 8);
+    let n = lcp.len();
+    let mut m = (0..n * n).map(|k| lcp.column(k % n)[k / n]).collect();
+    let mut q = lcp.q().to_vec();
     change(&mut m, &mut q);
     let answer = solve(&Lcp::new(&m, q).unwrap(), &LcpOptions::default());
-    let mut lambda = vec![0.0; problem.n_rows()];
-    lcp.impulses_of(&answer.z, &mut lambda);
+    // One contact: its load, eight directions, the slip.
+    let mut lambda = vec![answer.z[0], 0.0, 0.0];
+    for (j, phi) in answer.z[1..9].iter().enumerate() {
+        let angle = j as f64 * std::f64::consts::FRAC_PI_4;
+        lambda[1] += phi * angle.cos();
+        lambda[2] += phi * angle.sin();
+    }
     let solution = Solution::from_lambda(problem, lambda);
     (answer.status, Residual::of(problem, &solution).relative)
 }

@@ -301,6 +301,55 @@ fn faults_are_told_with_place_and_value() {
     assert!(error_of("[1]").contains("1:"));
 }
 
+/// A ball on the ground with every law that has rows of spin: the file gives the frame, and the rows follow from it.
+#[test]
+fn rows_of_spin_follow_from_the_frame_of_a_contact() {
+    let laws = [
+        (r#""rolling-cone", "mu": 0.5, "rolling": 0.01"#, 5),
+        (
+            r#""rolling-spinning", "mu": 0.5, "rolling": 0.01, "spinning": 0.02"#,
+            6,
+        ),
+        (r#""torsional-cone", "mu": 0.5, "spinning": 0.02"#, 4),
+        (
+            r#""ellipsoid-cone", "mu": 0.5, "rolling": 0.01, "spinning": 0.02"#,
+            6,
+        ),
+    ];
+    let text = |law: &str, rows: usize| {
+        let zeros = vec!["0"; rows].join(", ");
+        format!(
+            r#"{{"schema": "delassus-problem-1", "kind": "problem",
+            "masses": [{{"rigid": {{"m": 2, "I": [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]}}, "p": [1, 0, -2, 0, 0, 3]}}],
+            "blocks": [{{"law": {{"name": {law}}}, "point": {{"directions": [[0, 0, 1], [1, 0, 0], [0, 1, 0]],
+            "first": {{"mass": 0, "arm": [0, 0, -0.1]}}}}, "sigma": [{zeros}], "q": [{zeros}]}}]}}"#
+        )
+    };
+    for (law, rows) in laws {
+        let problem = problem_of(parse(text(law, rows).as_bytes(), Format::Json).unwrap());
+        let again = json::save(&problem, "");
+        let again = problem_of(parse(again.as_bytes(), Format::Json).unwrap());
+        assert_eq!(again, problem, "{law}");
+        // v¹ = p/m along the frame, the spin of 30 rad/s about n alone.
+        let spin = match rows {
+            4 => vec![30.0],
+            5 => vec![0.0, 0.0],
+            _ => vec![0.0, 0.0, 30.0],
+        };
+        let c = [vec![-1.0, 0.5, 0.0], spin].concat();
+        assert!(
+            distance(problem.c(), &c) < 1e-12,
+            "{law}: {:?}",
+            problem.c()
+        );
+        let error = error_of(&text(law, 3));
+        assert!(error.starts_with("blocks[0]: "), "{error}");
+    }
+    let unknown = text(r#""rolling-cone", "mu": 0.5, "rolling": -1"#, 5);
+    let error = error_of(&unknown);
+    assert!(error.contains("rolling") && error.contains("-1"), "{error}");
+}
+
 #[test]
 fn expect_and_notes_are_ignored() {
     let text = BALL.replacen(

@@ -81,20 +81,6 @@ fn a_chain_of_joints_works_with_contacts() {
     assert!(0 < contacts && 0 < pivots);
 }
 
-/// More bodies in one island than a path from nothing is followed for: sweeps, solutions over the bodies, and a path
-/// from there.
-#[test]
-fn a_pile_is_solved_from_the_basis_its_sweeps_show() {
-    let mut scene = build("pile:120").unwrap();
-    let (mut contacts, mut pivots) = (0, 0);
-    run(&mut scene, 60, |i, step, _| {
-        assert_eq!(step.unsolved, 0, "step {i}");
-        contacts = contacts.max(step.contacts);
-        pivots += step.report.iterations;
-    });
-    assert!(150 < contacts && 0 < pivots);
-}
-
 #[test]
 fn scenes_of_all_kinds_take_a_second_with_every_step_solved() {
     for name in [

@@ -263,3 +263,28 @@ fn an_equality_of_sites_is_listed() {
     let RobotFile { warnings, .. } = read(&file(equality, &format!("<joint/>{BODY}")));
     assert!(warnings.iter().any(|w| w.text.contains("sites")));
 }
+
+/// Sliding, spinning, rolling: condim says how many of them a geom has.
+#[test]
+fn condim_says_which_frictions_count() {
+    let of = |condim: &str| {
+        let geom = format!(r#"<geom size="1" {condim} friction="0.7 0.02 0.003"/>"#);
+        let read = read(&file("", &format!("<freejoint/>{BODY}{geom}")));
+        assert_eq!(read.warnings, [], "{condim}");
+        let surface = read.robot.shapes[0].surface.unwrap();
+        [surface.friction, surface.spinning, surface.rolling]
+    };
+    assert_eq!(of(r#"condim="1""#), [0.0, 0.0, 0.0]);
+    assert_eq!(of(""), [0.7, 0.0, 0.0]);
+    assert_eq!(of(r#"condim="3""#), [0.7, 0.0, 0.0]);
+    assert_eq!(of(r#"condim="4""#), [0.7, 0.02, 0.0]);
+    assert_eq!(of(r#"condim="6""#), [0.7, 0.02, 0.003]);
+    let text = file(
+        "",
+        &format!(r#"<freejoint/>{BODY}<geom size="1" condim="2"/>"#),
+    );
+    let error = parse(&text, "odd.xml", None, Base::Fixed)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("condim 2; it is 1, 3, 4 or 6"), "{error}");
+}

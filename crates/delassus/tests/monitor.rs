@@ -199,6 +199,45 @@ fn contradictions_stall_and_say_so() {
     }
 }
 
+/// Two sides of a slot that press on a mass of 1 kg between them, each with 1 N s, though each wants `gap` m/s away from
+/// it: w₁ = v + gap, w₂ = −v + gap. A sweep takes 2 gap from both impulses and changes neither residual nor η.
+fn pressed_from_both_sides(gap: f64) -> (Problem, Solution) {
+    let mut builder = Problem::builder();
+    let mass = delassus::MassBlock::dense(vec![1.0]).unwrap();
+    let body = builder.add_mass(mass, &[0.0]).unwrap();
+    for side in [1.0, -1.0] {
+        builder
+            .add_block(Law::Unilateral, &[(body, &[side])], &[0.0], &[-gap])
+            .unwrap();
+    }
+    let problem = builder.build().unwrap();
+    let solution = Solution::from_lambda(&problem, vec![1.0, 1.0]);
+    (problem, solution)
+}
+
+#[test]
+fn a_plateau_that_ends_within_the_sweeps_allowed_is_crossed_and_any_other_is_a_stall() {
+    let run = |gap: f64, sweeps: usize| {
+        let (problem, mut solution) = pressed_from_both_sides(gap);
+        let mut solver = GaussSeidel::default();
+        solver.stop.sweeps = sweeps;
+        let report = solver.solve(&problem, &mut solution);
+        (report.status, report.iterations)
+    };
+    // The impulses are gone after 1/(2 gap) = 10 000 sweeps, and nothing else shows it before.
+    let (status, iterations) = run(5e-5, 100_000);
+    assert_eq!(status, Status::Solved);
+    assert!((9_000..11_000).contains(&iterations), "{iterations}");
+    // Fewer are allowed: this is known long before they are used up.
+    let (status, iterations) = run(5e-5, 9_000);
+    assert_eq!(status, Status::Stalled);
+    assert!(iterations < 6_000, "{iterations}");
+    // The sides contradict each other, and the impulses grow for ever.
+    let (status, iterations) = run(-5e-5, 100_000);
+    assert_eq!(status, Status::Stalled);
+    assert!(iterations < 6_000, "{iterations}");
+}
+
 #[test]
 fn only_the_rule_known_to_diverge_diverges() {
     let mut random = Random::new(6);

@@ -13,7 +13,7 @@ mod kit;
 use delassus::BuildError;
 use delassus::collide::{Collider, Collisions, Shape};
 use delassus::math::{DQuat, DVec3, Random};
-use delassus::world::{Body, Drive, Joint, JointKind, Motion, Sleep, State, StepError};
+use delassus::world::{Body, Drive, Joint, JointKind, MovedBy, Sleep, State, StepError};
 use delassus::{BodyId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, cuboid, ground, material, of, run, solver, space};
 
@@ -67,7 +67,7 @@ fn ball_kicked_by_a_force_does_not_pass_a_thin_wall() {
     let surface = material(&mut builder, 0.5, 0.0);
     let id = ball(&mut builder, 0.1, Body::default(), surface);
     let wall = Body {
-        motion: Motion::Static,
+        motion: MovedBy::Static,
         ..at(DVec3::new(0.5, 0.0, 0.0))
     };
     let wall = builder.add_body(wall).unwrap();
@@ -156,7 +156,7 @@ fn conveyor_drags_a_box_with_friction_until_it_rides() {
     let mut builder = WorldBuilder::default();
     let surface = material(&mut builder, 0.2, 0.0);
     let belt = Body {
-        motion: Motion::Kinematic,
+        motion: MovedBy::Kinematic,
         velocity: DVec3::new(1.5, 0.0, 0.0),
         ..at(DVec3::new(0.0, 0.0, -0.1))
     };

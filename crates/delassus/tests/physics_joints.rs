@@ -11,7 +11,7 @@
 mod kit;
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, GearTerm, Joint, JointKind, Motion};
+use delassus::world::{Body, Drive, GearTerm, Joint, JointKind, MovedBy};
 use delassus::{BodyId, JointId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, ground, join, material, run, solver, space};
 
@@ -264,7 +264,7 @@ fn compliant_joint_sags_by_compliance_times_force() {
 }
 
 /// A bob on a ball joint to an anchor that is the world, a static body, or one that moves by itself.
-fn anchored(anchor: Option<(Motion, DVec3)>) -> World {
+fn anchored(anchor: Option<(MovedBy, DVec3)>) -> World {
     let mut builder = WorldBuilder::default();
     let (bob, link) = {
         let bob = builder.add_body(at(DVec3::new(0.0, 0.0, -1.0))).unwrap();
@@ -281,7 +281,7 @@ fn anchored(anchor: Option<(Motion, DVec3)>) -> World {
     builder.gravity = DVec3::new(3.0, 0.0, -GRAVITY);
     join(&mut builder, [Some(bob), link], DVec3::Z, JointKind::Ball);
     let mut world = builder.build().unwrap();
-    let velocity = anchor.filter(|(motion, _)| *motion == Motion::Kinematic);
+    let velocity = anchor.filter(|(motion, _)| *motion == MovedBy::Kinematic);
     world.bodies_mut().velocity[0] = velocity.map_or(DVec3::ZERO, |(_, v)| v);
     let last = run(&mut world, H, 500, &mut solver(1e-12));
     assert!(last.violation < HELD, "{}", last.violation);
@@ -292,11 +292,11 @@ fn anchored(anchor: Option<(Motion, DVec3)>) -> World {
 fn anchor_that_moves_by_itself_is_followed_and_a_static_one_is_the_world() {
     let free = anchored(None).bodies().position[0];
     // A velocity given to a static body means nothing.
-    let fixed = anchored(Some((Motion::Static, DVec3::new(5.0, 0.0, 0.0))));
+    let fixed = anchored(Some((MovedBy::Static, DVec3::new(5.0, 0.0, 0.0))));
     assert!((fixed.bodies().position[0] - free).length() < 1e-12);
     // Galileo: on an anchor in steady motion the bob swings the same.
     let drift = DVec3::new(2.0, -1.0, 0.5);
-    let moving = anchored(Some((Motion::Kinematic, drift)));
+    let moving = anchored(Some((MovedBy::Kinematic, drift)));
     let found = moving.bodies().position[0] - drift * 0.5;
     assert!((found - free).length() < 1e-9, "{found} {free}");
 }

@@ -8,6 +8,7 @@ use delassus::solver::Rule;
 use delassus::solver::newton::Newton;
 use delassus::solver::sweep::coloured::Coloured;
 use delassus::solver::sweep::gauss_seidel::Order;
+use delassus::solver::sweep::jacobi::{Accelerate, Jacobi};
 use delassus::{Fit, GaussSeidel, Law, Residual, Solution, Solver, Status, Stop};
 
 /// Law residual every exact variant must reach [m/s]: five digits above rounding of numbers of size one, far
@@ -63,6 +64,7 @@ fn cases() -> Vec<Case> {
             3,
         ),
     ];
+    all.extend(spin_cases());
     let each = [0.1, 0.3, 0.0, 0.7, 0.5];
     all.push(Case {
         name: "cones of different friction",
@@ -81,6 +83,31 @@ fn cases() -> Vec<Case> {
         unique: true,
     });
     all
+}
+
+/// Laws with rows of relative spin.
+fn spin_cases() -> Vec<Case> {
+    let rolling = |mu, rolling| Law::RollingCone { mu, rolling };
+    let (mu, spinning) = (0.4, 0.2);
+    let ellipsoid = |rolling| Law::EllipsoidCone {
+        mu,
+        rolling,
+        spinning,
+    };
+    let both = Law::RollingSpinning {
+        mu,
+        rolling: 0.3,
+        spinning,
+    };
+    vec![
+        case("rolling", rolling(0.4, 0.2), 5),
+        case("rolling in a plane", rolling(0.4, 0.2), 3),
+        case("rolling without friction", rolling(0.0, 0.2), 5),
+        case("rolling and spinning", both, 6),
+        case("torsional", Law::TorsionalCone { mu, spinning }, 4),
+        case("ellipsoid", ellipsoid(0.3), 6),
+        case("ellipsoid without rolling", ellipsoid(0.0), 6),
+    ]
 }
 
 fn recipe(case: &Case) -> Recipe {
@@ -163,7 +190,7 @@ fn every_variant_recovers_planted_answers_of_every_law_it_fits() {
     }
     // Nothing may fall out of the comparison unseen: cones with friction admit 48 of the 144 variants,
     // frictionless ones 120, all other laws every one.
-    let (cones, frictionless, others) = (7, 2, 9);
+    let (cones, frictionless, others) = (14, 2, 9);
     assert_eq!(pairs, 8 * (48 * cones + 120 * frictionless + 144 * others));
 }
 
@@ -190,7 +217,7 @@ fn coloured_sweeps_recover_planted_answers_of_every_law_they_fit() {
         }
     }
     // As above without shuffled orders and residual sweeps: 3/8 of the variants.
-    let (cones, frictionless, others) = (7, 2, 9);
+    let (cones, frictionless, others) = (14, 2, 9);
     assert_eq!(pairs, 8 * (18 * cones + 45 * frictionless + 54 * others));
 }
 
@@ -219,6 +246,35 @@ fn newton_recovers_planted_answers_of_every_law() {
         }
     }
     assert_eq!(pairs, cases().len() * 40 * 4);
+}
+
+#[test]
+fn sweeps_recover_planted_rolling_and_spinning_in_both_forms() {
+    let stop = strict(&GaussSeidel::default()).stop;
+    let mut pairs = 0;
+    for case in &spin_cases() {
+        for seed in 0..8 {
+            let planted = planted(&recipe(case), seed);
+            let dual = Planted {
+                problem: planted.problem.to_dual(),
+                answer: Solution {
+                    v: Vec::new(),
+                    lambda: planted.answer.lambda.clone(),
+                },
+            };
+            for planted in [&planted, &dual] {
+                let mut sweeps = strict(&GaussSeidel::default());
+                pairs += recovered(case, seed, planted, &mut sweeps);
+                let mut jacobi = Jacobi {
+                    stop,
+                    accelerate: Accelerate::Nesterov,
+                    ..Jacobi::default()
+                };
+                pairs += recovered(case, seed, planted, &mut jacobi);
+            }
+        }
+    }
+    assert_eq!(pairs, spin_cases().len() * 8 * 4);
 }
 
 #[test]

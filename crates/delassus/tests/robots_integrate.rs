@@ -16,7 +16,7 @@ use delassus::math::DVec3;
 use delassus::scenes::build;
 use delassus::solver::{Stop, from_spec};
 use delassus::tree::TreeJoint;
-use delassus::world::{Attach, Body, Drive, Integrator, Joint, JointKind, Motion, Servo};
+use delassus::world::{Attach, Body, Drive, Integrator, Joint, JointKind, MovedBy, Servo};
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
 fn solver(spec: &str, tolerance: f64) -> Box<dyn Solver> {
@@ -140,14 +140,14 @@ fn loose(world: &World) -> World {
     let (bodies, robot) = (world.bodies(), &world.robots()[0]);
     for id in bodies.ids() {
         let mut body = bodies.get(id);
-        if body.motion == Motion::Link {
-            body.motion = Motion::Dynamic;
+        if body.motion == MovedBy::Link {
+            body.motion = MovedBy::Dynamic;
         }
         assert_eq!(builder.add_body(Body { ..body }).unwrap(), id);
     }
     // Links of one robot do not touch each other; the ground is in a group of its own.
     for collider in world.colliders() {
-        let moves = bodies.motion[collider.body] == Motion::Link;
+        let moves = bodies.motion[collider.body] == MovedBy::Link;
         let groups = Groups {
             member: if moves { 1 } else { 2 },
             with: if moves { 2 } else { 1 },

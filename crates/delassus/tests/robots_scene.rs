@@ -15,7 +15,7 @@ use delassus::math::DVec3;
 use delassus::model::robot::{Base, RobotFile, parse as import};
 use delassus::model::scene::{of_robot, parse, parse_in};
 use delassus::solver::{Stop, from_spec};
-use delassus::world::{Motion, Scene};
+use delassus::world::{MovedBy, Scene};
 
 const TABLE: &str = r#"<robot name="table">
   <link name="top">
@@ -103,8 +103,8 @@ fn a_fixed_robot_file_has_a_static_base_and_ground_below_it() {
     let mut scene = of_robot(&text, "table.urdf", None, Base::Fixed).unwrap();
     let bodies = scene.world.bodies();
     let find = |name: &str| bodies.name.iter().position(|n| n == name).unwrap();
-    assert_eq!(bodies.motion[find("robot/top")], Motion::Static);
-    assert_eq!(bodies.motion[find("robot/leaf")], Motion::Link);
+    assert_eq!(bodies.motion[find("robot/top")], MovedBy::Static);
+    assert_eq!(bodies.motion[find("robot/leaf")], MovedBy::Link);
     assert!((bodies.position[find("ground")].z + 0.5).abs() < 1e-12);
     play(&mut scene, 1.0);
     assert!((scene.world.robots()[0].position("flap").unwrap() - 1.2).abs() < 1e-3);

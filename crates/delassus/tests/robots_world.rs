@@ -14,7 +14,7 @@ use delassus::tree::spatial::Pose;
 use delassus::tree::{Link, MassProperties, Tree, TreeError, TreeJoint};
 use delassus::world::{
     Anchor, Attach, Body, Closure, ClosureKind, Drive, FrictionModel, Gyroscopic, Joint, JointKind,
-    JointModel, Motion, Motor, Placement, RobotModel, Scene, Servo, ShapeModel, State, WorldError,
+    JointModel, Motor, MovedBy, Placement, RobotModel, Scene, Servo, ShapeModel, State, WorldError,
 };
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
@@ -46,7 +46,7 @@ fn model(links: Vec<Link>, shapes: Vec<(u32, Shape)>) -> RobotModel {
         link: Some(LinkId(link)),
         pose: Pose::IDENTITY,
         shape,
-        friction: None,
+        surface: None,
     });
     RobotModel {
         name: "test".to_owned(),
@@ -165,7 +165,7 @@ fn angle(world: &World) -> f64 {
 fn ground(builder: &mut WorldBuilder) {
     let ground = Body {
         name: "ground".to_owned(),
-        motion: Motion::Static,
+        motion: MovedBy::Static,
         ..Body::default()
     };
     let ground = builder.add_body(ground).unwrap();

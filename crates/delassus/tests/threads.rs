@@ -9,7 +9,7 @@
 use delassus::collide::Shape;
 use delassus::math::DVec3;
 use delassus::solver::from_spec;
-use delassus::world::{Attach, Body, Motion};
+use delassus::world::{Attach, Body, MovedBy};
 use delassus::{Stop, World, WorldBuilder};
 
 const SIDE: u32 = 8;
@@ -20,7 +20,7 @@ fn cube() -> World {
     let mut builder = WorldBuilder::default();
     let ground = Body {
         name: "ground".to_owned(),
-        motion: Motion::Static,
+        motion: MovedBy::Static,
         ..Body::default()
     };
     let ground = builder.add_body(ground).unwrap();

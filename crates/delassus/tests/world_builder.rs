@@ -45,7 +45,7 @@ fn last_surface_given_to_a_pair_counts() {
     let mut builder = WorldBuilder::default();
     let surface = |friction| Surface {
         friction,
-        restitution: 0.0,
+        ..Surface::default()
     };
     let wood = builder.add_material(surface(0.4)).unwrap();
     let ice = builder.add_material(surface(0.1)).unwrap();

@@ -134,7 +134,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
         growth: &growth,
         growth_exponent,
     };
-    let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+    let json = serde_json::to_string_pretty(&document).expect("plain data has a JSON form") + "\n";
     if let Some(out) = &args.out {
         folder::write_whole(&out.join("chains.json"), &json)?;
         folder::write_whole(&out.join("chains.svg"), &picture(&rows)?)?;

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
         rows: &rows,
         growth: &growth,
     };
-    let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+    let json = serde_json::to_string_pretty(&document).expect("plain data has a JSON form") + "\n";
     if let Some(out) = &args.out {
         folder::write_whole(&out.join("lemke.json"), &json)?;
         for (name, figure) in figures(&rows) {

@@ -120,7 +120,7 @@ impl Comparison {
 
     /// The document as one line.
     pub(super) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() + "\n"
+        serde_json::to_string(self).expect("plain data has a JSON form") + "\n"
     }
 
     /// One table per work, profiles over all of them, and a legend where something needs explaining.

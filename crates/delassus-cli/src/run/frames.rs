@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use delassus::World;
-use delassus::world::Motion;
+use delassus::world::MovedBy;
 use glam::DVec2;
 
 use super::outline::{Outline, Pose, of_world, side};
@@ -127,7 +127,7 @@ struct View {
 impl View {
     /// Wide enough for every moving body in every frame.
     fn around(frames: &[Frame], world: &World) -> View {
-        let moving = |body: usize| world.bodies().motion[body] != Motion::Static;
+        let moving = |body: usize| world.bodies().motion[body] != MovedBy::Static;
         let bounds = bounds(frames, world, moving).or_else(|| bounds(frames, world, |_| true));
         let (low, high) = bounds.unwrap_or((DVec2::NEG_ONE, DVec2::ONE));
         let size = (high - low).max(DVec2::splat(1e-6));
@@ -150,7 +150,7 @@ impl View {
     fn bodies(&self, frame: &Frame, world: &World) -> String {
         let mut svg = String::new();
         let many = MOST_OUTLINES < frame.poses.len();
-        let moving = |body: usize| world.bodies().motion[body] != Motion::Static;
+        let moving = |body: usize| world.bodies().motion[body] != MovedBy::Static;
         let mut drawn: Vec<(bool, f64, usize, Outline)> = of_world(world, &frame.poses)
             .filter(|(body, _)| !many || !moving(*body))
             .map(|(body, outline)| (moving(body), -frame.poses[body].0.y, body, outline))

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use delassus::math::DVec3;
-use delassus::world::{Motion, Step};
+use delassus::world::{MovedBy, Step};
 use delassus::{JointId, World};
 
 use crate::console::Refusal;
@@ -83,7 +83,7 @@ struct Action {
 impl Recorder {
     pub(super) fn create(folder: &Path, world: &World, dt: f64) -> Result<Recorder, Refusal> {
         let bodies = world.bodies();
-        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != Motion::Static);
+        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
         let mut recorder = Recorder {
             table: Output::create(folder, "trajectory.csv")?,
             binary: Output::create(folder, "trajectory.bin")?,

@@ -184,7 +184,7 @@ impl Summary {
     }
 
     pub(super) fn json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(self).expect("plain data has a JSON form") + "\n"
     }
 
     /// What a person wants to know, one thing per line.

@@ -96,8 +96,8 @@ export class Panel {
     const friction = amount(body, "Friction μ", current.friction, [0, 10], (value) => change({ friction: value }), "Of all materials; empty leaves the scene's own");
     friction.placeholder = "of the scene";
     const law = typeof current.law === "string" ? current.law : "facets";
-    choice(body, "Friction law", ["cone", "box", "facets"], law, (value) => {
-      const next: FrictionLaw = value === "facets" ? { facets: 8 } : (value as "cone" | "box");
+    choice(body, "Friction law", ["cone", "box", "ellipsoid", "facets"], law, (value) => {
+      const next: FrictionLaw = value === "facets" ? { facets: 8 } : (value as "cone" | "box" | "ellipsoid");
       change({ law: next });
     });
   }

@@ -66,7 +66,7 @@ export interface Layout {
 }
 
 export interface Choice { spec: string; tolerance: number; iterations: number }
-export type FrictionLaw = "cone" | "box" | { facets: number };
+export type FrictionLaw = "cone" | "box" | "ellipsoid" | { facets: number };
 export interface Parameters { dt: number; substeps: number; gravity: Vec3; friction: number | null; law: FrictionLaw }
 export type Colour = "body" | "force" | "residual";
 export interface Display { contacts: boolean; colour: Colour; history: boolean }

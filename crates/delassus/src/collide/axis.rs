@@ -87,7 +87,7 @@ fn point(p: DVec3, b: Placed, reach: f64) -> Option<Axis> {
             None => {
                 let reference = Placed {
                     solid: &POINT,
-                    frame: &super::solid::Frame::new(p, glam::DQuat::IDENTITY),
+                    frame: &super::solid::PoseMatrix::new(p, glam::DQuat::IDENTITY),
                 };
                 return general(reference, b, reach);
             }
@@ -398,7 +398,7 @@ fn with_faces(a: Placed, b: Placed, start: Axis) -> Axis {
 
 #[cfg(test)]
 mod tests {
-    use super::super::solid::{Convex, Frame};
+    use super::super::solid::{Convex, PoseMatrix};
     use super::*;
     use crate::math::{DQuat, Random};
 
@@ -431,11 +431,11 @@ mod tests {
             let v = random.vector();
             let turn = DQuat::from_xyzw(v.x, v.y, v.z, 0.3).normalize();
             let upright = round % 7 == 0;
-            let f = Frame::new(
+            let f = PoseMatrix::new(
                 random.vector() * 0.7,
                 if upright { DQuat::IDENTITY } else { turn },
             );
-            let g = Frame::new(DVec3::ZERO, DQuat::IDENTITY);
+            let g = PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY);
             let (a, b) = (
                 Placed {
                     solid: p,

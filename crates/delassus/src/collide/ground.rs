@@ -13,7 +13,7 @@ use super::axis::{Axis, axis, nearest_on_triangle, separation};
 use super::clip::{Pairing, Scratch};
 use super::reduce::Raw;
 use super::shape::is_degenerate;
-use super::solid::{Convex, Core, Frame, Placed, bounds};
+use super::solid::{Convex, Core, Placed, PoseMatrix, bounds};
 
 /// Slope below which two directions of a surface are level.
 const LEVEL: f64 = 1e-5;
@@ -288,16 +288,16 @@ fn is_oriented(triangles: &[[u32; 3]]) -> bool {
 /// All contacts of a solid with ground, not yet reduced; the normal points from the ground to the solid.
 pub(crate) fn contacts(
     a: Placed,
-    (ground, place): (&Ground, &Frame),
+    (ground, place): (&Ground, &PoseMatrix),
     prediction: f64,
     scratch: &mut Scratch,
     out: &mut Vec<Raw>,
 ) {
     let local = place.pose.inv_mul(&a.frame.pose);
-    let relative = Frame::new(local.translation, local.rotation);
+    let relative = PoseMatrix::new(local.translation, local.rotation);
     let (centre, half) = bounds(a.solid, &relative);
     let half = half + DVec3::splat(prediction);
-    let origin = Frame::new(DVec3::ZERO, DQuat::IDENTITY);
+    let origin = PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY);
     let middle = place.out(centre);
     let near = ground.near(centre - half, centre + half);
     let side = ground.side(&near, centre);
@@ -332,7 +332,7 @@ pub(crate) fn contacts(
 /// Contacts with one triangle whose outward normal is `up`.
 fn one(
     (a, b): (Placed, Placed),
-    (ground, place, t): (&Ground, &Frame, u32),
+    (ground, place, t): (&Ground, &PoseMatrix, u32),
     (up, middle, prediction): (DVec3, DVec3, f64),
     (scratch, out): (&mut Scratch, &mut Vec<Raw>),
 ) {

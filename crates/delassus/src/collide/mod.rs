@@ -35,7 +35,7 @@ use clip::Scratch;
 use narrow::Solid;
 use ready::{Ready, check_pose, extent, prepare};
 use reduce::{Raw, mix};
-use solid::Frame;
+use solid::PoseMatrix;
 
 pub use shape::{MAX_HULL_POINTS, MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, Shape, ShapeError};
 
@@ -201,7 +201,7 @@ impl Tag {
 #[derive(Clone, Debug)]
 pub struct Collisions {
     colliders: Vec<Ready>,
-    frames: Vec<Frame>,
+    frames: Vec<PoseMatrix>,
     tags: Vec<Tag>,
     planes: Vec<u32>,
     broad: Broad,
@@ -350,9 +350,9 @@ impl Collisions {
             }
             let turn = check_pose((at, turn), || format!("body {body}"))?;
             let frame = match c.place {
-                None => Frame::new(at, turn),
+                None => PoseMatrix::new(at, turn),
                 Some((offset, rotation)) => {
-                    Frame::new(at + turn * offset, (turn * rotation).normalize())
+                    PoseMatrix::new(at + turn * offset, (turn * rotation).normalize())
                 }
             };
             self.tags.push(Tag {
@@ -395,7 +395,7 @@ impl Collisions {
 
 impl Lane {
     /// Contacts of consecutive pairs, in their order.
-    fn narrow(&mut self, pairs: &[u64], colliders: &[Ready], frames: &[Frame], tags: &[Tag]) {
+    fn narrow(&mut self, pairs: &[u64], colliders: &[Ready], frames: &[PoseMatrix], tags: &[Tag]) {
         let Lane {
             scratch,
             raw,

@@ -11,7 +11,7 @@ use super::clip::{Pairing, Scratch, corner_id};
 use super::ground::{self, Ground};
 use super::plane;
 use super::reduce::{Raw, reduce};
-use super::solid::{Convex, Core, Frame, Placed};
+use super::solid::{Convex, Core, Placed, PoseMatrix};
 
 /// A shape made ready for contact.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ impl Solid {
 
 /// All contacts of two solids, but two balls, whose gap is at most `prediction`; normals point from the second to the first.
 pub(crate) fn contacts(
-    (first, at_first): (&Solid, &Frame),
-    (second, at_second): (&Solid, &Frame),
+    (first, at_first): (&Solid, &PoseMatrix),
+    (second, at_second): (&Solid, &PoseMatrix),
     prediction: f64,
     scratch: &mut Scratch,
     out: &mut Vec<Raw>,
@@ -91,7 +91,7 @@ pub(crate) fn flip(raw: &mut Raw) {
 
 fn one_sided(
     a: Placed,
-    (other, place): (&Solid, &Frame),
+    (other, place): (&Solid, &PoseMatrix),
     prediction: f64,
     scratch: &mut Scratch,
     out: &mut Vec<Raw>,

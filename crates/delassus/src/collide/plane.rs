@@ -4,13 +4,13 @@ use crate::math::DVec3;
 
 use super::clip::corner_id;
 use super::reduce::Raw;
-use super::solid::{Core, Frame, Placed};
+use super::solid::{Core, Placed, PoseMatrix};
 
 /// Sine of the tilt below which a cylinder lies on its side, and only its lowest line counts.
 const LYING: f64 = 0.1;
 
 /// All contacts of a solid with the half-space below the plane z = 0 of `plane`.
-pub(crate) fn contacts(a: Placed, plane: &Frame, prediction: f64, out: &mut Vec<Raw>) {
+pub(crate) fn contacts(a: Placed, plane: &PoseMatrix, prediction: f64, out: &mut Vec<Raw>) {
     let normal = plane.axes.z_axis;
     let radius = a.solid.radius;
     let mut offer = |local: DVec3, label: u32| {

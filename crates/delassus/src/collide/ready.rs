@@ -4,7 +4,7 @@ use super::ground::Ground;
 use super::hull::Hull;
 use super::narrow::Solid;
 use super::shape::{MAX_SIZE, Shape, ShapeError};
-use super::solid::{Convex, Core, Frame, bounds};
+use super::solid::{Convex, Core, PoseMatrix, bounds};
 use super::{CollideError, Collider, Groups};
 use crate::math::{DQuat, DVec3};
 
@@ -21,7 +21,7 @@ pub(super) struct Ready {
 }
 
 /// Centre and half extents of a solid's box in the world; a half-space has none.
-pub(super) fn extent(solid: &Solid, frame: &Frame) -> Option<(DVec3, DVec3)> {
+pub(super) fn extent(solid: &Solid, frame: &PoseMatrix) -> Option<(DVec3, DVec3)> {
     match solid {
         Solid::Plane => None,
         Solid::Convex(convex) => Some(bounds(convex, frame)),

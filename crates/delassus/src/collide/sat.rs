@@ -5,7 +5,7 @@
 use crate::math::DVec3;
 
 use super::axis::Axis;
-use super::solid::Frame;
+use super::solid::PoseMatrix;
 
 /// An edge pair must beat the faces by this share of the size, and by a share of the depth.
 const EDGE_SIZE: f64 = 1e-6;
@@ -40,7 +40,7 @@ impl Best {
 }
 
 /// Two boxes; the normal points from the second to the first.
-pub(crate) fn blocks((half_a, a): (DVec3, &Frame), (half_b, b): (DVec3, &Frame)) -> Axis {
+pub(crate) fn blocks((half_a, a): (DVec3, &PoseMatrix), (half_b, b): (DVec3, &PoseMatrix)) -> Axis {
     let apart = a.at() - b.at();
     let (ea, eb) = (
         [a.axes.x_axis, a.axes.y_axis, a.axes.z_axis],
@@ -102,7 +102,7 @@ pub(crate) fn blocks((half_a, a): (DVec3, &Frame), (half_b, b): (DVec3, &Frame))
 }
 
 /// A box against a triangle given in the world; the normal points from the triangle to the box.
-pub(crate) fn block_triangle((half, frame): (DVec3, &Frame), corners: &[DVec3; 3]) -> Axis {
+pub(crate) fn block_triangle((half, frame): (DVec3, &PoseMatrix), corners: &[DVec3; 3]) -> Axis {
     let corner = corners.map(|c| c - frame.at());
     let edges = [
         corner[1] - corner[0],
@@ -163,7 +163,7 @@ mod tests {
         for _ in 0..200 {
             let mut frame = |x: f64| {
                 let v = random.vector();
-                Frame::new(
+                PoseMatrix::new(
                     random.vector() * x,
                     DQuat::from_xyzw(v.x, v.y, v.z, 0.5).normalize(),
                 )
@@ -171,7 +171,7 @@ mod tests {
             let (fa, fb) = (frame(0.1), frame(0.6));
             let (ha, hb) = (DVec3::new(0.3, 0.2, 0.4), DVec3::new(0.2, 0.5, 0.25));
             let found = blocks((ha, &fa), (hb, &fb));
-            let width = |h: DVec3, f: &Frame, n: DVec3| f.turn_in(n).abs().dot(h);
+            let width = |h: DVec3, f: &PoseMatrix, n: DVec3| f.turn_in(n).abs().dot(h);
             let along = |n: DVec3| n.dot(fa.at() - fb.at()) - width(ha, &fa, n) - width(hb, &fb, n);
             assert!((along(found.normal) - found.separation).abs() < 1e-12);
             // No direction separates more; the handicap of edges is the tolerance.

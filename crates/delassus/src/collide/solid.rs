@@ -42,14 +42,14 @@ pub(crate) struct Convex {
 
 /// A pose with its rotation as a matrix.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct PoseMatrix {
     pub(crate) pose: Pose,
     pub(crate) axes: DMat3,
 }
 
-impl Frame {
-    pub(crate) fn new(at: DVec3, turn: DQuat) -> Frame {
-        Frame {
+impl PoseMatrix {
+    pub(crate) fn new(at: DVec3, turn: DQuat) -> PoseMatrix {
+        PoseMatrix {
             pose: Pose::from_parts(at, turn),
             axes: DMat3::from_quat(turn),
         }
@@ -79,7 +79,7 @@ impl Frame {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed<'a> {
     pub(crate) solid: &'a Convex,
-    pub(crate) frame: &'a Frame,
+    pub(crate) frame: &'a PoseMatrix,
 }
 
 /// A corner of a face, in the world, with a label that names it for as long as it exists.
@@ -243,7 +243,7 @@ fn triangle_face(corners: &[DVec3; 3], labels: &[u32; 3], d: DVec3, out: &mut Fe
 }
 
 /// Half extents and centre of a solid's bounding box, in the world.
-pub(crate) fn bounds(solid: &Convex, frame: &Frame) -> (DVec3, DVec3) {
+pub(crate) fn bounds(solid: &Convex, frame: &PoseMatrix) -> (DVec3, DVec3) {
     let rows = [frame.axes.row(0), frame.axes.row(1), frame.axes.row(2)];
     let half = match &solid.core {
         Core::Point => DVec3::ZERO,
@@ -295,7 +295,7 @@ mod tests {
             };
             let v = random.vector();
             let turn = DQuat::from_xyzw(v.x, v.y, v.z, random.range(-1.0, 1.0)).normalize();
-            let frame = Frame::new(random.vector(), turn);
+            let frame = PoseMatrix::new(random.vector(), turn);
             let (centre, half) = bounds(&solid, &frame);
             for k in 0..3 {
                 let top = Placed {

@@ -7,7 +7,7 @@ use crate::problem::stabilise::Stabilise;
 use crate::solver::Solver;
 use crate::solver::auto::{Choice, TABLE, choose};
 use crate::world::RunDefaults;
-use crate::world::{Motion, StepError, World};
+use crate::world::{MovedBy, StepError, World};
 
 /// Share of a body's thickness by which it may overlap another at the start.
 const TOUCHING: f64 = 0.01;
@@ -108,7 +108,7 @@ impl Patient {
         let bodies = world.bodies();
         let (mut far, mut turned) = (Vec::new(), Vec::new());
         for i in 0..bodies.len() {
-            if bodies.motion[i] == Motion::Static {
+            if bodies.motion[i] == MovedBy::Static {
                 continue;
             }
             let stride = bodies.velocity[i].length() * self.part / self.thickness[i];

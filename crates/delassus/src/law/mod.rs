@@ -5,6 +5,7 @@
 
 pub mod bounds;
 pub mod cone;
+pub mod disks;
 pub mod facets;
 pub(crate) mod lanes;
 
@@ -15,7 +16,9 @@ use crate::index::BlockId;
 
 /// The condition between impulse λ and row velocity w of one constraint block.
 ///
-/// Contact laws order their rows (n, t₁, t₂); the two-row form (n, t) is friction in a plane.
+/// Contact laws order their rows (n, t₁, t₂); the two-row form (n, t) is friction in a plane. Laws with rolling or
+/// spinning friction have more: r₁ and r₂ are relative spins about t₁ and t₂, s that about n, each times an impulse of
+/// torque \[N m s\].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -55,6 +58,40 @@ pub enum Law {
         /// Number of directions, at least 3.
         directions: u32,
     },
+    /// Coulomb's law with rolling friction, two disks: |λ_t| ≤ μλ_n and |λ_r| ≤ μ_r λ_n, each with maximal dissipation.
+    /// Rows (n, t₁, t₂, r₁, r₂), or (n, t, r) in a plane.
+    RollingCone {
+        /// Coefficient of friction.
+        mu: f64,
+        /// Coefficient of rolling friction μ_r \[m\].
+        rolling: f64,
+    },
+    /// The same with spinning friction besides, |λ_s| ≤ μ_s λ_n. Rows (n, t₁, t₂, r₁, r₂, s).
+    RollingSpinning {
+        /// Coefficient of friction.
+        mu: f64,
+        /// Coefficient of rolling friction μ_r \[m\].
+        rolling: f64,
+        /// Coefficient of spinning friction μ_s \[m\].
+        spinning: f64,
+    },
+    /// Sliding and spinning share one ellipsoid: |λ_t|²/μ² + λ_s²/μ_s² ≤ λ_n². Rows (n, t₁, t₂, s).
+    TorsionalCone {
+        /// Coefficient of friction.
+        mu: f64,
+        /// Coefficient of spinning friction μ_s \[m\].
+        spinning: f64,
+    },
+    /// Sliding, rolling and spinning share one ellipsoid: |λ_t|²/μ² + |λ_r|²/μ_r² + λ_s²/μ_s² ≤ λ_n². Rows
+    /// (n, t₁, t₂, r₁, r₂, s).
+    EllipsoidCone {
+        /// Coefficient of friction.
+        mu: f64,
+        /// Coefficient of rolling friction μ_r \[m\].
+        rolling: f64,
+        /// Coefficient of spinning friction μ_s \[m\].
+        spinning: f64,
+    },
 }
 
 /// How far one block is from its law. All velocities in m/s, energy in joule.
@@ -88,24 +125,57 @@ impl Law {
             Law::FrictionCone { .. } => "friction-cone",
             Law::EllipticCone { .. } => "elliptic-cone",
             Law::FrictionFacets { .. } => "friction-facets",
+            Law::RollingCone { .. } => "rolling-cone",
+            Law::RollingSpinning { .. } => "rolling-spinning",
+            Law::TorsionalCone { .. } => "torsional-cone",
+            Law::EllipsoidCone { .. } => "ellipsoid-cone",
         }
     }
 
-    /// True for contact laws, whose rows are (n, t₁, t₂).
+    /// True for contact laws, whose first rows are (n, t₁, t₂).
     pub fn is_contact(&self) -> bool {
         !matches!(self, Law::Equality | Law::Unilateral | Law::Interval { .. })
+    }
+
+    /// True where the first row opens without impulse once it moves apart: w_n > 0 and λ = 0 obey the law.
+    pub(crate) fn opens(&self) -> bool {
+        self.is_contact() || *self == Law::Unilateral
     }
 
     /// True where the law is the optimality condition of a convex set of impulses, so that the dual
     /// objective ½λᵀSλ + cᵀλ decreases along every descent method.
     pub fn is_convex(&self) -> bool {
+        let frictionless = |mu: &[f64]| mu.iter().all(|mu| *mu == 0.0);
         match self {
             Law::Equality | Law::Unilateral | Law::Interval { .. } => true,
             Law::FrictionBox { mu } | Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
                 *mu == 0.0
             }
-            Law::EllipticCone { mu } => *mu == [0.0; 2],
+            Law::EllipticCone { mu } => frictionless(mu),
+            Law::RollingCone { mu, rolling } => frictionless(&[*mu, *rolling]),
+            Law::TorsionalCone { mu, spinning } => frictionless(&[*mu, *spinning]),
+            Law::RollingSpinning {
+                mu,
+                rolling,
+                spinning,
+            }
+            | Law::EllipsoidCone {
+                mu,
+                rolling,
+                spinning,
+            } => frictionless(&[*mu, *rolling, *spinning]),
         }
+    }
+
+    /// True for laws with rolling or spinning friction, which have rows of relative spin.
+    pub fn has_spin_rows(&self) -> bool {
+        matches!(
+            self,
+            Law::RollingCone { .. }
+                | Law::RollingSpinning { .. }
+                | Law::TorsionalCone { .. }
+                | Law::EllipsoidCone { .. }
+        )
     }
 
     /// Measures (λ, w) of one block against the law. `diagonal` holds the block's diagonal of S, with every
@@ -121,29 +191,24 @@ impl Law {
             Law::FrictionFacets { mu, directions } => {
                 facets::fault(lambda, w, diagonal, (mu, directions))
             }
+            Law::RollingCone { .. } | Law::RollingSpinning { .. } => {
+                disks::fault(self, lambda, w, diagonal)
+            }
+            Law::TorsionalCone { .. } | Law::EllipsoidCone { .. } => {
+                disks::ellipsoid_fault(self, lambda, w, diagonal)
+            }
         }
     }
 
     /// Refuses parameters out of range and row counts the law is not defined for.
     pub(crate) fn check(&self, block: BlockId, rows: usize) -> Result<(), BuildError> {
-        let needs = match self {
-            Law::Equality | Law::Unilateral | Law::Interval { .. } => {
-                (rows < 1, "at least one row")
-            }
-            Law::FrictionBox { .. } | Law::FrictionCone { .. } => (
-                rows != 2 && rows != 3,
-                "two rows (n, t) or three (n, t1, t2)",
-            ),
-            Law::EllipticCone { .. } | Law::FrictionFacets { .. } => {
-                (rows != 3, "three rows (n, t1, t2)")
-            }
-        };
-        if needs.0 {
+        let (fits, needs) = self.needs(rows);
+        if !fits {
             return Err(BuildError::RowsOfLaw {
                 block,
                 rows,
                 law: self.name(),
-                needs: needs.1,
+                needs,
             });
         }
         let bad = |parameter, value, needs| BuildError::BadLaw {
@@ -151,6 +216,10 @@ impl Law {
             parameter,
             value,
             needs,
+        };
+        let coefficient = |parameter, value: f64| match value.is_finite() && 0.0 <= value {
+            true => Ok(()),
+            false => Err(bad(parameter, value, "finite and not negative")),
         };
         match *self {
             Law::Equality | Law::Unilateral => Ok(()),
@@ -165,19 +234,53 @@ impl Law {
                 bad("directions", f64::from(directions), "between 3 and 1024"),
             ),
             Law::FrictionBox { mu } | Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
-                check_mu(mu, bad)
+                coefficient("mu", mu)
             }
-            Law::EllipticCone { mu } => check_mu(mu[0], bad).and_then(|()| check_mu(mu[1], bad)),
+            Law::EllipticCone { mu: [a, b] } => {
+                coefficient("mu", a).and_then(|()| coefficient("mu", b))
+            }
+            Law::RollingCone { mu, rolling } => {
+                coefficient("mu", mu).and_then(|()| coefficient("rolling", rolling))
+            }
+            Law::TorsionalCone { mu, spinning } => {
+                coefficient("mu", mu).and_then(|()| coefficient("spinning", spinning))
+            }
+            Law::RollingSpinning {
+                mu,
+                rolling,
+                spinning,
+            }
+            | Law::EllipsoidCone {
+                mu,
+                rolling,
+                spinning,
+            } => coefficient("mu", mu)
+                .and_then(|()| coefficient("rolling", rolling))
+                .and_then(|()| coefficient("spinning", spinning)),
         }
     }
-}
 
-fn check_mu(
-    mu: f64,
-    bad: impl Fn(&'static str, f64, &'static str) -> BuildError,
-) -> Result<(), BuildError> {
-    if mu.is_finite() && 0.0 <= mu {
-        return Ok(());
+    /// Whether the law is defined for so many rows, and what it needs in words.
+    fn needs(&self, rows: usize) -> (bool, &'static str) {
+        match self {
+            Law::Equality | Law::Unilateral | Law::Interval { .. } => {
+                (1 <= rows, "at least one row")
+            }
+            Law::FrictionBox { .. } | Law::FrictionCone { .. } => (
+                rows == 2 || rows == 3,
+                "two rows (n, t) or three (n, t1, t2)",
+            ),
+            Law::EllipticCone { .. } | Law::FrictionFacets { .. } => {
+                (rows == 3, "three rows (n, t1, t2)")
+            }
+            Law::RollingCone { .. } => (
+                rows == 3 || rows == 5,
+                "three rows (n, t, r) or five (n, t1, t2, r1, r2)",
+            ),
+            Law::TorsionalCone { .. } => (rows == 4, "four rows (n, t1, t2, s)"),
+            Law::RollingSpinning { .. } | Law::EllipsoidCone { .. } => {
+                (rows == 6, "six rows (n, t1, t2, r1, r2, s)")
+            }
+        }
     }
-    Err(bad("mu", mu, "finite and not negative"))
 }

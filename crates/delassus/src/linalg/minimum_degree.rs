@@ -117,17 +117,6 @@ impl Graph {
         }
     }
 
-    /// n nodes of size one; those that an element lists are neighbours of each other.
-    pub(crate) fn of_elements(n: usize, elements: &[Vec<usize>]) -> Graph {
-        let mut near = vec![Vec::new(); n];
-        for touched in elements {
-            for &x in touched {
-                near[x].extend(touched.iter().filter(|&&y| y != x));
-            }
-        }
-        Graph::of_both_sides(vec![1; n], near)
-    }
-
     /// Marks nodes, which are counted for the gate.
     pub(crate) fn mark(&mut self, nodes: impl Iterator<Item = usize>) {
         nodes.for_each(|x| self.nodes[x].marked = true);

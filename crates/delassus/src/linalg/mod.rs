@@ -6,7 +6,6 @@ pub(crate) mod block_lu;
 pub(crate) mod cholesky;
 pub(crate) mod disjoint;
 pub(crate) mod equilibrate;
-pub(crate) mod fronts;
 pub(crate) mod gauss_jordan;
 mod generalised;
 pub(crate) mod independent;

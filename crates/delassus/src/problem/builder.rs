@@ -7,7 +7,7 @@ mod reused;
 use glam::DVec3;
 
 use super::delassus::{DiagonalBlocks, add_entry};
-use super::jacobian::{Entry, Jacobian, Kind, On, Part};
+use super::jacobian::{Entry, Jacobian, Kind, On, Part, point_row, spin_axes, spin_row};
 use super::mass::MassBlock;
 use super::place::{At, Place, Point, Side};
 use super::{Block, Form, Primal, Problem};
@@ -159,7 +159,8 @@ impl ProblemBuilder {
     }
 
     /// Adds a constraint block at one point of free bodies; `sigma` is the compliance and `q` the wanted velocity of
-    /// each row.
+    /// each row. A law with rolling or spinning friction has rows of relative spin after the directions (n, t₁, t₂):
+    /// about t₁ and t₂, and about n; with (n, t) alone, in a plane, one about n × t.
     pub fn add_point(
         &mut self,
         law: Law,
@@ -167,19 +168,29 @@ impl ProblemBuilder {
         sigma: &[f64],
         q: &[f64],
     ) -> Result<BlockId, BuildError> {
+        let ends = [(point.first, Side::First), (point.second, Side::Second)];
+        let axes = spin_axes(&law, point.directions);
+        if !axes.is_empty() {
+            let written = |(end, side): (Option<(MassId, DVec3)>, Side)| {
+                let (mass, arm) = end?;
+                let along = point.directions.iter();
+                let along = along.flat_map(|d| point_row(*d, arm, side.sign()));
+                let about = axes.iter().flat_map(|axis| spin_row(*axis, side.sign()));
+                Some((mass, along.chain(about).collect()))
+            };
+            let rows: Vec<(MassId, Vec<f64>)> = ends.into_iter().filter_map(written).collect();
+            let on: Vec<(MassId, &[f64])> = rows.iter().map(|(m, rows)| (*m, &rows[..])).collect();
+            return self.add_block(law, &on, sigma, q);
+        }
         let rows: Vec<f64> = point.directions.iter().flat_map(|d| d.to_array()).collect();
-        let end = |end: Option<(MassId, DVec3)>, side: Side| {
+        let place = |(end, side): (Option<(MassId, DVec3)>, Side)| {
             end.map(|(mass, arm)| At {
                 mass,
                 place: Place::Point { arm, side },
                 rows: &rows,
             })
         };
-        let ends = [
-            end(point.first, Side::First),
-            end(point.second, Side::Second),
-        ];
-        let on: Vec<At<'_>> = ends.into_iter().flatten().collect();
+        let on: Vec<At<'_>> = ends.into_iter().filter_map(place).collect();
         self.add_block_at(law, &on, sigma, q)
     }
 

@@ -9,6 +9,7 @@ use glam::DVec3;
 
 use super::place::{Place, Side};
 use crate::index::{BlockId, LinkId, MassId};
+use crate::law::Law;
 
 /// Block-sparse G.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -290,6 +291,27 @@ impl Incidence {
 pub fn point_row(direction: DVec3, arm: DVec3, sign: f64) -> [f64; 6] {
     let (d, r) = (direction * sign, arm.cross(direction) * sign);
     [d.x, d.y, d.z, r.x, r.y, r.z]
+}
+
+/// The row "spin about an axis" for a free body: [0, axisᵀ], with `sign` −1 for the second body of a constraint.
+#[inline(always)]
+pub fn spin_row(axis: DVec3, sign: f64) -> [f64; 6] {
+    let a = axis * sign;
+    [0.0, 0.0, 0.0, a.x, a.y, a.z]
+}
+
+/// Axes of the rows of relative spin that a law has besides those of velocity, for a contact with these directions:
+/// rolling about t₁ and t₂, spinning about n, and rolling about n × t in a plane.
+pub fn spin_axes(law: &Law, directions: &[DVec3]) -> Vec<DVec3> {
+    match (directions, law) {
+        ([n, t], Law::RollingCone { .. }) => vec![n.cross(*t)],
+        ([_, t1, t2], Law::RollingCone { .. }) => vec![*t1, *t2],
+        ([n, _, _], Law::TorsionalCone { .. }) => vec![*n],
+        ([n, t1, t2], Law::RollingSpinning { .. } | Law::EllipsoidCone { .. }) => {
+            vec![*t1, *t2, *n]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Rows of three directions at one point: a contact (n, t₁, t₂) or a ball joint (x, y, z).

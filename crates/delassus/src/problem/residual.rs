@@ -195,7 +195,8 @@ impl Judge {
             parts.push((
                 part * CHUNK,
                 blocks,
-                rest.split_off_mut(..count).unwrap_or_default(),
+                rest.split_off_mut(..count)
+                    .expect("w has as many rows as all blocks"),
             ));
         }
         let arch = pulp::Arch::new();
@@ -352,7 +353,10 @@ fn lend_scale(problem: &Problem) -> Vec<f64> {
         // Round and faceted cones have one scale, the trace; all other laws look at each row's own.
         let one_scale = matches!(
             block.law,
-            Law::FrictionCone { .. } | Law::FrictionFacets { .. }
+            Law::FrictionCone { .. }
+                | Law::FrictionFacets { .. }
+                | Law::RollingCone { .. }
+                | Law::RollingSpinning { .. }
         );
         for d in &mut diagonal[block.rows()] {
             if *d == 0.0 && (empty || !one_scale) {

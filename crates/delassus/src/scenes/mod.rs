@@ -14,7 +14,7 @@ use glam::{DQuat, DVec3};
 use crate::collide::Shape;
 use crate::index::BodyId;
 use crate::world::{
-    Attach, Body, Joint, JointBody, JointKind, Motion, RunDefaults, Scene, Surface, WorldBuilder,
+    Attach, Body, Joint, JointBody, JointKind, MovedBy, RunDefaults, Scene, Surface, WorldBuilder,
     WorldError,
 };
 
@@ -367,6 +367,7 @@ impl Stage {
         let material = builder.add_material(Surface {
             friction,
             restitution,
+            ..Surface::default()
         })?;
         let attach = Attach {
             material,
@@ -384,7 +385,7 @@ impl Stage {
         };
         let body = self.builder.add_body(Body {
             name: name.to_owned(),
-            motion: Motion::Static,
+            motion: MovedBy::Static,
             position: point,
             orientation,
             ..Body::default()
@@ -408,7 +409,7 @@ impl Stage {
     fn fixture(&mut self, shape: Shape, name: &str, position: DVec3) -> Result<BodyId, WorldError> {
         let body = self.builder.add_body(Body {
             name: name.to_owned(),
-            motion: Motion::Static,
+            motion: MovedBy::Static,
             position,
             ..Body::default()
         })?;

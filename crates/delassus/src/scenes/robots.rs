@@ -53,7 +53,7 @@ impl Rig {
             link: Some(id),
             pose,
             shape,
-            friction: None,
+            surface: None,
         });
         id
     }
@@ -64,7 +64,7 @@ impl Rig {
             link: Some(link),
             pose,
             shape,
-            friction: None,
+            surface: None,
         });
     }
 

@@ -312,6 +312,11 @@ impl Solver for Auto {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {
@@ -377,13 +382,12 @@ impl Auto {
         }
     }
 
-    /// The solver of this name and stopping rule, made on first use.
+    /// The solver of this name with this stopping rule, made on first use. What is left of sweeps and time is another
+    /// rule at every solve, and what the solver keeps between solves stays.
     fn with(&mut self, spec: &'static str, stop: Stop) -> &mut (dyn Solver + Send) {
-        let known = |(name, solver): &(&str, Box<dyn Solver + Send>)| {
-            *name == spec && solver.stop() == stop
-        };
-        let at = self.made.iter().position(known).unwrap_or_else(|| {
-            self.made.retain(|(name, _)| *name != spec);
+        let mut made = self.made.iter_mut();
+        let at = made.position(|(name, solver)| *name == spec && solver.limit(stop));
+        let at = at.unwrap_or_else(|| {
             let solver = from_spec(spec, stop, self.seed);
             let solver = solver.expect("a test makes every solver of the table");
             self.made.push((spec, solver));

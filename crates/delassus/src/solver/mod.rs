@@ -239,6 +239,11 @@ pub trait Solver {
     /// When it stops.
     fn stop(&self) -> Stop;
 
+    /// Stops by another rule from now on, with all it keeps between solves. False where it cannot: make it anew.
+    fn limit(&mut self, _stop: Stop) -> bool {
+        false
+    }
+
     /// Whether [`Solver::run`] starts from v: one that reads λ alone is handed an empty v, and may leave it empty for
     /// the judge to fill in.
     fn reads_velocity(&self) -> bool {

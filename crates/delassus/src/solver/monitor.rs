@@ -16,9 +16,10 @@ use crate::problem::{Problem, Solution};
 
 /// First sweep at which the law residual is looked at unasked; later ones are half as far again.
 const FIRST_CHECK: usize = 8;
-/// A run has stalled if neither its residual nor η fell by this factor over the last two thirds of its sweeps …
+/// A run may have stalled if neither its residual nor η fell by this factor over the last two thirds of its sweeps …
 const STALL_FACTOR: f64 = 0.99;
-/// … and over at least this many.
+/// … and over at least this many. It has if the sweeps allowed do not suffice at the rate that is left, and if none of
+/// the impulses, drifting on as they do, meets the end of its set within them.
 const STALL_WINDOW: usize = 3000;
 /// A run has diverged if its residual exceeds its scale by this factor.
 const DIVERGED: f64 = 1e4;
@@ -77,10 +78,14 @@ pub struct Monitor<'a> {
     /// Law residual per eta_max at the last check: turns the cheap monitor into a forecast.
     ratio: f64,
     next_check: usize,
-    /// Sweep, merit and η at which progress was last seen.
-    mark: (usize, f64, f64),
-    /// Sweep, merit and η of the last two checks by schedule, the later one first.
-    last: [(usize, f64, f64); 2],
+    /// Least η of all sweeps since the last check by schedule: momentum makes η swing, and one sweep alone tells little.
+    least_eta: f64,
+    /// Where progress was last seen.
+    mark: Look,
+    /// Impulses at the checks since then, the last three: where they drift to.
+    trail: Vec<(usize, Vec<f64>)>,
+    /// The last two checks by schedule, the later one first.
+    last: [Look; 2],
     /// Checks in a row whose forecast was that the sweeps allowed will not do.
     hopeless: usize,
     /// Pivots of a solver that does not sweep.
@@ -116,8 +121,10 @@ impl<'a> Monitor<'a> {
             first_eta: 0.0,
             ratio: 1.0,
             next_check: FIRST_CHECK,
-            mark: (0, f64::INFINITY, f64::INFINITY),
-            last: [(0, f64::INFINITY, f64::INFINITY); 2],
+            least_eta: f64::INFINITY,
+            mark: Look::NOTHING,
+            trail: Vec::new(),
+            last: [Look::NOTHING; 2],
             hopeless: 0,
             pivots: 0,
             certificate: None,
@@ -143,9 +150,7 @@ impl<'a> Monitor<'a> {
     pub fn after_sweep(&mut self, stats: SweepStats, lambda: &[f64]) -> Option<Status> {
         let sweep = self.history.len() + 1;
         let finite = stats.eta_squared.is_finite() && stats.dual_decrease.is_finite();
-        if sweep == 1 {
-            self.first_eta = stats.eta_max;
-        }
+        self.see_eta(stats.eta_max);
         let due = finite && self.is_due(sweep, stats.eta_max);
         let law = (due || self.stop.record == Record::Residuals).then(|| {
             let begin = Instant::now();
@@ -204,9 +209,7 @@ impl<'a> Monitor<'a> {
         let (last, before) = stats.split_last()?;
         let elapsed = self.start.elapsed().saturating_sub(self.recording);
         for stats in before {
-            if self.history.is_empty() {
-                self.first_eta = stats.eta_max;
-            }
+            self.see_eta(stats.eta_max);
             self.history.push(Sweep {
                 sweep: self.history.len() + 1,
                 law: None,
@@ -357,6 +360,14 @@ impl<'a> Monitor<'a> {
         self.history
     }
 
+    /// Keeps the first η, and the least since the last check. Called before a sweep joins the history.
+    fn see_eta(&mut self, eta_max: f64) {
+        if self.history.is_empty() {
+            self.first_eta = eta_max;
+        }
+        self.least_eta = self.least_eta.min(eta_max);
+    }
+
     /// The law residual costs about a sweep, so it is looked at only when the forecast says "solved", when
     /// something grows, and at ever rarer intervals. An exact number of sweeps is never looked at.
     fn is_due(&self, sweep: usize, eta_max: f64) -> bool {
@@ -400,26 +411,76 @@ impl<'a> Monitor<'a> {
         };
         if self.next_check <= sweep {
             self.next_check = sweep + sweep / 2;
-            // The largest residual may rest while the sweeps as a whole still settle: η tells.
-            if merit < STALL_FACTOR * self.mark.1 || eta_max < STALL_FACTOR * self.mark.2 {
-                self.mark = (sweep, merit.min(self.mark.1), eta_max.min(self.mark.2));
-            } else if STALL_WINDOW.max(sweep - sweep / 3) <= sweep - self.mark.0 {
+            let eta = std::mem::replace(&mut self.least_eta, f64::INFINITY);
+            let now = Look { sweep, merit, eta };
+            if self.is_stalled(now, lambda) {
                 return Some(Status::Stalled);
             }
-            if self.stop.forecast && self.is_hopeless((sweep, merit, eta_max)) {
+            if self.stop.forecast && self.is_hopeless(now) {
                 return Some(Status::IterationLimit);
             }
         }
         None
     }
 
+    /// Whether nothing has moved for long, and what still moves will not do within the sweeps allowed. The largest
+    /// residual may rest while the sweeps as a whole still settle: η tells.
+    fn is_stalled(&mut self, now: Look, lambda: &[f64]) -> bool {
+        let mark = self.mark;
+        if now.merit < STALL_FACTOR * mark.merit || now.eta < STALL_FACTOR * mark.eta {
+            self.mark = Look {
+                sweep: now.sweep,
+                merit: now.merit.min(mark.merit),
+                eta: now.eta.min(mark.eta),
+            };
+            self.trail.clear();
+            return false;
+        }
+        if self.trail.len() == 3 {
+            self.trail.remove(0);
+        }
+        self.trail.push((now.sweep, lambda.to_vec()));
+        let long = STALL_WINDOW.max(now.sweep - now.sweep / 3) <= now.sweep - mark.sweep;
+        let needed = self.still_needed(mark, now);
+        let short = (self.stop.sweeps as f64) < now.sweep as f64 + needed;
+        long && short && !self.drifts_to_an_end()
+    }
+
+    /// Whether an impulse that drifts at an even pace leaves the set of its law within the sweeps allowed. On a plateau
+    /// the residual rests while impulses move along directions that no velocity feels; it falls on when one of them
+    /// meets a bound. Of the paces between the last three checks the smaller counts, so that swinging is no drift.
+    fn drifts_to_an_end(&self) -> bool {
+        let [(s0, x0), (s1, x1), (s2, x2)] = &self.trail[..] else {
+            return true;
+        };
+        let left = self.stop.sweeps.saturating_sub(*s2) as f64;
+        let pace = |i: usize| {
+            let early = (x1[i] - x0[i]) / (s1 - s0) as f64;
+            let late = (x2[i] - x1[i]) / (s2 - s1) as f64;
+            match early * late {
+                same if 0.0 < same => late.signum() * late.abs().min(early.abs()),
+                _ => 0.0,
+            }
+        };
+        let blocks = self.problem.blocks().iter().enumerate();
+        blocks.into_iter().any(|(k, block)| {
+            let ahead: Vec<f64> = block.rows().map(|i| x2[i] + left * pace(i)).collect();
+            let d = self.problem.diagonal_blocks().block(k);
+            let diagonal: Vec<f64> = (0..block.n_rows)
+                .map(|i| d[i * (block.n_rows + 1)])
+                .collect();
+            let fault = block.law.fault(&ahead, &vec![0.0; block.n_rows], &diagonal);
+            diagonal.iter().all(|d| 0.0 < *d) && self.stop.tolerance < fault.feasibility
+        })
+    }
+
     /// Whether the sweeps allowed will not do, by the rate since the last check but one.
-    fn is_hopeless(&mut self, now: (usize, f64, f64)) -> bool {
+    fn is_hopeless(&mut self, now: Look) -> bool {
         let before = self.last[1];
         self.last = [now, self.last[0]];
         let needed = self.still_needed(before, now);
-        let hopeless = HOPELESS * (self.stop.sweeps as f64) < now.0 as f64 + needed;
-        self.hopeless = match hopeless && self.stop.sweeps <= HOPELESS_AFTER * now.0 {
+        let hopeless = HOPELESS * (self.stop.sweeps as f64) < now.sweep as f64 + needed;
+        self.hopeless = match hopeless && self.stop.sweeps <= HOPELESS_AFTER * now.sweep {
             true => self.hopeless + 1,
             false => 0,
         };
@@ -428,18 +489,36 @@ impl<'a> Monitor<'a> {
 
     /// Sweeps to the tolerance if the better of merit and η keeps its rate: with x falling from x₀ to x₁ in k sweeps,
     /// n = k ln(x₁/tolerance) / ln(x₀/x₁). None are forecast before there are two checks to compare.
-    fn still_needed(&self, before: (usize, f64, f64), now: (usize, f64, f64)) -> f64 {
-        if before.0 == 0 {
+    fn still_needed(&self, before: Look, now: Look) -> f64 {
+        if before.sweep == 0 {
             return 0.0;
         }
-        let sweeps = (now.0 - before.0) as f64;
-        let left = (now.1 / self.stop.tolerance).ln().max(0.0);
+        let sweeps = (now.sweep - before.sweep) as f64;
+        let left = (now.merit / self.stop.tolerance).ln().max(0.0);
         let needed = |x0: f64, x1: f64| match (x0 / x1).ln() {
             fall if 0.0 < fall => sweeps * left / fall,
             _ => f64::INFINITY,
         };
-        needed(before.1, now.1).min(needed(before.2, now.2))
+        needed(before.merit, now.merit).min(needed(before.eta, now.eta))
     }
+}
+
+/// What a check by schedule saw.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    sweep: usize,
+    /// What is compared with the tolerance \[m/s\].
+    merit: f64,
+    /// The least max_k |D_kk(z_k − λ_k)| of the sweeps up to here \[m/s\].
+    eta: f64,
+}
+
+impl Look {
+    const NOTHING: Look = Look {
+        sweep: 0,
+        merit: f64::INFINITY,
+        eta: f64::INFINITY,
+    };
 }
 
 /// Which blocks an approximate solver must meet to the letter.

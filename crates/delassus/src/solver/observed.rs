@@ -66,6 +66,10 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
         self.solver.stop()
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.solver.limit(stop)
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         self.solver.advice(status)
     }

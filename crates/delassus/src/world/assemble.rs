@@ -29,6 +29,8 @@ pub(super) struct Assembly {
     /// First block that is a contact, and the contact of each block from there on.
     pub(super) first_contact: usize,
     pub(super) contacts: Vec<usize>,
+    /// Whether some contact has rows of spin, and hence more than three.
+    pub(super) spins: bool,
     room: Room,
 }
 
@@ -81,6 +83,8 @@ struct Assembling<'a> {
     pairs: Vec<[Option<MassId>; 2]>,
     /// Robots that can move, in the order of the world.
     robots: Vec<Option<PlacedRobot<'a>>>,
+    /// Whether some contact has rows of spin.
+    spins: bool,
     /// Held rows ask for no velocity, whatever their violation.
     velocities: bool,
 }
@@ -139,6 +143,7 @@ impl<'a> Assembling<'a> {
             used: emptied(room.used),
             pairs: emptied(room.pairs),
             robots: Vec::new(),
+            spins: false,
             velocities: false,
         };
         step.builder.reserve(bodies.len(), 0);
@@ -158,14 +163,14 @@ impl<'a> Assembling<'a> {
         for id in bodies.ids() {
             let i = id.index();
             let old = match bodies.motion[i] {
-                super::Motion::Static => [0.0; 6],
+                super::MovedBy::Static => [0.0; 6],
                 _ => spatial(bodies.velocity[i], bodies.spin[i]),
             };
             step.old.push(old);
             let moves = bodies.is_single(id);
             step.mass.push(moves.then_some(MassId(count)));
             count += u32::from(moves);
-            let rests = bodies.asleep[i] || bodies.motion[i] == super::Motion::Static;
+            let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
             let given = if rests { [0.0; 6] } else { old };
             let next = if moves { free.next() } else { None };
             step.free.push(next.copied().unwrap_or(given));
@@ -182,6 +187,7 @@ impl<'a> Assembling<'a> {
             bodies: self.owners,
             first_contact,
             contacts: self.used,
+            spins: self.spins,
             room: Room {
                 pairs: self.pairs,
                 mass: self.mass,

@@ -10,7 +10,7 @@ use crate::problem::mass::MassBlock;
 /// What moves a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Motion {
+pub enum MovedBy {
     /// Nothing: it never moves.
     Static,
     /// Its given velocity, whatever it meets.
@@ -28,7 +28,7 @@ pub struct Body {
     /// Name, unique in its world; the order of names decides the order of everything else.
     pub name: String,
     /// What moves it.
-    pub motion: Motion,
+    pub motion: MovedBy,
     /// Centre of mass \[m\].
     pub position: DVec3,
     /// Body axes to world axes.
@@ -47,7 +47,7 @@ impl Default for Body {
     fn default() -> Body {
         Body {
             name: String::new(),
-            motion: Motion::Dynamic,
+            motion: MovedBy::Dynamic,
             position: DVec3::ZERO,
             orientation: DQuat::IDENTITY,
             velocity: DVec3::ZERO,
@@ -64,7 +64,7 @@ pub struct Bodies {
     /// Names.
     pub name: Vec<String>,
     /// What moves each.
-    pub motion: Vec<Motion>,
+    pub motion: Vec<MovedBy>,
     /// Centres of mass \[m\].
     pub position: Vec<DVec3>,
     /// Orientations.
@@ -122,7 +122,7 @@ impl Bodies {
                 "orientation has length {length}; give a unit quaternion"
             )));
         }
-        if body.motion == Motion::Dynamic {
+        if body.motion == MovedBy::Dynamic {
             MassBlock::rigid(body.mass, body.inertia).map_err(|error| WorldError::BodyMass {
                 name: name.clone(),
                 error,
@@ -173,12 +173,12 @@ impl Bodies {
 
     /// True for bodies that impulses move in the next step, links included.
     pub fn is_free(&self, id: BodyId) -> bool {
-        self.motion[id.index()] == Motion::Link || self.is_single(id)
+        self.motion[id.index()] == MovedBy::Link || self.is_single(id)
     }
 
     /// True for bodies with a mass block of their own in the next step.
     pub(super) fn is_single(&self, id: BodyId) -> bool {
-        self.motion[id.index()] == Motion::Dynamic && !self.asleep[id.index()]
+        self.motion[id.index()] == MovedBy::Dynamic && !self.asleep[id.index()]
     }
 
     /// A point of the body given in body axes, in the world.

@@ -7,7 +7,7 @@ use super::reaction::Reactions;
 use super::touches::Touches;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, Motion, Robot, Settings, Spare, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, MovedBy, Robot, Settings, Spare, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
@@ -43,10 +43,7 @@ impl Default for WorldBuilder {
             joints: Vec::new(),
             colliders: Vec::new(),
             materials: Vec::new(),
-            surfaces: vec![Surface {
-                friction: 0.5,
-                restitution: 0.0,
-            }],
+            surfaces: vec![Surface::default()],
             pairs: Vec::new(),
             robots: Vec::new(),
             seats: Vec::new(),
@@ -124,8 +121,8 @@ impl WorldBuilder {
         Ok(MaterialId(self.surfaces.len() as u32 - 1))
     }
 
-    /// Gives one pair of materials its own friction and restitution, in place of √(μ_a μ_b) and the larger e. Of
-    /// several calls for one pair the last one counts.
+    /// Gives one pair of materials its own surface, in place of [`Surface::mixed`]. Of several calls for one pair the
+    /// last one counts.
     pub fn set_pair(
         &mut self,
         (a, b): (MaterialId, MaterialId),
@@ -164,7 +161,7 @@ impl WorldBuilder {
             body: name.clone(),
             error,
         })?;
-        let moves = [Motion::Dynamic, Motion::Link].contains(&self.bodies.motion[body.index()]);
+        let moves = [MovedBy::Dynamic, MovedBy::Link].contains(&self.bodies.motion[body.index()]);
         if shape.is_static_only() && moves {
             let what = "half-spaces, meshes and height fields are ground; make the body static";
             return Err(refuse(what.to_owned()));
@@ -277,15 +274,19 @@ pub(crate) fn turned(inertia: DMat3, rotation: DQuat) -> DMat3 {
 }
 
 fn check_surface(surface: &Surface) -> Result<(), WorldError> {
-    let legal = surface.friction.is_finite()
-        && 0.0 <= surface.friction
-        && (0.0..=1.0).contains(&surface.restitution);
-    if legal {
+    let Surface {
+        friction,
+        restitution,
+        rolling,
+        spinning,
+    } = *surface;
+    let coefficients = [friction, rolling, spinning];
+    let legal = coefficients.iter().all(|c| c.is_finite() && 0.0 <= *c);
+    if legal && (0.0..=1.0).contains(&restitution) {
         return Ok(());
     }
     let what = format!(
-        "friction {} and restitution {} are not possible; friction is not negative, restitution lies in [0, 1]",
-        surface.friction, surface.restitution
+        "friction {friction}, rolling {rolling}, spinning {spinning} and restitution {restitution} are not possible; no friction is negative, restitution lies in [0, 1]"
     );
     Err(WorldError::Body {
         name: "material".to_owned(),
@@ -312,7 +313,7 @@ pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldErr
     }
     if !links
         .iter()
-        .any(|id| matches!(bodies.motion[id.index()], Motion::Dynamic | Motion::Link))
+        .any(|id| matches!(bodies.motion[id.index()], MovedBy::Dynamic | MovedBy::Link))
     {
         return refuse("none of its bodies is dynamic, so it can do nothing");
     }

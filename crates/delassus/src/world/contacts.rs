@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::{Motion, StepError, Surface, World};
+use super::{MovedBy, StepError, Surface, World};
 use crate::collide::ContactPoint;
 use crate::index::BodyId;
 
@@ -15,7 +15,8 @@ pub(super) struct Near {
 }
 
 impl World {
-    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\].
+    /// Force between two bodies in the last substep of a step of h seconds, on the first \[N\]. Torques of rolling and
+    /// spinning friction are in [`World::touches`].
     pub fn contact_force(&self, (a, b): (BodyId, BodyId), h: f64) -> DVec3 {
         let part = h / f64::from(self.settings.substeps.max(1));
         let mut force = DVec3::ZERO;
@@ -53,14 +54,14 @@ impl World {
         let bodies = &self.bodies;
         let weight = self.gravity.length();
         let reach = |i: usize| {
-            if bodies.motion[i] == Motion::Static || bodies.asleep[i] {
+            if bodies.motion[i] == MovedBy::Static || bodies.asleep[i] {
                 return 0.0;
             }
             // A body may gain speed on top of its present one within the step.
             let gain = match bodies.motion[i] {
-                Motion::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
+                MovedBy::Dynamic => (weight + bodies.force[i].length() / bodies.mass[i]) * h,
                 // Motors accelerate links far beyond their weight.
-                Motion::Link => 10.0 * weight * h,
+                MovedBy::Link => 10.0 * weight * h,
                 _ => 0.0,
             };
             let speed = bodies.velocity[i].length() + gain;
@@ -98,23 +99,20 @@ impl World {
         }
     }
 
-    /// Friction and restitution between two colliders, by position in [`World::colliders`]; `None` where one is not
+    /// The surface between two colliders, by position in [`World::colliders`]; `None` where one is not
     /// there.
     pub fn surface(&self, a: usize, b: usize) -> Option<Surface> {
         let (a, b) = (self.materials.get(a)?, self.materials.get(b)?);
         Some(self.surface_of(*a, *b))
     }
 
-    /// Friction and restitution between two materials.
+    /// The surface between two materials.
     pub(super) fn surface_of(&self, a: u32, b: u32) -> Surface {
         let pair = (a.min(b), a.max(b));
         if let Ok(found) = self.pairs.binary_search_by_key(&pair, |entry| entry.0) {
             return self.pairs[found].1;
         }
         let (a, b) = (self.surfaces[a as usize], self.surfaces[b as usize]);
-        Surface {
-            friction: (a.friction * b.friction).sqrt(),
-            restitution: a.restitution.max(b.restitution),
-        }
+        Surface::mixed(a, b)
     }
 }

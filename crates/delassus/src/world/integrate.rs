@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::World;
-use super::bodies::{Bodies, Motion};
+use super::bodies::{Bodies, MovedBy};
 use crate::index::BodyId;
 use crate::math::parallel::{self, CHUNK};
 
@@ -82,7 +82,7 @@ impl Bodies {
         let (velocity, spin) = (&self.velocity, &self.spin);
         parallel::map(poses.collect(), |(part, (position, orientation))| {
             for (i, j) in (part * CHUNK..).zip(0..position.len()) {
-                if !matches!(motion[i], Motion::Static | Motion::Link) && !asleep[i] {
+                if !matches!(motion[i], MovedBy::Static | MovedBy::Link) && !asleep[i] {
                     // x ← x + h v, with the new velocity: symplectic Euler.
                     position[j] += h * velocity[i];
                     orientation[j] = turn(orientation[j], spin[i], h);
@@ -96,7 +96,7 @@ impl Bodies {
         let mut probe = Probe::default();
         for id in self.ids() {
             let i = id.index();
-            if !matches!(self.motion[i], Motion::Dynamic | Motion::Link) {
+            if !matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link) {
                 continue;
             }
             let (mass, v, spin) = (self.mass[i], self.velocity[i], self.spin[i]);

@@ -26,7 +26,7 @@ mod warm;
 
 use glam::DVec3;
 
-pub use bodies::{Bodies, Body, Motion};
+pub use bodies::{Bodies, Body, MovedBy};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
@@ -53,7 +53,8 @@ use crate::problem::Solution;
 use touches::Touches;
 use warm::Warm;
 
-/// Which friction law contacts get.
+/// Which friction law contacts get. Those with rolling or spinning friction slide by the cone under `Box` and `Facets`
+/// too: no other law has rows of spin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrictionModel {
     /// Coulomb's cone.
@@ -61,6 +62,8 @@ pub enum FrictionModel {
     Cone,
     /// Two independent tangents.
     Box,
+    /// Coulomb's cone; sliding, rolling and spinning share one ellipsoid, while under `Cone` each has its own bound.
+    Ellipsoid,
     /// A cone of so many directions.
     Facets(u32),
 }
@@ -106,13 +109,46 @@ impl Default for Settings {
     }
 }
 
-/// Friction and restitution of a pair of surfaces.
+/// Friction and restitution of a surface, or of a pair of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surface {
     /// Coefficient of friction.
     pub friction: f64,
     /// Coefficient of restitution in [0, 1].
     pub restitution: f64,
+    /// Coefficient of rolling friction: the largest torque against rolling over the normal force \[m\].
+    pub rolling: f64,
+    /// Coefficient of spinning friction: the largest torque about the normal over the normal force \[m\].
+    pub spinning: f64,
+}
+
+impl Default for Surface {
+    /// Friction 0.5 and nothing else.
+    fn default() -> Surface {
+        Surface {
+            friction: 0.5,
+            restitution: 0.0,
+            rolling: 0.0,
+            spinning: 0.0,
+        }
+    }
+}
+
+impl Surface {
+    /// What two surfaces make together: √(μ_a μ_b), and the larger of the two of everything else.
+    pub fn mixed(a: Surface, b: Surface) -> Surface {
+        Surface {
+            friction: (a.friction * b.friction).sqrt(),
+            restitution: a.restitution.max(b.restitution),
+            rolling: a.rolling.max(b.rolling),
+            spinning: a.spinning.max(b.spinning),
+        }
+    }
+
+    /// Whether rolling or spinning is resisted.
+    pub fn resists_spin(&self) -> bool {
+        0.0 < self.rolling || 0.0 < self.spinning
+    }
 }
 
 /// Why a world cannot be built.
@@ -305,7 +341,7 @@ impl World {
         self.warm.impulse(Key::Joint { joint: id, part })
     }
 
-    /// Friction and restitution of the materials in the order they were added, behind the default one; they may be
+    /// Surfaces of the materials in the order they were added, behind the default one; they may be
     /// changed between steps. Pairs with their own surface keep it.
     pub fn surfaces_mut(&mut self) -> &mut [Surface] {
         &mut self.surfaces

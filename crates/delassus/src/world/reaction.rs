@@ -85,7 +85,7 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Body, Drive, Integrator, Joint, JointBody, JointKind, Motion, Motor};
+    use crate::world::{Body, Drive, Integrator, Joint, JointBody, JointKind, Motor, MovedBy};
     use crate::{GaussSeidel, WorldBuilder};
 
     /// The end of the bar that is held.
@@ -96,7 +96,7 @@ mod tests {
         let mut builder = WorldBuilder::default();
         let post = Body {
             name: "post".to_owned(),
-            motion: Motion::Static,
+            motion: MovedBy::Static,
             ..Body::default()
         };
         let bar = Body {

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::{Attach, Body, Motion, Touch, WorldBuilder, WorldError};
+use super::{Attach, Body, MovedBy, Touch, WorldBuilder, WorldError};
 use crate::collide::Shape;
 use crate::index::BodyId;
 use crate::math::tangents;
@@ -20,7 +20,7 @@ impl Body {
     /// A body that never moves, at this place \[m\].
     pub fn fixed(name: &str, position: DVec3) -> Body {
         Body {
-            motion: Motion::Static,
+            motion: MovedBy::Static,
             ..Body::at(name, position)
         }
     }

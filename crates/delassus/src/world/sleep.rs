@@ -1,6 +1,6 @@
 //! Bodies at rest may be left out of the step: whole islands fall asleep together and wake together.
 
-use super::{Motion, World};
+use super::{MovedBy, World};
 use crate::collide::ContactPoint;
 use crate::index::BodyId;
 use crate::linalg::disjoint::DisjointSets;
@@ -50,10 +50,10 @@ impl World {
             vectors.iter().any(|v| *v != glam::DVec3::ZERO)
         };
         let disturbs = |i: usize| match bodies.motion[i] {
-            Motion::Static => false,
-            Motion::Kinematic => 0.0 < bodies.velocity[i].length() + bodies.spin[i].length(),
+            MovedBy::Static => false,
+            MovedBy::Kinematic => 0.0 < bodies.velocity[i].length() + bodies.spin[i].length(),
             // Rest is counted after each step: none means that it moves or has just been woken.
-            Motion::Dynamic | Motion::Link => !bodies.asleep[i] && bodies.rest[i] == 0.0,
+            MovedBy::Dynamic | MovedBy::Link => !bodies.asleep[i] && bodies.rest[i] == 0.0,
         };
         let mut wake: Vec<bool> = (0..n)
             .map(|i| self.settings.sleep.is_none() || given(i))
@@ -97,7 +97,7 @@ impl World {
         for i in 0..n {
             // What moves by itself keeps its neighbours awake; what never moves does not matter.
             let rest = match self.bodies.motion[i] {
-                Motion::Dynamic => self.bodies.rest[i],
+                MovedBy::Dynamic => self.bodies.rest[i],
                 _ => f64::INFINITY,
             };
             let island = islands[i];
@@ -109,9 +109,9 @@ impl World {
                 let moving =
                     self.bodies.velocity[other].length() + self.bodies.spin[other].length();
                 let keeps_awake = match self.bodies.motion[other] {
-                    Motion::Kinematic => 0.0 < moving,
+                    MovedBy::Kinematic => 0.0 < moving,
                     // Robots never sleep themselves.
-                    Motion::Link => self.bodies.rest[other] == 0.0,
+                    MovedBy::Link => self.bodies.rest[other] == 0.0,
                     _ => false,
                 };
                 if keeps_awake {
@@ -121,7 +121,7 @@ impl World {
         }
         for i in 0..n {
             let asleep =
-                self.bodies.motion[i] == Motion::Dynamic && sleep.after <= rested[islands[i]];
+                self.bodies.motion[i] == MovedBy::Dynamic && sleep.after <= rested[islands[i]];
             if asleep && !self.bodies.asleep[i] {
                 self.bodies.velocity[i] = glam::DVec3::ZERO;
                 self.bodies.spin[i] = glam::DVec3::ZERO;
@@ -133,7 +133,7 @@ impl World {
     /// The island of every body: the smallest body connected to it through joints and contacts of dynamic bodies.
     pub(super) fn islands(&self, contacts: &[ContactPoint]) -> Vec<usize> {
         let mut sets = DisjointSets::new(self.bodies.len());
-        let dynamic = |i: usize| self.bodies.motion[i] == Motion::Dynamic;
+        let dynamic = |i: usize| self.bodies.motion[i] == MovedBy::Dynamic;
         let mut unite = |a: usize, b: usize| {
             if dynamic(a) && dynamic(b) {
                 sets.join(a, b);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::reaction::Reactions;
 use super::robot::RobotState;
 use super::warm::Warm;
-use super::{Elapsed, Integrator, Motion, World};
+use super::{Elapsed, Integrator, MovedBy, World};
 use crate::error::TreeError;
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
@@ -219,7 +219,7 @@ impl World {
             state.copied().for_each(&mut add);
         }
         for i in 0..self.bodies.len() {
-            if matches!(self.bodies.motion[i], Motion::Static | Motion::Link) {
+            if matches!(self.bodies.motion[i], MovedBy::Static | MovedBy::Link) {
                 continue;
             }
             self.bodies.position[i]

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
+use crate::law::Law;
 
 /// A contact of the last step with its impulse.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +13,9 @@ pub struct Touch {
     pub point: ContactPoint,
     /// Impulse (n, t₁, t₂) on the first body over the last substep \[N s\].
     pub impulse: [f64; 3],
+    /// Impulse of torque of rolling and spinning friction about (n, t₁, t₂), on the first body over the last substep
+    /// \[N m s\].
+    pub torque: [f64; 3],
 }
 
 /// What a list of touches is made of, and the list once it was asked for.
@@ -21,6 +25,8 @@ pub(super) struct Touches {
     /// Places of the contacts that are in the problem, in the order of its blocks.
     used: Vec<usize>,
     impulses: Vec<[f64; 3]>,
+    /// Of every contact, or empty where no contact has rows of spin.
+    torques: Vec<[f64; 3]>,
     list: OnceLock<Vec<Touch>>,
 }
 
@@ -28,10 +34,12 @@ impl Touches {
     /// All contacts of the last step that impulses act on, in the order of its problem.
     pub(super) fn list(&self) -> &[Touch] {
         self.list.get_or_init(|| {
-            let touches = self.used.iter().zip(&self.impulses);
-            let touch = |(&c, &impulse): (&usize, &[f64; 3])| Touch {
+            let torque = |i: usize| self.torques.get(i).copied().unwrap_or_default();
+            let touches = self.used.iter().zip(&self.impulses).enumerate();
+            let touch = |(i, (&c, &impulse)): (usize, (&usize, &[f64; 3]))| Touch {
                 point: self.contacts[c],
                 impulse,
+                torque: torque(i),
             };
             touches.map(touch).collect()
         })
@@ -41,6 +49,7 @@ impl Touches {
     pub(super) fn clear(&mut self) {
         self.used.clear();
         self.impulses.clear();
+        self.torques.clear();
         self.list.take();
     }
 
@@ -54,11 +63,34 @@ impl Touches {
     ) -> Vec<ContactPoint> {
         self.clear();
         std::mem::swap(&mut self.used, &mut assembly.contacts);
-        let first = assembly.problem.blocks().get(assembly.first_contact);
-        // Contacts have three rows each and stand one behind the other.
-        let rows = first.map_or(&[][..], |block| &lambda[block.start..]);
-        let impulses = rows.as_chunks::<3>().0.iter().take(self.used.len());
-        self.impulses.extend(impulses);
+        let blocks = assembly.problem.blocks().iter();
+        let mut blocks = blocks.skip(assembly.first_contact).take(self.used.len());
+        if assembly.spins {
+            for block in blocks {
+                let (impulse, torque) = split(&block.law, &lambda[block.rows()]);
+                self.impulses.push(impulse);
+                self.torques.push(torque);
+            }
+        } else {
+            // Contacts have three rows each and stand one behind the other.
+            let rows = blocks
+                .next()
+                .map_or(&[][..], |block| &lambda[block.start..]);
+            let impulses = rows.as_chunks::<3>().0.iter().take(self.used.len());
+            self.impulses.extend(impulses);
+        }
         std::mem::replace(&mut self.contacts, contacts)
     }
+}
+
+/// Impulse and impulse of torque of a contact, both about (n, t₁, t₂).
+fn split(law: &Law, lambda: &[f64]) -> ([f64; 3], [f64; 3]) {
+    let impulse = std::array::from_fn(|i| lambda.get(i).copied().unwrap_or(0.0));
+    let torque = match (law, lambda) {
+        (Law::RollingCone { .. }, &[_, _, _, r1, r2]) => [0.0, r1, r2],
+        (Law::TorsionalCone { .. }, &[_, _, _, s]) => [s, 0.0, 0.0],
+        (_, &[_, _, _, r1, r2, s]) => [s, r1, r2],
+        _ => [0.0; 3],
+    };
+    (impulse, torque)
 }

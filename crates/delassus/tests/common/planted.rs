@@ -6,7 +6,7 @@
 
 use delassus::law::{cone, facets};
 use delassus::math::{DMat3, DQuat, DVec3, Random, tangents};
-use delassus::problem::jacobian::point_rows;
+use delassus::problem::jacobian::{point_rows, spin_axes, spin_row};
 use delassus::{Law, MassBlock, MassId, Problem, Residual, Solution};
 
 /// A problem with the answer it was built around.
@@ -61,6 +61,7 @@ pub(crate) fn plant(law: &Law, z: &[f64], random: &mut Random) -> (Vec<f64>, Vec
         Law::FrictionCone { mu } => plant_cone(z, mu),
         Law::EllipticCone { mu } => plant_ellipse(z, mu),
         Law::FrictionFacets { mu, directions } => plant_facets(z, mu, directions, random),
+        law if law.has_spin_rows() => plant_disks(&law, z),
         _ => panic!("a new law needs its own way to plant"),
     }
 }
@@ -90,6 +91,23 @@ fn plant_ellipse(z: &[f64], mu: [f64; 2]) -> (Vec<f64>, Vec<f64>) {
     for (at, &i) in kept.iter().enumerate() {
         lambda[i + 1] = l[at + 1] * mu[i];
         w[i + 1] = s[at + 1] / mu[i];
+    }
+    (lambda, w)
+}
+
+/// Signorini on the normal; each disk, in rows scaled to the radius λ_n, keeps what fits of z and slides by the rest.
+fn plant_disks(law: &Law, z: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (mut lambda, mut w) = (vec![0.0; z.len()], z.to_vec());
+    lambda[0] = z[0].max(0.0);
+    w[0] = lambda[0] - z[0];
+    for disk in law.disks(z.len()) {
+        let scaled = disk.rows().zip(disk.mu()).filter(|(_, mu)| 0.0 < **mu);
+        let length = scaled.clone().map(|(i, _)| z[i] * z[i]).sum::<f64>().sqrt();
+        let share = (lambda[0] / length).min(1.0);
+        for (i, mu) in scaled {
+            lambda[i] = mu * share * z[i];
+            w[i] = (share - 1.0) * z[i] / mu;
+        }
     }
     (lambda, w)
 }
@@ -200,6 +218,12 @@ fn entry(
 ) -> Vec<f64> {
     if law.is_contact() && n_rows == 3 && matches!(mass, MassBlock::Rigid(_)) {
         return point_rows(frame, random.vector() * 0.5, sign).to_vec();
+    }
+    if 3 < n_rows && law.has_spin_rows() && matches!(mass, MassBlock::Rigid(_)) {
+        let mut rows = point_rows(frame, random.vector() * 0.5, sign).to_vec();
+        let axes = spin_axes(&law, &frame);
+        rows.extend(axes.into_iter().flat_map(|axis| spin_row(axis, sign)));
+        return rows;
     }
     draw(random, n_rows * mass.dim())
 }

@@ -10,7 +10,7 @@
 
 use delassus::collide::Shape;
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Attach, Body, Joint, JointKind, MaterialId, Motion, Step, Surface};
+use delassus::world::{Attach, Body, Joint, JointKind, MaterialId, MovedBy, Step, Surface};
 use delassus::{BodyId, GaussSeidel, JointId, Stop, World, WorldBuilder};
 
 /// Gravity of the default world [m/s²].
@@ -39,6 +39,7 @@ pub(crate) fn material(builder: &mut WorldBuilder, friction: f64, restitution: f
     let surface = Surface {
         friction,
         restitution,
+        ..Surface::default()
     };
     builder.add_material(surface).unwrap()
 }
@@ -55,7 +56,7 @@ pub(crate) fn ground(builder: &mut WorldBuilder, turn: DQuat, material: Material
     let id = builder
         .add_body(Body {
             name: "ground".to_owned(),
-            motion: Motion::Static,
+            motion: MovedBy::Static,
             orientation: turn,
             ..Body::default()
         })

@@ -9,11 +9,12 @@ mod lloyd;
 mod scenes;
 
 use delassus::math::{DVec3, Random};
+use delassus::solver::pivot::Method::Standard;
 use delassus::solver::pivot::contact::{
     ContactLcp, PivotOptions, PivotOutcome, PivotWork, reduced, structural,
 };
-use delassus::solver::pivot::{self, Lcp, LcpOptions, Pivot};
-use delassus::{Problem, Residual, Solution, Status};
+use delassus::solver::pivot::{self, Cover, Lcp, LcpOptions, Lemke, Pivot};
+use delassus::{Law, Problem, Residual, Solution, Solver, Status};
 
 type Method = fn(&ContactLcp, &PivotOptions<'_>, &mut PivotWork) -> PivotOutcome;
 const METHODS: [(&str, Method); 2] = [("structural", structural), ("reduced", reduced)];
@@ -186,13 +187,9 @@ fn velocities_agree_with_the_dense_matrix_where_they_are_unique() {
         } else {
             scene.rigid(scenes::facets(0.0, 8))
         };
-        let lcp = ContactLcp::new(&problem, 8).unwrap();
-        let (m, q, _) = lcp.dense();
-        let answer = pivot::solve(&Lcp::new(&m, q).unwrap(), &LcpOptions::default());
-        assert_eq!(answer.status, Status::Solved, "{seed}");
-        let mut lambda = vec![0.0; problem.n_rows()];
-        lcp.impulses_of(&answer.z, &mut lambda);
-        let wanted = Solution::from_lambda(&problem, lambda);
+        let mut wanted = Solution::zeros(&problem);
+        let report = Lemke::new(Standard).solve(&problem, &mut wanted);
+        assert_eq!(report.status, Status::Solved, "{seed}");
         for (name, method) in METHODS {
             let (outcome, solution) = solve(&problem, method, Pivot::Big);
             if outcome.cover_limit {
@@ -206,6 +203,21 @@ fn velocities_agree_with_the_dense_matrix_where_they_are_unique() {
     }
 }
 
+/// Ones in the units in which contacts are pivoted: velocities of contact k times a and impulses over a, where
+/// a = (D_nn)^(−1/2).
+fn ones_after_scaling(problem: &Problem) -> Vec<f64> {
+    let mut cover = Vec::new();
+    for (k, block) in problem.blocks().iter().enumerate() {
+        let Law::FrictionFacets { directions, .. } = block.law else {
+            panic!("contacts with facets");
+        };
+        let a = problem.diagonal_blocks().block(k)[0].powf(-0.5);
+        cover.extend(vec![1.0 / a; 1 + directions as usize]);
+        cover.push(a);
+    }
+    cover
+}
+
 #[test]
 fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
     let mut random = Random::new(21);
@@ -214,12 +226,11 @@ fn pivots_are_those_of_the_dense_matrix_where_nothing_ties() {
         let scene = scenes::irregular(2 + random.below(9), &mut random);
         let law = scenes::facets(random.range(0.1, 0.9), 3 + random.below(6) as u32);
         let problem = scene.compliant(law, [0.0, 1e-3][round % 2]);
-        let lcp = ContactLcp::new(&problem, 8).unwrap();
-        let (m, q, _) = lcp.dense();
-        let lcp = Lcp::new(&m, q).unwrap();
+        let (lcp, cover) = (Lcp::of_problem(&problem, 8), ones_after_scaling(&problem));
         for pivot in PIVOTS {
             let dense = LcpOptions {
                 pivot,
+                cover: Cover::Given(cover.clone()),
                 ..LcpOptions::default()
             };
             let answer = pivot::solve(&lcp, &dense);

@@ -239,6 +239,7 @@ const ATTRIBUTES: [(&str, &[&str]); 4] = [
             "type",
             "contype",
             "conaffinity",
+            "condim",
             "group",
             "size",
             "material",

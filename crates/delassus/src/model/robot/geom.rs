@@ -12,6 +12,7 @@ use super::hull;
 use crate::collide::Shape;
 use crate::tree::MassProperties;
 use crate::tree::spatial::{Inertia, Pose};
+use crate::world::Surface;
 
 /// Mass properties of a geom in its body's frame; `None` for a shape without volume or not computed here.
 pub(super) fn of_geom(geom: &Geom, default_density: f64) -> Option<MassProperties> {
@@ -44,6 +45,12 @@ pub(super) fn of_geom(geom: &Geom, default_density: f64) -> Option<MassPropertie
 /// What no geom of its type can be.
 pub(super) fn fault(geom: &Geom, model: &Model) -> Option<String> {
     let name = geom.name.as_deref().unwrap_or_default();
+    if !matches!(geom.condim, 1 | 3 | 4 | 6) {
+        let condim = geom.condim;
+        return Some(format!(
+            "geom \"{name}\" has condim {condim}; it is 1, 3, 4 or 6"
+        ));
+    }
     let (needed, long) = match geom.type_ {
         GeomType::Sphere => (1, false),
         GeomType::Capsule | GeomType::Cylinder => (2, true),
@@ -111,6 +118,22 @@ pub(super) fn outside(
         }
     };
     (Some((pose, shape)), remark)
+}
+
+/// The surface of a geom: `friction` is sliding, spinning, rolling, of which `condim` says how many count. None where a
+/// coefficient is not possible.
+pub(super) fn surface(geom: &Geom) -> Option<Surface> {
+    let [slide, spin, roll] = geom.friction;
+    let counts = |from: u32, mu: f64| if from <= geom.condim { mu } else { 0.0 };
+    let surface = Surface {
+        friction: counts(3, slide),
+        spinning: counts(4, spin),
+        rolling: counts(6, roll),
+        ..Surface::default()
+    };
+    let coefficients = [surface.friction, surface.spinning, surface.rolling];
+    let possible = coefficients.iter().all(|mu| mu.is_finite() && 0.0 <= *mu);
+    possible.then_some(surface)
 }
 
 /// The hull of a geom's mesh, from its file or from the corners in the model.

@@ -326,7 +326,7 @@ impl Reader<'_> {
                     link,
                     pose: seat.then(&pose),
                     shape,
-                    friction: Some(geom.friction[0]).filter(|mu| mu.is_finite() && 0.0 <= *mu),
+                    surface: geoms::surface(geom),
                 });
             }
         }

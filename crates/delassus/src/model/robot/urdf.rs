@@ -338,7 +338,7 @@ fn read_shapes(
                     link,
                     pose,
                     shape,
-                    friction: None,
+                    surface: None,
                 });
             }
         }

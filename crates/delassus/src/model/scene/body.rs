@@ -8,7 +8,7 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
-use crate::world::{Attach, Body, MaterialId, Motion, WorldBuilder, turned};
+use crate::world::{Attach, Body, MaterialId, MovedBy, WorldBuilder, turned};
 
 /// Materials by name.
 pub(super) type Materials = BTreeMap<String, MaterialId>;
@@ -87,9 +87,9 @@ fn add_body(
         "shapes",
     ])?;
     let motions = [
-        ("dynamic", Motion::Dynamic),
-        ("static", Motion::Static),
-        ("kinematic", Motion::Kinematic),
+        ("dynamic", MovedBy::Dynamic),
+        ("static", MovedBy::Static),
+        ("kinematic", MovedBy::Kinematic),
     ];
     let vector = |key: &str| {
         let given = table.read(key, Value::vector);
@@ -110,7 +110,7 @@ fn add_body(
     for (i, mut shape) in table.tables("shapes", MAX_BODIES)?.into_iter().enumerate() {
         shape.what = format!("shape {} of {}", i + 1, table.what);
         let read = read_shape(&shape, materials)?;
-        if read.0.is_static_only() && body.motion == Motion::Dynamic {
+        if read.0.is_static_only() && body.motion == MovedBy::Dynamic {
             return Err(shape.fault(
                 "half-spaces, meshes and height fields are ground; add motion = \"static\" to the body",
             ));
@@ -138,13 +138,13 @@ fn add_body(
 /// Mass and inertia as given, or from the shapes.
 fn read_mass(
     table: &Table,
-    motion: Motion,
+    motion: MovedBy,
     solids: &[&(Shape, Attach)],
 ) -> Result<Inertial, SceneError> {
     let mass = table.read("mass", Value::positive)?;
     let inertia = table.read("inertia", read_inertia)?;
     let density = table.read("density", Value::positive)?;
-    if motion != Motion::Dynamic {
+    if motion != MovedBy::Dynamic {
         return Ok((1.0, DVec3::ZERO, DMat3::IDENTITY));
     }
     match (mass, inertia, density) {

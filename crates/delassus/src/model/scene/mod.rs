@@ -245,7 +245,7 @@ fn read_settings(value: &Value) -> Result<Settings, SceneError> {
     })
 }
 
-/// `cone`, `box`, or `facets:8`.
+/// `cone`, `box`, `ellipsoid`, or `facets:8`.
 fn read_friction(value: &Value) -> Result<FrictionModel, SceneError> {
     let word = value.text()?;
     if let Some(directions) = word.strip_prefix("facets:") {
@@ -259,11 +259,15 @@ fn read_friction(value: &Value) -> Result<FrictionModel, SceneError> {
     value.choice(&[
         ("cone", FrictionModel::Cone),
         ("box", FrictionModel::Box),
+        ("ellipsoid", FrictionModel::Ellipsoid),
         ("facets", FrictionModel::Facets(8)),
     ])
 }
 
-/// Friction and restitution, each with its default.
+/// Keys of a surface.
+const SURFACE: [&str; 4] = ["friction", "restitution", "rolling", "spinning"];
+
+/// A surface, each of its numbers with a default.
 fn read_surface(table: &Table, default: Surface) -> Result<Surface, SceneError> {
     Ok(Surface {
         friction: table
@@ -272,19 +276,22 @@ fn read_surface(table: &Table, default: Surface) -> Result<Surface, SceneError> 
         restitution: table
             .read("restitution", |value| value.within(0.0, 1.0))?
             .unwrap_or(default.restitution),
+        rolling: table
+            .read("rolling", |value| value.within(0.0, 1e6))?
+            .unwrap_or(default.rolling),
+        spinning: table
+            .read("spinning", |value| value.within(0.0, 1e6))?
+            .unwrap_or(default.spinning),
     })
 }
 
 fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials, SceneError> {
     let mut materials = Materials::default();
-    let default = Surface {
-        friction: 0.5,
-        restitution: 0.0,
-    };
+    let default = Surface::default();
     let mut surfaces = Vec::new();
     if let Some(list) = scene.read("materials", Value::table)? {
         for (name, value) in list.sorted() {
-            let surface = read_surface(&value.table_of(&["friction", "restitution"])?, default)?;
+            let surface = read_surface(&value.table_of(&SURFACE)?, default)?;
             let id = builder
                 .add_material(surface)
                 .map_err(|error| value.refuse(error))?;
@@ -294,7 +301,9 @@ fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials
     }
     let mut seen = Vec::new();
     for pair in scene.tables("pairs", MAX_BODIES)? {
-        pair.only(&["materials", "friction", "restitution"])?;
+        let mut known = vec!["materials"];
+        known.extend(SURFACE);
+        pair.only(&known)?;
         let value = pair.need("materials", "[\"wood\", \"steel\"]")?;
         let [a, b] = value.some("[\"wood\", \"steel\"]")?;
         let (a, b) = (
@@ -311,11 +320,7 @@ fn read_materials(scene: &Table, builder: &mut WorldBuilder) -> Result<Materials
             let found = surfaces.iter().find(|(known, _)| *known == id);
             found.map_or(default, |(_, surface)| *surface)
         };
-        let mixed = Surface {
-            friction: (of(a).friction * of(b).friction).sqrt(),
-            restitution: of(a).restitution.max(of(b).restitution),
-        };
-        let surface = read_surface(&pair, mixed)?;
+        let surface = read_surface(&pair, Surface::mixed(of(a), of(b)))?;
         builder
             .set_pair(ids, surface)
             .map_err(|error| pair.refuse(error))?;

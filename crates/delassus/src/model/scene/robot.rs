@@ -15,7 +15,7 @@ use crate::index::{LinkId, RobotId};
 use crate::model::robot::{self, Base, RobotFile};
 use crate::tree::TreeJoint;
 use crate::world::{
-    Attach, Body, Control, Drive, Motion, Motor, Placement, RobotModel, RunDefaults, Scene, Servo,
+    Attach, Body, Control, Drive, Motor, MovedBy, Placement, RobotModel, RunDefaults, Scene, Servo,
     Swing, WorldBuilder, WorldError,
 };
 
@@ -283,7 +283,7 @@ fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
     if !own_ground {
         let ground = builder.add_body(Body {
             name: "ground".to_owned(),
-            motion: Motion::Static,
+            motion: MovedBy::Static,
             position: DVec3::Z * if free { 0.0 } else { lowest.min(0.0) },
             ..Body::default()
         })?;

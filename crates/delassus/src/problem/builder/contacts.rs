@@ -91,7 +91,9 @@ impl ProblemBuilder {
                 start,
                 masses,
                 blocks,
-                values: values.split_off_mut(..numbers).unwrap_or_default(),
+                values: values
+                    .split_off_mut(..numbers)
+                    .expect("room was made for the numbers of all contacts"),
                 sigma,
                 q,
                 c,

@@ -1,5 +1,7 @@
 //! From a friction file to a [`Problem`]: the local form is a dual problem as it stands; the global form becomes
-//! masses and rows, one mass block for each connected component of M.
+//! masses and rows, one mass block for each connected component of M, or its local form where M is not symmetric.
+
+mod unsymmetric;
 
 use super::{FileError, FrictionFile, FrictionForm, Loaded, Triplets, Work};
 use crate::error::BuildError;
@@ -10,7 +12,8 @@ use crate::problem::delassus::BlockMatrix;
 use crate::problem::mass::{MAX_DENSE, MassBlock};
 use crate::problem::{Problem, ProblemBuilder};
 
-/// M is symmetrised below this relative asymmetry: files printed with seven digits are no better.
+/// M is symmetrised where no entry differs from its mirror image by more than this share of √(M_ii M_jj): files printed
+/// with seven digits are no better.
 const ASYMMETRY: f64 = 1e-6;
 
 /// Most values of G that dense rows over large components may take (one gigabyte).
@@ -19,7 +22,7 @@ const MAX_VALUES: usize = 1 << 27;
 impl FrictionFile {
     /// The problem the file states, with impulses and row velocities of the file's own sign.
     pub fn into_loaded(self) -> Result<Loaded, FileError> {
-        let laws: Vec<Law> = self.mu.iter().map(|&mu| Law::FrictionCone { mu }).collect();
+        let laws = self.laws();
         match self.form {
             FrictionForm::Local { w, q } => {
                 let sizes = vec![self.dimension; laws.len()];
@@ -34,11 +37,30 @@ impl FrictionFile {
                 w,
                 equalities,
             } => {
+                let contacts = Rows {
+                    h: &h,
+                    offset: &w,
+                    laws: &laws,
+                    size: self.dimension,
+                };
+                let equal = equalities.as_ref().map_or(0, |(_, b)| b.len());
+                let equal = vec![Law::Equality; equal];
+                let held = equalities.as_ref().map(|(g, b)| Rows {
+                    h: g,
+                    offset: b,
+                    laws: &equal,
+                    size: 1,
+                });
+                let rows: Vec<Rows<'_>> = std::iter::once(contacts).chain(held).collect();
+                let unsymmetric = m.most_unsymmetric();
+                if unsymmetric.is_some_and(|(.., share)| ASYMMETRY < share) {
+                    let problem = unsymmetric::local(&m, &f, &rows)?;
+                    return Ok(Loaded::problem("friction-unsymmetric", self.title, problem));
+                }
                 let mut global = Global::new(&m, &f)?;
                 // u = Hᵀv + w, so G = Hᵀ and q = −w; likewise Gᵀv + b = 0.
-                global.add_rows(&h, &w, &laws, self.dimension)?;
-                if let Some((g, b)) = &equalities {
-                    global.add_rows(g, b, &vec![Law::Equality; b.len()], 1)?;
+                for rows in &rows {
+                    global.add_rows(rows)?;
                 }
                 let problem = global.builder.build().map_err(refused)?;
                 let work = Work::Problem {
@@ -56,8 +78,30 @@ impl FrictionFile {
     }
 }
 
+impl FrictionFile {
+    /// The law of every contact.
+    fn laws(&self) -> Vec<Law> {
+        let law = |(k, &mu): (usize, &f64)| match &self.rolling {
+            None => Law::FrictionCone { mu },
+            Some(rolling) => Law::RollingCone {
+                mu,
+                rolling: rolling[k],
+            },
+        };
+        self.mu.iter().enumerate().map(law).collect()
+    }
+}
+
 fn refused(error: BuildError) -> FileError {
     FileError::invalid("problem", error.to_string())
+}
+
+/// Rows of the problem: columns of H or G, what is added to their velocities, and a law for every `size` of them.
+struct Rows<'a> {
+    h: &'a Triplets,
+    offset: &'a [f64],
+    laws: &'a [Law],
+    size: usize,
 }
 
 /// A global problem being put together.
@@ -74,20 +118,8 @@ struct Global {
 impl Global {
     /// Splits M into connected components, in the order of their first degree of freedom.
     fn new(m: &Triplets, f: &[f64]) -> Result<Global, FileError> {
-        if ASYMMETRY < m.asymmetry() {
-            let what = format!(
-                "is not symmetric (relative asymmetry {:.1e}); give the local form W = Hᵀ M⁻¹ H instead",
-                m.asymmetry()
-            );
-            return Err(FileError::invalid("M", what));
-        }
         let (place, sizes, order) = components(m);
-        if let Some(&size) = sizes.iter().find(|&&size| MAX_DENSE < size) {
-            let what = format!(
-                "couples {size} degrees of freedom; at most {MAX_DENSE} are factored: give the local form"
-            );
-            return Err(FileError::invalid("M", what));
-        }
+        check_sizes(&sizes)?;
         let mut matrices: Vec<Vec<f64>> = sizes.iter().map(|&n| vec![0.0; n * n]).collect();
         // A stored zero couples nothing and may lie between components.
         for &(row, column, value) in m.entries.iter().filter(|entry| entry.2 != 0.0) {
@@ -119,14 +151,14 @@ impl Global {
         })
     }
 
-    /// Adds a block of `rows` columns of `h` for each law, with q = −`offset`.
-    fn add_rows(
-        &mut self,
-        h: &Triplets,
-        offset: &[f64],
-        laws: &[Law],
-        rows: usize,
-    ) -> Result<(), FileError> {
+    /// Adds a block of columns of H for each law, with q = −`offset`.
+    fn add_rows(&mut self, rows: &Rows<'_>) -> Result<(), FileError> {
+        let &Rows {
+            h,
+            offset,
+            laws,
+            size: rows,
+        } = rows;
         let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); h.n_cols];
         for &(dof, column, value) in &h.entries {
             columns[column].push((dof, value));
@@ -171,8 +203,24 @@ impl Global {
     }
 }
 
-/// Connected components of a matrix: (component and place of each row, sizes, rows by component).
-fn components(m: &Triplets) -> (Vec<(usize, usize)>, Vec<usize>, Vec<usize>) {
+/// Refuses components too large to be factored.
+fn check_sizes(sizes: &[usize]) -> Result<(), FileError> {
+    match sizes.iter().find(|&&size| MAX_DENSE < size) {
+        Some(size) => {
+            let what = format!(
+                "couples {size} degrees of freedom; at most {MAX_DENSE} are factored: give the local form"
+            );
+            Err(FileError::invalid("M", what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Component and place of each row, sizes, and rows by component.
+type Components = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
+
+/// Connected components of a matrix.
+fn components(m: &Triplets) -> Components {
     let mut sets = DisjointSets::new(m.n_rows);
     for &(row, column, value) in &m.entries {
         if value != 0.0 {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::{BuildError, TreeError};
+
 /// Where in a file something was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -133,12 +135,12 @@ pub enum FileError {
         expected: String,
     },
     /// A value of a JSON problem, or the problem as a whole, that is refused.
-    #[error("{place}: {what}")]
+    #[error("{place}: {why}")]
     Invalid {
         /// Line and column, or the path of keys.
         place: Place,
         /// The fault and its remedy.
-        what: String,
+        why: Box<Unfit>,
     },
     /// The HDF5 container itself cannot be read.
     #[error(
@@ -152,12 +154,49 @@ pub enum FileError {
     },
 }
 
+/// Why a value of a JSON problem is refused: the fault and its remedy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// The file itself is at fault.
+    #[error("{0}")]
+    Value(String),
+    /// No problem can be built of it.
+    #[error(transparent)]
+    Problem(#[from] BuildError),
+    /// No tree can be built of it, or the tree is asked for something it does not have.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// An entry of a list is at fault.
+    #[error("{list}[{index}]: {why}")]
+    Entry {
+        /// Key of the list.
+        list: &'static str,
+        /// Which entry, from 0.
+        index: usize,
+        /// What is wrong with it.
+        why: Box<Unfit>,
+    },
+}
+
+impl From<String> for Unfit {
+    fn from(what: String) -> Unfit {
+        Unfit::Value(what)
+    }
+}
+
+impl From<&str> for Unfit {
+    fn from(what: &str) -> Unfit {
+        Unfit::Value(what.to_owned())
+    }
+}
+
 impl FileError {
     /// A refusal of the value at a path of keys.
-    pub(super) fn invalid(place: impl Into<String>, what: impl Into<String>) -> Self {
+    pub(super) fn invalid(place: impl Into<String>, why: impl Into<Unfit>) -> Self {
         FileError::Invalid {
             place: Place::Value(place.into()),
-            what: what.into(),
+            why: Box::new(why.into()),
         }
     }
 

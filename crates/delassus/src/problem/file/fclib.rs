@@ -4,6 +4,7 @@
 //! `fclib_global_rolling`, with `spacedim`, `info/title`, matrices and `vectors`:
 //!
 //! - local: u = W r + q; `W`, `vectors/{q,mu}`;
+//! - rolling: the same with as many spins as tangents in each contact, and `vectors/mu_r`;
 //! - global: M v = H r + G λ + f, u = Hᵀ v + w, Gᵀ v + b = 0; `M`, `H`, perhaps `G`,
 //!   `vectors/{f,w,mu}`, and `b` with `G`.
 //!
@@ -32,71 +33,83 @@ pub fn read(bytes: &[u8]) -> Result<FrictionFile, FileError> {
     let reader = Reader::open(bytes)?;
     let groups = reader.groups("")?;
     let has = |name: &str| groups.iter().any(|group| group == name);
-    for rolling in ["fclib_local_rolling", "fclib_global_rolling"] {
-        if has(rolling) {
-            return Err(FileError::Unsupported {
-                place: object(rolling),
-                kind: "rolling friction (five rows per contact)",
-                remedy: "the laws known here are friction in dimension 2 and 3",
-            });
-        }
-    }
-    match (has("fclib_local"), has("fclib_global")) {
-        (true, false) => local(&reader),
-        (false, true) => global(&reader),
-        (true, true) => Err(FileError::Unsupported {
-            place: object(""),
-            kind: "a file with both fclib_local and fclib_global",
-            remedy: "keep one problem per file",
-        }),
-        (false, false) => Err(FileError::Missing {
+    let known: Vec<&str> = GROUPS.into_iter().filter(|group| has(group)).collect();
+    match known[..] {
+        [group] if group.starts_with("fclib_local") => local(&reader, group),
+        [group] => global(&reader, group),
+        [] => Err(FileError::Missing {
             place: object("fclib_local"),
-            expected: "a group fclib_local or fclib_global at the root".into(),
+            expected:
+                "a group fclib_local or fclib_global at the root, or one of these with _rolling"
+                    .into(),
+        }),
+        _ => Err(FileError::Unsupported {
+            place: object(""),
+            kind: "a file with both fclib_local and fclib_global, or with and without rolling",
+            remedy: "keep one problem per file",
         }),
     }
 }
 
-fn local(reader: &Reader) -> Result<FrictionFile, FileError> {
-    let groups = reader.groups("fclib_local")?;
+/// The groups that hold a problem.
+const GROUPS: [&str; 4] = [
+    "fclib_local",
+    "fclib_global",
+    "fclib_local_rolling",
+    "fclib_global_rolling",
+];
+
+fn local(reader: &Reader, group: &str) -> Result<FrictionFile, FileError> {
+    let groups = reader.groups(group)?;
     if groups.iter().any(|group| group == "V" || group == "R") {
         return Err(FileError::Unsupported {
-            place: object("fclib_local/V"),
+            place: Place::Object(format!("{group}/V")),
             kind: "a local problem mixed with equalities (V, R, s)",
             remedy: "write the problem in global form, with G and b",
         });
     }
     let form = FrictionForm::Local {
-        w: reader.matrix("fclib_local/W")?,
-        q: reader.reals("fclib_local/vectors/q")?,
+        w: reader.matrix(&format!("{group}/W"))?,
+        q: reader.reals(&format!("{group}/vectors/q"))?,
     };
-    finish(reader, "fclib_local", form)
+    finish(reader, group, form)
 }
 
-fn global(reader: &Reader) -> Result<FrictionFile, FileError> {
-    let groups = reader.groups("fclib_global")?;
+fn global(reader: &Reader, group: &str) -> Result<FrictionFile, FileError> {
+    let groups = reader.groups(group)?;
     let equalities = if groups.iter().any(|group| group == "G") {
         Some((
-            reader.matrix("fclib_global/G")?,
-            reader.reals("fclib_global/vectors/b")?,
+            reader.matrix(&format!("{group}/G"))?,
+            reader.reals(&format!("{group}/vectors/b"))?,
         ))
     } else {
         None
     };
     let form = FrictionForm::Global {
-        m: reader.matrix("fclib_global/M")?,
-        h: reader.matrix("fclib_global/H")?,
-        f: reader.reals("fclib_global/vectors/f")?,
-        w: reader.reals("fclib_global/vectors/w")?,
+        m: reader.matrix(&format!("{group}/M"))?,
+        h: reader.matrix(&format!("{group}/H"))?,
+        f: reader.reals(&format!("{group}/vectors/f"))?,
+        w: reader.reals(&format!("{group}/vectors/w"))?,
         equalities,
     };
-    finish(reader, "fclib_global", form)
+    finish(reader, group, form)
 }
 
 fn finish(reader: &Reader, group: &str, form: FrictionForm) -> Result<FrictionFile, FileError> {
-    let dimension = reader.size(&format!("{group}/spacedim"))?;
+    let space = reader.size(&format!("{group}/spacedim"))?;
     let mu = reader.reals(&format!("{group}/vectors/mu"))?;
+    let rolling = match group.ends_with("_rolling") {
+        true => Some(reader.reals(&format!("{group}/vectors/mu_r"))?),
+        false => None,
+    };
+    let (FrictionForm::Local { q: rows, .. } | FrictionForm::Global { w: rows, .. }) = &form;
+    // Files with rolling friction state the dimension of space or that of a contact.
+    let dimension = match (rolling.is_some(), rows.len().checked_div(mu.len())) {
+        (true, Some(components)) => components,
+        _ => space,
+    };
     let title = reader.title(&format!("{group}/info/title"));
-    FrictionFile::new(title, dimension, form, mu).map_err(|error| error.inside(group))
+    FrictionFile::new(title, dimension, form, mu, rolling).map_err(|error| error.inside(group))
 }
 
 /// An open file, and how long it is.

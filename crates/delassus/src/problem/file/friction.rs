@@ -1,7 +1,7 @@
 //! A frictional-contact problem as files state it, before it becomes a `Problem`.
 //!
 //! Both text and HDF5 readers end here. The signs are those of the files: reactions push contacts
-//! apart, the normal component comes first, and the cone is |r_T| ≤ μ r_N.
+//! apart, the normal component comes first, and the cone is |r_T| ≤ μ r_N, with rolling friction |r_R| ≤ μ_r r_N too.
 
 use super::error::{FileError, Place};
 
@@ -10,7 +10,7 @@ use super::error::{FileError, Place};
 pub struct FrictionFile {
     /// Title, empty where the format has none.
     pub title: String,
-    /// Components per contact, 2 or 3: the normal first, then the tangents.
+    /// Components per contact: the normal first, then one or two tangents; with rolling friction as many spins follow.
     pub dimension: usize,
     /// Number of contacts.
     pub n_contacts: usize,
@@ -18,6 +18,8 @@ pub struct FrictionFile {
     pub form: FrictionForm,
     /// Coefficient of friction of every contact.
     pub mu: Vec<f64>,
+    /// Coefficient of rolling friction of every contact, where there is such friction \[m\].
+    pub rolling: Option<Vec<f64>>,
 }
 
 /// The two ways in which files state a frictional-contact problem.
@@ -114,6 +116,24 @@ impl Triplets {
         }
     }
 
+    /// The entry that differs most from its mirror image, by |A_ij − A_ji| over √(A_ii A_jj): what a matrix of masses
+    /// of different sizes is judged by. Infinite where they differ and a diagonal entry is not positive.
+    pub fn most_unsymmetric(&self) -> Option<(usize, usize, f64)> {
+        let mut most: Option<(usize, usize, f64)> = None;
+        for &(row, col, value) in &self.entries {
+            let difference = (value - self.at(col, row)).abs();
+            if difference == 0.0 {
+                continue;
+            }
+            let scale = (self.at(row, row).max(0.0) * self.at(col, col).max(0.0)).sqrt();
+            let share = difference / scale;
+            if most.is_none_or(|(.., least)| least < share) {
+                most = Some((row, col, share));
+            }
+        }
+        most
+    }
+
     /// The value at a position, zero where none is stored.
     pub fn at(&self, row: usize, col: usize) -> f64 {
         self.entries
@@ -161,28 +181,27 @@ impl FrictionFile {
         dimension: usize,
         form: FrictionForm,
         mu: Vec<f64>,
+        rolling: Option<Vec<f64>>,
     ) -> Result<Self, FileError> {
-        if dimension != 2 && dimension != 3 {
+        let (fits, expected) = match rolling {
+            None => (matches!(dimension, 2 | 3), "2 or 3"),
+            Some(_) => (matches!(dimension, 3 | 5), "3 or 5 with rolling friction"),
+        };
+        if !fits {
             return Err(FileError::OutOfRange {
                 place: Place::Value("dimension".into()),
                 what: "the number of components per contact".into(),
                 found: dimension.to_string(),
-                expected: "2 or 3".into(),
+                expected: expected.into(),
             });
         }
         let n_contacts = mu.len();
         let n_rows = dimension * n_contacts;
         form.check(n_rows)?;
-        for (k, &coefficient) in mu.iter().enumerate() {
-            finite(coefficient, || format!("mu[{k}]"))?;
-            if coefficient < 0.0 {
-                return Err(FileError::OutOfRange {
-                    place: Place::Value(format!("mu[{k}]")),
-                    what: "a coefficient of friction".into(),
-                    found: coefficient.to_string(),
-                    expected: "zero or more".into(),
-                });
-            }
+        coefficients("mu", "a coefficient of friction", &mu)?;
+        if let Some(rolling) = &rolling {
+            same("entries of mu_r", rolling.len(), n_contacts)?;
+            coefficients("mu_r", "a coefficient of rolling friction", rolling)?;
         }
         Ok(Self {
             title,
@@ -190,8 +209,25 @@ impl FrictionFile {
             n_contacts,
             form,
             mu,
+            rolling,
         })
     }
+}
+
+/// Refuses coefficients that are not finite or negative.
+fn coefficients(name: &str, what: &str, values: &[f64]) -> Result<(), FileError> {
+    for (k, &value) in values.iter().enumerate() {
+        finite(value, || format!("{name}[{k}]"))?;
+        if value < 0.0 {
+            return Err(FileError::OutOfRange {
+                place: Place::Value(format!("{name}[{k}]")),
+                what: what.into(),
+                found: value.to_string(),
+                expected: "zero or more".into(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn same(what: &str, found: usize, expected: usize) -> Result<(), FileError> {
@@ -233,7 +269,7 @@ mod tests {
     }
 
     fn local(w: Triplets, q: Vec<f64>, mu: Vec<f64>) -> Result<FrictionFile, FileError> {
-        FrictionFile::new(String::new(), 3, FrictionForm::Local { w, q }, mu)
+        FrictionFile::new(String::new(), 3, FrictionForm::Local { w, q }, mu, None)
     }
 
     #[test]
@@ -243,6 +279,15 @@ mod tests {
         assert_eq!(a.at(1, 0), 5.0);
         assert_eq!(a.at(0, 0), 0.0);
         assert_eq!(a.asymmetry(), 3.0 / 5.0);
+    }
+
+    #[test]
+    fn asymmetry_is_judged_against_the_diagonal_of_the_entry() {
+        let entries = vec![(0, 0, 1.0), (1, 0, 0.5), (1, 1, 4.0), (2, 2, 1e9)];
+        let a = Triplets::new("A", 3, 3, entries).unwrap();
+        assert!(a.asymmetry() < 1e-9);
+        assert_eq!(a.most_unsymmetric(), Some((1, 0, 0.25)));
+        assert_eq!(identity(2).most_unsymmetric(), None);
     }
 
     #[test]
@@ -276,7 +321,7 @@ mod tests {
             w: vec![0.0; 3],
             equalities,
         };
-        let short_b = FrictionFile::new(String::new(), 3, form, vec![0.5]).unwrap_err();
+        let short_b = FrictionFile::new(String::new(), 3, form, vec![0.5], None).unwrap_err();
         assert!(short_b.to_string().starts_with("entries of b"));
     }
 
@@ -297,7 +342,13 @@ mod tests {
             w: identity(5),
             q: vec![0.0; 5],
         };
-        let rolling = FrictionFile::new(String::new(), 5, form, vec![0.5]).unwrap_err();
-        assert!(rolling.to_string().starts_with("dimension:"));
+        let of = |rolling| FrictionFile::new(String::new(), 5, form.clone(), vec![0.5], rolling);
+        let plain = of(None).unwrap_err();
+        assert!(plain.to_string().starts_with("dimension:"), "{plain}");
+        assert!(of(Some(vec![0.1])).is_ok());
+        let short = of(Some(Vec::new())).unwrap_err().to_string();
+        assert!(short.starts_with("entries of mu_r: their number is 0 but must be 1"));
+        let negative = of(Some(vec![-0.1])).unwrap_err().to_string();
+        assert!(negative.starts_with("mu_r[0]: a coefficient of rolling friction is -0.1"));
     }
 }

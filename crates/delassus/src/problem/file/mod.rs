@@ -16,11 +16,11 @@ pub mod json;
 #[cfg(feature = "files")]
 pub mod siconos;
 
-pub use error::{FileError, Place};
+pub use error::{FileError, Place, Unfit};
 #[cfg(feature = "files")]
 pub use friction::{FrictionFile, FrictionForm, Triplets};
 #[cfg(feature = "files")]
-use siconos::{DatFile, DatFormat, MlcpLaw};
+use siconos::{DatFile, DatFormat, GenericBlock, GenericLaw, MlcpLaw};
 
 use crate::law::Law;
 use crate::problem::Problem;
@@ -48,6 +48,18 @@ pub enum Format {
     Gfc2d,
     /// Siconos: friction in space, global form.
     Gfc3d,
+    /// Siconos: rolling friction in the plane, local form.
+    Rfc2d,
+    /// Siconos: rolling friction in space, local form.
+    Rfc3d,
+    /// Siconos: rolling friction in the plane, global form.
+    Grfc2d,
+    /// Siconos: rolling friction in space, global form.
+    Grfc3d,
+    /// Siconos: variables between bounds.
+    Relay,
+    /// Siconos: a matrix with a law for each block row.
+    Gmp,
 }
 
 /// A file as read.
@@ -103,7 +115,7 @@ pub struct SpookRow {
 
 impl Format {
     /// All formats, with the names used on the command line.
-    pub const NAMES: [(&'static str, Format); 9] = [
+    pub const NAMES: [(&'static str, Format); 15] = [
         ("json", Format::Json),
         ("fclib", Format::Fclib),
         ("dat", Format::Dat),
@@ -113,6 +125,12 @@ impl Format {
         ("fc3d", Format::Fc3d),
         ("gfc2d", Format::Gfc2d),
         ("gfc3d", Format::Gfc3d),
+        ("rfc2d", Format::Rfc2d),
+        ("rfc3d", Format::Rfc3d),
+        ("grfc2d", Format::Grfc2d),
+        ("grfc3d", Format::Grfc3d),
+        ("relay", Format::Relay),
+        ("gmp", Format::Gmp),
     ];
 
     /// Tells the format from a file's name: `.dat`, `.hdf5`/`.h5`, anything else is JSON.
@@ -153,6 +171,12 @@ fn other(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
         Format::Fc3d => siconos_dat(bytes, Some(DatFormat::Fc3d)),
         Format::Gfc2d => siconos_dat(bytes, Some(DatFormat::Gfc2d)),
         Format::Gfc3d => siconos_dat(bytes, Some(DatFormat::Gfc3d)),
+        Format::Rfc2d => siconos_dat(bytes, Some(DatFormat::Rfc2d)),
+        Format::Rfc3d => siconos_dat(bytes, Some(DatFormat::Rfc3d)),
+        Format::Grfc2d => siconos_dat(bytes, Some(DatFormat::Grfc2d)),
+        Format::Grfc3d => siconos_dat(bytes, Some(DatFormat::Grfc3d)),
+        Format::Relay => siconos_dat(bytes, Some(DatFormat::Relay)),
+        Format::Gmp => siconos_dat(bytes, Some(DatFormat::Gmp)),
     }
 }
 
@@ -162,35 +186,52 @@ fn siconos_dat(bytes: &[u8], format: Option<DatFormat>) -> Result<Loaded, FileEr
     match siconos::parse(&String::from_utf8_lossy(bytes), format)? {
         DatFile::Friction(file) => file.into_loaded(),
         DatFile::Lcp { m, q } => {
-            let problem = complementarity(&m.entries, q, |_| false)?;
-            Ok(Loaded::problem("lcp", String::new(), problem))
+            let blocks = vec![(1, Law::Unilateral); q.len()];
+            matrix_problem("lcp", &m.entries, q, &blocks)
         }
         DatFile::Mlcp { blocks, m, q } => {
-            let is_free = |i: usize| {
-                let mut blocks = blocks.iter();
-                blocks.any(|b| b.law == MlcpLaw::Equality && b.rows.contains(&i))
+            let rows = blocks.iter().flat_map(|block| {
+                let law = match block.law {
+                    MlcpLaw::Equality => Law::Equality,
+                    MlcpLaw::Complementarity => Law::Unilateral,
+                };
+                block.rows.clone().map(move |_| (1, law))
+            });
+            matrix_problem("mlcp", &m.entries, q, &rows.collect::<Vec<_>>())
+        }
+        DatFile::Relay { m, q, bounds } => {
+            let law = |&(lo, hi): &(f64, f64)| (1, Law::Interval { lo, hi });
+            matrix_problem(
+                "relay",
+                &m.entries,
+                q,
+                &bounds.iter().map(law).collect::<Vec<_>>(),
+            )
+        }
+        DatFile::Generic { blocks, m, q } => {
+            let law = |block: &GenericBlock| match block.law {
+                GenericLaw::Equality => (block.rows.len(), Law::Equality),
+                GenericLaw::Complementarity => (block.rows.len(), Law::Unilateral),
+                GenericLaw::Friction(mu) => (3, Law::FrictionCone { mu }),
             };
-            let problem = complementarity(&m.entries, q, is_free)?;
-            Ok(Loaded::problem("mlcp", String::new(), problem))
+            let blocks: Vec<(usize, Law)> = blocks.iter().map(law).collect();
+            matrix_problem("generic", &m.entries, q, &blocks)
         }
     }
 }
 
-/// w = Mz + q with 0 ≤ z ⟂ w ≥ 0, or w = 0 in free rows, as a problem in dual form with one block for each row.
-fn complementarity(
+/// w = Mz + q as a problem in dual form, with a law for each block of so many rows.
+fn matrix_problem(
+    kind: &'static str,
     entries: &[(usize, usize, f64)],
     q: Vec<f64>,
-    is_free: impl Fn(usize) -> bool,
-) -> Result<Problem, FileError> {
+    blocks: &[(usize, Law)],
+) -> Result<Loaded, FileError> {
     let fail = |error: crate::BuildError| FileError::invalid("M", error.to_string());
-    let laws: Vec<Law> = (0..q.len())
-        .map(|i| match is_free(i) {
-            true => Law::Equality,
-            false => Law::Unilateral,
-        })
-        .collect();
-    let matrix = BlockMatrix::from_entries(&vec![1; q.len()], entries).map_err(fail)?;
-    Problem::dual(matrix, q, &laws).map_err(fail)
+    let (sizes, laws): (Vec<usize>, Vec<Law>) = blocks.iter().copied().unzip();
+    let matrix = BlockMatrix::from_entries(&sizes, entries).map_err(fail)?;
+    let problem = Problem::dual(matrix, q, &laws).map_err(fail)?;
+    Ok(Loaded::problem(kind, String::new(), problem))
 }
 
 impl Loaded {

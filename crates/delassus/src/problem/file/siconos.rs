@@ -6,6 +6,9 @@
 //! | MLCP | two flags, n, m, block ends and kinds, M, q, then A, B, C, D, a, b: see [`DatFile::Mlcp`] |
 //! | friction | dimension, contacts, W, q, mu; a flag may follow |
 //! | global friction | dimension, contacts, M, H, f, w, mu; a flag may follow |
+//! | rolling friction | the same two with dimension 5 (3 in the plane) and mu_r after mu |
+//! | relay | n, M, q, lb, ub |
+//! | generic mechanical | M in sparse blocks, q, then a law for each block row: see [`DatFile::Generic`] |
 //!
 //! where a matrix is a `NumericsMatrix`: storage (0 dense, 1 sparse block, 2 sparse), rows, columns,
 //! values. Dense values and blocks are **column-major**. No file says what it holds: without a
@@ -13,12 +16,14 @@
 //! with as many degrees of freedom as contact rows starts like a local one, and only what follows
 //! the first matrix tells them apart.
 
+mod generic;
 mod matrix;
 mod mlcp;
 mod tokens;
 
 use super::error::{FileError, Place};
 use super::friction::{FrictionFile, FrictionForm, Triplets};
+pub use generic::{GenericBlock, GenericLaw};
 pub use mlcp::{MlcpBlock, MlcpLaw};
 use tokens::{Token, Tokens};
 
@@ -37,17 +42,35 @@ pub enum DatFormat {
     Gfc2d,
     /// Spatial frictional contact, global form.
     Gfc3d,
+    /// Planar rolling friction, local form; never told from the numbers, which may be those of `Fc3d`.
+    Rfc2d,
+    /// Spatial rolling friction, local form.
+    Rfc3d,
+    /// Planar rolling friction, global form; never told from the numbers.
+    Grfc2d,
+    /// Spatial rolling friction, global form.
+    Grfc3d,
+    /// Variables between bounds.
+    Relay,
+    /// A matrix with a law for each block row.
+    Gmp,
 }
 
 impl DatFormat {
     /// Every format, in the order in which they are tried.
-    pub const ALL: [DatFormat; 6] = [
+    pub const ALL: [DatFormat; 12] = [
         DatFormat::Lcp,
         DatFormat::Mlcp,
         DatFormat::Fc2d,
         DatFormat::Fc3d,
         DatFormat::Gfc2d,
         DatFormat::Gfc3d,
+        DatFormat::Rfc2d,
+        DatFormat::Rfc3d,
+        DatFormat::Grfc2d,
+        DatFormat::Grfc3d,
+        DatFormat::Relay,
+        DatFormat::Gmp,
     ];
 
     /// The name that `--format` takes.
@@ -59,6 +82,12 @@ impl DatFormat {
             DatFormat::Fc3d => "fc3d",
             DatFormat::Gfc2d => "gfc2d",
             DatFormat::Gfc3d => "gfc3d",
+            DatFormat::Rfc2d => "rfc2d",
+            DatFormat::Rfc3d => "rfc3d",
+            DatFormat::Grfc2d => "grfc2d",
+            DatFormat::Grfc3d => "grfc3d",
+            DatFormat::Relay => "relay",
+            DatFormat::Gmp => "gmp",
         }
     }
 }
@@ -88,6 +117,27 @@ pub enum DatFile {
         /// The vector.
         q: Vec<f64>,
     },
+    /// w = M z + q, lb ≤ z ≤ ub: w = 0 inside, w ≥ 0 at lb, w ≤ 0 at ub.
+    Relay {
+        /// The matrix, square.
+        m: Triplets,
+        /// The vector.
+        q: Vec<f64>,
+        /// Bounds of every variable, lower and upper.
+        bounds: Vec<(f64, f64)>,
+    },
+    /// w = M z + q with a law for each block row: equalities, complementarity, or one contact.
+    ///
+    /// After q each block row has a number: 0 complementarity, 2 equality, 4 a contact in space, whose coefficient of
+    /// friction follows.
+    Generic {
+        /// Consecutive blocks of rows.
+        blocks: Vec<GenericBlock>,
+        /// The matrix, square.
+        m: Triplets,
+        /// The vector.
+        q: Vec<f64>,
+    },
 }
 
 /// Reads a `.dat` file; without `format`, the kind is told from the numbers.
@@ -104,10 +154,16 @@ fn read_as(tokens: &mut Tokens<'_>, format: DatFormat) -> Result<DatFile, FileEr
     match format {
         DatFormat::Lcp => lcp(tokens),
         DatFormat::Mlcp => mlcp::read(tokens),
-        DatFormat::Fc2d => local(tokens, 2),
-        DatFormat::Fc3d => local(tokens, 3),
-        DatFormat::Gfc2d => global(tokens, 2),
-        DatFormat::Gfc3d => global(tokens, 3),
+        DatFormat::Fc2d => local(tokens, 2, Rolls::No),
+        DatFormat::Fc3d => local(tokens, 3, Rolls::No),
+        DatFormat::Gfc2d => global(tokens, 2, Rolls::No),
+        DatFormat::Gfc3d => global(tokens, 3, Rolls::No),
+        DatFormat::Rfc2d => local(tokens, 3, Rolls::Yes),
+        DatFormat::Rfc3d => local(tokens, 5, Rolls::Yes),
+        DatFormat::Grfc2d => global(tokens, 3, Rolls::Yes),
+        DatFormat::Grfc3d => global(tokens, 5, Rolls::Yes),
+        DatFormat::Relay => relay(tokens),
+        DatFormat::Gmp => generic::read(tokens),
     }
 }
 
@@ -118,6 +174,37 @@ fn lcp(tokens: &mut Tokens<'_>) -> Result<DatFile, FileError> {
     match excess(tokens) {
         Some(token) => Err(token.unexpected("the end of the file or a remark")),
         None => Ok(DatFile::Lcp { m, q }),
+    }
+}
+
+fn relay(tokens: &mut Tokens<'_>) -> Result<DatFile, FileError> {
+    let (n, _) = tokens.size("the number of unknowns n")?;
+    let m = square(tokens, "M", n)?;
+    let q = tokens.numbers(n, "a value of q")?;
+    // Nothing but their number tells bounds from what may stand behind an LCP.
+    let mut ahead = tokens.clone();
+    let follow = std::iter::from_fn(|| ahead.next());
+    let follow = follow.take_while(|token| token.text.parse::<f64>().is_ok());
+    let (place, bounds) = (tokens.place(), n.saturating_mul(2));
+    agree(&place, "the number of bounds", follow.count(), bounds)?;
+    let lower = tokens.numbers(n, "a lower bound")?;
+    let mut bounds = Vec::with_capacity(n);
+    for lo in lower {
+        let place = tokens.place();
+        let hi = tokens.number("an upper bound")?;
+        if hi < lo {
+            return Err(FileError::OutOfRange {
+                place,
+                what: "an upper bound".into(),
+                found: hi.to_string(),
+                expected: format!("at least the lower one, {lo}"),
+            });
+        }
+        bounds.push((lo, hi));
+    }
+    match excess(tokens) {
+        Some(token) => Err(token.unexpected("the end of the file or a remark")),
+        None => Ok(DatFile::Relay { m, q, bounds }),
     }
 }
 
@@ -133,16 +220,23 @@ fn excess<'a>(tokens: &Tokens<'a>) -> Option<Token<'a>> {
     unexplained.then_some(first)
 }
 
-fn local(tokens: &mut Tokens<'_>, dimension: usize) -> Result<DatFile, FileError> {
+/// Whether coefficients of rolling friction follow those of friction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rolls {
+    No,
+    Yes,
+}
+
+fn local(tokens: &mut Tokens<'_>, dimension: usize, rolls: Rolls) -> Result<DatFile, FileError> {
     let (n_contacts, n_rows) = contacts(tokens, dimension)?;
     let w = square(tokens, "W", n_rows)?;
     let q = tokens.numbers(n_rows, "a value of q")?;
-    let mu = friction_coefficients(tokens, n_contacts)?;
+    let (mu, rolling) = friction_coefficients(tokens, n_contacts, rolls)?;
     let form = FrictionForm::Local { w, q };
-    FrictionFile::new(String::new(), dimension, form, mu).map(DatFile::Friction)
+    FrictionFile::new(String::new(), dimension, form, mu, rolling).map(DatFile::Friction)
 }
 
-fn global(tokens: &mut Tokens<'_>, dimension: usize) -> Result<DatFile, FileError> {
+fn global(tokens: &mut Tokens<'_>, dimension: usize, rolls: Rolls) -> Result<DatFile, FileError> {
     let (n_contacts, n_rows) = contacts(tokens, dimension)?;
     let place = tokens.place();
     let m = matrix::read(tokens, "M")?;
@@ -154,7 +248,7 @@ fn global(tokens: &mut Tokens<'_>, dimension: usize) -> Result<DatFile, FileErro
     agree(&place, "the number of columns of H", h.n_cols, n_rows)?;
     let f = tokens.numbers(n_dof, "a value of f")?;
     let w = tokens.numbers(n_rows, "a value of w")?;
-    let mu = friction_coefficients(tokens, n_contacts)?;
+    let (mu, rolling) = friction_coefficients(tokens, n_contacts, rolls)?;
     let form = FrictionForm::Global {
         m,
         h,
@@ -162,7 +256,7 @@ fn global(tokens: &mut Tokens<'_>, dimension: usize) -> Result<DatFile, FileErro
         w,
         equalities: None,
     };
-    FrictionFile::new(String::new(), dimension, form, mu).map(DatFile::Friction)
+    FrictionFile::new(String::new(), dimension, form, mu, rolling).map(DatFile::Friction)
 }
 
 /// Checks the dimension; gives the number of contacts and of their rows.
@@ -211,23 +305,20 @@ fn agree(place: &Place, what: &str, found: usize, expected: usize) -> Result<(),
 
 /// The coefficients, then the end: Siconos writes a flag after them, which says nothing about the
 /// problem.
-fn friction_coefficients(tokens: &mut Tokens<'_>, count: usize) -> Result<Vec<f64>, FileError> {
-    let what = "a coefficient of friction";
-    tokens.make_room(count as u128, what, tokens.place())?;
-    let mut mu = Vec::with_capacity(count);
-    for _ in 0..count {
-        let place = tokens.place();
-        let value = tokens.number(what)?;
-        if value < 0.0 {
-            return Err(FileError::OutOfRange {
-                place,
-                what: what.into(),
-                found: value.to_string(),
-                expected: "zero or more".into(),
-            });
-        }
-        mu.push(value);
-    }
+fn friction_coefficients(
+    tokens: &mut Tokens<'_>,
+    count: usize,
+    rolls: Rolls,
+) -> Result<(Vec<f64>, Option<Vec<f64>>), FileError> {
+    let mu = coefficients(tokens, count, "a coefficient of friction")?;
+    let rolling = match rolls {
+        Rolls::Yes => Some(coefficients(
+            tokens,
+            count,
+            "a coefficient of rolling friction",
+        )?),
+        Rolls::No => None,
+    };
     if let Some(flag) = tokens.next()
         && flag.text.parse::<i32>().is_err()
     {
@@ -235,7 +326,27 @@ fn friction_coefficients(tokens: &mut Tokens<'_>, count: usize) -> Result<Vec<f6
     }
     match tokens.next() {
         Some(token) => Err(token.unexpected("the end of the file")),
-        None => Ok(mu),
+        None => Ok((mu, rolling)),
+    }
+}
+
+/// One number for each contact, none negative.
+fn coefficients(tokens: &mut Tokens<'_>, count: usize, what: &str) -> Result<Vec<f64>, FileError> {
+    tokens.make_room(count as u128, what, tokens.place())?;
+    (0..count).map(|_| coefficient(tokens, what)).collect()
+}
+
+fn coefficient(tokens: &mut Tokens<'_>, what: &str) -> Result<f64, FileError> {
+    let place = tokens.place();
+    let value = tokens.number(what)?;
+    match value < 0.0 {
+        true => Err(FileError::OutOfRange {
+            place,
+            what: what.into(),
+            found: value.to_string(),
+            expected: "zero or more".into(),
+        }),
+        false => Ok(value),
     }
 }
 
@@ -302,7 +413,7 @@ fn fitting(header: &Header) -> Vec<DatFormat> {
     let [first, second, third, ..] = header.0;
     let mut formats = Vec::new();
     if header.is_storage(1) && header.same(0, 2) && header.same(2, 3) {
-        formats.push(DatFormat::Lcp);
+        formats.extend([DatFormat::Lcp, DatFormat::Relay]);
     }
     // With M present the ends of blocks follow, and they start at zero.
     let states_m = first == Some(1) && matches!(second, Some(0 | 1)) && header.0[4] == Some(0);
@@ -314,42 +425,25 @@ fn fitting(header: &Header) -> Vec<DatFormat> {
         match first {
             Some(2) => formats.extend([DatFormat::Fc2d, DatFormat::Gfc2d]),
             Some(3) => formats.extend([DatFormat::Fc3d, DatFormat::Gfc3d]),
+            Some(5) => formats.extend([DatFormat::Rfc3d, DatFormat::Grfc3d]),
             _ => {}
         }
+    }
+    // A bare matrix in sparse blocks: rows and columns, blocks, block rows and block columns.
+    let blocks = header.same(1, 2) && header.same(4, 5) && header.0[4] != Some(0);
+    if first == Some(1) && blocks {
+        formats.push(DatFormat::Gmp);
     }
     formats
 }
 
 /// Files that Siconos ships beside these and that are no problem of a kind known here.
 fn refused_by_name(text: &str) -> Option<FileError> {
-    let header = Header::new(text);
     let place = Place::Text { line: 1, column: 1 };
-    let (kind, remedy) = if header.0[0] == Some(5) && header.is_storage(2) && header.same(3, 4) {
-        (
-            "rolling friction (dimension 5)",
-            "the laws known here are friction in dimension 2 and 3",
-        )
-    } else if header.0[0] == Some(1)
-        && header.same(1, 2)
-        && header.same(4, 5)
-        && header.0[4] != Some(0)
-    {
-        (
-            "a GenericMechanical problem (a bare matrix, then a law per block)",
-            "state its contacts as a friction file or its rows as an LCP or MLCP",
-        )
-    } else if is_samples(text) {
-        (
-            "a table of Alart-Curnier function samples (ACinputs)",
-            "it is test input for a function and holds no problem to solve",
-        )
-    } else {
-        return None;
-    };
-    Some(FileError::Unsupported {
+    is_samples(text).then_some(FileError::Unsupported {
         place,
-        kind,
-        remedy,
+        kind: "a table of Alart-Curnier function samples (ACinputs)",
+        remedy: "it is test input for a function and holds no problem to solve",
     })
 }
 

@@ -182,6 +182,11 @@ impl Solver for Kkt {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         let rows = self.n_rows;
         match status {

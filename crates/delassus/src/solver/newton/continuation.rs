@@ -115,7 +115,7 @@ impl Stage<'_> {
                 c.fill(0.0);
                 b.fill(0.0);
                 for i in 0..n {
-                    c[i * n + i] = JOINT_SOFTNESS * self.system.stiffest;
+                    c[i * n + i] = self.system.hold;
                     b[i * n + i] = 1.0;
                     right[i] = -w[i];
                     merit = merit.max(w[i].abs());

@@ -14,7 +14,7 @@
 //!
 //! Rows with bounds have a slack for each finite one, equalities are softened rows of the kernel.
 
-use super::continuation::{Course, JOINT_SOFTNESS, move_by};
+use super::continuation::{Course, move_by};
 use super::kernel::{Change, Kernel};
 use super::stage::{End, Iterate, Stage};
 use super::system::System;
@@ -141,11 +141,11 @@ impl Pair {
 }
 
 impl Stage<'_> {
-    /// Whether every law has a cone here: boxes and facets have none.
+    /// Whether every law has a cone here: boxes, facets and laws with rows of spin have none.
     pub(super) fn has_interior(&self) -> bool {
         self.system.blocks().iter().all(|block| match block.law {
             Law::FrictionBox { .. } | Law::FrictionFacets { .. } => block.law.is_convex(),
-            _ => true,
+            law => !law.has_spin_rows(),
         })
     }
 
@@ -280,12 +280,15 @@ impl Stage<'_> {
             } else {
                 scale / self.system.mobility[k]
             };
+            // Rows that open fast start open, with as little impulse as keeps u·r what it is elsewhere.
+            let c = |row: usize| self.system.problem.c()[row];
             let mut push = |row: usize, kind, d: [f64; 3], r: f64| {
+                let apart = if kind == Kind::Upper { -c(row) } else { c(row) };
                 pairs.push(Pair {
                     row,
                     kind,
                     d,
-                    u: [scale, 0.0, 0.0],
+                    u: [scale.max(apart), 0.0, 0.0],
                     r: [r, 0.0, 0.0],
                     du: [0.0; 3],
                     dr: [0.0; 3],
@@ -296,8 +299,8 @@ impl Stage<'_> {
                 for row in block.rows() {
                     let value = match (lo.is_finite(), hi.is_finite()) {
                         (true, true) => 0.5 * (lo + hi),
-                        (true, false) => lo + load,
-                        (false, true) => hi - load,
+                        (true, false) => lo + load * scale / scale.max(c(row)),
+                        (false, true) => hi - load * scale / scale.max(-c(row)),
                         (false, false) => 0.0,
                     };
                     lambda[row] = value;
@@ -319,13 +322,20 @@ impl Stage<'_> {
                 Law::FrictionCone { mu }
                 | Law::FrictionBox { mu }
                 | Law::FrictionFacets { mu, .. } => {
+                    let load = load * scale / scale.max(c(block.start));
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(block.n_rows), [1.0, mu, mu], load);
                 }
                 Law::EllipticCone { mu } => {
+                    let load = load * scale / scale.max(c(block.start));
                     lambda[block.start] = load;
                     push(block.start, Kind::Cone(3), [1.0, mu[0], mu[1]], load);
                 }
+                // No interior point is made where one of these is.
+                Law::RollingCone { .. }
+                | Law::RollingSpinning { .. }
+                | Law::TorsionalCone { .. }
+                | Law::EllipsoidCone { .. } => {}
             }
         }
         let iterate = self.iterate(&lambda);
@@ -346,7 +356,7 @@ impl Stage<'_> {
             for i in 0..n {
                 let row = block.start + i;
                 if block.law == Law::Equality {
-                    c[i * n + i] = JOINT_SOFTNESS * self.system.stiffest;
+                    c[i * n + i] = self.system.hold;
                     b[i * n + i] = 1.0;
                     continue;
                 }
@@ -375,7 +385,7 @@ impl Stage<'_> {
                 (c[i * n + i], b[i * n + i]) = match (any, block.law) {
                     (true, _) => (slacks, 1.0),
                     (false, Law::Interval { lo, hi }) if lo == hi => (1.0, 0.0),
-                    _ => (JOINT_SOFTNESS * self.system.stiffest, 1.0),
+                    _ => (self.system.hold, 1.0),
                 };
             }
         }

@@ -64,6 +64,11 @@ impl Solver for Newton {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn reads_velocity(&self) -> bool {
         false
     }
@@ -277,6 +282,13 @@ impl Stage<'_> {
         self.state(&zero);
         for (k, block) in self.system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, self.system.square(k));
+            // What stays open without impulses by more than the scale carries nothing.
+            if block.law.opens() && self.system.scale < self.w[block.start] {
+                for i in 0..n {
+                    self.relation.c[square.start + i * n + i] = 1.0;
+                }
+                continue;
+            }
             let soft = match block.law {
                 Law::Equality => 1e-3 * self.system.stiffest,
                 _ => 1e-2 * self.system.mobility[k],

@@ -42,13 +42,14 @@ impl Stage<'_> {
                 Some(found) => {
                     centre = found;
                     outer = self.judge(&centre)?;
+                    let spent = self.history.len() - before;
                     let relative = outer / self.system.scale;
                     if relative < NEAR {
                         self.finish(&centre, relative)?;
                     }
                     // Springs that were answered at once were too strong.
-                    let quick = self.history.len() < before + 6;
-                    soft = (if quick { 0.1 } else { 0.3 } * soft).max(LEAST);
+                    let factor = if spent < 6 { 0.1 } else { 0.3 };
+                    soft = (factor * soft).max(LEAST);
                 }
                 None => {
                     soft *= 5.0;

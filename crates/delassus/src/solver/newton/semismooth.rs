@@ -22,7 +22,7 @@ impl Stage<'_> {
         for step in 0..=most {
             let residual = self.judge(&at.lambda)?;
             least = least.min(residual);
-            if step == most || (2 <= step && 1e3 * least < residual) {
+            if step == most || (1 <= step && 1e3 * least < residual) {
                 break;
             }
             self.state(&at);

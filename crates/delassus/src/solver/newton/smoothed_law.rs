@@ -9,9 +9,12 @@
 //!
 //! m is a smooth max(N, Y), so that at δ = 0 the tangent is projected on the disk of radius μλ_n: Signorini and Coulomb
 //! themselves, no associated relaxation. Tangent rows are scaled by their coefficients of friction, λ̃_i = λ_i/μ_i,
-//! w̃_i = μ_i w_i, which makes an ellipse a disk; a box is one disk of a single component for each tangent.
+//! w̃_i = μ_i w_i, which makes an ellipse a disk; a box is one disk of a single component for each tangent, and rolling and
+//! spinning friction are further disks, or further components of one.
 
 use crate::law::Law;
+use crate::law::disks::{Disk, MOST_ROWS};
+use crate::math::norm;
 
 /// One block at one point: what the smoothed law gives and how it changes.
 #[derive(Clone, Debug, Default)]
@@ -65,18 +68,10 @@ impl Smoothed {
             Law::Equality => self.bounds((f64::NEG_INFINITY, f64::INFINITY), point, want),
             Law::Unilateral => self.bounds((0.0, f64::INFINITY), point, want),
             Law::Interval { lo, hi } => self.bounds((lo, hi), point, want),
-            Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
+            law => {
                 let normal = self.normal(point, want);
-                self.disk(1..n, &[mu, mu], (point, normal), want);
-            }
-            Law::EllipticCone { mu } => {
-                let normal = self.normal(point, want);
-                self.disk(1..n, &mu, (point, normal), want);
-            }
-            Law::FrictionBox { mu } => {
-                let normal = self.normal(point, want);
-                for i in 1..n {
-                    self.disk(i..i + 1, &[mu], (point, normal), want);
+                for disk in law.disks(n) {
+                    self.disk(&disk, (point, normal), want);
                 }
             }
         }
@@ -115,7 +110,6 @@ impl Smoothed {
 
     /// The normal row; gives N with its derivatives by y_n and log δ.
     fn normal(&mut self, point: Point<'_>, want: Want) -> (f64, f64, f64) {
-        let n = point.lambda.len();
         let normal = plus(point.lambda[0] - point.rho * point.w[0], point.delta);
         self.f[0] = point.lambda[0] - normal.0;
         if want == Want::Derivative {
@@ -123,21 +117,20 @@ impl Smoothed {
             self.by_w[0] = point.rho * normal.1;
             self.by_log_delta[0] = -normal.2;
         }
-        debug_assert!(n <= 3);
         normal
     }
 
-    /// One disk of tangents, `rows`, with their coefficients of friction.
+    /// One disk of the law.
     fn disk(
         &mut self,
-        rows: std::ops::Range<usize>,
-        mu: &[f64],
+        disk: &Disk,
         (point, (normal, slope, drift)): (Point<'_>, (f64, f64, f64)),
         want: Want,
     ) {
         let n = point.lambda.len();
+        let (rows, mu) = (disk.rows(), disk.mu());
         let largest = mu.iter().copied().fold(0.0, f64::max);
-        let (mut y, mut scale) = ([0.0; 2], [0.0; 2]);
+        let (mut y, mut scale) = ([0.0; MOST_ROWS - 1], [0.0; MOST_ROWS - 1]);
         for (j, i) in rows.clone().enumerate() {
             self.f[i] = point.lambda[i];
             if want == Want::Derivative {
@@ -150,7 +143,10 @@ impl Smoothed {
                     point.lambda[i] / mu[j] - point.rho / (largest * largest) * mu[j] * point.w[i];
             }
         }
-        let length = y[0].hypot(y[1]);
+        let length = match mu.len() {
+            0..=2 => y[0].hypot(y[1]),
+            _ => norm(&y),
+        };
         let root = ((normal - length).powi(2) + 4.0 * point.delta * point.delta).sqrt();
         let most = 0.5 * (normal + length + root);
         if !(0.0 < most) {
@@ -214,7 +210,7 @@ mod tests {
     use super::*;
     use crate::math::Random;
 
-    const LAWS: [(Law, usize); 8] = [
+    const LAWS: [(Law, usize); 14] = [
         (Law::Unilateral, 2),
         (Law::Interval { lo: -0.4, hi: 0.7 }, 2),
         (
@@ -229,7 +225,43 @@ mod tests {
         (Law::FrictionCone { mu: 0.0 }, 3),
         (Law::EllipticCone { mu: [0.3, 1.1] }, 3),
         (Law::FrictionBox { mu: 0.5 }, 3),
+        (ROLLING, 5),
+        (ROLLING, 3),
+        (
+            Law::RollingCone {
+                mu: 0.0,
+                rolling: 0.2,
+            },
+            5,
+        ),
+        (
+            Law::RollingSpinning {
+                mu: 0.6,
+                rolling: 0.2,
+                spinning: 0.4,
+            },
+            6,
+        ),
+        (
+            Law::TorsionalCone {
+                mu: 0.6,
+                spinning: 0.3,
+            },
+            4,
+        ),
+        (
+            Law::EllipsoidCone {
+                mu: 0.6,
+                rolling: 0.0,
+                spinning: 0.3,
+            },
+            6,
+        ),
     ];
+    const ROLLING: Law = Law::RollingCone {
+        mu: 0.6,
+        rolling: 0.2,
+    };
 
     fn value(law: &Law, lambda: &[f64], w: &[f64], rho: f64, delta: f64) -> Vec<f64> {
         let mut smoothed = Smoothed::default();
@@ -303,16 +335,14 @@ mod tests {
                 let z: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
                 let lambda: Vec<f64> = value(&law, &z, &vec![0.0; n], 1.0, 0.0);
                 let lambda: Vec<f64> = z.iter().zip(lambda).map(|(z, f)| z - f).collect();
-                let w: Vec<f64> = match law {
-                    // The elliptic disk is projected in scaled rows, where λ̃ − w̃ is not λ − w.
-                    Law::EllipticCone { mu } => (0..n)
-                        .map(|i| match i {
-                            0 => lambda[0] - z[0],
-                            _ => (lambda[i] - z[i]) / (mu[i - 1] * mu[i - 1]) * 1.1 * 1.1,
-                        })
-                        .collect(),
-                    _ => lambda.iter().zip(&z).map(|(x, z)| x - z).collect(),
-                };
+                let mut w: Vec<f64> = lambda.iter().zip(&z).map(|(x, z)| x - z).collect();
+                // Disks are projected in scaled rows, where λ̃ − w̃ is not λ − w.
+                for disk in law.disks(n) {
+                    let largest = disk.mu().iter().copied().fold(0.0, f64::max);
+                    for (i, mu) in disk.rows().zip(disk.mu()).filter(|(_, mu)| 0.0 < **mu) {
+                        w[i] *= (largest / mu).powi(2);
+                    }
+                }
                 let fault = law.fault(&lambda, &w, &vec![1.0; n]);
                 assert!(fault.natural < 1e-12, "{law:?} {lambda:?} {w:?} {fault:?}");
                 assert!(

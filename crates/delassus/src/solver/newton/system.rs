@@ -4,8 +4,9 @@ use std::cell::{OnceCell, RefCell};
 
 use glam::DVec3;
 
+use super::continuation::JOINT_SOFTNESS;
 use super::spread::{self, Spread};
-use crate::math::{max_abs, mul_add, mul_transposed_add};
+use crate::math::{mul_add, mul_transposed_add};
 use crate::problem::mass::MassBlock;
 use crate::problem::place::{force, point_velocity};
 use crate::problem::{Block, Form, Primal, Problem};
@@ -17,7 +18,9 @@ pub(super) struct System<'a> {
     pub(super) mobility: Vec<f64>,
     /// Largest mean of all, for rows that must hold.
     pub(super) stiffest: f64,
-    /// V = max|c|, the velocity that residuals are compared with [m/s].
+    /// ε of equalities: compliance that makes the system regular and multiplies changes alone [1/kg].
+    pub(super) hold: f64,
+    /// V, the residual without impulses, which residuals are compared with [m/s].
     pub(super) scale: f64,
     /// First value of the square array of every block.
     pub(super) squares: Vec<usize>,
@@ -57,12 +60,17 @@ impl<'a> System<'a> {
                 *mobility = stiffest;
             }
         }
-        let scale = max_abs(problem.c());
-        System {
+        // Matrices may be nearly singular to all digits of a file: with more softness steps along those rows creep.
+        let hold = match problem.form() {
+            Form::Primal(_) => JOINT_SOFTNESS,
+            Form::Dual(_) => 1e-5 * JOINT_SOFTNESS,
+        };
+        let mut system = System {
             problem,
             mobility,
             stiffest,
-            scale: if 0.0 < scale { scale } else { 1.0 },
+            hold: hold * stiffest,
+            scale: 1.0,
             squares,
             spread: match problem.form() {
                 Form::Primal(primal) => Spread::new(problem, primal, long),
@@ -70,7 +78,13 @@ impl<'a> System<'a> {
             },
             unknowns: RefCell::default(),
             rows: OnceCell::new(),
+        };
+        // Rows that are far from closing, such as limits of joints, say nothing about the others.
+        let scale = system.natural(&vec![0.0; problem.n_rows()], problem.c());
+        if 0.0 < scale && scale.is_finite() {
+            system.scale = scale;
         }
+        system
     }
 
     /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
@@ -312,6 +326,11 @@ impl<'a> System<'a> {
     pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
         self.velocity(lambda, v);
         self.row_velocity(v, lambda, w);
+        self.natural(lambda, w)
+    }
+
+    /// The largest natural residual of given impulses and row velocities [m/s].
+    fn natural(&self, lambda: &[f64], w: &[f64]) -> f64 {
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {

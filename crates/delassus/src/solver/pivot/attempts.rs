@@ -1,9 +1,9 @@
 //! One island: which path of pivots is followed after which, until an answer is verified.
 //!
 //! ```text
-//! lemke              the basis of a guess; a crowd's own attempts; reduced, reduced by lex, structural with ones and
-//!                    with three covering vectors by chance; compliance that fades; the dense matrix with the same
-//!                    covering vectors; the path of a game; every basis of a small problem
+//! lemke              the basis of a guess; reduced, reduced by lex, structural with ones and with three covering vectors
+//!                    by chance; the dense matrix with the same covering vectors; the path of a game; every basis of a
+//!                    small problem
 //! lemke-reduced      reduced, reduced by lex, structural, structural by lex
 //! lemke-structural   structural, structural by lex
 //! lemke-standard     the dense matrix
@@ -13,30 +13,25 @@
 //! that of another solver: where all of them fail the island keeps the best impulses met, and the status says how the
 //! last path ended.
 
-use std::time::Duration;
-
 use super::budget::Spent;
 use super::contact::{self, ContactLcp, PivotOptions, PivotOutcome, warm_start};
-use super::crowd::Crowd;
+use super::lcp::every::solve_every;
 use super::lcp::game::solve_game;
 use super::lcp::laws::WrittenOut;
-use super::lcp::murty::solve_every;
 use super::lcp::ratio::Pivot;
 use super::lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
 use super::{CoverChoice, Lemke, Method};
 use crate::index::BlockId;
 use crate::math::Random;
 use crate::problem::Problem;
-use crate::solver::{Certificate, Monitor, Status};
+use crate::solver::{Certificate, Status};
 
 /// Covering vectors by chance that are tried before the dense matrix, and with it.
 const CHANCES: u64 = 3;
-/// Most contacts for which the basis of a guess is mended by exchanges, whose systems are not solved over the bodies.
+/// Most contacts for which the basis of a guess is mended by exchanges: each solves a dense system anew.
 const MENDED: usize = 500;
 /// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
 const LARGEST: usize = 6000;
-/// Most unknowns of an island that is solved again by its matrix for a few more digits: a matter of milliseconds.
-const SHARPENED: usize = 200;
 
 /// Blocks that depend on each other, and where their impulses go.
 pub(super) struct Island<'a> {
@@ -51,7 +46,7 @@ pub(super) struct Island<'a> {
 
 /// One attempt without matrix.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+struct Plan {
     /// Friction added where load appears, instead of all of it from the start.
     reduced: bool,
     pivot: Pivot,
@@ -60,7 +55,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn reduced(pivot: Pivot) -> Plan {
+    fn reduced(pivot: Pivot) -> Plan {
         Plan {
             reduced: true,
             pivot,
@@ -105,35 +100,29 @@ impl Lemke {
         let mut lcp = std::mem::take(&mut self.lcp);
         let columns = self.method != Method::Standard
             && lcp.refill(island.problem, island.blocks, self.directions);
-        let found = columns.then(|| self.without_matrix(island, &lcp)).flatten();
+        let found = match columns {
+            true => self.without_matrix(island, &lcp),
+            false => Err(Status::Unsupported),
+        };
         self.lcp = lcp;
-        found.unwrap_or_else(|| self.by_matrix(island))
+        found.unwrap_or_else(|lost| self.by_matrix(island, lost))
     }
 
-    /// The attempts without matrix; none where the dense matrix has to be tried.
-    fn without_matrix(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+    /// The attempts without matrix. The error is how the last of them ended, where the dense matrix has to be tried.
+    fn without_matrix(
+        &mut self,
+        island: &mut Island<'_>,
+        lcp: &ContactLcp,
+    ) -> Result<Status, Status> {
         let joints = lcp.frees.len() as u64;
         // The joints alone are one system.
         if !self.work.meter.afford(joints.pow(3) / 3) {
-            return Some(Status::PivotLimit);
+            return Ok(Status::PivotLimit);
         }
         if self.resumed(island, lcp) {
-            return Some(Status::Solved);
+            return Ok(Status::Solved);
         }
-        if self.method != Method::Best {
-            return self.paths(island, lcp);
-        }
-        if Crowd::is_one(lcp) {
-            let before = Crowd::new(self, island, lcp).before_paths();
-            return before.or_else(|| self.paths(island, lcp));
-        }
-        let found = self.paths(island, lcp);
-        if found.is_some() || self.work.meter.is_cancelled() {
-            return found;
-        }
-        self.work.meter.begin(2);
-        let softened = Crowd::new(self, island, lcp).softened();
-        softened.then_some(Status::Solved)
+        self.paths(island, lcp)
     }
 
     /// From the basis of a guess, where there is one.
@@ -153,16 +142,16 @@ impl Lemke {
         solved
     }
 
-    /// The paths of the method, one after the other; none where all of `lemke` are lost.
-    fn paths(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Option<Status> {
+    /// The paths of the method, one after the other. The error is the end of the last one where all of `lemke` are lost.
+    fn paths(&mut self, island: &mut Island<'_>, lcp: &ContactLcp) -> Result<Status, Status> {
         let best = self.method == Method::Best;
         let mut last = Status::Breakdown;
         for plan in self.method.plans(self.pivot) {
             if island.spent.is_over() {
-                return Some(Status::PivotLimit);
+                return Ok(Status::PivotLimit);
             }
             if self.work.meter.is_cancelled() {
-                return Some(Status::Interrupted);
+                return Ok(Status::Interrupted);
             }
             // A path that wanders leaves something to the next.
             self.work.meter.begin(if best { 2 } else { 1 });
@@ -172,24 +161,19 @@ impl Lemke {
             }
             last = outcome.status;
             if matches!(last, Status::Solved | Status::TimeLimit) {
-                return Some(last);
+                return Ok(last);
             }
             // After a path that cycled or lost its digits the next plan is tried; a ray is an answer.
             let lost = matches!(last, Status::PivotLimit | Status::Breakdown);
             if !best && !lost {
-                return Some(last);
+                return Ok(last);
             }
         }
-        (!best).then_some(last)
+        if best { Err(last) } else { Ok(last) }
     }
 
     /// One path without matrix.
-    pub(super) fn attempt(
-        &mut self,
-        lcp: &ContactLcp,
-        plan: Plan,
-        spent: &mut Spent,
-    ) -> PivotOutcome {
+    fn attempt(&mut self, lcp: &ContactLcp, plan: Plan, spent: &mut Spent) -> PivotOutcome {
         let mut cover = Vec::new();
         if plan.chance != 0 || self.cover == CoverChoice::Random {
             let mut random = self.chance(plan.chance);
@@ -210,7 +194,7 @@ impl Lemke {
     }
 
     /// Limits of one attempt, with this covering vector and this rule for ties.
-    pub(super) fn options_of<'a>(
+    fn options_of<'a>(
         &self,
         lcp: &ContactLcp,
         cover: &'a [f64],
@@ -226,11 +210,12 @@ impl Lemke {
         }
     }
 
-    /// The dense matrix; `lemke` tries other covering vectors where a ray proves nothing.
-    fn by_matrix(&mut self, island: &mut Island<'_>) -> Status {
+    /// The dense matrix; `lemke` tries other covering vectors where a ray proves nothing. Where it would be too large the
+    /// status stays the one given.
+    fn by_matrix(&mut self, island: &mut Island<'_>, lost: Status) -> Status {
         let n = WrittenOut::count(island.problem, island.blocks, self.directions);
         if LARGEST < n {
-            return Status::Unsupported;
+            return lost;
         }
         let pivot = (n as u64).pow(2).max(1);
         if !self.work.meter.afford(pivot.saturating_mul(n as u64)) {
@@ -282,39 +267,6 @@ impl Lemke {
             status = Status::Solved;
         }
         status
-    }
-
-    /// All islands of a small problem by their matrices, where the tolerance asks for more digits than a path without
-    /// matrix has kept; none where these have not either.
-    pub(super) fn sharpened(
-        &mut self,
-        problem: &Problem,
-        time: Option<Duration>,
-        monitor: &mut Monitor<'_>,
-    ) -> Option<Vec<f64>> {
-        let islands = problem.islands();
-        let large =
-            |blocks: &Vec<BlockId>| SHARPENED < WrittenOut::count(problem, blocks, self.directions);
-        if islands.iter().any(large) {
-            return None;
-        }
-        let mut spent = Spent::new(self.stop.pivots, time);
-        let mut lambda = vec![0.0; problem.n_rows()];
-        for blocks in &islands {
-            self.work.meter.renew();
-            let status = self.by_matrix(&mut Island {
-                problem,
-                blocks,
-                guess: None,
-                lambda: &mut lambda,
-                spent: &mut spent,
-            });
-            if status != Status::Solved {
-                return None;
-            }
-        }
-        let ended = monitor.pivoted(spent.pivots, &lambda, Status::Solved);
-        (ended == Status::Solved).then_some(lambda)
     }
 
     /// Limits of one path with matrix, whose pivots cost about so many multiplications each.

@@ -5,27 +5,23 @@
 //! | this file | [`Lemke`], the solver behind `lemke`, `lemke-reduced`, `lemke-structural` and `lemke-standard`, and its options |
 //! | `attempts.rs` | which path is followed after which, for one island |
 //! | `budget.rs` | what a run may cost, counted and not timed |
-//! | `lcp/` | problems with a matrix: the problem, ratio test, pivots, proofs, games, Murty's method |
+//! | `lcp/` | problems with a matrix: the problem, ratio test, pivots, proofs, games |
 //! | `contact/` | contacts without matrix: columns, basis, kernel, pivots, expansion, warm start |
-//! | `crowd/` | islands of hundreds of contacts: from a guess, behind one door |
 //!
 #![doc = include_str!("../../../docs/lemke.md")]
 
 mod attempts;
 mod budget;
 pub mod contact;
-mod crowd;
 mod lcp;
 
 pub use lcp::Lcp;
-pub use lcp::murty::murty;
 pub use lcp::ratio::Pivot;
 pub use lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
 
 use self::attempts::Island;
 use self::budget::{Meter, Spent};
 use self::contact::{ContactLcp, PivotWork};
-use self::crowd::CrowdWork;
 use super::catalogue::name_of;
 use super::{Fit, Monitor, Solver, Status, Stop};
 use crate::law::Law;
@@ -117,7 +113,6 @@ pub struct Lemke {
     /// The contact problem of the island at hand.
     lcp: ContactLcp,
     work: PivotWork,
-    crowd: CrowdWork,
 }
 
 impl Default for Lemke {
@@ -139,7 +134,6 @@ impl Lemke {
             budget: if method == Method::Best { BUDGET } else { 0 },
             lcp: ContactLcp::default(),
             work: PivotWork::default(),
-            crowd: CrowdWork::default(),
         }
     }
 }
@@ -162,12 +156,18 @@ impl Solver for Lemke {
         match law {
             Law::FrictionCone { mu } if *mu != 0.0 => Fit::Approximate,
             Law::EllipticCone { mu } if *mu != [0.0; 2] => Fit::Approximate,
+            law if law.has_spin_rows() => Fit::No,
             _ => Fit::Exact,
         }
     }
 
     fn stop(&self) -> Stop {
         self.stop
+    }
+
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
     }
 
     fn advice(&self, status: Status) -> Option<String> {
@@ -209,15 +209,7 @@ impl Solver for Lemke {
             }
         }
         *solution = Solution::from_lambda(problem, lambda);
-        let mut ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
-        let vague = status == Status::Solved && ended == Status::Breakdown;
-        if vague
-            && self.method == Method::Best
-            && let Some(lambda) = self.sharpened(problem, spent.time_left(), monitor)
-        {
-            *solution = Solution::from_lambda(problem, lambda);
-            ended = Status::Solved;
-        }
+        let ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
         match ended {
             Status::Solved | Status::TimeLimit => ended,
             _ if self.stop.is_cancelled() => Status::Interrupted,

@@ -59,6 +59,11 @@ impl Solver for Hybrid {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         if self.work.lumps.too_large() {
             return Some("so many contacts touch bodies that joints hold together that their matrix would not fit; use gauss-seidel".to_owned());

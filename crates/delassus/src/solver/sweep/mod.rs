@@ -4,6 +4,7 @@
 //! all blocks at once, [`hybrid`] sees joints as factored lumps. All of them solve one block by [`Rule`].
 
 pub mod coloured;
+mod disks;
 pub mod gauss_seidel;
 pub mod hybrid;
 mod inverse;

@@ -9,6 +9,7 @@
 //!
 //! Cost: `iso` about thirty multiplications and one root; `exact` a scalar root search.
 
+use super::disks::DiskContact;
 use super::secular::Secular;
 use crate::law::{Law, cone};
 use crate::linalg::{
@@ -22,10 +23,12 @@ use crate::problem::delassus::DiagonalBlocks;
 /// How a contact's cone is treated inside a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
-    /// Normal first, then the disk projection with one scalar tangential step. Exact, no 3×3 solve.
+    /// Normal first, then the disk projection with one scalar tangential step. Exact, no 3×3 solve. Contacts with
+    /// rolling or spinning friction have a disk more and a step for each.
     #[default]
     Iso,
-    /// The one-contact Coulomb problem solved exactly by its secular equation.
+    /// The one-contact Coulomb problem solved exactly by its secular equation; with rolling or spinning friction as
+    /// `iso`.
     Exact,
     /// Two independent tangents clamped to ±μz_n: a square cone.   [GS13 (36)]
     Box,
@@ -58,6 +61,8 @@ pub(crate) struct Contact {
 enum Kind {
     /// Index into the contacts.
     Contact(usize),
+    /// Index into those with rolling or spinning friction.
+    Disks(usize),
     /// D and its generalised inverse start here.
     Equality(usize),
     /// D starts here; each row within bounds.
@@ -69,6 +74,7 @@ enum Kind {
 pub(crate) struct Locals {
     kinds: Vec<Kind>,
     contacts: Vec<Contact>,
+    disks: Vec<DiskContact>,
     matrices: Vec<f64>,
 }
 
@@ -88,6 +94,7 @@ impl Locals {
     pub(crate) fn clear(&mut self) {
         self.kinds.clear();
         self.contacts.clear();
+        self.disks.clear();
         self.matrices.clear();
     }
 
@@ -110,6 +117,10 @@ impl Locals {
             Law::Interval { lo, hi } => {
                 self.matrices.extend_from_slice(d);
                 Kind::Bounded(start, lo, hi)
+            }
+            law if law.has_spin_rows() => {
+                self.disks.push(DiskContact::new(&law, d, block.n_rows));
+                Kind::Disks(self.disks.len() - 1)
             }
             _ => {
                 self.contacts
@@ -139,6 +150,7 @@ impl Locals {
                 let rows = z.len();
                 z.copy_from_slice(&solved[..rows]);
             }
+            Kind::Disks(index) => self.disks[index].solve(w, lambda, z),
             Kind::Equality(start) => {
                 // Δ = −D⁻¹w   [GS11 (13)]
                 let m = w.len();
@@ -162,6 +174,7 @@ impl Locals {
             Kind::Contact(index) => {
                 return self.contacts[index].change(&padded(w), &padded(delta));
             }
+            Kind::Disks(index) => return self.disks[index].change(w, delta),
             Kind::Equality(start) | Kind::Bounded(start, ..) => {
                 &self.matrices[start..start + m * m]
             }
@@ -224,7 +237,7 @@ fn bounded(d: &[f64], w: &[f64], lambda: &[f64], (lo, hi): (f64, f64), z: &mut [
 }
 
 /// A row that moves nothing cannot correct w; it only lets go of the bound that the sign of w forbids.
-fn immobile(lambda: f64, w: f64, (lo, hi): (f64, f64)) -> f64 {
+pub(super) fn immobile(lambda: f64, w: f64, (lo, hi): (f64, f64)) -> f64 {
     match w {
         _ if 0.0 < w && lo.is_finite() => lo,
         _ if w < 0.0 && hi.is_finite() => hi,

@@ -1,5 +1,5 @@
 //! Contacts of a step: who of them is in the problem, how fast each shall part, and what it feels of bodies that move
-//! by themselves.
+//! by themselves. Contacts with rolling or spinning friction have rows of relative spin and stand behind those without.
 
 use super::super::rows::End;
 use super::super::warm::Key;
@@ -11,7 +11,7 @@ use crate::index::{BodyId, MassId};
 use crate::law::Law;
 use crate::math::tangents;
 use crate::problem::Contact;
-use crate::problem::jacobian::point_row;
+use crate::problem::jacobian::{point_row, spin_axes, spin_row};
 use crate::problem::place::{Place, Side};
 use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise};
 
@@ -22,20 +22,32 @@ impl Assembling<'_> {
     /// Adds the contacts of free bodies.
     pub(super) fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
         let robots = !self.world.robots().is_empty();
+        let spins = self.world.resists_spin();
+        let mut spinning = Vec::new();
         for (c, point) in contacts.iter().enumerate() {
             let (a, b) = point.bodies;
             let pair = [self.mass[a], self.mass[b]];
             let linked = robots && (self.is_link(a) || self.is_link(b));
-            if pair != [None, None] && !linked {
-                self.used.push(c);
-                self.pairs.push(pair);
-                self.keys.push(Key::contact(point));
+            if pair == [None, None] || linked {
+                continue;
             }
+            if spins && self.world.surface_at(point.colliders).resists_spin() {
+                spinning.push(c);
+                continue;
+            }
+            self.used.push(c);
+            self.pairs.push(pair);
+            self.keys.push(Key::contact(point));
         }
         let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
         let (used, pairs) = (&self.used, &self.pairs);
         self.builder
-            .add_contacts(pairs, |i| shared.of_bodies(&contacts[used[i]], pairs[i]))
+            .add_contacts(pairs, |i| shared.of_bodies(&contacts[used[i]], pairs[i]))?;
+        let spinning = spinning.into_iter();
+        let found: Vec<_> = spinning
+            .map(|c| (c, shared.contact(&contacts[c])))
+            .collect();
+        self.single_contacts(contacts, &found)
     }
 
     /// Adds the contacts of links.
@@ -50,24 +62,59 @@ impl Assembling<'_> {
                 found.push((c, shared.contact(point)));
             }
         }
-        for (c, contact) in &found {
+        self.single_contacts(contacts, &found)
+    }
+
+    /// Adds contacts one by one, each with its place in the list.
+    fn single_contacts(
+        &mut self,
+        contacts: &[ContactPoint],
+        found: &[(usize, Contact)],
+    ) -> Result<(), BuildError> {
+        for (c, contact) in found {
             let point = &contacts[*c];
             let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
-            let end = |body: BodyId, side: Side| End {
-                link: Some(body),
-                rows: contact.rows(side).to_vec(),
-                point: Some(Place::Point {
+            let axes = spin_axes(&contact.law, &contact.frame);
+            let end = |body: BodyId, side: Side| {
+                let mut rows = contact.rows(side).to_vec();
+                let about = axes.iter().flat_map(|axis| spin_row(*axis, side.sign()));
+                rows.extend(about);
+                // Rows of spin act on a body and not at a point of it.
+                let point = axes.is_empty().then_some(Place::Point {
                     arm: contact.arms[side as usize],
                     side,
-                }),
+                });
+                End {
+                    link: Some(body),
+                    rows,
+                    point,
+                }
             };
             let ends = [end(a, Side::First), end(b, Side::Second)];
             let directions: Vec<f64> = contact.frame.iter().flat_map(|d| d.to_array()).collect();
-            let aims = (&contact.sigma[..], &contact.q[..]);
-            self.block(contact.law, (&ends, &directions), aims, Key::contact(point))?;
+            let (mut sigma, mut q) = (contact.sigma.to_vec(), contact.q.to_vec());
+            sigma.resize(3 + axes.len(), 0.0);
+            q.resize(3 + axes.len(), 0.0);
+            let key = Key::contact(point);
+            self.block(contact.law, (&ends, &directions), (&sigma, &q), key)?;
             self.used.push(*c);
+            self.spins |= !axes.is_empty();
         }
         Ok(())
+    }
+}
+
+impl World {
+    /// Whether any surface resists rolling or spinning.
+    fn resists_spin(&self) -> bool {
+        let pairs = self.pairs.iter().map(|(_, surface)| surface);
+        self.surfaces.iter().chain(pairs).any(Surface::resists_spin)
+    }
+
+    /// The surface between two colliders that are there.
+    fn surface_at(&self, (a, b): (u32, u32)) -> Surface {
+        let material = |collider: u32| self.materials[collider as usize];
+        self.surface_of(material(a), material(b))
     }
 }
 
@@ -168,12 +215,7 @@ impl<'a> Contacts<'a> {
             threshold: self.world.settings.restitution_threshold,
         };
         let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
-        let mu = surface.friction;
-        let law = match self.world.settings.friction {
-            FrictionModel::Cone => Law::FrictionCone { mu },
-            FrictionModel::Box => Law::FrictionBox { mu },
-            FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
-        };
+        let law = law(self.world.settings.friction, &surface);
         Contact {
             law,
             frame,
@@ -181,5 +223,43 @@ impl<'a> Contacts<'a> {
             sigma: [sigma, 0.0, 0.0],
             q: [q, 0.0, 0.0],
         }
+    }
+}
+
+/// The law of a contact on this surface.
+#[inline(always)]
+fn law(model: FrictionModel, surface: &Surface) -> Law {
+    let mu = surface.friction;
+    if surface.resists_spin() {
+        return law_with_spin(model, surface);
+    }
+    match model {
+        FrictionModel::Cone | FrictionModel::Ellipsoid => Law::FrictionCone { mu },
+        FrictionModel::Box => Law::FrictionBox { mu },
+        FrictionModel::Facets(directions) => Law::FrictionFacets { mu, directions },
+    }
+}
+
+/// The same where rolling or spinning is resisted.
+fn law_with_spin(model: FrictionModel, surface: &Surface) -> Law {
+    let Surface {
+        friction: mu,
+        rolling,
+        spinning,
+        ..
+    } = *surface;
+    match model {
+        FrictionModel::Ellipsoid if rolling == 0.0 => Law::TorsionalCone { mu, spinning },
+        FrictionModel::Ellipsoid => Law::EllipsoidCone {
+            mu,
+            rolling,
+            spinning,
+        },
+        _ if spinning == 0.0 => Law::RollingCone { mu, rolling },
+        _ => Law::RollingSpinning {
+            mu,
+            rolling,
+            spinning,
+        },
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::index::{LinkId, RobotId};
 use crate::tree::spatial::Pose;
 use crate::tree::{Midpoint, Tree, TreeError, TreeRows};
-use crate::world::{Attach, Body, Drive, Motion, Surface, WorldBuilder, WorldError};
+use crate::world::{Attach, Body, Drive, MovedBy, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,11 @@ impl WorldBuilder {
             let moves = tree.moves(LinkId(i as u32));
             let body = self.add_body(Body {
                 name,
-                motion: if moves { Motion::Link } else { Motion::Static },
+                motion: if moves {
+                    MovedBy::Link
+                } else {
+                    MovedBy::Static
+                },
                 mass: link.body.mass,
                 inertia: link.body.inertia,
                 ..Body::default()
@@ -132,11 +136,8 @@ impl WorldBuilder {
         let mut ground = None;
         for entry in &model.shapes {
             let mut attach = placement.attach;
-            if let Some(friction) = entry.friction {
-                attach.material = self.add_material(Surface {
-                    friction,
-                    restitution: 0.0,
-                })?;
+            if let Some(surface) = entry.surface {
+                attach.material = self.add_material(surface)?;
             }
             // A body stands at its centre of mass; shapes are given in the frame of the link.
             let (body, pose) = match entry.link {
@@ -153,7 +154,7 @@ impl WorldBuilder {
                         Some(body) => body,
                         None => self.add_body(Body {
                             name: format!("{}/ground", robot.name),
-                            motion: Motion::Static,
+                            motion: MovedBy::Static,
                             ..Body::default()
                         })?,
                     };

@@ -8,7 +8,7 @@ use crate::collide::Shape;
 use crate::index::LinkId;
 use crate::tree::Tree;
 use crate::tree::spatial::Pose;
-use crate::world::Servo;
+use crate::world::{Servo, Surface};
 
 /// A robot before it stands in a world.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +70,6 @@ pub struct ShapeModel {
     pub pose: Pose,
     /// What it is.
     pub shape: Shape,
-    /// Coefficient of friction, where it has its own.
-    pub friction: Option<f64>,
+    /// Its surface, where it has its own.
+    pub surface: Option<Surface>,
 }

@@ -106,8 +106,6 @@ fn equalities_of_the_global_form_are_read() {
 
 #[test]
 fn forms_without_a_law_here_are_refused_by_name() {
-    let rolling = "/fclib_local_rolling: rolling friction (five rows per contact) is not supported";
-    refuses(&file("fclib_local_rolling", &[], &[]), rolling);
     let mixed = file(
         "fclib_local",
         &[("W", &ROWS), ("V", &ROWS), ("R", &ROWS)],
@@ -231,5 +229,19 @@ fn a_dataset_that_expands_without_measure_is_refused_before_it_is_read() {
     refuses(
         &bytes,
         "/fclib_local/W/m: 16000000 values are declared for the bytes of the dataset",
+    );
+}
+
+#[test]
+fn rolling_friction_has_its_own_group_and_a_second_coefficient() {
+    let w = Matrix(3, 3, 3, 3, &[0, 1, 2], &[0, 1, 2], &[1.0, 2.0, 4.0]);
+    let vectors: [(&str, &[f64]); 3] =
+        [("q", &[-1.0, 0.0, 1.0]), ("mu", &[0.5]), ("mu_r", &[0.25])];
+    let found = read(&file("fclib_local_rolling", &[("W", &w)], &vectors)).unwrap();
+    assert_eq!((found.dimension, found.n_contacts), (3, 1));
+    assert_eq!(found.rolling, Some(vec![0.25]));
+    refuses(
+        &file("fclib_local_rolling", &[("W", &w)], &vectors[..2]),
+        "/fclib_local_rolling/vectors/mu_r: missing",
     );
 }

@@ -109,7 +109,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, FileError> {
             .to_owned();
         FileError::Invalid {
             place: Place::Text { line, column },
-            what: shortened(&what),
+            why: Box::new(shortened(&what).into()),
         }
     })
 }

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use super::super::{FileError, Loaded, Work};
+use super::super::{FileError, Loaded, Unfit, Work};
 use super::plain::flat;
 use super::tree_mass::TreeEntry;
 use crate::index::{BlockId, LinkId, MassId};
@@ -90,7 +90,7 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     let mut builder = Problem::builder();
     for (i, entry) in file.masses.iter().enumerate() {
         let place = format!("masses[{i}]");
-        let fail = |error: crate::BuildError| FileError::invalid(&place, error.to_string());
+        let fail = |error: crate::BuildError| FileError::invalid(&place, error);
         let mass = match (&entry.rigid, &entry.dense, &entry.tree) {
             (Some(rigid), None, None) => {
                 let inertia = glam::DMat3::from_cols_array_2d(&rigid.inertia).transpose();
@@ -118,7 +118,7 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
         entry.add(&format!("blocks[{i}]"), &mut builder)?;
     }
     let problem = builder.build();
-    let problem = problem.map_err(|e| FileError::invalid("problem", e.to_string()))?;
+    let problem = problem.map_err(|e| FileError::invalid("problem", e))?;
     guessed(Loaded::problem("problem", file.title, problem), file.guess)
 }
 
@@ -167,7 +167,7 @@ impl BlockEntry {
 
     /// Adds the block to a problem.
     fn add(&self, place: &str, builder: &mut ProblemBuilder) -> Result<(), FileError> {
-        let fail = |what: String| FileError::invalid(place, what);
+        let fail = |why: Unfit| FileError::invalid(place, why);
         let added = match (&self.point, &self.on) {
             (Some(point), None) => {
                 let directions: Vec<DVec3> =
@@ -196,19 +196,19 @@ impl BlockEntry {
                 }
                 builder.add_block_at(self.law, &places, &self.sigma, &self.q)
             }
-            _ => return Err(fail("give one of \"on\" and \"point\"".to_owned())),
+            _ => return Err(fail("give one of \"on\" and \"point\"".into())),
         };
-        added.map(|_| ()).map_err(|error| fail(error.to_string()))
+        added.map(|_| ()).map_err(|error| fail(error.into()))
     }
 }
 
 impl JacobianEntry {
-    fn place(&self) -> Result<Place, String> {
+    fn place(&self) -> Result<Place, Unfit> {
         match (self.link, self.dof) {
             (None, None) => Ok(Place::Plain),
             (Some(link), None) => Ok(Place::Link { link: LinkId(link) }),
             (None, Some(dof)) => Ok(Place::Coordinate { dof }),
-            (Some(_), Some(_)) => Err("give one of \"link\" and \"dof\", or neither".to_owned()),
+            (Some(_), Some(_)) => Err("give one of \"link\" and \"dof\", or neither".into()),
         }
     }
 }
@@ -265,7 +265,7 @@ pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
         c.extend_from_slice(&entry.c);
         laws.push(entry.law);
     }
-    let fail = |error: crate::BuildError| FileError::invalid("blocks", error.to_string());
+    let fail = |error: crate::BuildError| FileError::invalid("blocks", error);
     let matrix = BlockMatrix::from_entries(&sizes, &entries).map_err(fail)?;
     let problem = Problem::dual(matrix, c, &laws).map_err(fail)?;
     guessed(Loaded::problem("dual", file.title, problem), file.guess)
@@ -369,7 +369,10 @@ fn dual_body(problem: &Problem, matrix: &BlockMatrix) -> String {
 
 fn line<T: Serialize>(entry: &T) -> String {
     // Plain structs of finite numbers cannot fail to serialise.
-    format!("\n{}", serde_json::to_string(entry).unwrap_or_default())
+    format!(
+        "\n{}",
+        serde_json::to_string(entry).expect("plain data has a JSON form")
+    )
 }
 
 fn nested(values: &[f64], width: usize) -> Vec<Vec<f64>> {

@@ -3,7 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
-use super::super::{FileError, Loaded};
+use super::super::{FileError, Loaded, Unfit};
 use crate::index::MassId;
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
@@ -125,19 +125,19 @@ pub(super) fn joints(file: JointsFile) -> Result<Loaded, FileError> {
 }
 
 /// (n, t₁, t₂) as vectors, if they are a right-handed frame.
-pub(super) fn contact_frame(n: [f64; 3], t1: [f64; 3], t2: [f64; 3]) -> Result<[DVec3; 3], String> {
+pub(super) fn contact_frame(n: [f64; 3], t1: [f64; 3], t2: [f64; 3]) -> Result<[DVec3; 3], Unfit> {
     let frame = [n, t1, t2].map(DVec3::from);
     let skew = frame.map(|axis| (axis.length() - 1.0).abs());
     let turn = (frame[1].cross(frame[2]) - frame[0]).length();
     if UNIT_TOLERANCE < skew.iter().fold(turn, |m, s| m.max(*s)) {
         let what = "n, t1, t2 are not orthonormal with t1 × t2 = n; normalise the frame";
-        return Err(what.to_owned());
+        return Err(what.into());
     }
     Ok(frame)
 }
 
 /// The law of a contact.
-pub(super) fn contact_law(cone: Cone, mu: Friction, directions: u32) -> Result<Law, String> {
+pub(super) fn contact_law(cone: Cone, mu: Friction, directions: u32) -> Result<Law, Unfit> {
     Ok(match (cone, mu) {
         (Cone::Box, Friction::Isotropic(mu)) => Law::FrictionBox { mu },
         (Cone::Disk, Friction::Elliptic(mu)) => Law::EllipticCone { mu },
@@ -147,7 +147,7 @@ pub(super) fn contact_law(cone: Cone, mu: Friction, directions: u32) -> Result<L
         }
         (_, Friction::Isotropic(mu)) => Law::FrictionCone { mu },
         (_, Friction::Elliptic(_)) => {
-            return Err("two values of mu need cone \"disk\"".to_owned());
+            return Err("two values of mu need cone \"disk\"".into());
         }
     })
 }
@@ -176,7 +176,7 @@ impl Assembly {
     }
 
     fn contact(&mut self, place: &str, contact: &Contact, cone: Cone) -> Result<(), FileError> {
-        let fail = |what: String| FileError::invalid(place, what);
+        let fail = |why: Unfit| FileError::invalid(place, why);
         let frame = contact_frame(contact.n, contact.t1, contact.t2).map_err(fail)?;
         let law = contact_law(cone, contact.mu, contact.d).map_err(fail)?;
         let (sigma, q) = ([contact.sigma_n, 0.0, 0.0], [contact.q_n, 0.0, 0.0]);
@@ -231,32 +231,31 @@ impl Assembly {
         let added = self.builder.add_point(law, &point, &sigma, &q);
         added
             .map(|_| ())
-            .map_err(|error| FileError::invalid(place, error.to_string()))
+            .map_err(|error| FileError::invalid(place, error))
     }
 
     fn finish(self, kind: &'static str, title: String) -> Result<Loaded, FileError> {
         let problem = self.builder.build();
-        let problem = problem.map_err(|error| FileError::invalid(kind, error.to_string()))?;
+        let problem = problem.map_err(|error| FileError::invalid(kind, error))?;
         Ok(Loaded::problem(kind, title, problem))
     }
 }
 
 /// p = M v + h (f, τ − ω × Iω): the gyroscopic torque is not part of the file.
-fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), String> {
+fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), Unfit> {
     let [w, x, y, z] = body.q;
     let orientation = DQuat::from_xyzw(x, y, z, w);
     if !((orientation.length() - 1.0).abs() <= UNIT_TOLERANCE) {
         let length = orientation.length();
-        return Err(format!(
-            "q has length {length}; give a unit quaternion (w, x, y, z)"
-        ));
+        let what = format!("q has length {length}; give a unit quaternion (w, x, y, z)");
+        return Err(what.into());
     }
     let turn = DMat3::from_quat(orientation.normalize());
     let local = DMat3::from_cols_array_2d(&body.inertia).transpose();
-    MassBlock::rigid(body.m, local).map_err(|error| error.to_string())?;
+    MassBlock::rigid(body.m, local)?;
     let world = turn * local * turn.transpose();
     let world = (world + world.transpose()) * 0.5;
-    let mass = MassBlock::rigid(body.m, world).map_err(|error| error.to_string())?;
+    let mass = MassBlock::rigid(body.m, world)?;
     let spin = DVec3::from(body.w);
     let momentum = DVec3::from(body.v) * body.m + h * DVec3::from(body.f);
     let torque = DVec3::from(body.tau) - spin.cross(world * spin);
@@ -264,8 +263,5 @@ fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), Str
     let p = [
         momentum.x, momentum.y, momentum.z, angular.x, angular.y, angular.z,
     ];
-    builder
-        .add_mass(mass, &p)
-        .map(|_| ())
-        .map_err(|error| error.to_string())
+    builder.add_mass(mass, &p).map(|_| ()).map_err(Unfit::from)
 }

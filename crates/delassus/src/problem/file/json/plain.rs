@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::{FileError, Loaded, SpookRow, Work, complementarity};
+use super::super::{FileError, Loaded, SpookRow, Work, matrix_problem};
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::mass::MassBlock;
@@ -42,7 +42,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
     }
     let inverse = flat("Minv", &file.inverse, (n, n))?;
     let jacobian = flat("G", &file.jacobian, (m, n))?;
-    let fail = |place: &str, error: crate::BuildError| FileError::invalid(place, error.to_string());
+    let fail = |place: &str, error: crate::BuildError| FileError::invalid(place, error);
     let mass = MassBlock::dense_from_inverse(inverse).map_err(|error| fail("Minv", error))?;
     let mut p = vec![0.0; n];
     mass.mul(&file.v1, &mut p);
@@ -94,8 +94,14 @@ pub(super) fn lcp(file: LcpFile) -> Result<Loaded, FileError> {
     let m = flat("M", &file.matrix, (n, n))?;
     let entries = m.iter().enumerate().filter(|(_, value)| **value != 0.0);
     let entries: Vec<_> = entries.map(|(e, value)| (e / n, e % n, *value)).collect();
-    let problem = complementarity(&entries, file.q, |i| file.free.contains(&i))?;
-    Ok(Loaded::problem("lcp", file.title, problem))
+    let law = |i: usize| match file.free.contains(&i) {
+        true => (1, Law::Equality),
+        false => (1, Law::Unilateral),
+    };
+    let laws: Vec<(usize, Law)> = (0..n).map(law).collect();
+    let loaded = matrix_problem("lcp", &entries, file.q, &laws)?;
+    let title = file.title;
+    Ok(Loaded { title, ..loaded })
 }
 
 problem_file! {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
-use super::super::{FileError, Loaded, TreeWork, Work};
+use super::super::{FileError, Loaded, TreeWork, Unfit, Work};
 use super::physical::{Cone, Friction, UNIT_TOLERANCE, contact_frame, contact_law, eight};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
@@ -136,11 +136,11 @@ pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
             &rows,
             (Law::Equality, &sigma, &file.y2),
         )
-        .map_err(|error| FileError::invalid("constraints", error.to_string()))?;
+        .map_err(|error| FileError::invalid("constraints", error))?;
     }
     let problem = builder
         .build()
-        .map_err(|error| FileError::invalid("tree", error.to_string()))?;
+        .map_err(|error| FileError::invalid("tree", error))?;
     Ok(Loaded {
         kind: "tree",
         title: file.title,
@@ -159,7 +159,7 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
     check_length("v", file.v.len(), n)?;
     check_length("tau", file.tau.len(), n)?;
     // p = M v + h (τ − bias)
-    let fail = |error: TreeError| FileError::invalid("tree", error.to_string());
+    let fail = |error: TreeError| FileError::invalid("tree", error);
     let (mut bias, mut p) = (vec![0.0; n], vec![0.0; n]);
     let gravity = DVec3::from(file.gravity);
     tree.bias(&mut data, (&file.q, &file.v), gravity, &mut bias)
@@ -172,7 +172,7 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
     let id = add_tree(&mut builder, &tree, &file.q, &p)?;
     for (i, contact) in file.contacts.iter().enumerate() {
         let place = format!("contacts[{i}]");
-        let fail = |what: String| FileError::invalid(&place, what);
+        let fail = |why: Unfit| FileError::invalid(&place, why);
         let frame = contact_frame(contact.n, contact.t1, contact.t2).map_err(fail)?;
         let law = contact_law(file.cone, contact.mu, file.d).map_err(fail)?;
         let mut rows = TreeRows::default();
@@ -188,11 +188,11 @@ pub(super) fn contact(file: TreeContactFile) -> Result<Loaded, FileError> {
         }
         let (sigma, q) = ([contact.sigma_n, 0.0, 0.0], [contact.q_n, 0.0, 0.0]);
         add_rows(&mut builder, (id, &tree, &data), &rows, (law, &sigma, &q))
-            .map_err(|error| fail(error.to_string()))?;
+            .map_err(|error| fail(error.into()))?;
     }
     let problem = builder
         .build()
-        .map_err(|error| FileError::invalid("treecontact", error.to_string()))?;
+        .map_err(|error| FileError::invalid("treecontact", error))?;
     Ok(Loaded::problem("treecontact", file.title, problem))
 }
 
@@ -211,10 +211,10 @@ fn add_tree(
     p: &[f64],
 ) -> Result<MassId, FileError> {
     let mass = MassBlock::tree(Arc::clone(tree), q)
-        .map_err(|error| FileError::invalid("joints", error.to_string()))?;
+        .map_err(|error| FileError::invalid("joints", error))?;
     builder
         .add_mass(mass, p)
-        .map_err(|error| FileError::invalid("joints", error.to_string()))
+        .map_err(|error| FileError::invalid("joints", error))
 }
 
 /// Adds a block on the links that its rows name.
@@ -241,14 +241,14 @@ fn build(joints: &[JointEntry], q: &[f64]) -> Result<(Arc<Tree>, Data), FileErro
     for (i, joint) in joints.iter().enumerate() {
         links.push(link(joint).map_err(|what| FileError::invalid(format!("joints[{i}]"), what))?);
     }
-    let tree = Tree::new(links).map_err(|error| FileError::invalid("joints", error.to_string()))?;
+    let tree = Tree::new(links).map_err(|error| FileError::invalid("joints", error))?;
     let mut data = tree.data();
     tree.kinematics(q, &mut data)
-        .map_err(|error| FileError::invalid("q", error.to_string()))?;
+        .map_err(|error| FileError::invalid("q", error))?;
     Ok((Arc::new(tree), data))
 }
 
-fn link(entry: &JointEntry) -> Result<Link, String> {
+fn link(entry: &JointEntry) -> Result<Link, Unfit> {
     let parent = match entry.parent {
         -1 => None,
         parent => Some(u32::try_from(parent).map(LinkId).map_err(|_| {
@@ -267,9 +267,8 @@ fn link(entry: &JointEntry) -> Result<Link, String> {
     let orientation = DQuat::from_xyzw(x, y, z, w);
     if !((orientation.length() - 1.0).abs() <= UNIT_TOLERANCE) {
         let length = orientation.length();
-        return Err(format!(
-            "quat has length {length}; give a unit quaternion (w, x, y, z)"
-        ));
+        let what = format!("quat has length {length}; give a unit quaternion (w, x, y, z)");
+        return Err(what.into());
     }
     let inertia = DMat3::from_cols_array_2d(&entry.inertia);
     let body = MassProperties {
@@ -294,13 +293,13 @@ impl<'a> Ends<'a> {
         data: &'a Data,
         a: (i64, [f64; 3]),
         b: (i64, [f64; 3]),
-    ) -> Result<Ends<'a>, String> {
+    ) -> Result<Ends<'a>, Unfit> {
         if a.0 == b.0 {
             let what = format!(
                 "a and b are both {}; a constraint needs two different links",
                 a.0
             );
-            return Err(what);
+            return Err(what.into());
         }
         let end = |(link, point): (i64, [f64; 3])| {
             if link == -1 {
@@ -308,13 +307,11 @@ impl<'a> Ends<'a> {
             }
             let count = tree.links().len();
             let Some(id) = u32::try_from(link).ok().filter(|id| (*id as usize) < count) else {
-                return Err(format!(
+                return Err(Unfit::Value(format!(
                     "link {link} does not exist; there are {count}, counted from 0, and -1 is ground"
-                ));
+                )));
             };
-            let pose = tree
-                .pose(data, LinkId(id))
-                .map_err(|error| error.to_string())?;
+            let pose = tree.pose(data, LinkId(id))?;
             Ok(Some((LinkId(id), pose.point(DVec3::from(point)))))
         };
         Ok(Ends {
@@ -324,25 +321,22 @@ impl<'a> Ends<'a> {
         })
     }
 
-    fn linear(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), String> {
+    fn linear(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), Unfit> {
         rows.start();
         for (end, sign) in self.ends {
             if let Some(end) = end {
                 self.tree
-                    .add_linear(self.data, rows, end, sign * direction)
-                    .map_err(|error| error.to_string())?;
+                    .add_linear(self.data, rows, end, sign * direction)?;
             }
         }
         Ok(())
     }
 
-    fn angular(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), String> {
+    fn angular(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), Unfit> {
         rows.start();
         for (end, sign) in self.ends {
             if let Some((link, _)) = end {
-                self.tree
-                    .add_angular(rows, link, sign * direction)
-                    .map_err(|error| error.to_string())?;
+                self.tree.add_angular(rows, link, sign * direction)?;
             }
         }
         Ok(())
@@ -354,7 +348,7 @@ fn add_constraint(
     data: &Data,
     rows: &mut TreeRows,
     constraint: &Constraint,
-) -> Result<(), String> {
+) -> Result<(), Unfit> {
     let ends = Ends::of(
         tree,
         data,
@@ -376,7 +370,7 @@ fn add_constraint(
             }
         }
         _ => {
-            return Err("give either \"dirs\" or \"weld\": true".to_owned());
+            return Err("give either \"dirs\" or \"weld\": true".into());
         }
     }
     Ok(())

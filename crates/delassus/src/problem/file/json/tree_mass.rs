@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
+use super::super::Unfit;
 use crate::index::LinkId;
 use crate::problem::mass::{MassBlock, TreeMass};
 use crate::tree::spatial::Pose;
@@ -62,13 +63,17 @@ impl TreeEntry {
         }
     }
 
-    pub(super) fn mass(&self) -> Result<MassBlock, String> {
+    pub(super) fn mass(&self) -> Result<MassBlock, Unfit> {
         let mut links = Vec::with_capacity(self.links.len());
         for (i, entry) in self.links.iter().enumerate() {
-            links.push(entry.link().map_err(|what| format!("links[{i}]: {what}"))?);
+            links.push(entry.link().map_err(|why| Unfit::Entry {
+                list: "links",
+                index: i,
+                why: Box::new(why),
+            })?);
         }
-        let tree = Tree::new(links).map_err(|error| error.to_string())?;
-        MassBlock::tree(Arc::new(tree), &self.q).map_err(|error| error.to_string())
+        let tree = Tree::new(links)?;
+        Ok(MassBlock::tree(Arc::new(tree), &self.q)?)
     }
 }
 
@@ -87,7 +92,7 @@ impl LinkEntry {
         }
     }
 
-    fn link(&self) -> Result<Link, String> {
+    fn link(&self) -> Result<Link, Unfit> {
         let parent = match self.parent {
             -1 => None,
             parent => Some(u32::try_from(parent).map(LinkId).map_err(|_| {

@@ -122,6 +122,20 @@ fn sparse_block(
     Ok(entries)
 }
 
+/// Where the block rows of the matrix that comes next end; nothing is read. The matrix must be in sparse blocks.
+pub(super) fn block_row_ends(tokens: &Tokens<'_>, name: &str) -> Result<Vec<usize>, FileError> {
+    let mut ahead = tokens.clone();
+    let tokens = &mut ahead;
+    tokens.known(&format!("the storage of {name}, sparse blocks"), 1)?;
+    let (n_rows, _) = tokens.size(&format!("the number of rows of {name}"))?;
+    tokens.size(&format!("the number of columns of {name}"))?;
+    tokens.size(&format!("the number of blocks of {name}"))?;
+    let (n_block_rows, _) = tokens.size(&format!("the number of block rows of {name}"))?;
+    tokens.size(&format!("the number of block columns of {name}"))?;
+    let what = format!("the end of a block row of {name}");
+    ends(tokens, &what, n_block_rows, n_rows)
+}
+
 fn start(ends: &[usize], k: usize) -> usize {
     if k == 0 { 0 } else { ends[k - 1] }
 }

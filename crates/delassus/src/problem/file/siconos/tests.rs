@@ -16,6 +16,14 @@ const GLOBAL: &str = "2 1\n0 2 2 2 2 1 0 0 1\n0 2 2 2 2 1 0 0 1\n-1 0\n0 0\n0.5\
 const MIXED: &str = "1\n1\n1\n1\n0 1 2\n0 1\n0\n2\n2\n2\t2\n1 3\n2 4\n-1 -2\n\
     1\n4\n2\n3\n-1\n-2\n";
 
+/// One rolling contact in both forms, two variables between bounds, and a generic problem: two equalities, one
+/// complementarity, one contact.
+const ROLLING: &str = "5 1\n0 5 5 5 5\n2 0 0 0 0\n0 2 0 0 0\n0 0 2 0 0\n0 0 0 2 0\n0 0 0 0 2\n-1 0 0 0 1\n0.5\n0.25\n";
+const GLOBAL_ROLLING: &str = "5 1\n0 1 1 1 1 2\n0 1 5 1 5 1 0 0 0 0\n-1\n0 0 0 0 0\n0.5\n0.25\n";
+const RELAY: &str = "2\n0\n2\n2\n2\t2\n1 3\n2 4\n-1 -2\n-3 -4\n3 4\n";
+const GENERIC: &str = "1\n6\n6\n3\n3\n3\n2 3 6\n2 3 6\n4\n3\n0 1 2 3\n0 1 2\n0\n1 0 0 1\n1\n5\n2\n\
+    2 0 0 0 2 0 0 0 2\n1 2 3 4 5 6\n2\n0\n4\n0.5\n";
+
 fn message(text: &str, format: Option<DatFormat>) -> String {
     parse(text, format).unwrap_err().to_string()
 }
@@ -155,22 +163,6 @@ fn text_that_fits_no_kind_asks_for_a_format() {
 
 #[test]
 fn kinds_without_a_law_here_are_refused_by_name() {
-    let rolling = "5 1 0 5 5 5 5 1";
-    refuses(
-        rolling,
-        None,
-        "1:1: rolling friction (dimension 5) is not supported",
-    );
-    refuses(
-        rolling,
-        Some(DatFormat::Fc3d),
-        "1:1: rolling friction (dimension 5) is not supported",
-    );
-    refuses(
-        "1 9 9 3 3 3 3 6 9",
-        None,
-        "1:1: a GenericMechanical problem",
-    );
     refuses(
         "1 0.5 1 2 3 4 5 6 7 8 9.5",
         None,
@@ -349,7 +341,8 @@ fn damaged_sparse_prints_are_refused_where_the_damage_is() {
 #[test]
 fn no_prefix_of_a_good_text_panics_or_passes_for_the_whole() {
     for text in [
-        DENSE, BLOCKS, ONE_BLOCK, TRIPLETS, COLUMNS, FRICTION, GLOBAL, MIXED,
+        DENSE, BLOCKS, ONE_BLOCK, TRIPLETS, COLUMNS, FRICTION, GLOBAL, MIXED, ROLLING, RELAY,
+        GENERIC,
     ] {
         let whole = parse(text, None).unwrap();
         let last = text.trim_end().len();
@@ -363,4 +356,104 @@ fn no_prefix_of_a_good_text_panics_or_passes_for_the_whole() {
             }
         }
     }
+}
+
+#[test]
+fn rolling_friction_has_a_second_coefficient() {
+    for (text, format) in [
+        (ROLLING, DatFormat::Rfc3d),
+        (GLOBAL_ROLLING, DatFormat::Grfc3d),
+    ] {
+        let Ok(DatFile::Friction(file)) = parse(text, None) else {
+            panic!("{text}")
+        };
+        assert_eq!((file.dimension, file.n_contacts), (5, 1));
+        assert_eq!((&file.mu, &file.rolling), (&vec![0.5], &Some(vec![0.25])));
+        assert_eq!(parse(text, Some(format)), Ok(DatFile::Friction(file)));
+    }
+    refuses(
+        ROLLING.trim_end().trim_end_matches("0.25"),
+        None,
+        "10:1: the file ends where a coefficient of rolling friction",
+    );
+    refuses(
+        &ROLLING.replace("0.25", "-0.25"),
+        None,
+        "10:1: a coefficient of rolling friction is -0.25",
+    );
+    // In a plane a contact has three rows as well, so that the format must be told.
+    let plane = "3 2\n0 6 6 6 6\n";
+    let matrix = "1 0 0 0 0 0  0 1 0 0 0 0  0 0 1 0 0 0  0 0 0 1 0 0  0 0 0 0 1 0  0 0 0 0 0 1";
+    let plane = format!("{plane}{matrix}\n-1 0 1 -1 0 1\n0.5 0.5\n0.25 0.25\n");
+    let Ok(DatFile::Friction(file)) = parse(&plane, Some(DatFormat::Rfc2d)) else {
+        panic!()
+    };
+    assert_eq!((file.dimension, file.rolling), (3, Some(vec![0.25; 2])));
+}
+
+#[test]
+fn relays_are_told_from_lcps_by_their_bounds() {
+    let Ok(DatFile::Relay { m, q, bounds }) = parse(RELAY, None) else {
+        panic!()
+    };
+    assert_eq!((m.at(0, 1), q), (2.0, vec![-1.0, -2.0]));
+    assert_eq!(bounds, [(-3.0, 3.0), (-4.0, 4.0)]);
+    let crossed = RELAY.replace("\n3 4\n", "\n3 -5\n");
+    refuses(&crossed, None, "10:3: an upper bound is -5");
+    // One bound short of a relay, and more than an LCP.
+    let short = RELAY.replace("\n3 4\n", "\n3\n");
+    refuses(&short, None, "9:1: found \"-3\" where the end of the file");
+    refuses(
+        &short,
+        Some(DatFormat::Relay),
+        "9:1: the number of bounds is 3 but must be 4",
+    );
+}
+
+#[test]
+fn a_generic_problem_has_a_law_for_each_block_row() {
+    let Ok(DatFile::Generic { blocks, m, q }) = parse(GENERIC, None) else {
+        panic!("{}", message(GENERIC, None))
+    };
+    let of = |rows, law| GenericBlock { rows, law };
+    let expected = [
+        of(0..2, GenericLaw::Equality),
+        of(2..3, GenericLaw::Complementarity),
+        of(3..6, GenericLaw::Friction(0.5)),
+    ];
+    assert_eq!(
+        (&blocks[..], m.entries.len(), q.len()),
+        (&expected[..], 6, 6)
+    );
+    let last = |law: &str| GENERIC.replace("\n0\n4\n0.5\n", law);
+    refuses(
+        &last("\n0\n4\n-0.5\n"),
+        None,
+        "23:1: a coefficient of friction is -0.5",
+    );
+    refuses(
+        &last("\n0\n4\n"),
+        None,
+        "23:1: the file ends where a coefficient",
+    );
+    refuses(
+        &last("\n4\n0.5\n0\n"),
+        None,
+        "21:1: the number of rows of a contact",
+    );
+    refuses(
+        &last("\n9\n"),
+        None,
+        "21:1: a relay (9) in a generic problem",
+    );
+    refuses(
+        &last("\n7\n"),
+        None,
+        "21:1: found \"7\" where the law of a block row",
+    );
+    refuses(
+        &format!("{GENERIC}1\n"),
+        None,
+        "24:1: found \"1\" where the end",
+    );
 }

@@ -69,6 +69,11 @@ impl Solver for Direct {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         redundancy_message(&self.work.redundant, status)
     }

@@ -11,10 +11,17 @@
 //! The source has contacts alone; what it gives up for a cone it gives up here, the rest is exact.
 
 use super::columns::{Gather, NewUnit};
-use super::{ContactLcp, FreeRow, Group, NONE, Normal, RowData, WayBack};
+use super::{ContactLcp, FreeRow, Group, NONE, Normal, WayBack};
 use crate::index::BlockId;
 use crate::law::{Law, facets};
-use crate::problem::{Block, Problem};
+use crate::problem::{Block, Primal, Problem};
+
+/// Row velocities without impulses, and compliance, of all rows.
+#[derive(Clone, Copy)]
+struct RowData<'a> {
+    c: &'a [f64],
+    sigma: &'a [f64],
+}
 
 /// Bounds of an impulse.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,13 +43,17 @@ impl ContactLcp {
     pub(super) fn add_block(
         &mut self,
         problem: &Problem,
-        rows: RowData<'_>,
+        primal: &Primal,
         gather: &mut Gather,
         id: BlockId,
         facets: u32,
     ) {
         let block = problem.blocks()[id.index()];
-        gather.read(rows.primal, id, block.n_rows);
+        gather.read(primal, id, block.n_rows);
+        let rows = RowData {
+            c: problem.c(),
+            sigma: primal.sigma(),
+        };
         if block.law.is_contact() {
             return self.add_contact(rows, gather, &block, facets);
         }
@@ -168,7 +179,8 @@ impl ContactLcp {
             Law::EllipticCone { mu } => {
                 self.push_group(unit, normal, 1.0, 0.0, oval(mu));
             }
-            Law::Equality | Law::Unilateral | Law::Interval { .. } => {}
+            // Others are no contacts, or refused before.
+            _ => {}
         }
         self.normals.push(Normal {
             unit,

@@ -12,7 +12,7 @@
 //! How this differs from the source: (1) several bodies, of which only unknowns that share one couple, so that a tower
 //! costs a band; (2) joints and compliance; (3) three products with v give all rows of a contact, however many
 //! directions it has. Cost: O(n³) at most for the n unknowns of the kernel, and one pass over the contacts. A single
-//! free body has a kernel of its own, in `one_body.rs`; islands of hundreds of contacts are solved over the bodies.
+//! free body has a kernel of its own, in `one_body.rs`.
 
 use super::basis::{ContactBasis, LastRow, Member, What, bound_share, refill};
 use super::one_body::OneBody;

@@ -29,14 +29,14 @@
 //!
 #![doc = include_str!("../../../../docs/lemke-contact.md")]
 
-pub(super) mod basis;
+mod basis;
 mod build;
-pub(super) mod columns;
+mod columns;
 mod expansion;
-pub(super) mod kernel;
+mod kernel;
 mod one_body;
-pub(super) mod pivots;
-pub(super) mod point;
+mod pivots;
+mod point;
 mod values;
 pub(super) mod warm_start;
 
@@ -50,8 +50,7 @@ use self::columns::{Columns, Gather};
 use self::point::{Point, are_zero};
 use crate::index::BlockId;
 use crate::linalg::independent::IndependentRows;
-use crate::math::dot;
-use crate::problem::{Form, Primal, Problem};
+use crate::problem::{Form, Problem};
 
 /// No normal: the bound of the group does not depend on a load.
 pub(crate) const NONE: usize = usize::MAX;
@@ -132,15 +131,6 @@ pub(crate) struct WayBack {
     pub(crate) shift: f64,
 }
 
-/// What the rows of the whole problem are like.
-#[derive(Clone, Copy)]
-struct RowData<'a> {
-    primal: &'a Primal,
-    /// Row velocities without impulses.
-    c: &'a [f64],
-    sigma: &'a [f64],
-}
-
 impl ContactLcp {
     /// The whole problem, round and elliptic cones replaced by `directions` facets. None for a problem given by
     /// its Delassus matrix, which has no columns.
@@ -166,58 +156,6 @@ impl ContactLcp {
         let Form::Primal(primal) = problem.form() else {
             return false;
         };
-        let rows = RowData {
-            primal,
-            c: problem.c(),
-            sigma: primal.sigma(),
-        };
-        self.refill_rows(problem, rows, blocks, directions)
-    }
-
-    /// The same with compliance δ added to every row, so that none depends on others, but for what it does to the
-    /// impulses given: where they are the answer they stay it.
-    ///
-    /// ```text
-    /// w = Gv + Σλ − q + δ d (λ − λ⁰)          d the diagonal of G M⁻¹Gᵀ
-    /// ```
-    pub(crate) fn refill_soft(
-        &mut self,
-        problem: &Problem,
-        blocks: &[BlockId],
-        directions: u32,
-        delta: f64,
-        around: &[f64],
-    ) -> bool {
-        let Form::Primal(primal) = problem.form() else {
-            return false;
-        };
-        let (mut c, mut sigma) = (problem.c().to_vec(), primal.sigma().to_vec());
-        for id in blocks {
-            let block = &problem.blocks()[id.index()];
-            let d = problem.diagonal_blocks().block(id.index());
-            for i in 0..block.n_rows {
-                let row = block.start + i;
-                let soft = delta * d[i * block.n_rows + i].abs();
-                sigma[row] += soft;
-                c[row] -= soft * around[row];
-            }
-        }
-        let rows = RowData {
-            primal,
-            c: &c,
-            sigma: &sigma,
-        };
-        self.refill_rows(problem, rows, blocks, directions)
-    }
-
-    fn refill_rows(
-        &mut self,
-        problem: &Problem,
-        rows: RowData<'_>,
-        blocks: &[BlockId],
-        directions: u32,
-    ) -> bool {
-        let primal = rows.primal;
         let columns = std::mem::take(&mut self.columns);
         let Some(mut gather) = Gather::new(primal, blocks, columns) else {
             return false;
@@ -229,10 +167,10 @@ impl ContactLcp {
         self.backs.clear();
         self.constants.clear();
         for &id in blocks {
-            self.add_block(problem, rows, &mut gather, id, directions.max(3));
+            self.add_block(problem, primal, &mut gather, id, directions.max(3));
         }
         self.columns = gather.finish();
-        self.add_given_impulses(rows.sigma);
+        self.add_given_impulses(primal.sigma());
         self.spread_constants();
         true
     }
@@ -250,11 +188,6 @@ impl ContactLcp {
     /// Number of rows that are always free.
     pub fn n_free(&self) -> usize {
         self.frees.len()
-    }
-
-    /// Number of velocities that the columns act on.
-    pub fn n_velocities(&self) -> usize {
-        self.columns.dofs
     }
 
     /// Free rows without those that depend on rows before them: of which `least` or less is left.
@@ -320,12 +253,6 @@ impl ContactLcp {
         (guess[back.row] - back.shift) / back.scale
     }
 
-    /// λ of free row f, read off impulses of the whole problem.
-    pub(crate) fn given_free(&self, f: usize, guess: &[f64]) -> f64 {
-        let back = &self.backs[self.frees[f].unit];
-        (guess[back.row] - back.shift) / back.scale
-    }
-
     /// Friction of group g along (t₁, t₂), read off impulses of the whole problem.
     pub(crate) fn given_friction(&self, g: usize, guess: &[f64]) -> [f64; 2] {
         let group = &self.groups[g];
@@ -363,75 +290,6 @@ impl ContactLcp {
             }
         }
         best.1
-    }
-}
-
-impl ContactLcp {
-    /// The same problem written out: M (row-major) and q of w = Mz + q, and the number of free rows, which come
-    /// last. Pairs stand in the order normals, then directions and bound of every group. For methods that need
-    /// the matrix, and to check those that do not.
-    pub fn dense(&self) -> (Vec<f64>, Vec<f64>, usize) {
-        let pairs = self.n_pairs();
-        let n = pairs + self.frees.len();
-        let mut columns = vec![vec![0.0; self.columns.dofs]; n];
-        let (mut m, mut q) = (vec![0.0; n * n], vec![0.0; n]);
-        for (i, normal) in self.normals.iter().enumerate() {
-            self.columns
-                .add(normal.unit, [1.0, 0.0, 0.0], &mut columns[i]);
-            m[i * n + i] = normal.sigma;
-            q[i] = normal.q;
-        }
-        let mut at = self.normals.len();
-        for group in &self.groups {
-            let bound = at + group.count;
-            for j in group.range() {
-                let [a, b] = self.directions[j];
-                self.columns.add(group.unit, [0.0, a, b], &mut columns[at]);
-                m[at * n + bound] = 1.0;
-                m[bound * n + at] = -1.0;
-                q[at] = self.slip[j];
-                at += 1;
-            }
-            if group.normal != NONE {
-                m[bound * n + group.normal] = group.mu;
-            }
-            q[bound] = group.room;
-            at = bound + 1;
-        }
-        for (f, free) in self.frees.iter().enumerate() {
-            let f = pairs + f;
-            self.columns
-                .add(free.unit, [1.0, 0.0, 0.0], &mut columns[f]);
-            m[f * n + f] = free.sigma;
-            q[f] = free.q;
-        }
-        for (i, left) in columns.iter().enumerate() {
-            for (j, right) in columns.iter().enumerate() {
-                m[i * n + j] += dot(left, right);
-            }
-        }
-        (m, q, self.frees.len())
-    }
-
-    /// Impulses from the z-part of the problem that [`ContactLcp::dense`] writes out, into the rows of the blocks; numbers
-    /// that are missing count as zero.
-    pub fn impulses_of(&self, z: &[f64], lambda: &mut [f64]) {
-        let mut point = Point::default();
-        point.reset(self);
-        let mut z = z.iter().copied();
-        for theta in &mut point.theta {
-            *theta = z.next().unwrap_or(0.0);
-        }
-        for (g, group) in self.groups.iter().enumerate() {
-            for phi in &mut point.phi[group.range()] {
-                *phi = z.next().unwrap_or(0.0);
-            }
-            point.bound[g] = z.next().unwrap_or(0.0);
-        }
-        for free in &mut point.free {
-            *free = z.next().unwrap_or(0.0);
-        }
-        self.impulses(&point, lambda);
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct OneBody {
 
 /// v of a solution, and z₀.
 #[derive(Clone, Copy)]
-struct Motion {
+struct SolvedMotion {
     v: [f64; 6],
     z0: f64,
 }
@@ -193,7 +193,7 @@ struct Within<'a> {
 impl Within<'_> {
     /// The kernel's unknowns, the velocity they make, and z₀.
     #[inline(always)]
-    fn solve_kernel<S: Simd>(&self, simd: S) -> ([f64; SMALL], Motion) {
+    fn solve_kernel<S: Simd>(&self, simd: S) -> ([f64; SMALL], SolvedMotion) {
         let (body, basis, lcp) = (self.body, self.basis, self.lcp);
         let mut v: [f64; 6] = *basis
             .base
@@ -235,7 +235,7 @@ impl Within<'_> {
             }
         }
         let z0 = if count < n { y[count] } else { 0.0 };
-        (y, Motion { v, z0 })
+        (y, SolvedMotion { v, z0 })
     }
 
     /// v += d_x γ⁰ of a group that slips.
@@ -251,7 +251,7 @@ impl Within<'_> {
 
     /// z₀, and ν = nᵀv + c z₀ + ν⁰ of every normal.
     #[inline(always)]
-    fn normal_rows<S: Simd>(&self, simd: S, motion: Motion, out: &mut [f64]) {
+    fn normal_rows<S: Simd>(&self, simd: S, motion: SolvedMotion, out: &mut [f64]) {
         let ([a, b, c, d, e, f], z0) = (motion.v, motion.z0);
         let by = [a, b, c, d, e, f, z0];
         let (whole, rest) = out.as_chunks_mut::<8>();
@@ -274,7 +274,7 @@ impl Within<'_> {
     /// σ = dᵀv + c z₀ + σ⁰ + s of every group, with the s that φ_x asks for, and what z₀ leaves of the bound; the
     /// kernel's unknowns are still to be counted.
     #[inline(always)]
-    fn group_rows<S: Simd>(&self, simd: S, motion: Motion, mut out: &mut [f64]) {
+    fn group_rows<S: Simd>(&self, simd: S, motion: SolvedMotion, mut out: &mut [f64]) {
         let (basis, lcp, z0) = (self.basis, self.lcp, motion.z0);
         for (members, [first, second]) in basis.members.chunks(8).zip(&self.body.tangents) {
             let (mut v1, mut v2) = ([0.0; 8], [0.0; 8]);

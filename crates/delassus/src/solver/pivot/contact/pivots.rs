@@ -24,7 +24,7 @@ use crate::math::max_abs;
 use crate::solver::Status;
 use crate::solver::pivot::ACCEPTED;
 use crate::solver::pivot::lcp::ratio::{
-    self, Advance, BasisColumns, Choice, CycleGuard, Pivot, RatioTest, Search, VERIFIED,
+    self, BasisColumns, Choice, CycleGuard, Pivot, RatioTest, Search, VERIFIED,
 };
 
 /// A point this good needs no polish.
@@ -254,14 +254,16 @@ impl<'a> Pivoting<'a> {
         let work = &mut *self.work;
         let Table { pairs, v, .. } = &mut work.values;
         // q′ ← q′ + t m′, and v with it.
-        work.kernel.arch.dispatch(Advance {
-            values: pairs,
-            rates: &work.rates.pairs,
-            step,
+        let advance = |values: &mut [f64], rates: &[f64]| {
+            for (value, rate) in values.iter_mut().zip(rates) {
+                *value += step * rate;
+            }
+        };
+        let rates = &work.rates;
+        work.kernel.arch.dispatch(|| {
+            advance(pairs, &rates.pairs);
+            advance(v, &rates.v);
         });
-        for (v, rate) in v.iter_mut().zip(&work.rates.v) {
-            *v += step * rate;
-        }
         pairs[self.pair] = step;
         pairs[out] = 0.0;
         if self.z_drives {

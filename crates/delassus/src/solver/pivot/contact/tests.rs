@@ -2,8 +2,9 @@
 
 use super::basis::Slot;
 use super::kernel::{Constants, Table};
-use super::{ContactLcp, PivotOptions, PivotWork, reduced, structural};
-use crate::math::{DMat3, DVec3, Random, max_abs, tangents};
+use super::{ContactLcp, NONE, PivotOptions, PivotWork, reduced, structural};
+use crate::linalg::lu::ProfileLu;
+use crate::math::{DMat3, DVec3, Random, dot, max_abs, tangents};
 use crate::problem::jacobian::point_rows;
 use crate::solver::pivot::Pivot;
 use crate::{Law, MassBlock, MassId, Problem, Status};
@@ -102,36 +103,61 @@ fn random_basis(lcp: &ContactLcp, random: &mut Random) -> (PivotWork, usize) {
     (work, r)
 }
 
-/// Solves A x = b by elimination with complete pivoting; None if it is close to singular.
-fn solve_dense(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Option<Vec<f64>> {
-    let n = b.len();
-    let mut order: Vec<usize> = (0..n).collect();
-    for j in 0..n {
-        let entries = (j..n).flat_map(|i| (j..n).map(move |k| (i, k)));
-        let (p, k) = entries.max_by(|x, y| a[x.0][x.1].abs().total_cmp(&a[y.0][y.1].abs()))?;
-        a.swap(j, p);
-        b.swap(j, p);
-        order.swap(j, k);
-        for row in &mut a {
-            row.swap(j, k);
+impl ContactLcp {
+    /// M of w = Mz + q written out, row by row. Pairs stand in the order normals, then directions and bound of every
+    /// group; free rows come last.
+    fn dense(&self) -> Vec<f64> {
+        let pairs = self.n_pairs();
+        let n = pairs + self.frees.len();
+        let mut columns = vec![vec![0.0; self.columns.dofs]; n];
+        let mut m = vec![0.0; n * n];
+        for (i, normal) in self.normals.iter().enumerate() {
+            self.columns
+                .add(normal.unit, [1.0, 0.0, 0.0], &mut columns[i]);
+            m[i * n + i] = normal.sigma;
         }
-        if a[j][j].abs() < 1e-3 {
-            return None;
-        }
-        for i in j + 1..n {
-            let f = a[i][j] / a[j][j];
-            for k in j..n {
-                a[i][k] -= f * a[j][k];
+        let mut at = self.normals.len();
+        for group in &self.groups {
+            let bound = at + group.count;
+            for j in group.range() {
+                let [a, b] = self.directions[j];
+                self.columns.add(group.unit, [0.0, a, b], &mut columns[at]);
+                m[at * n + bound] = 1.0;
+                m[bound * n + at] = -1.0;
+                at += 1;
             }
-            b[i] -= f * b[j];
+            if group.normal != NONE {
+                m[bound * n + group.normal] = group.mu;
+            }
+            at = bound + 1;
         }
+        for (f, free) in self.frees.iter().enumerate() {
+            let f = pairs + f;
+            self.columns
+                .add(free.unit, [1.0, 0.0, 0.0], &mut columns[f]);
+            m[f * n + f] = free.sigma;
+        }
+        for (i, left) in columns.iter().enumerate() {
+            for (j, right) in columns.iter().enumerate() {
+                m[i * n + j] += dot(left, right);
+            }
+        }
+        m
     }
-    let mut x = vec![0.0; n];
-    for j in (0..n).rev() {
-        let sum: f64 = (j + 1..n).map(|k| a[j][k] * x[order[k]]).sum();
-        x[order[j]] = (b[j] - sum) / a[j][j];
+}
+
+/// Solves A x = b; None if it is close to singular.
+fn solve_dense(a: &[Vec<f64>], mut b: Vec<f64>) -> Option<Vec<f64>> {
+    let mut lu = ProfileLu::default();
+    lu.reset(a.len());
+    for (i, row) in a.iter().enumerate() {
+        row.iter().enumerate().for_each(|(j, x)| lu.add(i, j, *x));
     }
-    Some(x)
+    if lu.factor() < 1e-2 {
+        return None;
+    }
+    lu.solve(&mut b);
+    Some(b)
 }
 
 #[test]
@@ -142,9 +168,9 @@ fn kernel_solves_what_the_matrix_solves_for_every_kind_of_last_row() {
     for round in 0..6000 {
         let problem = mixture(&mut random);
         let lcp = ContactLcp::new(&problem, 5).unwrap();
-        let (m, _, frees) = lcp.dense();
+        let m = lcp.dense();
         let pairs = lcp.n_pairs();
-        let n = pairs + frees;
+        let n = pairs + lcp.n_free();
         let (mut work, r) = random_basis(&lcp, &mut random);
         let basis = &mut work.basis;
         // Rows: pairs with z basic, free rows, r. Columns: the same z, λ, z₀.
@@ -164,7 +190,7 @@ fn kernel_solves_what_the_matrix_solves_for_every_kind_of_last_row() {
             })
             .collect();
         let b: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
-        let Some(x) = solve_dense(a, rows.iter().map(|&i| -b[i]).collect()) else {
+        let Some(x) = solve_dense(&a, rows.iter().map(|&i| -b[i]).collect()) else {
             continue;
         };
         let mut wanted = vec![0.0; pairs + 1];

@@ -21,7 +21,9 @@ const STARTS: usize = 8;
 pub(crate) fn solve_game(lcp: &Lcp, options: &LcpOptions) -> Option<LcpAnswer> {
     let side = sides(lcp)?;
     let scaled = Scaled::of(lcp);
-    let deadline = options.time.map(|time| Instant::now() + time);
+    let deadline = options
+        .time
+        .and_then(|time| Instant::now().checked_add(time));
     let mut answer = LcpAnswer::new(lcp.len());
     for k in 0..lcp.len().min(STARTS) {
         let Some((cover, start)) = opening(&scaled.lcp, &side, k) else {

@@ -81,6 +81,11 @@ impl Pairs {
             Law::FrictionFacets { mu, directions } => {
                 self.facets(row, n_rows, mu, [1.0; 2], directions);
             }
+            // Refused before: no pairs, hence no impulse.
+            Law::RollingCone { .. }
+            | Law::RollingSpinning { .. }
+            | Law::TorsionalCone { .. }
+            | Law::EllipsoidCone { .. } => {}
         }
     }
 

@@ -9,14 +9,14 @@
 //! | `standard.rs` | one path of pivots |
 //! | `solve.rs` | from the door to a verified answer or a proof that there is none |
 //! | `free.rs` | free rows that depend on each other |
-//! | `game.rs`, `murty.rs` | other paths: Lemke and Howson, least-index principal pivots, every basis |
+//! | `game.rs`, `every.rs` | where paths end on rays: that of Lemke and Howson, every basis |
 //!
 //! A problem takes 8 n² bytes; contacts with columns are better pivoted without it.
 
+pub(super) mod every;
 mod free;
 pub(super) mod game;
 pub(super) mod laws;
-pub(super) mod murty;
 pub(super) mod ratio;
 mod scaled;
 pub(super) mod solve;

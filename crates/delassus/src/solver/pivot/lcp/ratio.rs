@@ -303,30 +303,6 @@ impl Search<'_> {
     }
 }
 
-/// values += step × rates.
-pub(crate) struct Advance<'a> {
-    pub(crate) values: &'a mut [f64],
-    pub(crate) rates: &'a [f64],
-    pub(crate) step: f64,
-}
-
-impl pulp::WithSimd for Advance<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (values, rest_values) = S::as_mut_simd_f64s(self.values);
-        let (rates, rest_rates) = S::as_simd_f64s(self.rates);
-        let step = simd.splat_f64s(self.step);
-        for (value, rate) in values.iter_mut().zip(rates) {
-            *value = simd.add_f64s(*value, simd.mul_f64s(step, *rate));
-        }
-        for (value, rate) in rest_values.iter_mut().zip(rest_rates) {
-            *value += self.step * rate;
-        }
-    }
-}
-
 /// max(1, |m′|).
 #[inline(always)]
 fn largest_rate<S: Simd>(simd: S, rates: &[f64]) -> f64 {

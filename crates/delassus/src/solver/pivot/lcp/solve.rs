@@ -106,7 +106,9 @@ impl LcpAnswer {
 /// Solves a linear complementarity problem by Lemke's method.
 pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let mut answer = LcpAnswer::new(lcp.len());
-    let deadline = options.time.map(|time| Instant::now() + time);
+    let deadline = options
+        .time
+        .and_then(|time| Instant::now().checked_add(time));
     let has_free = lcp.free().contains(&true);
     let scaled = Scaled::of(lcp);
     let mut best = f64::INFINITY;
@@ -143,7 +145,7 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
         end = unfolded(lcp, options, deadline, &mut answer).unwrap_or(end);
     }
     if matches!(end, Status::Ray | Status::Breakdown) && answer.farkas.is_none() {
-        answer.farkas = prove_infeasible(lcp, deadline);
+        answer.farkas = prove_infeasible(lcp, options.pivots, deadline);
     }
     if end == Status::Breakdown && answer.farkas.is_some() {
         // What broke down has no direction to tell; the proof stands without.
@@ -276,7 +278,7 @@ fn folded_back(
 
 /// The linear program min t, Mz + t ≥ −q, z ≥ 0, t ≥ 0 as a complementarity problem with a skew matrix, which Lemke
 /// always solves; where t > 0 its multipliers prove that t = 0 is out of reach.
-fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
+fn prove_infeasible(lcp: &Lcp, pivots: usize, deadline: Option<Instant>) -> Option<Vec<f64>> {
     let plain = Unfolded::of(lcp);
     let n = plain.lcp.len();
     if LARGEST_PROOF < n {
@@ -300,7 +302,7 @@ fn prove_infeasible(lcp: &Lcp, deadline: Option<Instant>) -> Option<Vec<f64>> {
     let scaled = Scaled::of(&program);
     let (mut answer, mut best) = (LcpAnswer::new(size), f64::INFINITY);
     let limits = Limits {
-        pivots: 100 * size,
+        pivots: pivots.min(100 * size),
         deadline,
     };
     let plan = PathPlan {

@@ -91,6 +91,11 @@ impl Solver for Coloured {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn reads_velocity(&self) -> bool {
         false
     }

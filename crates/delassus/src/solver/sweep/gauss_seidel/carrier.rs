@@ -171,7 +171,7 @@ pub(super) struct ResidualUpdating<'a> {
     inner: Velocities<'a>,
     incidence: Incidence,
     /// Rows of G written out, and where those of each entry begin: each is read as often as its body has blocks, and
-    /// six numbers a row are multiplied faster than a place is looked at (154 against 201 ns a contact, 1000 contacts).
+    /// six numbers a row are multiplied faster than a place is looked at (132 against 201 ns a contact, 1000 contacts).
     rows: Vec<f64>,
     starts: Vec<usize>,
     r: Vec<f64>,
@@ -222,7 +222,16 @@ impl Carrier for ResidualUpdating<'_> {
             let columns = primal.columns(b);
             let change = &mut self.change[..columns.len()];
             change.fill(0.0);
-            self.inner.answers.add_change(e, delta, change);
+            // d_b = M_b⁻¹G_kbᵀΔ
+            match &self.inner.answers.inverse[b] {
+                Inverse::Free(inverse) => {
+                    let mut impulse = [0.0; 6];
+                    let rows = &self.rows[self.starts[e]..self.starts[e + 1]];
+                    mul_transposed_add(rows, delta, &mut impulse);
+                    push(inverse, &impulse, change);
+                }
+                Inverse::Columns => self.inner.answers.add_change(e, delta, change),
+            }
             // r_c ← r_c + G_cb d_b for every row on the body, k included   [GS11 Alg 2.1, lines 10-11]
             for &(BlockId(c), f) in self.incidence.of(MassId(b as u32)) {
                 let r = &mut self.r[blocks[c as usize].rows()];

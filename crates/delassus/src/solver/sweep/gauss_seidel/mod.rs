@@ -108,6 +108,11 @@ impl Solver for GaussSeidel {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn run(
         &mut self,
         problem: &Problem,
@@ -312,6 +317,11 @@ impl Rule {
                 _ => Fit::Approximate,
             },
             Law::FrictionFacets { .. } => Fit::No,
+            law if law.has_spin_rows() => match self {
+                // `exact` steps them as `iso` does: the secular equation has one disk of two rows.
+                Rule::Iso | Rule::Exact => Fit::Exact,
+                _ => Fit::No,
+            },
             _ => Fit::Exact,
         }
     }

@@ -84,6 +84,11 @@ impl Solver for Jacobi {
         self.stop
     }
 
+    fn limit(&mut self, stop: Stop) -> bool {
+        self.stop = stop;
+        true
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         let grows = status == Status::Diverged && self.scheme == Scheme::Plain;
         grows.then(|| "the iterates grew without bound, as plain steps may where a body carries three blocks or more; the best iterate is returned: use scheme=split".to_owned())

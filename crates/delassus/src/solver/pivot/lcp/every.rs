@@ -1,53 +1,11 @@
-//! Complementary bases without a path: Murty's least-index principal pivoting, and every basis of a small problem.
+//! Every complementary basis of a small problem: where all paths end on rays, an answer may still stand beside them.
 //!
-//! [`murty`] starts from the empty set, and the first pair whose basic variable is negative changes sides, until none
-//! is. For a P-matrix (every principal minor positive) this ends at the one solution; for others it may cycle, and the
-//! pivot limit ends it. It shares nothing with Lemke's method but the factorisation: a second opinion.
-//!
-//! Where all paths end on rays an answer may still stand beside them: [`solve_every`] tries all bases in turn. A pivot
-//! or a basis costs a fresh factorisation, O(n³); Lemke's path is cheaper wherever it ends.
+//! A basis costs a fresh factorisation, O(n³); Lemke's path is cheaper wherever it ends.
 
 use super::Lcp;
 use super::solve::LcpAnswer;
 use crate::linalg::qr_update::QrFactor;
-use crate::math::max_abs;
 use crate::solver::Status;
-
-/// A value below zero by more than this much of max|q| counts as negative.
-const NEGATIVE: f64 = 1e-12;
-
-/// Solves by least-index principal pivoting with at most `pivots` exchanges.
-pub fn murty(lcp: &Lcp, pivots: usize) -> LcpAnswer {
-    let n = lcp.len();
-    let mut set: Vec<usize> = (0..n).filter(|&i| lcp.free()[i]).collect();
-    let mut factor = QrFactor::default();
-    let mut answer = LcpAnswer::new(n);
-    let below = -NEGATIVE * max_abs(lcp.q());
-    loop {
-        if !basic(lcp, &set, &mut factor, &mut answer.z) {
-            answer.status = Status::Breakdown;
-            return answer;
-        }
-        let w = lcp.w(&answer.z);
-        let negative = |i: usize| {
-            let value = if set.contains(&i) { answer.z[i] } else { w[i] };
-            !lcp.free()[i] && value < below
-        };
-        let Some(i) = (0..n).find(|&i| negative(i)) else {
-            answer.conclude(lcp, Status::Solved);
-            return answer;
-        };
-        if pivots <= answer.pivots {
-            answer.status = Status::PivotLimit;
-            return answer;
-        }
-        match set.iter().position(|&j| j == i) {
-            Some(at) => drop(set.remove(at)),
-            None => set.push(i),
-        }
-        answer.pivots += 1;
-    }
-}
 
 /// z with w = 0 in the rows of a set and z = 0 in all others; false where these have no single answer.
 fn basic(lcp: &Lcp, set: &[usize], factor: &mut QrFactor, z: &mut [f64]) -> bool {
