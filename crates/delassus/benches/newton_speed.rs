@@ -90,6 +90,10 @@ fn lines(wanted: &str) -> Vec<Line> {
         Box::new(|| drawn(stack(8, 1.0, 2, 0.0), 0.5)),
     );
     add(
+        "31 boxes warm at rest, top ×100",
+        Box::new(|| drawn(stack(31, 100.0, 2, 0.0), 0.5)),
+    );
+    add(
         "31 boxes warm, top ×100",
         Box::new(|| drawn(stack(31, 100.0, 2, 0.0), 0.5)),
     );
@@ -145,7 +149,7 @@ fn main() {
     let spec = words.get(1).map_or("newton", String::as_str);
     let rounds: Option<usize> = words.get(2).and_then(|word| word.parse().ok());
     println!(
-        "scene                      bodies  contacts  factorisations  residual     least ms  µs/contact/iteration"
+        "scene                           bodies  contacts  factorisations  residual     least ms  µs/contact/iteration"
     );
     for line in lines(wanted) {
         let scale = line
@@ -204,7 +208,7 @@ fn main() {
         };
         let each = 1e6 * least / (contacts * report.iterations.max(1)) as f64;
         println!(
-            "{:26} {bodies:6}  {contacts:8}  {:14}  {:.1e} {} {:9.3}  {each:.2}",
+            "{:31} {bodies:6}  {contacts:8}  {:14}  {:.1e} {} {:9.3}  {each:.2}",
             line.name,
             report.iterations,
             residual(problem, &solution.lambda),

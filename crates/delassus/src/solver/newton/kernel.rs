@@ -316,7 +316,7 @@ impl Kernel {
                 let spread = &system.spread;
                 spread.spread_forces(primal, x, &mut self.unknowns);
                 self.masses.solve(&mut self.unknowns);
-                spread.to_velocities(primal, &self.unknowns, x);
+                spread.gather_velocities(primal, &self.unknowns, x);
             }
             _ => self.masses.solve(x),
         }

@@ -2,7 +2,7 @@
 //!
 //! Two blocks are neighbours where S has a block for them. The factor exchanges rows inside a block only, which is
 //! enough for most; a refined solution says where it is not, and then the matrix is factored as a dense one with rows
-//! exchanged throughout, until the next problem comes. S need not be symmetric.
+//! exchanged throughout, until the next problem comes. A small matrix is dense from the start. S need not be symmetric.
 
 use super::kernel::Relation;
 use super::system::System;
@@ -11,6 +11,8 @@ use crate::linalg::lu::ProfileLu;
 use crate::math::max_abs;
 use crate::problem::delassus::BlockMatrix;
 
+/// Rows up to which a dense factor is made at once.
+const FEW: usize = 48;
 /// Share of the right-hand side that a refined solution may miss; more says that pivots lost digits.
 const LOST: f64 = 1e-10;
 
@@ -36,7 +38,10 @@ pub(super) struct MatrixLu {
 impl MatrixLu {
     /// Takes the pattern of a matrix where that is new.
     pub(super) fn prepare(&mut self, matrix: &BlockMatrix) {
-        self.is_dense = false;
+        self.is_dense = matrix.n_rows() <= FEW;
+        if self.is_dense {
+            return;
+        }
         self.product.resize(matrix.n_rows(), 0.0);
         self.missing.resize(matrix.n_rows(), 0.0);
         let count = matrix.n_blocks();

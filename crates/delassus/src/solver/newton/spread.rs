@@ -178,7 +178,7 @@ impl Spread {
     }
 
     /// Unknowns of all nodes from velocities.
-    pub(super) fn from_velocities(&self, primal: &Primal, v: &[f64], y: &mut [f64]) {
+    pub(super) fn spread_velocities(&self, primal: &Primal, v: &[f64], y: &mut [f64]) {
         let motions = &mut *self.motions.borrow_mut();
         for (b, mass) in primal.mass().iter().enumerate() {
             let (node, v) = (self.first[b], &v[primal.columns(b)]);
@@ -198,11 +198,11 @@ impl Spread {
     }
 
     /// Velocities from the unknowns of all nodes.
-    pub(super) fn to_velocities(&self, primal: &Primal, y: &[f64], v: &mut [f64]) {
+    pub(super) fn gather_velocities(&self, primal: &Primal, y: &[f64], v: &mut [f64]) {
         for b in 0..primal.mass().len() {
             let (node, v) = (self.first[b], &mut v[primal.columns(b)]);
             match self.tree(b) {
-                Some(long) => long.to_velocities(&y[self.offsets[node]..], v),
+                Some(long) => long.gather_velocities(&y[self.offsets[node]..], v),
                 None => v.copy_from_slice(&y[self.offsets[node]..][..v.len()]),
             }
         }
@@ -338,7 +338,7 @@ impl LongTree {
         }
     }
 
-    fn to_velocities(&self, y: &[f64], v: &mut [f64]) {
+    fn gather_velocities(&self, y: &[f64], v: &mut [f64]) {
         for (i, joint) in self.joints.iter().enumerate() {
             for (k, dof) in joint.dofs.clone().enumerate() {
                 let mut free = y[6 * i + k];

@@ -185,19 +185,16 @@ impl<'a> System<'a> {
                 *w += DVec3::from_array(*d).dot(u);
             }
         }
-        if self.spread.trees.is_empty() {
-            for other in &self.spread.others {
-                let w = &mut w[self.blocks()[other.block].rows()];
-                for e in jacobian.entry_range(other.block) {
-                    primal.add_velocity(e, &v[primal.columns(jacobian.entry_mass(e))], w);
-                }
+        let mut room = self.unknowns.borrow_mut();
+        let y = match self.spread.trees.is_empty() {
+            true => v,
+            // Links of long trees are asked once, and not by every row.
+            false => {
+                room.resize(self.spread.offsets.last().copied().unwrap_or(0), 0.0);
+                self.spread.spread_velocities(primal, v, &mut room);
+                &room
             }
-            return;
-        }
-        // Links of long trees are asked once, and not by every row.
-        let y = &mut *self.unknowns.borrow_mut();
-        y.resize(self.spread.offsets.last().copied().unwrap_or(0), 0.0);
-        self.spread.from_velocities(primal, v, y);
+        };
         for other in &self.spread.others {
             let w = &mut w[self.blocks()[other.block].rows()];
             for end in &other.ends {
@@ -225,26 +222,22 @@ impl<'a> System<'a> {
                 f.iter_mut().zip(wrench).for_each(|(f, x)| *f += x);
             }
         }
-        if self.spread.trees.is_empty() {
+        let add_others = |y: &mut [f64]| {
             for other in &self.spread.others {
                 let x = &x[self.blocks()[other.block].rows()];
-                for e in jacobian.entry_range(other.block) {
-                    let columns = primal.columns(jacobian.entry_mass(e));
-                    primal.add_impulse(e, x, &mut f[columns]);
+                for end in &other.ends {
+                    let own = self.spread.offsets[end.node]..self.spread.offsets[end.node + 1];
+                    mul_transposed_add(&end.rows, x, &mut y[own]);
                 }
             }
-            return;
+        };
+        if self.spread.trees.is_empty() {
+            return add_others(f);
         }
         let y = &mut *self.unknowns.borrow_mut();
         y.clear();
         y.resize(self.spread.offsets.last().copied().unwrap_or(0), 0.0);
-        for other in &self.spread.others {
-            let x = &x[self.blocks()[other.block].rows()];
-            for end in &other.ends {
-                let y = &mut y[self.spread.offsets[end.node]..self.spread.offsets[end.node + 1]];
-                mul_transposed_add(&end.rows, x, y);
-            }
-        }
+        add_others(y);
         self.spread.gather_forces(primal, y, f);
     }
 
