@@ -56,14 +56,7 @@ impl Solver for Newton {
         }
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     /// Solves islands apart, side by side: a step of one need not wait for another.
     fn run(
