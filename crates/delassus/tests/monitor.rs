@@ -203,14 +203,19 @@ fn contradictions_stall_and_say_so() {
 /// it: w₁ = v + gap, w₂ = −v + gap. A sweep takes 2 gap from both impulses and changes neither residual nor η.
 fn pressed_from_both_sides(gap: f64) -> (Problem, Solution) {
     let mut builder = Problem::builder();
-    let mass = delassus::MassBlock::dense(vec![1.0]).unwrap();
-    let body = builder.add_mass(mass, &[0.0]).unwrap();
+    let mass =
+        delassus::MassBlock::dense(vec![1.0]).expect("a body of 1 kg and rows of one number");
+    let body = builder
+        .add_mass(mass, &[0.0])
+        .expect("a body of 1 kg and rows of one number");
     for side in [1.0, -1.0] {
         builder
             .add_block(Law::Unilateral, &[(body, &[side])], &[0.0], &[-gap])
-            .unwrap();
+            .expect("a body of 1 kg and rows of one number");
     }
-    let problem = builder.build().unwrap();
+    let problem = builder
+        .build()
+        .expect("a body of 1 kg and rows of one number");
     let solution = Solution::from_lambda(&problem, vec![1.0, 1.0]);
     (problem, solution)
 }

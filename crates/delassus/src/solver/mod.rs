@@ -3,6 +3,20 @@
 //! A solver reads a [`Problem`], improves a [`Solution`] and says how it ended. It never grades itself: the
 //! provided [`Solver::solve`] times the run and asks the judge behind [`Residual::of`].
 
+/// `stop` and `limit` of a [`Solver`] whose field `stop` is the rule it stops by.
+macro_rules! stops_by_its_field {
+    () => {
+        fn stop(&self) -> crate::solver::Stop {
+            self.stop
+        }
+
+        fn limit(&mut self, stop: crate::solver::Stop) -> bool {
+            self.stop = stop;
+            true
+        }
+    };
+}
+
 pub mod auto;
 mod cancel;
 mod catalogue;

@@ -21,6 +21,8 @@ const STALL_FACTOR: f64 = 0.99;
 /// … and over at least this many. It has if the sweeps allowed do not suffice at the rate that is left, and if none of
 /// the impulses, drifting on as they do, meets the end of its set within them.
 const STALL_WINDOW: usize = 3000;
+/// An impulse drifts if it gets further between two checks than so many sweeps of the size of the last.
+const DRIFT: f64 = 20.0;
 /// A run has diverged if its residual exceeds its scale by this factor.
 const DIVERGED: f64 = 1e4;
 /// A forecast must miss the sweeps allowed by this factor …
@@ -413,7 +415,7 @@ impl<'a> Monitor<'a> {
             self.next_check = sweep + sweep / 2;
             let eta = std::mem::replace(&mut self.least_eta, f64::INFINITY);
             let now = Look { sweep, merit, eta };
-            if self.is_stalled(now, lambda) {
+            if self.is_stalled(now, (eta_max, lambda)) {
                 return Some(Status::Stalled);
             }
             if self.stop.forecast && self.is_hopeless(now) {
@@ -425,7 +427,7 @@ impl<'a> Monitor<'a> {
 
     /// Whether nothing has moved for long, and what still moves will not do within the sweeps allowed. The largest
     /// residual may rest while the sweeps as a whole still settle: η tells.
-    fn is_stalled(&mut self, now: Look, lambda: &[f64]) -> bool {
+    fn is_stalled(&mut self, now: Look, (eta, lambda): (f64, &[f64])) -> bool {
         let mark = self.mark;
         if now.merit < STALL_FACTOR * mark.merit || now.eta < STALL_FACTOR * mark.eta {
             self.mark = Look {
@@ -443,13 +445,14 @@ impl<'a> Monitor<'a> {
         let long = STALL_WINDOW.max(now.sweep - now.sweep / 3) <= now.sweep - mark.sweep;
         let needed = self.still_needed(mark, now);
         let short = (self.stop.sweeps as f64) < now.sweep as f64 + needed;
-        long && short && !self.drifts_to_an_end()
+        long && short && !self.drifts_to_an_end(eta)
     }
 
     /// Whether an impulse that drifts at an even pace leaves the set of its law within the sweeps allowed. On a plateau
     /// the residual rests while impulses move along directions that no velocity feels; it falls on when one of them
-    /// meets a bound. Of the paces between the last three checks the smaller counts, so that swinging is no drift.
-    fn drifts_to_an_end(&self) -> bool {
+    /// meets a bound. Of the paces between the last three checks the smaller counts, and only where it leads further than
+    /// a few sweeps do, whose size is η: what swings or runs in circles does not drift.
+    fn drifts_to_an_end(&self, eta: f64) -> bool {
         let [(s0, x0), (s1, x1), (s2, x2)] = &self.trail[..] else {
             return true;
         };
@@ -469,8 +472,12 @@ impl<'a> Monitor<'a> {
             let diagonal: Vec<f64> = (0..block.n_rows)
                 .map(|i| d[i * (block.n_rows + 1)])
                 .collect();
+            let far = |(i, d): (usize, &f64)| DRIFT * eta < d * pace(i).abs() * (s2 - s1) as f64;
+            if !block.rows().zip(&diagonal).any(far) || diagonal.iter().any(|d| *d <= 0.0) {
+                return false;
+            }
             let fault = block.law.fault(&ahead, &vec![0.0; block.n_rows], &diagonal);
-            diagonal.iter().all(|d| 0.0 < *d) && self.stop.tolerance < fault.feasibility
+            self.stop.tolerance < fault.feasibility
         })
     }
 

@@ -178,14 +178,7 @@ impl Solver for Kkt {
         }
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn advice(&self, status: Status) -> Option<String> {
         let rows = self.n_rows;

@@ -59,14 +59,7 @@ impl Solver for Newton {
         Fit::Exact
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn reads_velocity(&self) -> bool {
         false

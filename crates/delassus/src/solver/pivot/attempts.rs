@@ -2,8 +2,7 @@
 //!
 //! ```text
 //! lemke              the basis of a guess; reduced, reduced by lex, structural with ones and with three covering vectors
-//!                    by chance; the dense matrix with the same covering vectors; the path of a game; every basis of a
-//!                    small problem
+//!                    by chance; the dense matrix with the same covering vectors; the path of a game
 //! lemke-reduced      reduced, reduced by lex, structural, structural by lex
 //! lemke-structural   structural, structural by lex
 //! lemke-standard     the dense matrix
@@ -15,7 +14,6 @@
 
 use super::budget::Spent;
 use super::contact::{self, ContactLcp, PivotOptions, PivotOutcome, warm_start};
-use super::lcp::every::solve_every;
 use super::lcp::game::solve_game;
 use super::lcp::laws::WrittenOut;
 use super::lcp::ratio::Pivot;
@@ -259,7 +257,7 @@ impl Lemke {
             return status;
         }
         let options = self.matrix_options(pivot, island.spent);
-        let found = solve_game(&written.lcp, &options).or_else(|| solve_every(&written.lcp));
+        let found = solve_game(&written.lcp, &options);
         if let Some(answer) = found {
             island.spent.pivots += answer.pivots;
             island.spent.certificate = None;

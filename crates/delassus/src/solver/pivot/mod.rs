@@ -161,14 +161,7 @@ impl Solver for Lemke {
         }
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn advice(&self, status: Status) -> Option<String> {
         let short = status == Status::PivotLimit && self.work.meter.is_short();

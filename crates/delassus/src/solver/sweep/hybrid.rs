@@ -55,14 +55,7 @@ impl Solver for Hybrid {
         self.rule.fit(law)
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn advice(&self, status: Status) -> Option<String> {
         if self.work.lumps.too_large() {

@@ -65,14 +65,7 @@ impl Solver for Direct {
         }
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn advice(&self, status: Status) -> Option<String> {
         redundancy_message(&self.work.redundant, status)

@@ -9,11 +9,10 @@
 //! | `standard.rs` | one path of pivots |
 //! | `solve.rs` | from the door to a verified answer or a proof that there is none |
 //! | `free.rs` | free rows that depend on each other |
-//! | `game.rs`, `every.rs` | where paths end on rays: that of Lemke and Howson, every basis |
+//! | `game.rs` | games, where that path ends on a ray: the path of Lemke and Howson |
 //!
 //! A problem takes 8 n² bytes; contacts with columns are better pivoted without it.
 
-pub(super) mod every;
 mod free;
 pub(super) mod game;
 pub(super) mod laws;

@@ -87,14 +87,7 @@ impl Solver for Coloured {
         self.rule.fit(law)
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn reads_velocity(&self) -> bool {
         false

@@ -104,14 +104,7 @@ impl Solver for GaussSeidel {
         self.rule.fit(law)
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn run(
         &mut self,

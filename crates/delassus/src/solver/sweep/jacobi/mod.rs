@@ -80,14 +80,7 @@ impl Solver for Jacobi {
         }
     }
 
-    fn stop(&self) -> Stop {
-        self.stop
-    }
-
-    fn limit(&mut self, stop: Stop) -> bool {
-        self.stop = stop;
-        true
-    }
+    stops_by_its_field!();
 
     fn advice(&self, status: Status) -> Option<String> {
         let grows = status == Status::Diverged && self.scheme == Scheme::Plain;
