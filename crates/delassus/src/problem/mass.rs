@@ -14,7 +14,8 @@ use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 
 thread_local! {
-    /// What the passes over trees write: room of its own for every thread, so that a solve allocates nothing.
+    /// What the passes over trees write: room of its own for every thread, so that a solve allocates nothing. It is no
+    /// state: every call clears it first. Handed in, it would go through every product with M⁻¹, in loops on threads too.
     static PASSES: RefCell<Passes> = RefCell::default();
 }
 

@@ -67,7 +67,8 @@ impl Residual {
 
 thread_local! {
     /// Velocities and row velocities of the last judge of this thread: as long as the problem, and a step of a world
-    /// asks for them anew.
+    /// asks for them anew. It is no state: a judge overwrites both before it reads them. Nobody who could hand it in
+    /// lives longer than a solve.
     static ROOM: RefCell<[Vec<f64>; 2]> = RefCell::default();
 }
 
