@@ -24,6 +24,8 @@ use crate::law::Law;
 const KEPT: f64 = 0.95;
 /// Relative residuals at which the finishing methods are tried, each once.
 const LEVELS: [f64; 4] = [1e-3, 1e-5, 1e-7, 1e-9];
+/// Steps of less than a tenth that leave the gap where it is, after which it gives up.
+const JAMS: usize = 8;
 /// Most iterations.
 const MOST: usize = 60;
 
@@ -159,7 +161,7 @@ impl Stage<'_> {
         let scale = self.system.scale;
         let (mut level, mut alpha) = (0, 1.0);
         let (mut marked, mut mark) = (f64::INFINITY, 0);
-        let mut last_gap = f64::INFINITY;
+        let (mut last_gap, mut before, mut jams) = (f64::INFINITY, 0.0, 0);
         for iteration in 0..=MOST {
             let residual = self.judge(&at.lambda)?;
             let relative = residual / scale;
@@ -167,7 +169,9 @@ impl Stage<'_> {
             if relative < 0.7 * marked {
                 (marked, mark) = (relative, iteration);
             }
-            if iteration == MOST || !gap.is_finite() || alpha < 1e-9 {
+            jams += usize::from(alpha < 0.1 && (gap - before).abs() < 0.1 * before);
+            before = gap;
+            if iteration == MOST || !gap.is_finite() || alpha < 1e-9 || JAMS < jams {
                 break;
             }
             let near = LEVELS[level..]

@@ -253,10 +253,12 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
-    next(stage.proximal(&loads, 0.1, 200))?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
         next(stage.arclength(&rho, accept, 250))?;
+        if share == 0.1 {
+            next(stage.proximal(&loads, share, 200))?;
+        }
     }
     let found = stage.loads(&stage.best.1);
     next(stage.proximal(&found, 1e-3, 500))?;
