@@ -1,7 +1,9 @@
 //! Random hard friction problems by the thousand, solved by any solver and judged by arithmetic of their own.
 //!
-//! `cargo bench -p delassus --bench newton_hard -- COUNT [SOLVER] [SEED]` draws COUNT problems of every family and prints
-//! how many are solved to 1e-10 of the velocity scale, the worst residual of those called solved, and the slowest.
+//! `cargo bench -p delassus --bench newton_hard -- COUNT [SOLVER] [SEED] [TOLERANCE] [FAMILY]` draws COUNT problems of
+//! every family and prints how many are solved to 1e-10 of the velocity scale or the tolerance given, how many end at the
+//! floor of rounding, the worst residual of those called solved, quantiles of the factorisations or sweeps, and the
+//! slowest.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
@@ -12,10 +14,9 @@ use delassus::solver::from_spec;
 use delassus::{Problem, Solution, Status, Stop};
 
 mod drawn;
-use drawn::{Body, Drawn, residual};
+use drawn::robots::robot;
+use drawn::{Body, Drawn, residual, scale};
 
-/// Relative residual asked for.
-const TOLERANCE: f64 = 1e-10;
 fn log(random: &mut Random, lo: f64, hi: f64) -> f64 {
     random.range(lo.ln(), hi.ln()).exp()
 }
@@ -284,20 +285,30 @@ fn grip(random: &mut Random) -> Drawn {
     drawn
 }
 
-type Family = (&'static str, fn(&mut Random) -> Drawn);
-const FAMILIES: [Family; 7] = [
-    ("stack", stack),
-    ("wall", wall),
-    ("arch", arch),
-    ("spheres", spheres),
-    ("chain", chain),
-    ("rods", rods),
-    ("grip", grip),
+/// How a family is drawn.
+#[derive(Clone, Copy)]
+enum Make {
+    Bodies(fn(&mut Random) -> Drawn),
+    Robot(fn(&mut Random) -> Problem),
+}
+
+const FAMILIES: [(&str, Make); 8] = [
+    ("stack", Make::Bodies(stack)),
+    ("wall", Make::Bodies(wall)),
+    ("arch", Make::Bodies(arch)),
+    ("spheres", Make::Bodies(spheres)),
+    ("chain", Make::Bodies(chain)),
+    ("rods", Make::Bodies(rods)),
+    ("grip", Make::Bodies(grip)),
+    ("robots", Make::Robot(robot)),
 ];
 
-fn draw(family: Family, seed: u64) -> Problem {
+fn draw(make: Make, seed: u64) -> Problem {
     let mut random = Random::new(seed);
-    let mut drawn = family.1(&mut random);
+    let mut drawn = match make {
+        Make::Bodies(make) => make(&mut random),
+        Make::Robot(make) => return make(&mut random),
+    };
     push(&mut drawn, &mut random);
     let lo = log(&mut random, 0.02, 1.5);
     let hi = if random.range(0.0, 1.0) < 0.5 {
@@ -313,70 +324,90 @@ fn draw(family: Family, seed: u64) -> Problem {
     drawn.problem(&mut random, (lo, hi), tilt)
 }
 
+/// What became of the problems of a family.
+#[derive(Default)]
+struct Tally {
+    solved: usize,
+    floors: usize,
+    lies: usize,
+    worst: f64,
+    slowest: f64,
+    counts: Vec<usize>,
+    failed: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, problem: &Problem, spec: &str, tolerance: f64, seed: u64) {
+        let stop = Stop {
+            tolerance: tolerance * scale(problem),
+            ..Stop::default()
+        };
+        let mut solver = from_spec(spec, stop, 0).expect("a solver");
+        let mut solution = Solution::zeros(problem);
+        let begin = Instant::now();
+        let report = solver.solve(problem, &mut solution);
+        let elapsed = 1e3 * begin.elapsed().as_secs_f64();
+        self.slowest = self.slowest.max(elapsed);
+        let own = residual(problem, &solution.lambda);
+        self.counts.push(report.iterations);
+        match report.status {
+            Status::Solved => {
+                self.solved += 1;
+                self.worst = self.worst.max(own);
+                self.lies += usize::from(100.0 * tolerance < own);
+            }
+            status => {
+                self.floors += usize::from(status == Status::RoundingFloor);
+                let name = status.name();
+                self.failed
+                    .push(format!("{seed}: {name} {own:.0e} {elapsed:.0} ms"));
+            }
+        }
+    }
+
+    fn quantile(&self, percent: usize) -> usize {
+        let at = self.counts.len() * percent / 100;
+        self.counts.get(at).copied().unwrap_or(0)
+    }
+}
+
 fn main() {
     let words: Vec<String> = std::env::args()
         .skip(1)
         .filter(|word| word != "--bench")
         .collect();
-    let count: u64 = words
-        .first()
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(50);
+    let number = |i: usize| words.get(i).and_then(|word| word.parse().ok());
+    let count = number(0).unwrap_or(50.0) as u64;
     let spec = words.get(1).map_or("newton", String::as_str);
-    let first: u64 = words.get(2).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let first = number(2).unwrap_or(0.0) as u64;
+    let tolerance = number(3).unwrap_or(1e-10);
     println!(
-        "family    solved  of     false  worst      mean it  most it  slowest ms  not solved (seed: status, residual)"
+        "family   solved  floor  of    false  worst    iterations 50%  95%  99%  slowest ms  not solved (seed: status, residual)"
     );
-    for family in FAMILIES {
-        let (mut solved, mut lies, mut worst, mut sum, mut most, mut slowest) =
-            (0, 0, 0.0_f64, 0, 0, 0.0_f64);
-        let mut failed = Vec::new();
-        if words.get(3).is_some_and(|only| only != family.0) {
+    for (name, make) in FAMILIES {
+        if words.get(4).is_some_and(|only| only != name) {
             continue;
         }
-        let mut counts = Vec::new();
+        let mut tally = Tally::default();
         for seed in first..first + count {
-            let problem = draw(family, seed);
-            if problem.n_rows() == 0 {
-                continue;
-            }
-            let scale = problem.c().iter().fold(1e-6, |a: f64, c| a.max(c.abs()));
-            let stop = Stop {
-                tolerance: TOLERANCE * scale,
-                sweeps: 2000,
-                ..Stop::default()
-            };
-            let mut solver = from_spec(spec, stop, 0).expect("a solver");
-            let mut solution = Solution::zeros(&problem);
-            let begin = Instant::now();
-            let report = solver.solve(&problem, &mut solution);
-            slowest = slowest.max(1e3 * begin.elapsed().as_secs_f64());
-            let own = residual(&problem, &solution.lambda);
-            sum += report.iterations;
-            counts.push(report.iterations);
-            most = most.max(report.iterations);
-            if report.status == Status::Solved {
-                solved += 1;
-                worst = worst.max(own);
-                lies += usize::from(100.0 * TOLERANCE < own);
-            } else {
-                failed.push(format!("{seed}: {} {own:.0e}", report.status.name()));
+            let problem = draw(make, seed);
+            if 0 < problem.n_rows() {
+                tally.add(&problem, spec, tolerance, seed);
             }
         }
-        let mean = sum as f64 / count as f64;
-        counts.sort_unstable();
-        print!(
-            "{:?} ",
-            [
-                counts[counts.len() / 2],
-                counts[counts.len() * 95 / 100],
-                counts[counts.len() * 99 / 100]
-            ]
-        );
+        tally.counts.sort_unstable();
         println!(
-            "{:9} {solved:6}  {count:5}  {lies:5}  {worst:.1e}  {mean:7.1}  {most:7}  {slowest:10.2}  {}",
-            family.0,
-            failed.join(", ")
+            "{name:8} {:6}  {:5}  {:4}  {:5}  {:.1e}  {:14}  {:3}  {:3}  {:10.2}  {}",
+            tally.solved,
+            tally.floors,
+            tally.counts.len(),
+            tally.lies,
+            tally.worst,
+            tally.quantile(50),
+            tally.quantile(95),
+            tally.quantile(99),
+            tally.slowest,
+            tally.failed.join(", ")
         );
     }
 }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each benchmark draws some of them")]
 
+pub(crate) mod robots;
 pub(crate) mod scenes;
 
 use delassus::math::{DMat3, DQuat, DVec3, Random, tangents};
@@ -198,9 +199,32 @@ pub(crate) fn residual(problem: &Problem, lambda: &[f64]) -> f64 {
                 let off: f64 = (0..3).map(|k| (l[k] - z[k]).powi(2)).sum();
                 worst = worst.max(off.sqrt() / rho);
             }
-            _ => worst = w.iter().fold(worst, |worst, w| worst.max(w.abs())),
+            law => {
+                let (lo, hi) = match law {
+                    Law::Unilateral => (0.0, f64::INFINITY),
+                    Law::Interval { lo, hi } => (lo, hi),
+                    _ => (f64::NEG_INFINITY, f64::INFINITY),
+                };
+                for (k, w) in w.iter().enumerate() {
+                    let rho = 1.0 / diagonal[i + k];
+                    let off = l[k] - (l[k] - rho * w).clamp(lo, hi);
+                    worst = worst.max(off.abs() / rho);
+                }
+            }
         }
     }
-    let scale = problem.c().iter().fold(1e-6, |a: f64, c| a.max(c.abs()));
-    worst / scale
+    worst / scale(problem)
+}
+
+/// The largest row velocity without impulses, of rows that do not open \[m/s\].
+pub(crate) fn scale(problem: &Problem) -> f64 {
+    let mut scale: f64 = 1e-6;
+    for block in problem.blocks() {
+        let c = &problem.c()[block.rows()];
+        let opens = !matches!(block.law, Law::Equality | Law::Interval { .. }) && 0.0 < c[0];
+        if !opens {
+            scale = c.iter().fold(scale, |scale, c| scale.max(c.abs()));
+        }
+    }
+    scale
 }
