@@ -92,6 +92,9 @@ impl CoverChoice {
     }
 }
 
+/// Most rows of a problem that is solved again by its matrix for a few more digits: a matter of milliseconds.
+const SHARPENED: usize = 200;
+
 /// Lemke's algorithm as a solver.
 #[derive(Clone, Debug)]
 pub struct Lemke {
@@ -202,7 +205,19 @@ impl Solver for Lemke {
             }
         }
         *solution = Solution::from_lambda(problem, lambda);
-        let ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
+        let mut ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
+        // A path without matrix may keep fewer digits than are asked for; the matrix of a small problem has them.
+        let vague = status == Status::Solved && ended == Status::Breakdown;
+        if vague && self.method == Method::Best && problem.n_rows() <= SHARPENED {
+            let mut standard = Lemke {
+                method: Method::Standard,
+                ..self.clone()
+            };
+            let mut sharper = Solution::zeros(problem);
+            if standard.run(problem, &mut sharper, monitor) == Status::Solved {
+                (*solution, ended) = (sharper, Status::Solved);
+            }
+        }
         match ended {
             Status::Solved | Status::TimeLimit => ended,
             _ if self.stop.is_cancelled() => Status::Interrupted,
