@@ -275,14 +275,7 @@ impl Node {
 
 /// Column k of the motion subspace of a node, in world axes about its origin.
 pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
-    let turn = |angular: DVec3| Motion {
-        angular,
-        linear: DVec3::ZERO,
-    };
-    let slide = |linear: DVec3| Motion {
-        angular: DVec3::ZERO,
-        linear,
-    };
+    let (turn, slide) = (Motion::turning, Motion::sliding);
     let axis = body.rotation.z_axis;
     match kind {
         Kind::Turn => turn(axis),

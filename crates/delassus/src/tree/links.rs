@@ -9,8 +9,6 @@
 
 use std::ops::Range;
 
-use glam::DVec3;
-
 use super::data::Data;
 use super::joint::Kind;
 use super::kinematics::{add_subspace, subspace};
@@ -92,14 +90,7 @@ impl Tree {
 }
 
 fn basis(kind: Kind, body: &Body) -> ([Motion; 6], f64) {
-    let turn = |angular: DVec3| Motion {
-        angular,
-        linear: DVec3::ZERO,
-    };
-    let slide = |linear: DVec3| Motion {
-        angular: DVec3::ZERO,
-        linear,
-    };
+    let (turn, slide) = (Motion::turning, Motion::sliding);
     let r = &body.rotation;
     let (x, y, z) = (r.x_axis, r.y_axis, r.z_axis);
     let turns = [turn(z), turn(x), turn(y), slide(x), slide(y), slide(z)];

@@ -40,6 +40,24 @@ impl Motion {
         linear: DVec3::ZERO,
     };
 
+    /// Turning alone, about the origin.
+    #[inline]
+    pub(crate) fn turning(angular: DVec3) -> Motion {
+        Motion {
+            angular,
+            linear: DVec3::ZERO,
+        }
+    }
+
+    /// Sliding alone.
+    #[inline]
+    pub(crate) fn sliding(linear: DVec3) -> Motion {
+        Motion {
+            angular: DVec3::ZERO,
+            linear,
+        }
+    }
+
     /// Of the point that lies at `arm` from the origin: v + ω × arm.
     #[inline]
     pub fn at(self, arm: DVec3) -> Motion {

@@ -39,6 +39,15 @@ pub(super) struct Course {
 }
 
 impl Course {
+    /// From the impulses of the step before; `tau` is the least smoothing to start with.
+    pub(super) const WARM: Course = Course {
+        tau: 1e-10,
+        tau_most: 1.0,
+        most: 12,
+        patience: 1,
+        fastest: 0.01,
+    };
+
     /// From no impulses.
     pub(super) const COLD: Course = Course {
         tau: 10.0,
@@ -63,6 +72,14 @@ impl Stage<'_> {
         let row = |row: usize| lambda[row] / self.system.length(row);
         let load = |block: &Block| block.rows().map(|i| row(i) * row(i)).sum::<f64>().sqrt();
         self.system.blocks().iter().map(load).collect()
+    }
+
+    /// Continuation from given impulses, with as much smoothing as is left to correct and no less than the course's.
+    pub(super) fn resume(&mut self, from: &[f64], course: Course) -> Result<(), End> {
+        let residual = self.judge(from)?;
+        let rho = self.load_aware(&self.loads(from), 1e-3);
+        let tau = (residual / self.system.scale).clamp(course.tau, 0.1);
+        self.continuation(self.iterate(from), &rho, Course { tau, ..course })
     }
 
     /// Newton on the smoothed laws from an iterate, while τ falls.

@@ -206,17 +206,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         }
     }
     if start.iter().any(|x| *x != 0.0) {
-        // Warm: from where the last step ended, with as much smoothing as is left to correct.
-        let residual = stage.judge(start)?;
-        let rho = stage.load_aware(&stage.loads(start), 1e-3);
-        let course = Course {
-            tau: (residual / stage.system.scale).clamp(1e-10, 0.1),
-            tau_most: 1.0,
-            most: 12,
-            patience: 1,
-            fastest: 0.01,
-        };
-        next(stage.continuation(stage.iterate(start), &rho, course))?;
+        next(stage.resume(start, Course::WARM))?;
     }
     stage.judge(&vec![0.0; start.len()])?;
     let loads = stage.soft_loads()?;
@@ -224,16 +214,14 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         next(stage.interior(&loads))?;
     }
     if let Some(near) = stage.without_spin()? {
-        let residual = stage.judge(&near)?;
-        let rho = stage.load_aware(&stage.loads(&near), 1e-3);
         let course = Course {
-            tau: (residual / stage.system.scale).clamp(1e-6, 0.1),
+            tau: 1e-6,
             tau_most: 10.0,
             most: 40,
             patience: 3,
             fastest: 0.01,
         };
-        next(stage.continuation(stage.iterate(&near), &rho, course))?;
+        next(stage.resume(&near, course))?;
     }
     stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];

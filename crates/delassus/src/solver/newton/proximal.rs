@@ -91,20 +91,17 @@ impl Stage<'_> {
 
     /// Answers a softened problem: from the centre by continuation, then from inside.
     fn answer(&mut self, centre: &[f64]) -> Result<(), End> {
-        let residual = self.judge(centre)?;
         if centre.iter().any(|x| *x != 0.0) {
-            let rho = self.load_aware(&self.loads(centre), 1e-3);
             let course = Course {
-                tau: (residual / self.system.scale).clamp(1e-10, 0.1),
-                tau_most: 1.0,
                 most: 20,
-                patience: 1,
-                fastest: 0.01,
+                ..Course::WARM
             };
-            let end = self.continuation(self.iterate(centre), &rho, course);
+            let end = self.resume(centre, course);
             if let Err(End::Run(_)) = end {
                 return end;
             }
+        } else {
+            self.judge(centre)?;
         }
         let loads = self.soft_loads()?;
         if self.has_interior() {
