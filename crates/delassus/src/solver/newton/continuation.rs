@@ -36,6 +36,8 @@ pub(super) struct Course {
     pub(super) patience: usize,
     /// Least factor by which τ falls.
     pub(super) fastest: f64,
+    /// Factor by which it grows after a very short step.
+    pub(super) growth: f64,
 }
 
 impl Course {
@@ -44,8 +46,9 @@ impl Course {
         tau: 1e-10,
         tau_most: 1.0,
         most: 12,
-        patience: 1,
+        patience: 2,
         fastest: 0.01,
+        growth: 30.0,
     };
 
     /// From no impulses.
@@ -55,6 +58,7 @@ impl Course {
         most: 35,
         patience: 2,
         fastest: 0.01,
+        growth: 3.0,
     };
 }
 
@@ -74,11 +78,12 @@ impl Stage<'_> {
         self.system.blocks().iter().map(load).collect()
     }
 
-    /// Continuation from given impulses, with as much smoothing as is left to correct and no less than the course's.
+    /// Continuation from given impulses, at τ = √(r/V)/20 and no less than the course's. With as little smoothing as is
+    /// left to correct, τ = r/V, contacts keep the modes they have, and steps get short where one has to change.
     pub(super) fn resume(&mut self, from: &[f64], course: Course) -> Result<(), End> {
         let residual = self.judge(from)?;
         let rho = self.load_aware(&self.loads(from), 1e-3);
-        let tau = (residual / self.system.scale).clamp(course.tau, 0.1);
+        let tau = (0.05 * (residual / self.system.scale).sqrt()).clamp(course.tau, 0.1);
         self.continuation(self.iterate(from), &rho, Course { tau, ..course })
     }
 
@@ -112,7 +117,7 @@ impl Stage<'_> {
                     0.5
                 };
             } else if alpha < 0.05 {
-                tau = (3.0 * tau).min(course.tau_most);
+                tau = (course.growth * tau).min(course.tau_most);
                 short += 1;
                 if course.patience <= short {
                     break;

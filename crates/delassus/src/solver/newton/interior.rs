@@ -265,6 +265,7 @@ impl Stage<'_> {
             most: 25,
             patience: 1,
             fastest: 0.01,
+            growth: 3.0,
         };
         goes_on(self.continuation(self.iterate(lambda), &rho, course))
     }

@@ -220,6 +220,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
             most: 40,
             patience: 3,
             fastest: 0.01,
+            growth: 3.0,
         };
         next(stage.resume(&near, course))?;
     }
@@ -231,6 +232,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         most: 60,
         patience: 8,
         fastest: 0.1,
+        growth: 3.0,
     };
     let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
     for (rho, course) in [
