@@ -261,3 +261,53 @@ fn normals_that_contradict_each_other_are_a_ray_whatever_the_friction() {
     assert!(y[0] > 0.0 && (y[0] - y[3]).abs() <= 1e-9 * y[0], "{y:?}");
     assert!([1, 2, 4, 5].iter().all(|&row| y[row] == 0.0), "{y:?}");
 }
+
+/// A point of 1 kg between two walls that rise at the angle φ from each other and close at 1 m/s each.
+fn wedged(mu: f64, angle: f64) -> Problem {
+    let eye = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let mut builder = Problem::builder();
+    let mass = MassBlock::dense(eye).unwrap();
+    let mass = builder.add_mass(mass, &[0.0; 3]).unwrap();
+    let (sin, cos) = angle.sin_cos();
+    for side in [1.0, -1.0] {
+        // n = (±cos φ, sin φ, 0), t₁ along the wall upwards, t₂ out of the plane.
+        let rows = [side * cos, sin, 0.0, -side * sin, cos, 0.0, 0.0, 0.0, 1.0];
+        let (sigma, q) = ([0.0; 3], [1.0, 0.0, 0.0]);
+        let law = Law::FrictionCone { mu };
+        builder
+            .add_block(law, &[(mass, &rows)], &sigma, &q)
+            .unwrap();
+    }
+    builder.build().unwrap()
+}
+
+#[test]
+fn a_self_stress_with_friction_is_a_ray_and_no_proof() {
+    for solver in ["newton", "auto"] {
+        let solve = |mu: f64| {
+            let problem = wedged(mu, 0.3);
+            let mut solver = from_spec(solver, stop(1e-9), 0).unwrap();
+            let report = solver.solve(&problem, &mut Solution::zeros(&problem));
+            (problem, report)
+        };
+        // μ < tan φ: the walls squeeze it out, at v = 1/sin φ.
+        let (_, report) = solve(0.2);
+        assert_eq!(report.status, Status::Solved, "{solver}");
+        // μ > tan φ: the forces on both sides lie in their cones and on one line, and grow for ever.
+        let (problem, report) = solve(0.5);
+        assert_eq!(report.status, Status::Ray, "{solver}");
+        let certificate = report.certificate.unwrap();
+        assert_eq!(
+            certificate.farkas, None,
+            "{solver}: squeezed out without friction"
+        );
+        let y = certificate.ray;
+        let mut v = vec![0.0; 3];
+        problem.velocity(&y, &mut v);
+        assert!(v.iter().all(|v| v.abs() <= 1e-8), "{solver}: {v:?}");
+        for contact in y.chunks(3) {
+            let t = contact[1].hypot(contact[2]);
+            assert!(0.1 < contact[0] && t <= 0.5 * contact[0] + 1e-8);
+        }
+    }
+}

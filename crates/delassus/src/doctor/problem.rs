@@ -255,9 +255,8 @@ fn unsolved(problem: &Problem, names: Option<&[String]>, stop: Stop) -> Option<F
     if report.status == Status::Solved {
         return None;
     }
-    let proven = report
-        .certificate
-        .is_some_and(|found| found.farkas.is_some());
+    // Whether the ray, where there is one, proves that there is no answer.
+    let proven = report.certificate.map(|found| found.farkas.is_some());
     let law = report.residual.law;
     let worst = report.residual.worst_block.map(BlockId::index);
     let places: Vec<String> = worst.into_iter().map(|k| name(names, k)).collect();
@@ -265,15 +264,17 @@ fn unsolved(problem: &Problem, names: Option<&[String]>, stop: Stop) -> Option<F
         .first()
         .map_or_else(String::new, |place| format!(", worst at {place}"));
     let what = match proven {
-        true => format!("no impulses satisfy all rows, which is proven{at}"),
-        false => format!(
+        Some(true) => format!("no impulses satisfy all rows, which is proven{at}"),
+        Some(false) => format!("impulses can grow for ever: rows clamp each other by friction{at}"),
+        None => format!(
             "no solver of the table of auto reaches {:e} m/s: {law:.1e} m/s are left{at}",
             stop.tolerance
         ),
     };
     let remedy = match proven {
-        true => "remove a row, turn its sign, or give rows compliance",
-        false => {
+        Some(true) => "remove a row, turn its sign, or give rows compliance",
+        Some(false) => "give rows compliance, lower the friction, or ask for less motion",
+        None => {
             "allow more iterations or a coarser tolerance, give rows compliance, or compare all solvers"
         }
     };

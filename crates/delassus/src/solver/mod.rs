@@ -61,7 +61,7 @@ pub enum Status {
     Stalled,
     /// The iterates grow without bound.
     Diverged,
-    /// Pivoting ended on a ray.
+    /// Impulses can grow for ever along a ray.
     Ray,
     /// The allowed pivots, or the work allowed to them, are used up.
     PivotLimit,
@@ -204,7 +204,7 @@ pub struct Report {
     pub rank: Option<Rank>,
 }
 
-/// The end of a run of pivots on a ray.
+/// A ray along which a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// How the impulses can grow for ever along it.
@@ -369,7 +369,7 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
             format!("{name} has no rule for {law}; choose a solver that `delassus list solvers` shows to fit it")
         }
         Status::Ray => {
-            "pivoting ended on a ray: the rows may contradict each other, as a certificate proves where there is one; else try cover=random, or some compliance".to_owned()
+            "impulses can grow for ever along a ray: the rows may contradict each other, as a certificate proves where there is one; else try another solver, or some compliance".to_owned()
         }
         Status::PivotLimit => {
             "the allowed pivots were used up; allow more, or try pivot=lex, which never cycles".to_owned()

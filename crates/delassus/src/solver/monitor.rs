@@ -305,8 +305,7 @@ impl<'a> Monitor<'a> {
             (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
             // What rounding hides is said; where it hides all, the answer is worth nothing.
             _ if claimed && self.is_hidden(&solution.lambda) => {
-                let hidden = HIDDEN * self.problem.cancelling(&solution.lambda);
-                if hidden <= TOLERABLE * self.problem.velocity_scale() {
+                if !hides_all(self.problem, &solution.lambda) {
                     return (Status::RoundingFloor, residual);
                 }
                 *solution = Solution::zeros(self.problem);
@@ -539,4 +538,9 @@ fn obeyed(problem: &Problem, fit: impl Fn(&Law) -> Fit) -> Vec<bool> {
             fit(&block.law) == Fit::Exact || immobile
         })
         .collect()
+}
+
+/// Whether so much cancels under these impulses that nothing can be said about them.
+pub(super) fn hides_all(problem: &Problem, lambda: &[f64]) -> bool {
+    TOLERABLE * problem.velocity_scale() < HIDDEN * problem.cancelling(lambda)
 }

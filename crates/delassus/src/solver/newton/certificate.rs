@@ -1,15 +1,26 @@
-//! Proof that normals and joints contradict each other, read off impulses that grow without bound.
+//! What impulses that grow without bound show: a contradiction, or a self-stress with friction.
 //!
 //! ```text
 //! y = λ/|λ| in normals, unilateral rows and equalities, y_n ≥ 0, zero elsewhere
 //! Gᵀy = 0, Σy = 0 and cᵀy < 0   ⇒   yᵀw = cᵀy < 0 for every λ, though y_n ≥ 0, w_n ≥ 0 and w_e = 0 ask for yᵀw ≥ 0
 //! ```
 //!
-//! This is Farkas' lemma; friction does not enter. The equations are checked to rounding before anything is claimed.
+//! This is Farkas' lemma; friction does not enter, and the run ends: there is no answer. With friction in y,
+//!
+//! ```text
+//! y ∈ K, Gᵀy = 0, Σy = 0 and cᵀy < 0
+//! ```
+//!
+//! is a self-stress that the motion asked for feeds: λ + αy obeys the friction cones for every α ≥ 0 and moves nothing.
+//! An answer may exist or not, for the theorem that promises one does not hold; Σ > 0 brings it back. Other stages are
+//! tried, and where none solves, y is handed over as the ray.
+//!
+//! The equations are checked to rounding before anything is claimed.
 
 use super::stage::{End, Stage};
 use crate::law::Law;
 use crate::math::{max_abs, norm};
+use crate::problem::Block;
 use crate::solver::Status;
 
 /// Impulses so many times what stops the fastest row are suspect.
@@ -20,7 +31,7 @@ const ZERO: f64 = 1e-8;
 const BELOW: f64 = 1e-6;
 
 impl Stage<'_> {
-    /// Ends the run with a proof where the impulses show one.
+    /// Ends the run with a proof where the impulses show one, and keeps a self-stress.
     pub(super) fn look_for_contradiction(&mut self, lambda: &[f64]) -> Result<(), End> {
         let scale = self.system.scale;
         let blocks = self.system.blocks().iter().zip(&self.system.mobility);
@@ -28,26 +39,38 @@ impl Stage<'_> {
         if suspect.fold(0.0, f64::max) < HUGE * scale {
             return Ok(());
         }
-        let mut y = vec![0.0; lambda.len()];
+        let (mut normal, mut whole) = (vec![0.0; lambda.len()], vec![0.0; lambda.len()]);
         for block in self.system.blocks() {
             let rows = block.rows();
             match block.law {
-                Law::Equality => y[rows.clone()].copy_from_slice(&lambda[rows]),
-                Law::Unilateral => rows.for_each(|row| y[row] = lambda[row].max(0.0)),
-                Law::Interval { .. } => {}
-                _ => y[block.start] = lambda[block.start].max(0.0),
+                Law::Unilateral => rows.for_each(|row| normal[row] = lambda[row].max(0.0)),
+                Law::Interval { .. } => continue,
+                Law::Equality => normal[rows.clone()].copy_from_slice(&lambda[rows]),
+                _ => normal[block.start] = lambda[block.start].max(0.0),
             }
+            whole[block.rows()].copy_from_slice(&lambda[block.rows()]);
         }
-        let largest = max_abs(&y);
-        if !(0.0 < largest && largest.is_finite()) {
-            return Ok(());
-        }
-        y.iter_mut().for_each(|y| *y /= largest);
-        if self.contradicts(&y) {
+        if let Some(y) = unit(normal).filter(|y| self.contradicts(y)) {
             self.proof = Some(y);
             return Err(End::Run(Status::Ray));
         }
+        if let Some(y) = unit(whole).filter(|y| self.may_grow(y) && self.contradicts(y)) {
+            self.self_stress = Some(y);
+        }
         Ok(())
+    }
+
+    /// y ∈ K: with w = 0 the natural map is the distance from it.
+    fn may_grow(&self, y: &[f64]) -> bool {
+        let admits = |block: &Block| {
+            let (still, ones) = (vec![0.0; block.n_rows], vec![1.0; block.n_rows]);
+            let law = match block.law {
+                Law::Interval { .. } => return true,
+                law => law,
+            };
+            law.fault(&y[block.rows()], &still, &ones).natural <= ZERO
+        };
+        self.system.blocks().iter().all(admits)
     }
 
     /// S y = 0 to rounding, and cᵀy < 0 beyond it.
@@ -70,4 +93,11 @@ impl Stage<'_> {
         let size: f64 = terms.clone().map(f64::abs).sum();
         terms.sum::<f64>() < -BELOW * size
     }
+}
+
+/// y with its largest entry of size one, where it has a size.
+fn unit(mut y: Vec<f64>) -> Option<Vec<f64>> {
+    let largest = max_abs(&y);
+    y.iter_mut().for_each(|y| *y /= largest);
+    (0.0 < largest && largest.is_finite()).then_some(y)
 }

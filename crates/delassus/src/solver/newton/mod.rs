@@ -108,7 +108,7 @@ impl Solver for Newton {
                 solve_island(&part, &own, kernel, (self.stop, begin))
             })
         };
-        let mut status = Status::Solved;
+        let (mut status, mut proven) = (Status::Solved, false);
         let all: Vec<BlockId> = (0..problem.blocks().len() as u32).map(BlockId).collect();
         for (i, end) in ends.iter().enumerate() {
             let island = islands.get(i).unwrap_or(&all);
@@ -122,13 +122,12 @@ impl Solver for Newton {
                 status = end.status;
             }
             // A contradiction inside one island is one of the whole.
-            if let Some(own) = &end.proof {
+            if let Some((own, proves)) = end.ray.as_ref().filter(|(_, proves)| *proves || !proven) {
                 let mut y = vec![0.0; problem.n_rows()];
                 rows.zip(own).for_each(|(row, own)| y[row] = *own);
-                monitor.certify(Some(Certificate {
-                    ray: y.clone(),
-                    farkas: Some(y),
-                }));
+                proven = *proves;
+                let farkas = proves.then(|| y.clone());
+                monitor.certify(Some(Certificate { ray: y, farkas }));
                 status = Status::Ray;
             }
         }
@@ -145,8 +144,8 @@ struct Ended {
     residual: f64,
     /// Residual after every factorisation, and its time \[m/s, s\].
     history: Vec<(f64, f64)>,
-    /// y of a proof that normals and joints contradict each other.
-    proof: Option<Vec<f64>>,
+    /// y along which impulses can grow for ever, and whether it proves that normals and joints contradict each other.
+    ray: Option<(Vec<f64>, bool)>,
     kernel: Kernel,
 }
 
@@ -176,6 +175,11 @@ fn solve_island(
         Err(End::Run(status)) => status,
         _ => Status::Stalled,
     };
+    let ray = match status {
+        Status::Ray => stage.proof.map(|y| (y, true)),
+        Status::Stalled => stage.self_stress.map(|y| (y, false)),
+        _ => None,
+    };
     // The stage writes down what a factorisation starts from; what it led to is what the next one starts from.
     let mut history = stage.history;
     let after: Vec<f64> = history
@@ -192,7 +196,7 @@ fn solve_island(
         residual: stage.best.0,
         lambda: stage.best.1,
         history,
-        proof: stage.proof,
+        ray,
         kernel: stage.kernel,
     }
 }

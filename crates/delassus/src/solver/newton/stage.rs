@@ -5,6 +5,7 @@ use super::smoothed_law::Smoothed;
 use super::system::System;
 use std::time::Instant;
 
+use crate::solver::monitor::hides_all;
 use crate::solver::{Status, Stop};
 
 /// How a stage ended where it did not solve.
@@ -43,6 +44,8 @@ pub(super) struct Stage<'a> {
     pub(super) history: Vec<(f64, f64)>,
     /// y of a proof that normals and joints contradict each other.
     pub(super) proof: Option<Vec<f64>>,
+    /// y of a self-stress with friction that the motion asked for feeds.
+    pub(super) self_stress: Option<Vec<f64>>,
 }
 
 /// Impulses and velocities that need not agree while a method is at work.
@@ -83,6 +86,7 @@ impl<'a> Stage<'a> {
             begin,
             history: Vec::with_capacity(128),
             proof: None,
+            self_stress: None,
             system,
         }
     }
@@ -113,14 +117,20 @@ impl<'a> Stage<'a> {
         let residual = self
             .system
             .residual(lambda, &mut self.scratch_v, &mut self.scratch_w);
+        let within = residual <= self.stop.tolerance;
+        // Impulses that grow without bound end where rounding hides what is wrong with them.
+        if within && hides_all(self.system.problem, lambda) {
+            self.look_for_contradiction(lambda)?;
+            return Err(End::Stuck);
+        }
         if residual < self.best.0 {
             self.best.0 = residual;
             self.best.1.copy_from_slice(lambda);
         }
-        if residual <= self.stop.tolerance {
-            return Err(End::Run(Status::Solved));
+        match within {
+            true => Err(End::Run(Status::Solved)),
+            false => Ok(residual),
         }
-        Ok(residual)
     }
 
     /// Writes down a factorisation made at this residual; an error where nothing is left to go on with.
