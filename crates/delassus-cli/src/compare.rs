@@ -16,18 +16,21 @@ use delassus::solver::Record;
 use delassus::{Fit, Stop};
 
 use crate::args::{Common, CompareArgs};
-use crate::console::{Outcome, Printed, Refusal, complain, note};
+use crate::console::{Outcome, Printed, complain, note};
 use crate::folder::{self, Folder};
 use crate::input;
 use crate::interrupt::{self, Worker};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
 use crate::progress::{self, Forecast, Kind};
+use crate::refusal::{Refusal, Usage};
 use crate::solve::pool;
 use crate::solvers;
 use measure::{Run, measure};
 use report::{Comparison, Missing, Ranking};
 use scene::{Course, SceneRanking};
 use works::Work;
+
+pub(crate) use works::CompareError;
 
 /// Law residual to reach where none is asked for [m/s].
 const TOLERANCE: f64 = 1e-6;
@@ -71,14 +74,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let missing = std::mem::take(&mut contest.missing);
     if !missing.is_empty() {
         let (left, all) = (missing.len(), works.len() * specs.len());
-        complain(&Refusal(format!(
-            "interrupted: {left} of {all} runs are missing; what was done is kept"
-        )));
+        complain(&CompareError::Interrupted { left, all });
     }
     let comparison = Comparison::new(stop.tolerance, labels, ranked, missing);
     if comparison.is_empty() && outcome != Outcome::BadInput {
-        let text = "there is no problem to compare in what was named";
-        outcome.blame(Err(Refusal(text.to_owned())));
+        outcome.blame(Err(CompareError::Nothing));
     }
     if !comparison.is_reached() {
         outcome = outcome.max(Outcome::NotSolved);
@@ -100,13 +100,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     Ok(Printed { text, outcome })
 }
 
-fn stop(common: &Common) -> Result<Stop, Refusal> {
+fn stop(common: &Common) -> Result<Stop, Usage> {
     let tolerance = common.tolerance.unwrap_or(TOLERANCE);
     if tolerance == 0.0 {
-        return Err(Refusal(
-            "--tolerance 0 is never reached, so there is no time to compare; give a positive one"
-                .to_owned(),
-        ));
+        return Err(Usage::NeverReached);
     }
     let stop = Stop {
         tolerance,
@@ -222,7 +219,7 @@ impl Contest<'_> {
         let traced = traced || self.args.svg.is_some();
         let (mut runs, misfits) = self.try_all((&name, PROBLEMS), |spec| {
             let start = Arc::clone(&start);
-            move || measure(&spec, limits, &start, traced)
+            move || Ok(measure(&spec, limits, &start, traced)?)
         })?;
         runs.sort_by(by_merit);
         let tried = !runs.is_empty() || !misfits.is_empty();
@@ -267,7 +264,7 @@ fn draw(path: &Path, comparison: &Comparison, quiet: bool) -> Result<(), Refusal
         .iter()
         .map(|work| panel(work, solvers, comparison.tolerance()))
         .collect();
-    folder::write_whole(path, &plot::svg(solvers, &panels)?)
+    Ok(folder::write_whole(path, &plot::svg(solvers, &panels)?)?)
 }
 
 /// Residual against time on one work. A solver that does not iterate is one point.

@@ -12,7 +12,8 @@ use serde::Serialize;
 use super::figure::{self, Figure, Series};
 use super::growth::exponent;
 use crate::args::BenchArgs;
-use crate::console::{Outcome, Printed, Refusal};
+use crate::console::{Outcome, Printed};
+use crate::refusal::{PictureError, Refusal};
 use crate::solve::pool;
 use crate::table::{self, Table};
 use crate::{folder, progress};
@@ -95,7 +96,7 @@ struct Document<'a> {
 /// Runs everything.
 pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
     if let Some(out) = &args.out {
-        folder::make(out, args.force)?;
+        folder::make("--out", out, args.force)?;
     }
     let count = if args.quick { 64 } else { args.chains as usize };
     let entries = entries();
@@ -355,7 +356,7 @@ fn text(document: &Document<'_>) -> String {
 }
 
 /// Error at 1 s against time per frame on two threads.
-fn picture(rows: &[Row]) -> Result<String, Refusal> {
+fn picture(rows: &[Row]) -> Result<String, PictureError> {
     let mut series: Vec<Series<'_>> = Vec::new();
     for row in rows {
         let point = (row.frame_ms[1], row.tip_errors[1]);
