@@ -2,7 +2,7 @@
 //!
 #![doc = include_str!("../../../docs/kkt.md")]
 
-use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats};
+use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats, fit_of};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::linalg::ranked::RankedCholesky;
@@ -172,10 +172,7 @@ impl Solver for Kkt {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::Equality => Fit::Exact,
-            _ => Fit::No,
-        }
+        fit_of(law)
     }
 
     stops_by_its_field!();
