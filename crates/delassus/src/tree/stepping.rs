@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use super::joint::{self, Kind, quaternion};
 use super::kinematics::{add_subspace, subspace};
 use super::spatial::{Force, Motion, Pose};
-use super::{Data, Tree, TreeError, TreeJoint};
+use super::{Data, LinkPoint, Tree, TreeError, TreeJoint};
 use crate::index::LinkId;
 
 impl Tree {
@@ -39,18 +39,14 @@ impl Tree {
     pub fn add_wrench(
         &self,
         data: &Data,
-        (link, point): (LinkId, DVec3),
+        at: LinkPoint,
         force: Force,
         row: &mut [f64],
     ) -> Result<(), TreeError> {
         self.check_length("row", row, self.n_dofs)?;
-        let node = self.seat(link)?.0;
-        self.climb(
-            data,
-            node,
-            force.from(point - data.bodies[node].origin),
-            row,
-        );
+        let node = self.seat(at.link)?.0;
+        let arm = at.point - data.bodies[node].origin;
+        self.climb(data, node, force.from(arm), row);
         Ok(())
     }
 

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use crate::index::LinkId;
     use crate::tree::spatial::Pose;
-    use crate::tree::{Link, MassProperties, TreeJoint};
+    use crate::tree::{Link, LinkPoint, MassProperties, TreeJoint};
     use glam::{DMat3, DQuat};
     use std::sync::Arc;
 
@@ -330,7 +330,7 @@ mod tests {
         for _ in 0..if twice { 2 } else { 1 } {
             for direction in DVec3::AXES {
                 rows.start();
-                let point = (LinkId(4), DVec3::new(2.0, 1.0, 0.5));
+                let point = LinkPoint::new(LinkId(4), DVec3::new(2.0, 1.0, 0.5));
                 tree.add_linear(&data, &mut rows, point, direction).unwrap();
             }
         }
