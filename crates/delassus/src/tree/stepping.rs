@@ -165,6 +165,7 @@ impl Tree {
             let q = &mut q[coordinates];
             let (spin, slide) = velocity(&v[node.v_at..]);
             let old = quaternion(&q[3..]);
+            // x ← x + h R u,   R ← R exp(h ω)
             let moved = DVec3::from_slice(q) + h * (old * slide);
             q[..3].copy_from_slice(&moved.to_array());
             let turn = DQuat::from_scaled_axis(h * spin);
@@ -178,6 +179,7 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
             let (spin, slide) = velocity(&v[node.v_at..]);
+            // u ← exp(−h ω) u
             let slide = DQuat::from_scaled_axis(-h * spin) * slide;
             v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
         }
