@@ -28,7 +28,7 @@ use crate::solvers;
 use measure::{Run, measure};
 use report::{Comparison, Missing, Ranking};
 use scene::{Course, SceneRanking};
-use works::Work;
+use works::Subject;
 
 pub(crate) use works::CompareError;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let mut out = Folder::prepare(common)?;
     let mut outcome = Outcome::Solved;
     let works = works::find(&args.works, &mut outcome);
-    let is_scene = |work: &&Work| matches!(work, Work::Scene(_));
+    let is_scene = |work: &&Subject| matches!(work, Subject::Scene(_));
     let scenes = works.iter().filter(is_scene).count();
     let kinds = [
         Kind::new((works.len() - scenes) * specs.len(), PROBLEM_GUESS),
@@ -128,7 +128,7 @@ impl Contest<'_> {
     /// Ranks the works one after the other; what is refused is told at once and the rest goes on.
     fn rank_all(
         &mut self,
-        works: &[Work],
+        works: &[Subject],
         outcome: &mut Outcome,
     ) -> (Vec<Ranking>, Vec<SceneRanking>) {
         let (mut problems, mut scenes) = (Vec::new(), Vec::new());
@@ -138,7 +138,7 @@ impl Contest<'_> {
                 continue;
             }
             let ranked = match work {
-                Work::Scene(path) => self.rank_scene(path).map(|ranked| scenes.extend(ranked)),
+                Subject::Scene(path) => self.rank_scene(path).map(|ranked| scenes.extend(ranked)),
                 _ => self.rank(work).map(|ranked| problems.extend(ranked)),
             };
             if let Err(refusal) = ranked {
@@ -197,7 +197,7 @@ impl Contest<'_> {
 
     /// Reads one work and runs every solver on it, one after the other. A file of a folder that is no problem
     /// is skipped with a note; a named one is an error.
-    fn rank(&mut self, work: &Work) -> Result<Option<Ranking>, Refusal> {
+    fn rank(&mut self, work: &Subject) -> Result<Option<Ranking>, Refusal> {
         let name = work.name();
         let common = &self.args.common;
         let start = match works::load(work, (common.format, common.seed, common.cold)) {
@@ -205,7 +205,7 @@ impl Contest<'_> {
             Err(refusal) => {
                 self.progress.skip(PROBLEMS, self.specs.len());
                 return match work {
-                    Work::Problem { named: false, .. } => {
+                    Subject::Problem { named: false, .. } => {
                         let bar = &self.progress.bar;
                         bar.suspend(|| note(&format!("skipped {refusal}")));
                         Ok(None)

@@ -17,7 +17,7 @@ use crate::refusal::{PictureError, Refusal};
 use crate::solve::pool;
 use crate::table::{self, Table};
 use crate::{folder, progress};
-use runner::{BEADS, Entry, Runner, Work, direction, entries};
+use runner::{BEADS, Effort, Entry, Runner, direction, entries};
 
 /// Tip of a chain along its release direction and up, seen from its fixed point, after so many frames: by a
 /// Runge-Kutta integration in joint angles at 20 kHz that agrees with one at 10 kHz to 1e-9 m.
@@ -215,7 +215,7 @@ struct Errors {
     opening: f64,
     tip: [f64; 3],
     energy_change: f64,
-    work: Work,
+    work: Effort,
 }
 
 /// What a few chains get wrong in 10 s.
@@ -230,7 +230,7 @@ fn errors(entry: &Entry) -> Result<Errors, Refusal> {
         opening: 0.0,
         tip: [f64::NAN; 3],
         energy_change: f64::NAN,
-        work: Work::default(),
+        work: Effort::default(),
     };
     for frame in 1..=LONG {
         let work = runner.frame()?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use delassus::gallery::experiments::{self, Experiment};
-use delassus::problem::file::{Format, Loaded, Work as Content};
+use delassus::problem::file::{Format, Loaded, Work};
 use delassus::{BuildError, Problem, Solution};
 
 use crate::console::Outcome;
@@ -40,7 +40,7 @@ pub(crate) enum CompareError {
 }
 
 /// One thing to compare solvers on.
-pub(super) enum Work {
+pub(super) enum Subject {
     /// A scene, to be stepped through time.
     Scene(PathBuf),
     /// A problem file or a built-in problem; one found in a folder may turn out to be something else.
@@ -49,12 +49,12 @@ pub(super) enum Work {
     Experiment(Box<Experiment>),
 }
 
-impl Work {
+impl Subject {
     /// How it is called in tables.
     pub(super) fn name(&self) -> String {
         match self {
-            Work::Scene(path) | Work::Problem { path, .. } => input::name(path),
-            Work::Experiment(experiment) => format!("{EXPERIMENT}{}", experiment.name),
+            Subject::Scene(path) | Subject::Problem { path, .. } => input::name(path),
+            Subject::Experiment(experiment) => format!("{EXPERIMENT}{}", experiment.name),
         }
     }
 }
@@ -81,18 +81,18 @@ impl Start {
 }
 
 /// The works behind the words: folders are opened, one level deep, in the order of names.
-pub(super) fn find(words: &[PathBuf], outcome: &mut Outcome) -> Vec<Work> {
+pub(super) fn find(words: &[PathBuf], outcome: &mut Outcome) -> Vec<Subject> {
     let mut works = Vec::new();
     for word in words {
         let name = input::name(word);
         let found = match name.strip_prefix(EXPERIMENT) {
             Some(rest) => experiment(rest)
-                .map(|found| vec![Work::Experiment(Box::new(found))])
+                .map(|found| vec![Subject::Experiment(Box::new(found))])
                 .map_err(Refusal::from),
             None if name == EXPERIMENTS && !word.exists() => Ok(all_experiments()),
-            None if is_scene(word) => Ok(vec![Work::Scene(word.clone())]),
+            None if is_scene(word) => Ok(vec![Subject::Scene(word.clone())]),
             None if word.is_dir() => files_of(word).map_err(Refusal::from),
-            None => Ok(vec![Work::Problem {
+            None => Ok(vec![Subject::Problem {
                 path: word.clone(),
                 named: true,
             }]),
@@ -107,12 +107,12 @@ pub(super) fn find(words: &[PathBuf], outcome: &mut Outcome) -> Vec<Work> {
 
 /// Reads or makes a problem.
 pub(super) fn load(
-    work: &Work,
+    work: &Subject,
     (format, seed, cold): (Option<Format>, u64, bool),
 ) -> Result<Start, Refusal> {
     let name = work.name();
     match work {
-        Work::Experiment(experiment) => {
+        Subject::Experiment(experiment) => {
             let problems = experiment.problems(1, seed);
             let problems = problems.map_err(|cause| CompareError::NotBuilt {
                 name: name.clone(),
@@ -125,7 +125,7 @@ pub(super) fn load(
                 guess: None,
             })
         }
-        Work::Scene(path) | Work::Problem { path, .. } => {
+        Subject::Scene(path) | Subject::Problem { path, .. } => {
             let mut start = problem_of(&name, input::load(path, format)?)?;
             start.guess = start.guess.filter(|_| !cold);
             Ok(start)
@@ -135,9 +135,9 @@ pub(super) fn load(
 
 fn problem_of(name: &str, loaded: Loaded) -> Result<Start, InputError> {
     let problem = match loaded.work {
-        Content::Problem { problem, .. } => *problem,
-        Content::Tree(work) => work.problem,
-        Content::Stabilisation(_) => {
+        Work::Problem { problem, .. } => *problem,
+        Work::Tree(work) => work.problem,
+        Work::Stabilisation(_) => {
             return Err(InputError::NothingToCompare {
                 name: name.to_owned(),
                 kind: loaded.kind,
@@ -151,7 +151,7 @@ fn problem_of(name: &str, loaded: Loaded) -> Result<Start, InputError> {
     })
 }
 
-fn files_of(folder: &Path) -> Result<Vec<Work>, DiskError> {
+fn files_of(folder: &Path) -> Result<Vec<Subject>, DiskError> {
     let failed = DiskError::denied(folder, "read the folder");
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(&failed)? {
@@ -161,16 +161,16 @@ fn files_of(folder: &Path) -> Result<Vec<Work>, DiskError> {
         }
     }
     paths.sort();
-    let work = |path| Work::Problem { path, named: false };
+    let work = |path| Subject::Problem { path, named: false };
     Ok(paths.into_iter().map(work).collect())
 }
 
-fn all_experiments() -> Vec<Work> {
+fn all_experiments() -> Vec<Subject> {
     let pegs = PEGS.into_iter().map(experiments::peg);
     let all = pegs
         .chain(experiments::singles())
         .chain(experiments::stacks());
-    all.map(|experiment| Work::Experiment(Box::new(experiment)))
+    all.map(|experiment| Subject::Experiment(Box::new(experiment)))
         .collect()
 }
 

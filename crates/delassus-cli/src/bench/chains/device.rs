@@ -5,7 +5,7 @@ use delassus::math::DVec3;
 use delassus::problem::stabilise::Stabilise;
 use delassus_gpu::{ChainOptions, ChainScene, ChainState, Gpu, GpuChains, GpuError};
 
-use super::runner::{BEADS, Entry, FRAME, Runner, Work, scene};
+use super::runner::{BEADS, Effort, Entry, FRAME, Runner, scene};
 use crate::bench::BenchError;
 use crate::console;
 
@@ -72,10 +72,10 @@ impl Device {
 }
 
 impl Runner for Device {
-    fn frame(&mut self) -> Result<Work, BenchError> {
+    fn frame(&mut self) -> Result<Effort, BenchError> {
         self.opening = self.chains.step(1)?.worst_opening;
         self.state = self.chains.read()?;
-        Ok(Work {
+        Ok(Effort {
             substeps: SUBSTEPS as f64,
             iterations: (SUBSTEPS * self.sweeps) as f64,
             coarse: 0,

@@ -17,7 +17,7 @@ pub(super) const FRAME: f64 = 1.0 / 60.0;
 /// The scene in somebody's hands.
 pub(super) trait Runner: Send {
     /// Advances by one frame.
-    fn frame(&mut self) -> Result<Work, BenchError>;
+    fn frame(&mut self) -> Result<Effort, BenchError>;
 
     /// Where the last bead of a chain is.
     fn tip(&self, chain: usize) -> DVec3;
@@ -31,7 +31,7 @@ pub(super) trait Runner: Send {
 
 /// What a frame took, for each chain on average.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct Effort {
     pub(super) substeps: f64,
     pub(super) iterations: f64,
     /// Substeps of single chains that were taken at first order instead of second.
@@ -138,12 +138,12 @@ struct Batch {
 }
 
 impl Runner for Batch {
-    fn frame(&mut self) -> Result<Work, BenchError> {
+    fn frame(&mut self) -> Result<Effort, BenchError> {
         let taken = self.chains.step(FRAME, self.substeps, self.integrator);
         if taken.refused != 0 {
             return Err(BenchError::NotFinite);
         }
-        Ok(Work {
+        Ok(Effort {
             substeps: taken.substeps,
             iterations: taken.iterations,
             coarse: taken.coarse,
@@ -204,9 +204,9 @@ struct General {
 }
 
 impl Runner for General {
-    fn frame(&mut self) -> Result<Work, BenchError> {
+    fn frame(&mut self) -> Result<Effort, BenchError> {
         let step = self.world.step(FRAME, self.solver.as_mut())?;
-        Ok(Work {
+        Ok(Effort {
             substeps: f64::from(self.world.settings.substeps),
             iterations: step.report.iterations as f64,
             coarse: step.coarse as usize,
