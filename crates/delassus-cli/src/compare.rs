@@ -16,18 +16,21 @@ use delassus::solver::Record;
 use delassus::{Fit, Stop};
 
 use crate::args::{Common, CompareArgs};
-use crate::console::{Outcome, Printed, Refusal, complain, note};
+use crate::console::{Outcome, Printed, complain, note};
 use crate::folder::{self, Folder};
 use crate::input;
 use crate::interrupt::{self, Worker};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
 use crate::progress::{self, Forecast, Kind};
+use crate::refusal::{Refusal, Usage};
 use crate::solve::pool;
 use crate::solvers;
 use measure::{Run, measure};
 use report::{Comparison, Missing, Ranking};
 use scene::{Course, SceneRanking};
-use works::Work;
+use works::Subject;
+
+pub(crate) use works::CompareError;
 
 /// Law residual to reach where none is asked for [m/s].
 const TOLERANCE: f64 = 1e-6;
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let mut out = Folder::prepare(common)?;
     let mut outcome = Outcome::Solved;
     let works = works::find(&args.works, &mut outcome);
-    let is_scene = |work: &&Work| matches!(work, Work::Scene(_));
+    let is_scene = |work: &&Subject| matches!(work, Subject::Scene(_));
     let scenes = works.iter().filter(is_scene).count();
     let kinds = [
         Kind::new((works.len() - scenes) * specs.len(), PROBLEM_GUESS),
@@ -71,14 +74,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let missing = std::mem::take(&mut contest.missing);
     if !missing.is_empty() {
         let (left, all) = (missing.len(), works.len() * specs.len());
-        complain(&Refusal(format!(
-            "interrupted: {left} of {all} runs are missing; what was done is kept"
-        )));
+        complain(&CompareError::Interrupted { left, all });
     }
     let comparison = Comparison::new(stop.tolerance, labels, ranked, missing);
     if comparison.is_empty() && outcome != Outcome::BadInput {
-        let text = "there is no problem to compare in what was named";
-        outcome.blame(Err(Refusal(text.to_owned())));
+        outcome.blame(Err(CompareError::Nothing));
     }
     if !comparison.is_reached() {
         outcome = outcome.max(Outcome::NotSolved);
@@ -100,13 +100,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     Ok(Printed { text, outcome })
 }
 
-fn stop(common: &Common) -> Result<Stop, Refusal> {
+fn stop(common: &Common) -> Result<Stop, Usage> {
     let tolerance = common.tolerance.unwrap_or(TOLERANCE);
     if tolerance == 0.0 {
-        return Err(Refusal(
-            "--tolerance 0 is never reached, so there is no time to compare; give a positive one"
-                .to_owned(),
-        ));
+        return Err(Usage::NeverReached);
     }
     let stop = Stop {
         tolerance,
@@ -131,7 +128,7 @@ impl Contest<'_> {
     /// Ranks the works one after the other; what is refused is told at once and the rest goes on.
     fn rank_all(
         &mut self,
-        works: &[Work],
+        works: &[Subject],
         outcome: &mut Outcome,
     ) -> (Vec<Ranking>, Vec<SceneRanking>) {
         let (mut problems, mut scenes) = (Vec::new(), Vec::new());
@@ -141,7 +138,7 @@ impl Contest<'_> {
                 continue;
             }
             let ranked = match work {
-                Work::Scene(path) => self.rank_scene(path).map(|ranked| scenes.extend(ranked)),
+                Subject::Scene(path) => self.rank_scene(path).map(|ranked| scenes.extend(ranked)),
                 _ => self.rank(work).map(|ranked| problems.extend(ranked)),
             };
             if let Err(refusal) = ranked {
@@ -200,7 +197,7 @@ impl Contest<'_> {
 
     /// Reads one work and runs every solver on it, one after the other. A file of a folder that is no problem
     /// is skipped with a note; a named one is an error.
-    fn rank(&mut self, work: &Work) -> Result<Option<Ranking>, Refusal> {
+    fn rank(&mut self, work: &Subject) -> Result<Option<Ranking>, Refusal> {
         let name = work.name();
         let common = &self.args.common;
         let start = match works::load(work, (common.format, common.seed, common.cold)) {
@@ -208,7 +205,7 @@ impl Contest<'_> {
             Err(refusal) => {
                 self.progress.skip(PROBLEMS, self.specs.len());
                 return match work {
-                    Work::Problem { named: false, .. } => {
+                    Subject::Problem { named: false, .. } => {
                         let bar = &self.progress.bar;
                         bar.suspend(|| note(&format!("skipped {refusal}")));
                         Ok(None)
@@ -222,7 +219,7 @@ impl Contest<'_> {
         let traced = traced || self.args.svg.is_some();
         let (mut runs, misfits) = self.try_all((&name, PROBLEMS), |spec| {
             let start = Arc::clone(&start);
-            move || measure(&spec, limits, &start, traced)
+            move || Ok(measure(&spec, limits, &start, traced)?)
         })?;
         runs.sort_by(by_merit);
         let tried = !runs.is_empty() || !misfits.is_empty();
@@ -267,7 +264,7 @@ fn draw(path: &Path, comparison: &Comparison, quiet: bool) -> Result<(), Refusal
         .iter()
         .map(|work| panel(work, solvers, comparison.tolerance()))
         .collect();
-    folder::write_whole(path, &plot::svg(solvers, &panels)?)
+    Ok(folder::write_whole(path, &plot::svg(solvers, &panels)?)?)
 }
 
 /// Residual against time on one work. A solver that does not iterate is one point.

@@ -1,9 +1,9 @@
 //! The terminal: what a command prints, how it ends, and the only two places that write.
 
-use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
+
+use crate::refusal::Refusal;
 
 /// How a command ended, from good to bad: the worst wins and becomes the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,9 +26,9 @@ impl Outcome {
     }
 
     /// Says what was refused and remembers it, where the rest of the work is still worth having.
-    pub(crate) fn blame(&mut self, result: Result<(), Refusal>) {
-        if let Err(refusal) = result {
-            complain(&refusal);
+    pub(crate) fn blame<E: std::error::Error>(&mut self, result: Result<(), E>) {
+        if let Err(error) = result {
+            complain(&error);
             *self = Outcome::BadInput;
         }
     }
@@ -41,40 +41,18 @@ pub(crate) struct Printed {
     pub(crate) outcome: Outcome,
 }
 
-/// Why something asked for is not done: place, value and remedy in one line.
-#[derive(Clone, Debug)]
-pub(crate) struct Refusal(pub(crate) String);
-
-impl Refusal {
-    /// A file or folder the system does not let us read or write.
-    pub(crate) fn io(path: &Path, doing: &str, error: &io::Error) -> Refusal {
-        let path = path.display();
-        Refusal(format!(
-            "{path}: cannot {doing}: {error}; check the path and its permissions"
-        ))
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// Writes to standard output. A reader that has heard enough (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Refusal> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Refusal(format!(
-            "cannot write the answer to standard output: {error}"
-        ))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Refusal::Output(error)),
         _ => Ok(()),
     }
 }
 
-/// Says what was refused. Nobody is left to tell if standard error cannot be written, so that is ignored.
-pub(crate) fn complain(refusal: &Refusal) {
-    let _ = writeln!(io::stderr().lock(), "delassus: error: {refusal}");
+/// Says what went wrong. Nobody is left to tell if standard error cannot be written, so that is ignored.
+pub(crate) fn complain(error: &dyn std::error::Error) {
+    let _ = writeln!(io::stderr().lock(), "delassus: error: {error}");
 }
 
 /// Says something worth knowing that is no error.

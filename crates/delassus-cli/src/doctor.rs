@@ -7,8 +7,9 @@ use delassus::solver::auto::NAME;
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
-use crate::console::{Outcome, Printed, Refusal};
-use crate::input;
+use crate::console::{Outcome, Printed};
+use crate::input::{self, InputError};
+use crate::refusal::Refusal;
 use crate::scene::{Source, is_scene};
 use crate::solvers;
 use crate::table;
@@ -79,10 +80,8 @@ fn problem(args: &DoctorArgs) -> Result<Sheet, Refusal> {
         Work::Problem { problem, .. } => *problem,
         Work::Tree(work) => work.problem,
         Work::Stabilisation(_) => {
-            return Err(Refusal(format!(
-                "{name}: a file of kind {} holds no problem to look at",
-                loaded.kind
-            )));
+            let kind = loaded.kind;
+            return Err(InputError::NothingToLookAt { name, kind }.into());
         }
     };
     let stop = Stop {

@@ -6,10 +6,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::args::Common;
-use crate::console::Refusal;
 
 /// Longest part of a work's name kept in a file name: systems allow 255 bytes in all.
 const LONGEST: usize = 120;
+
+/// A file or folder that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DiskError {
+    /// The system does not let us.
+    #[error("{}: cannot {doing}: {cause}; check the path and its permissions", path.display())]
+    Denied {
+        path: PathBuf,
+        doing: &'static str,
+        cause: io::Error,
+    },
+    /// A folder holds something already.
+    #[error("{option} {}: the folder is not empty; choose another, or add --force to write into it", path.display())]
+    NotEmpty { option: &'static str, path: PathBuf },
+    /// A file is there already.
+    #[error("{}: the file exists; choose another name, or add --force to overwrite it", path.display())]
+    Exists { path: PathBuf },
+}
+
+impl DiskError {
+    /// What the system said while doing something with a path.
+    pub(crate) fn denied(path: &Path, doing: &'static str) -> impl Fn(io::Error) -> DiskError {
+        move |cause| DiskError::Denied {
+            path: path.to_owned(),
+            doing,
+            cause,
+        }
+    }
+}
 
 /// A folder being filled, with the names already given away.
 #[derive(Debug)]
@@ -20,11 +48,11 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Makes the folder of `--out`, if any. Answers of an earlier run are not overwritten unasked.
-    pub(crate) fn prepare(common: &Common) -> Result<Option<Folder>, Refusal> {
+    pub(crate) fn prepare(common: &Common) -> Result<Option<Folder>, DiskError> {
         let Some(path) = &common.out else {
             return Ok(None);
         };
-        make(path, common.force)?;
+        make("--out", path, common.force)?;
         Ok(Some(Folder {
             path: path.clone(),
             taken: BTreeSet::new(),
@@ -32,7 +60,7 @@ impl Folder {
     }
 
     /// Writes one document under a name made from `parts`, unique within this run.
-    pub(crate) fn write(&mut self, parts: &[&str], text: &str) -> Result<(), Refusal> {
+    pub(crate) fn write(&mut self, parts: &[&str], text: &str) -> Result<(), DiskError> {
         let stem: Vec<String> = parts.iter().map(|part| tame(part)).collect();
         let stem = stem.join(".");
         let mut name = format!("{stem}.json");
@@ -42,26 +70,25 @@ impl Folder {
             count += 1;
         }
         let path = self.path.join(name);
-        fs::write(&path, text).map_err(|error| Refusal::io(&path, "write", &error))
+        fs::write(&path, text).map_err(DiskError::denied(&path, "write"))
     }
 }
 
-/// Makes a folder; one that is not empty is refused unless forced.
-pub(crate) fn make(path: &Path, force: bool) -> Result<(), Refusal> {
-    fs::create_dir_all(path).map_err(|error| Refusal::io(path, "make the folder", &error))?;
-    let mut entries =
-        fs::read_dir(path).map_err(|error| Refusal::io(path, "read the folder", &error))?;
+/// Makes the folder of an option; one that is not empty is refused unless forced.
+pub(crate) fn make(option: &'static str, path: &Path, force: bool) -> Result<(), DiskError> {
+    fs::create_dir_all(path).map_err(DiskError::denied(path, "make the folder"))?;
+    let mut entries = fs::read_dir(path).map_err(DiskError::denied(path, "read the folder"))?;
     if entries.next().is_some() && !force {
-        return Err(Refusal(format!(
-            "--out {}: the folder is not empty; choose another, or add --force to write into it",
-            path.display()
-        )));
+        return Err(DiskError::NotEmpty {
+            option,
+            path: path.to_owned(),
+        });
     }
     Ok(())
 }
 
 /// Writes a file whole or not at all: under another name first, then renamed.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), DiskError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.tmp"));
     let written = fs::File::create(&temporary).and_then(|mut file| {
@@ -70,7 +97,7 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
         file.sync_all()?;
         fs::rename(&temporary, path)
     });
-    written.map_err(|error| Refusal::io(path, "write", &error))?;
+    written.map_err(DiskError::denied(path, "write"))?;
     // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
     if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
         let _ = folder.sync_all();
@@ -79,18 +106,17 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
 }
 
 /// Writes a file that must not exist yet, unless forced.
-pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), Refusal> {
+pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), DiskError> {
     if force {
-        return fs::write(path, text).map_err(|error| Refusal::io(path, "write", &error));
+        return fs::write(path, text).map_err(DiskError::denied(path, "write"));
     }
     let file = fs::File::create_new(path);
     let written = file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
     written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Refusal(format!(
-            "{}: the file exists; choose another name, or add --force to overwrite it",
-            path.display()
-        )),
-        _ => Refusal::io(path, "write", &error),
+        io::ErrorKind::AlreadyExists => DiskError::Exists {
+            path: path.to_owned(),
+        },
+        _ => DiskError::denied(path, "write")(error),
     })
 }
 

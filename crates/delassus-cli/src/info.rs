@@ -9,8 +9,10 @@ use delassus::world::ClosureKind;
 use serde::Serialize;
 
 use crate::args::{BaseChoice, InfoArgs};
-use crate::console::{Outcome, Printed, Refusal};
+use crate::console::{Outcome, Printed};
+use crate::folder::DiskError;
 use crate::input;
+use crate::refusal::Refusal;
 use crate::table::{self, Table};
 
 /// A robot as JSON, schema `delassus-info-1`.
@@ -62,15 +64,13 @@ struct WarningInfo<'a> {
 /// Reads and describes one robot.
 pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
     let name = input::name(&args.file);
-    let text =
-        fs::read_to_string(&args.file).map_err(|error| Refusal::io(&args.file, "read", &error))?;
+    let text = fs::read_to_string(&args.file).map_err(DiskError::denied(&args.file, "read"))?;
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let base = match args.base {
         BaseChoice::Fixed => Base::Fixed,
         BaseChoice::Floating => Base::Floating,
     };
-    let read = robot::parse(&text, &name, Some(folder), base)
-        .map_err(|error| Refusal(error.to_string()))?;
+    let read = robot::parse(&text, &name, Some(folder), base)?;
     let info = describe(name, &read);
     let text = if args.json {
         serde_json::to_string(&info).expect("plain data has a JSON form") + "\n"

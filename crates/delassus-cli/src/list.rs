@@ -7,8 +7,9 @@ use delassus::{Fit, Law, Stop};
 use serde_json::{Map, Value, json};
 
 use crate::args::{ListArgs, Section};
-use crate::console::{Outcome, Printed, Refusal};
-use crate::solvers;
+use crate::console::{Outcome, Printed};
+use crate::refusal::Refusal;
+use crate::solvers::{self, SolverError};
 use crate::table::Table;
 
 /// One example of each law. Friction is not zero, so that a solver which is only right without friction is not
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Printed, Refusal> {
             document.insert("scenes".to_owned(), Value::Array(scenes));
         }
         if wants(Section::Solvers) {
-            let solvers: Result<Vec<Value>, Refusal> =
+            let solvers: Result<Vec<Value>, SolverError> =
                 solvers::entries().map(solver_json).collect();
             document.insert("solvers".to_owned(), Value::Array(solvers?));
         }
@@ -127,7 +128,7 @@ fn problem_json(exhibit: &Exhibit) -> Value {
     json!({ "name": exhibit.name, "size": size, "about": exhibit.about })
 }
 
-fn solvers_text() -> Result<String, Refusal> {
+fn solvers_text() -> Result<String, SolverError> {
     let mut text = "Solvers (keys with the default first)\n".to_owned();
     for entry in solvers::entries() {
         text.push_str(&format!("  {}: {}\n", entry.name, entry.about));
@@ -154,7 +155,7 @@ fn solvers_text() -> Result<String, Refusal> {
     Ok(text)
 }
 
-fn solver_json(entry: &Description) -> Result<Value, Refusal> {
+fn solver_json(entry: &Description) -> Result<Value, SolverError> {
     let key = |(key, values): &(&str, &str)| {
         let values: Vec<&str> = values.split('|').collect();
         json!({ "key": key, "default": values.first(), "values": values })
@@ -172,14 +173,14 @@ fn solver_json(entry: &Description) -> Result<Value, Refusal> {
     }))
 }
 
-fn laws(spec: &str) -> Result<Value, Refusal> {
+fn laws(spec: &str) -> Result<Value, SolverError> {
     let names = EXAMPLES.iter().map(|law| law.name().to_owned());
     let fits = fits(spec)?.into_iter().map(|fit| json!(fit.name()));
     Ok(Value::Object(names.zip(fits).collect()))
 }
 
 /// How a solver treats each of [`EXAMPLES`].
-fn fits(spec: &str) -> Result<Vec<Fit>, Refusal> {
+fn fits(spec: &str) -> Result<Vec<Fit>, SolverError> {
     let solver = solvers::make(spec, Stop::default(), 0)?;
     Ok(EXAMPLES.iter().map(|law| solver.fit(law)).collect())
 }

@@ -16,6 +16,7 @@ mod interrupt;
 mod list;
 mod plot;
 mod progress;
+mod refusal;
 mod run;
 mod scene;
 mod solve;
@@ -27,7 +28,8 @@ use std::process::ExitCode;
 
 use args::{Args, Command};
 use clap::Parser;
-use console::{Outcome, Printed, Refusal};
+use console::{Outcome, Printed};
+use refusal::Refusal;
 
 fn main() -> ExitCode {
     let args = Args::parse();

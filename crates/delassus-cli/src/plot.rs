@@ -3,11 +3,11 @@
 //! The background is solid white, so that the picture can be read on a dark page too. Colours are those of
 //! Okabe and Ito, told apart by colour-blind readers; beyond them the marks on the lines change.
 
-use plotters::backend::{DrawingBackend, SVGBackend};
+use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::console::Refusal;
+use crate::refusal::PictureError;
 
 /// Most works drawn into one picture.
 pub(crate) const MOST_PANELS: usize = 6;
@@ -51,17 +51,14 @@ pub(crate) struct Curve {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
-
 /// The picture.
-pub(crate) fn svg(solvers: &[String], panels: &[Panel]) -> Result<String, Refusal> {
+pub(crate) fn svg(solvers: &[String], panels: &[Panel]) -> Result<String, PictureError> {
     let mut text = String::new();
-    let drawn = draw(&mut text, solvers, panels)
-        .map_err(|error| Refusal(format!("the picture cannot be drawn: {error}")));
-    drawn.map(|()| text)
+    draw(&mut text, solvers, panels)?;
+    Ok(text)
 }
 
-fn draw<'a>(text: &'a mut String, solvers: &[String], panels: &[Panel]) -> Result<(), Failure<'a>> {
+fn draw(text: &mut String, solvers: &[String], panels: &[Panel]) -> Result<(), PictureError> {
     let columns = match panels.len() {
         0 | 1 => 1,
         2..=4 => 2,
@@ -83,7 +80,7 @@ fn draw<'a>(text: &'a mut String, solvers: &[String], panels: &[Panel]) -> Resul
     root.present()
 }
 
-fn draw_panel<'a>(area: &Area<'a>, panel: &Panel) -> Result<(), Failure<'a>> {
+fn draw_panel<'a>(area: &Area<'a>, panel: &Panel) -> Result<(), PictureError> {
     let (x, y) = ranges(panel);
     let mut chart = ChartBuilder::on(area)
         .caption(shortened(&panel.title), ("sans-serif", 18))
@@ -145,7 +142,7 @@ fn draw_legend<'a>(
     area: &Area<'a>,
     solvers: &[String],
     panels: &[Panel],
-) -> Result<(), Failure<'a>> {
+) -> Result<(), PictureError> {
     let font = ("sans-serif", 14).into_font().color(&BLACK);
     let mut height = 36;
     let entries = entries(solvers, panels);

@@ -2,6 +2,7 @@
 
 mod capture;
 mod checkpoint;
+mod ending;
 mod frames;
 mod outline;
 mod plan;
@@ -20,14 +21,16 @@ use delassus::{Solver, Stop, World};
 use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
-use crate::console::{Outcome, Printed, Refusal, complain, note};
-use crate::folder;
+use crate::console::{Outcome, Printed, complain, note};
+use crate::folder::{self, DiskError};
 use crate::interrupt;
 use crate::progress;
+use crate::refusal::Refusal;
 use crate::solve::pool;
 use crate::solvers;
 use capture::Capture;
 use checkpoint::Checkpoint;
+use ending::{Ending, Interrupted, Kept, RefusedStep};
 use frames::Sheet;
 use plan::Plan;
 use record::Recorder;
@@ -37,21 +40,14 @@ pub(crate) use capture::When;
 pub(crate) use plan::steps_of;
 pub(crate) use tally::{Tally, WorstBlock};
 
+pub(crate) use checkpoint::CheckpointError;
+pub(crate) use ending::NamedStepError;
+
 /// The scene of a run, in the folder of its recordings.
 pub(crate) const SCENE: &str = "scene.json";
 
 /// How often the progress bar says something new.
 const REFRESH: Duration = Duration::from_millis(100);
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Ending {
-    Completed,
-    /// Somebody asked to stop.
-    Interrupted(String),
-    /// A step would have spoilt the state.
-    Refused(String),
-}
 
 /// Runs what the command line names, on as many threads.
 pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
@@ -63,7 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     };
     let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
     if let Some(out) = &args.out {
-        folder::make(out, args.force)?;
+        folder::make("--out", out, args.force)?;
         // What was run, complete, so that the recording can be shown without any other file.
         folder::write_whole(&out.join(SCENE), &plan.source.json())?;
     }
@@ -84,8 +80,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     let outcome = match &ending {
         Ending::Completed if run.tally.unsolved == 0 => Outcome::Solved,
         Ending::Completed => Outcome::NotSolved,
-        Ending::Interrupted(text) | Ending::Refused(text) => {
-            complain(&Refusal(text.clone()));
+        Ending::Interrupted(why) => {
+            complain(why);
+            Outcome::NotSolved
+        }
+        Ending::Refused(why) => {
+            complain(why.as_ref());
             Outcome::NotSolved
         }
     };
@@ -187,7 +187,7 @@ impl<'a> Run<'a> {
     }
 
     /// Puts the state into the trajectory and the contact sheet where its turn has come.
-    fn keep_frame(&mut self, world: &World) -> Result<(), Refusal> {
+    fn keep_frame(&mut self, world: &World) -> Result<(), DiskError> {
         let due = self.step.is_multiple_of(self.plan.every) || self.step == self.plan.steps;
         if let (Some(recorder), true) = (&mut self.recorder, due || self.step == self.plan.first) {
             recorder.frame(world)?;
@@ -208,29 +208,31 @@ impl<'a> Run<'a> {
     }
 
     fn interrupt(&self, world: &World) -> Result<Ending, Refusal> {
-        let mut text = format!("interrupted at step {} of {}", self.step, self.plan.steps);
-        if let Some(path) = self.checkpoint(world)? {
-            text.push_str(&format!("; go on with --resume {}", path.display()));
-        }
-        Ok(Ending::Interrupted(text))
+        Ok(Ending::Interrupted(Interrupted {
+            step: self.step,
+            steps: self.plan.steps,
+            checkpoint: self.checkpoint(world)?,
+        }))
     }
 
     /// Keeps the problem that led out of the finite numbers, so that it can be looked at and solved elsewhere; where
     /// there was no problem yet, the last good state.
     fn refuse(&self, world: &World, error: StepError) -> Result<Ending, Refusal> {
-        let number = self.step + 1;
-        let said = named(world, &error.to_string());
-        let mut text = format!("step {number} at {} s: {said}", world.time());
-        if let StepError::NotFinite { problem, .. } = &error {
-            if let Some(worst) = self.capture.worst(problem) {
-                text.push_str(&format!("; the worst is {worst}"));
-            }
-            let path = self.capture.refused(problem, self.args.out.as_deref())?;
-            text.push_str(&format!("; its problem is in {}", path.display()));
-        } else if let Some(path) = self.last_good_state(world)? {
-            text.push_str(&format!("; the last good state is in {}", path.display()));
-        }
-        Ok(Ending::Refused(text))
+        let kept = match &error {
+            StepError::NotFinite { problem, .. } => Kept::Problem {
+                path: self.capture.refused(problem, self.args.out.as_deref())?,
+                worst: self.capture.worst(problem),
+            },
+            _ => self
+                .last_good_state(world)?
+                .map_or(Kept::Nothing, Kept::State),
+        };
+        Ok(Ending::Refused(Box::new(RefusedStep {
+            number: self.step + 1,
+            time: world.time(),
+            cause: NamedStepError::new(world, error),
+            kept,
+        })))
     }
 
     /// Writes the state before a refused step, where there is a folder for it.
@@ -258,20 +260,7 @@ impl<'a> Run<'a> {
         let plot = plot::svg(title, self.plan.options.tolerance, self.tally.series())?;
         folder::write_whole(&out.join("plot.svg"), &plot)?;
         let sheet = self.sheet.svg(title, world);
-        folder::write_whole(&out.join("frames.svg"), &sheet)
-    }
-}
-
-/// The text with names for bodies given by number, as collision detection knows them.
-pub(crate) fn named(world: &World, text: &str) -> String {
-    let Some((before, after)) = text.split_once("body ") else {
-        return text.to_owned();
-    };
-    let digits = after.chars().take_while(char::is_ascii_digit).count();
-    let number = after[..digits].parse::<usize>().ok();
-    match number.and_then(|i| world.bodies().name.get(i)) {
-        Some(name) => format!("{before}body \"{name}\"{}", &after[digits..]),
-        None => text.to_owned(),
+        Ok(folder::write_whole(&out.join("frames.svg"), &sheet)?)
     }
 }
 

@@ -10,8 +10,8 @@ use delassus::world::Scene;
 use delassus::{World, scenes};
 use serde::{Deserialize, Serialize};
 
-use crate::console::Refusal;
-use crate::input;
+use crate::folder::DiskError;
+use crate::input::{self, InputError};
 
 /// Put in front of a name that is both a problem and a scene, to mean the built-in scene.
 const SCENE: &str = "scene:";
@@ -34,7 +34,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Finds the scene a word means: standard input, a file, or a built-in scene where no file has the name.
-    pub(crate) fn find(path: &Path) -> Result<Source, Refusal> {
+    pub(crate) fn find(path: &Path) -> Result<Source, InputError> {
         let name = input::name(path);
         let made = |name: &str, text: Option<String>, folder: Option<PathBuf>| Source {
             name: name.to_owned(),
@@ -47,18 +47,14 @@ impl Source {
             return Ok(built_in(spec));
         }
         if name.starts_with(input::PROBLEM) {
-            return Err(Refusal(format!(
-                "{name}: is a single problem, not a scene; use `delassus solve`"
-            )));
+            return Err(InputError::IsProblem { name });
         }
         if input::is_standard_input(path) {
             let mut text = String::new();
             let read = io::stdin().lock().read_to_string(&mut text);
             return match read {
                 Ok(_) => Ok(made("standard input", Some(text), None)),
-                Err(error) => Err(Refusal(format!(
-                    "standard input: cannot be read to its end: {error}"
-                ))),
+                Err(error) => Err(InputError::StandardInput(error)),
             };
         }
         if !is_file_name(path) && !path.is_file() {
@@ -72,7 +68,7 @@ impl Source {
                 let folder = folder.and_then(|x| x.parent().map(Path::to_owned));
                 Ok(made(&name, Some(text), folder))
             }
-            Err(error) => Err(Refusal::io(path, "read", &error)),
+            Err(error) => Err(DiskError::denied(path, "read")(error).into()),
         }
     }
 
@@ -82,7 +78,7 @@ impl Source {
     }
 
     /// Makes the scene.
-    pub(crate) fn build(&self) -> Result<Scene, Refusal> {
+    pub(crate) fn build(&self) -> Result<Scene, InputError> {
         let name = &self.name;
         let folder = self.folder.as_deref();
         match &self.text {
@@ -92,13 +88,13 @@ impl Source {
                 } else {
                     Base::Fixed
                 };
-                of_robot(text, name, folder, base).map_err(|error| Refusal(error.to_string()))
+                of_robot(text, name, folder, base).map_err(InputError::RobotScene)
             }
-            Some(text) => {
-                parse_in(text, folder).map_err(|error| Refusal(format!("{name}: {error}")))
-            }
-            None => scenes::build(name)
-                .map_err(|error| Refusal(format!("{error} (see `delassus list scenes`)"))),
+            Some(text) => parse_in(text, folder).map_err(|cause| InputError::Scene {
+                name: name.clone(),
+                cause,
+            }),
+            None => scenes::build(name).map_err(InputError::BuiltInScene),
         }
     }
 }

@@ -12,13 +12,16 @@ use rayon::prelude::*;
 
 use crate::answer::{Answer, HEADINGS};
 use crate::args::SolveArgs;
-use crate::console::{Outcome, Printed, Refusal};
+use crate::console::{Outcome, Printed};
 use crate::folder::{self, Folder};
-use crate::input;
+use crate::input::{self, InputError};
 use crate::interrupt;
 use crate::progress;
-use crate::solvers;
+use crate::refusal::{Refusal, Usage};
+use crate::solvers::{self, SolverError};
 use crate::table::{self, Table};
+
+pub(crate) use tree::MatricesError;
 
 /// Tolerance where none is asked for, relative to the row velocities without impulses.
 const RELATIVE_TOLERANCE: f64 = 1e-10;
@@ -75,34 +78,29 @@ pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
 }
 
 /// Refuses what cannot mean anything, before reading a single file.
-fn check(args: &SolveArgs) -> Result<(), Refusal> {
-    let refuse = |text: &str| Err(Refusal(text.to_owned()));
+fn check(args: &SolveArgs) -> Result<(), Usage> {
     input::check_standard_input(&args.files)?;
     if args.common.tolerance == Some(0.0) && args.common.iterations.is_none() {
-        return refuse(
-            "--tolerance 0 means an exact number of sweeps, but not how many; add --iterations",
-        );
+        return Err(Usage::SweepsNotSaid);
     }
     if args.history && !args.common.json && args.common.out.is_none() {
-        return refuse("--history goes into the JSON answer; add --json or --out");
+        return Err(Usage::HistoryWithoutJson);
     }
     if args.matrices && !args.common.json && args.common.out.is_none() {
-        return refuse("--matrices go into the JSON answer; add --json or --out");
+        return Err(Usage::MatricesWithoutJson);
     }
     if args.save_problem.is_some() && args.files.len() != 1 {
-        return refuse("--save-problem writes one problem; give exactly one FILE");
+        return Err(Usage::SaveNeedsOneFile);
     }
     Ok(())
 }
 
 /// The threads that files, solvers and parts of problems are shared out to.
-pub(crate) fn pool(threads: u16) -> Result<rayon::ThreadPool, Refusal> {
+pub(crate) fn pool(threads: u16) -> Result<rayon::ThreadPool, Usage> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
-    builder.build().map_err(|error| {
-        Refusal(format!(
-            "--threads {threads}: cannot be started: {error}; ask for fewer"
-        ))
-    })
+    builder
+        .build()
+        .map_err(|cause| Usage::Threads { threads, cause })
 }
 
 /// What every file is solved with.
@@ -139,9 +137,8 @@ impl Job<'_> {
             Work::Tree(work) => &work.problem,
             Work::Stabilisation(_) => {
                 let kind = loaded.kind;
-                return Err(Refusal(format!(
-                    "{name}: a file of kind {kind} holds no problem that --save-problem could write"
-                )));
+                let name = name.to_owned();
+                return Err(InputError::NothingToSave { name, kind }.into());
             }
         };
         let title = if loaded.title.is_empty() {
@@ -149,7 +146,8 @@ impl Job<'_> {
         } else {
             &loaded.title
         };
-        folder::write_new(path, &json::save(problem, title), self.args.common.force)
+        let text = json::save(problem, title);
+        Ok(folder::write_new(path, &text, self.args.common.force)?)
     }
 
     fn answer(&self, name: &str, loaded: &Loaded, spec: &str) -> Result<Answer, Refusal> {
@@ -172,9 +170,10 @@ impl Job<'_> {
                 let solved = self.solve_problem((&work.problem, None), spec)?;
                 let rank = tree::rank(&work.problem, &solved.1);
                 let matrices = self.args.matrices.then(|| tree::matrices(work));
-                let matrices = matrices
-                    .transpose()
-                    .map_err(|Refusal(text)| Refusal(format!("{name}: {text}")))?;
+                let matrices = matrices.transpose().map_err(|cause| Refusal::Matrices {
+                    name: name.to_owned(),
+                    cause,
+                })?;
                 let answer = self.finish(head, &work.problem, None, solved);
                 Ok(answer.with_system(rank, matrices))
             }
@@ -202,7 +201,7 @@ impl Job<'_> {
         &self,
         (problem, guess): (&Problem, Option<&[f64]>),
         spec: &str,
-    ) -> Result<(Solution, Report), Refusal> {
+    ) -> Result<(Solution, Report), SolverError> {
         let mut solution = match guess {
             Some(guess) => Solution::from_lambda(problem, guess.to_vec()),
             None => Solution::zeros(problem),

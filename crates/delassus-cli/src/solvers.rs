@@ -1,11 +1,32 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
-use delassus::solver::{Description, catalogue, from_spec};
+use delassus::solver::{Description, SpecError, catalogue, from_spec};
 use delassus::{Report, Solver, Stop};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::console::Refusal;
+/// A solver that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("--solver {spec}: {cause} (see `delassus list solvers`)")]
+pub(crate) struct SolverError {
+    spec: String,
+    cause: SolverCause,
+}
+
+/// Why a solver cannot be made.
+#[derive(Debug, thiserror::Error)]
+enum SolverCause {
+    /// Its name or a key is wrong.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// It is not in this program.
+    #[cfg(not(feature = "gpu"))]
+    #[error(
+        "this build has no solvers for the graphics processor; add `--features gpu` to `cargo run -p delassus-cli` \
+         or `cargo install --path crates/delassus-cli`"
+    )]
+    NoDevice,
+}
 
 /// Every solver of this build: those of the library, then those of the graphics processor where they are built in.
 pub(crate) fn entries() -> impl Iterator<Item = &'static Description> {
@@ -18,21 +39,17 @@ pub(crate) fn entries() -> impl Iterator<Item = &'static Description> {
 
 /// A solver of the graphics processor; its device is opened when it first runs.
 #[cfg(feature = "gpu")]
-fn on_device(spec: &str, stop: Stop) -> Result<Box<dyn Solver + Send>, String> {
-    delassus_gpu::from_spec(spec, stop).map_err(|error| error.to_string())
+fn on_device(spec: &str, stop: Stop) -> Result<Box<dyn Solver + Send>, SolverCause> {
+    Ok(delassus_gpu::from_spec(spec, stop)?)
 }
 
 #[cfg(not(feature = "gpu"))]
-fn on_device(_spec: &str, _stop: Stop) -> Result<Box<dyn Solver + Send>, String> {
-    Err(
-        "this build has no solvers for the graphics processor; add `--features gpu` to `cargo run -p delassus-cli` \
-         or `cargo install --path crates/delassus-cli`"
-            .to_owned(),
-    )
+fn on_device(_spec: &str, _stop: Stop) -> Result<Box<dyn Solver + Send>, SolverCause> {
+    Err(SolverCause::NoDevice)
 }
 
 /// The solvers asked for, in the order given. Wrong names and keys are refused before anything is read.
-pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, Refusal> {
+pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, SolverError> {
     let given = if given.is_empty() {
         vec![fallback.to_owned()]
     } else {
@@ -52,16 +69,19 @@ pub(crate) fn expand(given: &[String], fallback: &str) -> Result<Vec<String>, Re
 }
 
 /// Makes a solver, or says what is wrong with its name and keys.
-pub(crate) fn make(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver + Send>, Refusal> {
+pub(crate) fn make(
+    spec: &str,
+    stop: Stop,
+    seed: u64,
+) -> Result<Box<dyn Solver + Send>, SolverError> {
     let made = if name_of(spec).ends_with("-gpu") {
         on_device(spec, stop)
     } else {
-        from_spec(spec, stop, seed).map_err(|error| error.to_string())
+        from_spec(spec, stop, seed).map_err(SolverCause::from)
     };
-    made.map_err(|error| {
-        Refusal(format!(
-            "--solver {spec}: {error} (see `delassus list solvers`)"
-        ))
+    made.map_err(|cause| SolverError {
+        spec: spec.to_owned(),
+        cause,
     })
 }
 

@@ -1,28 +1,41 @@
 //! `delassus view`: a scene or a recorded run in the browser. The server is an optional part of the program.
 
 use crate::args::ViewArgs;
-use crate::console::{Printed, Refusal};
+use crate::console::Printed;
+use crate::refusal::Refusal;
+
+/// Why nothing can be shown.
+#[cfg(not(feature = "view"))]
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShowError {
+    #[error(
+        "view {}: this program was built without the live page; run crates/delassus-view/build-page (it needs node and \
+         npm), then `cargo install --path crates/delassus-cli --features view`",
+        what.display()
+    )]
+    NotBuiltIn { what: std::path::PathBuf },
+}
 
 /// Says how to get a program with the page.
 #[cfg(not(feature = "view"))]
 pub(crate) fn run(args: &ViewArgs) -> Result<Printed, Refusal> {
-    Err(Refusal(format!(
-        "view {}: this program was built without the live page; run crates/delassus-view/build-page (it needs node and \
-         npm), then `cargo install --path crates/delassus-cli --features view`",
-        args.what.display()
-    )))
+    let what = args.what.clone();
+    Err(ShowError::NotBuiltIn { what }.into())
 }
 
 #[cfg(feature = "view")]
-pub(crate) use served::run;
+pub(crate) use served::{ShowError, run};
 
 #[cfg(feature = "view")]
 mod served {
     use std::fs;
-    use std::path::Path;
+    use std::io;
+    use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
-    use delassus_view::{NO_PAGE, Options, Recording, Server, Show, Start, ViewError};
+    use delassus_view::{
+        NO_PAGE, Options, Recording, RecordingError, Server, Show, Start, ViewError,
+    };
 
     use super::{Printed, Refusal, ViewArgs};
     use crate::console::note;
@@ -33,10 +46,35 @@ mod served {
     /// The port where none is asked for and it is free.
     const PORT: u16 = 7877;
 
+    /// Why a scene or recording cannot be shown.
+    #[derive(Debug, thiserror::Error)]
+    pub(crate) enum ShowError {
+        #[error("{NO_PAGE}")]
+        NoPage,
+        #[error("the server ended unexpectedly")]
+        Ended,
+        #[error("--solver: at most two solvers are shown side by side")]
+        TooManySolvers,
+        #[error(transparent)]
+        Server(#[from] ViewError),
+        #[error(
+            "{}: cannot be read: {cause}; a recording is a folder that `delassus run SCENE --out DIR` wrote",
+            path.display()
+        )]
+        NoRecording { path: PathBuf, cause: io::Error },
+        #[error("{}: {cause}", path.display())]
+        NoScene {
+            path: PathBuf,
+            cause: serde_json::Error,
+        },
+        #[error(transparent)]
+        Recording(#[from] RecordingError),
+    }
+
     /// Serves until Ctrl-C.
     pub(crate) fn run(args: &ViewArgs) -> Result<Printed, Refusal> {
         if !delassus_view::page_is_built() {
-            return Err(Refusal(NO_PAGE.to_owned()));
+            return Err(ShowError::NoPage.into());
         }
         let server = start(args)?;
         let url = server.url();
@@ -49,7 +87,7 @@ mod served {
         }
         note("Ctrl-C ends it");
         server.wait();
-        Err(Refusal("the server ended unexpectedly".to_owned()))
+        Err(ShowError::Ended.into())
     }
 
     fn start(args: &ViewArgs) -> Result<Server, Refusal> {
@@ -59,14 +97,14 @@ mod served {
             port: args.port.unwrap_or(PORT),
             threads: args.threads.map_or(cores, usize::from),
         };
-        match Server::start(show(args)?, &options) {
+        let started = match Server::start(show(args)?, &options) {
             Err(ViewError::Listen { .. }) if args.port.is_none() => {
                 options.port = 0;
                 Server::start(show(args)?, &options)
             }
             result => result,
-        }
-        .map_err(|error| Refusal(error.to_string()))
+        };
+        Ok(started.map_err(ShowError::from)?)
     }
 
     fn show(args: &ViewArgs) -> Result<Show, Refusal> {
@@ -74,9 +112,7 @@ mod served {
             return recording(&args.what);
         }
         if 2 < args.solvers.len() {
-            return Err(Refusal(
-                "--solver: at most two solvers are shown side by side".to_owned(),
-            ));
+            return Err(ShowError::TooManySolvers.into());
         }
         for spec in &args.solvers {
             solvers::make(spec, delassus::Stop::default(), 0)?;
@@ -101,7 +137,7 @@ mod served {
                 if path.is_file() {
                     now.text = Some(fs::read_to_string(&path)?);
                 }
-                now.build().map_err(|Refusal(text)| text.into())
+                Ok(now.build()?)
             })),
         };
         Ok(Show::Live {
@@ -114,17 +150,14 @@ mod served {
     /// A folder of `run --out`: its scene, and where the bodies were.
     fn recording(folder: &Path) -> Result<Show, Refusal> {
         let path = folder.join(SCENE);
-        let text = fs::read_to_string(&path).map_err(|error| {
-            Refusal(format!(
-                "{}: cannot be read: {error}; a recording is a folder that `delassus run SCENE --out DIR` wrote",
-                path.display()
-            ))
+        let text = fs::read_to_string(&path).map_err(|cause| ShowError::NoRecording {
+            path: path.clone(),
+            cause,
         })?;
-        let source: Source = serde_json::from_str(&text)
-            .map_err(|error| Refusal(format!("{}: {error}", path.display())))?;
+        let source: Source =
+            serde_json::from_str(&text).map_err(|cause| ShowError::NoScene { path, cause })?;
         let scene = source.build()?;
-        let recording = Recording::open(folder, &source.name, scene)
-            .map_err(|error| Refusal(error.to_string()))?;
+        let recording = Recording::open(folder, &source.name, scene).map_err(ShowError::from)?;
         Ok(Show::Recording(Box::new(recording)))
     }
 

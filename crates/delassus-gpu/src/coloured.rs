@@ -9,7 +9,7 @@ use delassus::{BlockId, Fit, Law, Problem, Solution, Solver, Status, Stop};
 use crate::colour::colours;
 use crate::device::{Gpu, GpuError};
 use crate::resident::Method;
-use crate::session::{Plan, Session};
+use crate::session::{Plan, Session, fit};
 
 /// `coloured-gpu`: sweeps of Gauss-Seidel on the device, colour after colour.
 #[derive(Debug, Default)]
@@ -82,6 +82,7 @@ impl ColouredGpu {
             rule: self.coloured.rule,
             stop: self.coloured.stop,
             backward,
+            diagonals: Box::new(|problem| problem.diagonal_blocks().clone()),
         })
     }
 }
@@ -96,11 +97,7 @@ impl Solver for ColouredGpu {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        // The device knows contacts of up to three rows.
-        match law.has_spin_rows() {
-            true => Fit::No,
-            false => self.coloured.fit(law),
-        }
+        fit(&self.coloured, law)
     }
 
     fn stop(&self) -> Stop {
@@ -108,8 +105,7 @@ impl Solver for ColouredGpu {
     }
 
     fn advice(&self, status: Status) -> Option<String> {
-        let advice = self.session.advice(status, "coloured");
-        advice.or_else(|| self.coloured.advice(status))
+        self.session.advice(status, &self.coloured)
     }
 
     fn run(
@@ -121,18 +117,8 @@ impl Solver for ColouredGpu {
         if !(0.0 < self.coloured.relax && self.coloured.relax < 2.0) {
             return Status::Breakdown;
         }
-        let diagonals = || problem.diagonal_blocks().clone();
         let plan = self.plan(problem);
-        match self
-            .session
-            .run(plan, diagonals, problem, solution, monitor)
-        {
-            Some(status) => status,
-            None => {
-                let why = "the device could not take the problem";
-                monitor.hand_over("coloured", why);
-                self.coloured.run(problem, solution, monitor)
-            }
-        }
+        self.session
+            .run(plan, &mut self.coloured, problem, solution, monitor)
     }
 }

@@ -6,7 +6,7 @@ use delassus::{Fit, Jacobi, Law, Problem, Solution, Solver, Status, Stop};
 
 use crate::device::{Gpu, GpuError};
 use crate::resident::Method;
-use crate::session::{Plan, Session};
+use crate::session::{Plan, Session, fit};
 
 /// `jacobi-gpu`: the sweeps of [`Jacobi`] on the device.
 #[derive(Debug, Default)]
@@ -54,11 +54,13 @@ impl JacobiGpu {
                 return Err(GpuError::Unsupported { what });
             }
         };
+        let scheme = self.jacobi.scheme;
         Ok(Plan {
             method: Method::Jacobi { accelerate },
             rule: self.jacobi.rule,
             stop: self.jacobi.stop,
             backward: |_| false,
+            diagonals: Box::new(move |problem| majorant(problem, scheme)),
         })
     }
 }
@@ -73,11 +75,7 @@ impl Solver for JacobiGpu {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        // The device knows contacts of up to three rows.
-        match law.has_spin_rows() {
-            true => Fit::No,
-            false => self.jacobi.fit(law),
-        }
+        fit(&self.jacobi, law)
     }
 
     fn stop(&self) -> Stop {
@@ -85,8 +83,7 @@ impl Solver for JacobiGpu {
     }
 
     fn advice(&self, status: Status) -> Option<String> {
-        let advice = self.session.advice(status, "jacobi");
-        advice.or_else(|| self.jacobi.advice(status))
+        self.session.advice(status, &self.jacobi)
     }
 
     fn run(
@@ -95,19 +92,8 @@ impl Solver for JacobiGpu {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let scheme = self.jacobi.scheme;
-        let diagonals = || majorant(problem, scheme);
         let plan = self.plan();
-        match self
-            .session
-            .run(plan, diagonals, problem, solution, monitor)
-        {
-            Some(status) => status,
-            None => {
-                let why = "the device could not take the problem";
-                monitor.hand_over("jacobi", why);
-                self.jacobi.run(problem, solution, monitor)
-            }
-        }
+        self.session
+            .run(plan, &mut self.jacobi, problem, solution, monitor)
     }
 }

@@ -3,7 +3,7 @@
 
 use delassus::problem::delassus::DiagonalBlocks;
 use delassus::solver::{Monitor, Record, Rule, Stop};
-use delassus::{Problem, Solution, Status};
+use delassus::{Fit, Law, Problem, Solution, Solver, Status};
 
 use crate::device::{Gpu, GpuError};
 use crate::layout::confine;
@@ -22,13 +22,14 @@ pub(crate) struct Session {
 }
 
 /// How to sweep and when to stop.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) method: Method,
     pub(crate) rule: Rule,
     pub(crate) stop: Stop,
     /// Whether a sweep, counted from zero, goes backward.
     pub(crate) backward: fn(usize) -> bool,
+    /// The diagonal blocks that a step divides by.
+    pub(crate) diagonals: Box<dyn Fn(&Problem) -> DiagonalBlocks>,
 }
 
 impl Session {
@@ -46,30 +47,31 @@ impl Session {
         }
     }
 
-    /// Runs a plan on the device with the diagonal blocks that a step divides by. On trouble the solution is that of
-    /// the last read-back, so that another solver can go on.
+    /// Runs a plan on the device. On trouble the solution is that of the last read-back, and the same method on the
+    /// CPU goes on from there.
     pub(crate) fn run(
         &mut self,
         plan: Result<Plan, GpuError>,
-        diagonals: impl FnOnce() -> DiagonalBlocks,
+        cpu: &mut dyn Solver,
         problem: &Problem,
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
-    ) -> Option<Status> {
+    ) -> Status {
         self.law = None;
         let ran = plan.and_then(|plan| {
             let resident = self.resident(&plan)?;
-            resident.load(problem, &diagonals())?;
+            resident.load(problem, &(plan.diagonals)(problem))?;
             sweep(resident, &plan, problem, solution, monitor)
         });
         match ran {
             Ok((status, law)) => {
                 (self.law, self.trouble) = (Some(law), None);
-                Some(status)
+                status
             }
             Err(trouble) => {
                 (self.resident, self.trouble) = (None, Some(trouble));
-                None
+                monitor.hand_over(cpu.name(), "the device could not take the problem");
+                cpu.run(problem, solution, monitor)
             }
         }
     }
@@ -94,16 +96,26 @@ impl Session {
         }
     }
 
-    /// What to tell the user where the CPU did the work, or where single precision ends above the tolerance.
-    pub(crate) fn advice(&self, status: Status, cpu: &str) -> Option<String> {
+    /// What to tell the user where the CPU did the work, or where single precision ends above the tolerance; else what
+    /// the same method on the CPU has to say.
+    pub(crate) fn advice(&self, status: Status, same: &dyn Solver) -> Option<String> {
+        let cpu = same.name();
         match (&self.trouble, status) {
             (Some(trouble), _) => Some(format!("{cpu} solved it on the CPU: {trouble}")),
             (None, Status::Stalled) => Some(format!(
                 "the residual stopped falling: rows may conflict, or the tolerance lies below what single precision \
                  tells of sliding contacts, about 1e-7 of their speed; relax it, or use {cpu}"
             )),
-            _ => None,
+            _ => same.advice(status),
         }
+    }
+}
+
+/// How a method fits a law on the device, which knows contacts of up to three rows.
+pub(crate) fn fit(cpu: &dyn Solver, law: &Law) -> Fit {
+    match law.has_spin_rows() {
+        true => Fit::No,
+        false => cpu.fit(law),
     }
 }
 

@@ -23,7 +23,9 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Batch, Data, Elimination, Link, Propagation, Tree, TreeJoint, TreeRows};
+use delassus::tree::{
+    Batch, Data, Elimination, Link, LinkPoint, Propagation, Tree, TreeJoint, TreeRows,
+};
 use trees::{random_body, random_configuration, random_vector, weld};
 
 const MODELS: [&str; 10] = [
@@ -209,7 +211,7 @@ fn crossover() {
             let point = tree.pose(&data, link).unwrap().point(DVec3::Z * -0.03);
             for axis in DVec3::AXES {
                 rows.start();
-                tree.add_linear(&data, &mut rows, (link, point), axis)
+                tree.add_linear(&data, &mut rows, LinkPoint::new(link, point), axis)
                     .unwrap();
             }
         }

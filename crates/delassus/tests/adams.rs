@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, Integrator, Joint, JointKind};
+use delassus::world::{Body, Drive, Integrator, Joint, JointAxis, JointKind};
 use delassus::{BodyId, GaussSeidel, JointId, Stop, World, WorldBuilder};
 
 /// Time between samples \[s\] and their number, as in the files.
@@ -141,7 +141,7 @@ fn pendulum(case: &Case) -> (World, JointId) {
     } else {
         JointKind::Ball
     };
-    let place = (case.place, orientation * DVec3::Z);
+    let place = JointAxis::new(case.place, orientation * DVec3::Z);
     let joint = Joint::at(builder.bodies(), [Some(bar), None], place, kind);
     let id = builder.add_joint(joint).unwrap();
     (builder.build().unwrap(), id)

@@ -15,7 +15,7 @@ use delassus::math::{DMat3, DVec3};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::solver::from_spec;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Link, MassProperties, Tree, TreeJoint, TreeRows};
+use delassus::tree::{Link, LinkPoint, MassProperties, Tree, TreeJoint, TreeRows};
 use delassus::{LinkId, Problem, Solution, Stop, gallery};
 
 struct Counting;
@@ -71,8 +71,13 @@ fn recursions() {
         rows.clear();
         for axis in DVec3::AXES {
             rows.start();
-            tree.add_linear(&data, &mut rows, (LinkId(8), DVec3::ONE), axis)
-                .unwrap();
+            tree.add_linear(
+                &data,
+                &mut rows,
+                LinkPoint::new(LinkId(8), DVec3::ONE),
+                axis,
+            )
+            .unwrap();
         }
         let system = (&tree, &mut data, &rows);
         kkt.solve(system, (&v, &[0.0; 3], &[0.0; 3]), (&mut out, &mut x2))

@@ -15,7 +15,7 @@ mod trees;
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{Data, Link, Tree, TreeJoint, TreeRows};
+use delassus::tree::{Data, Link, LinkPoint, Tree, TreeJoint, TreeRows};
 use trees::{random_body, random_configuration, random_vector};
 
 /// Numbers of size one after small dense solves.
@@ -68,7 +68,7 @@ fn held(twice: bool) -> Held {
         .take(if twice { 6 } else { 3 })
     {
         rows.start();
-        tree.add_linear(&data, &mut rows, (hand, point), axis)
+        tree.add_linear(&data, &mut rows, LinkPoint::new(hand, point), axis)
             .unwrap();
     }
     let y1 = random_vector(&mut random, tree.n_dofs());

@@ -14,7 +14,7 @@ mod trees;
 
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::{Kkt, TreeKkt};
-use delassus::tree::{Data, Elimination, Propagation, Tree, TreeRows};
+use delassus::tree::{Data, Elimination, LinkPoint, Propagation, Tree, TreeRows};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{assert_close, largest, random_configuration, random_tree, random_vector, weld};
 
@@ -44,14 +44,14 @@ fn random_rows(random: &mut Random, tree: &Tree, data: &Data, count: usize) -> T
                 let other = tree.pose(data, b).unwrap().point(0.2 * random.vector());
                 rows.start();
                 let direction = random.vector();
-                tree.add_linear(data, &mut rows, (a, point), direction)
+                tree.add_linear(data, &mut rows, LinkPoint::new(a, point), direction)
                     .unwrap();
-                tree.add_linear(data, &mut rows, (b, other), -direction)
+                tree.add_linear(data, &mut rows, LinkPoint::new(b, other), -direction)
                     .unwrap();
             }
             _ => {
                 rows.start();
-                tree.add_linear(data, &mut rows, (a, point), random.vector())
+                tree.add_linear(data, &mut rows, LinkPoint::new(a, point), random.vector())
                     .unwrap();
             }
         }
@@ -252,7 +252,7 @@ fn grounded(random: &mut Random, count: u32) -> (Tree, Data, TreeRows) {
         let point = tree.pose(&data, link).unwrap().point(DVec3::Z * -0.03);
         for axis in DVec3::AXES {
             rows.start();
-            tree.add_linear(&data, &mut rows, (link, point), axis)
+            tree.add_linear(&data, &mut rows, LinkPoint::new(link, point), axis)
                 .unwrap();
         }
     }

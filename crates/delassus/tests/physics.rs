@@ -13,7 +13,7 @@ mod kit;
 use std::f64::consts::{FRAC_PI_2, PI, SQRT_2, TAU};
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, FrictionModel, Gyroscopic, Joint, JointKind};
+use delassus::world::{Body, Drive, FrictionModel, Gyroscopic, Joint, JointAxis, JointKind};
 use delassus::{BodyId, GaussSeidel, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, cuboid, ground, material, of, run, solver, space};
 
@@ -339,7 +339,7 @@ fn precession_error(h: f64) -> f64 {
             ..Body::default()
         })
         .unwrap();
-    let place = (DVec3::ZERO, DVec3::Z);
+    let place = JointAxis::new(DVec3::ZERO, DVec3::Z);
     let joint = Joint::at(builder.bodies(), [Some(top), None], place, JointKind::Ball);
     builder.add_joint(joint).unwrap();
     let mut world = builder.build().unwrap();
@@ -425,7 +425,7 @@ fn pendulum(angle: f64, h: f64, swings: usize) -> (f64, f64, f64) {
         })
         .unwrap();
     let kind = JointKind::Hinge(Drive::default());
-    let place = (DVec3::ZERO, DVec3::Y);
+    let place = JointAxis::new(DVec3::ZERO, DVec3::Y);
     let joint = Joint::at(builder.bodies(), [Some(bob), None], place, kind);
     builder.add_joint(joint).unwrap();
     let mut world = builder.build().unwrap();

@@ -13,7 +13,7 @@ mod kit;
 use delassus::BuildError;
 use delassus::collide::{Collider, Collisions, Shape};
 use delassus::math::{DQuat, DVec3, Random};
-use delassus::world::{Body, Drive, Joint, JointKind, MovedBy, Sleep, State, StepError};
+use delassus::world::{Body, Drive, Joint, JointAxis, JointKind, MovedBy, Sleep, State, StepError};
 use delassus::{BodyId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, cuboid, ground, material, of, run, solver, space};
 
@@ -385,7 +385,7 @@ fn busy(sleep: Option<Sleep>) -> World {
         motor: Some(motor),
         ..Drive::default()
     };
-    let place = (DVec3::new(2.1, 0.0, 1.5), DVec3::Z);
+    let place = JointAxis::new(DVec3::new(2.1, 0.0, 1.5), DVec3::Z);
     let kind = JointKind::Hinge(drive);
     let joint = Joint::at(builder.bodies(), [Some(arm), None], place, kind);
     builder.add_joint(joint).unwrap();

@@ -11,7 +11,7 @@
 mod kit;
 
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, Drive, GearTerm, Joint, JointKind, MovedBy};
+use delassus::world::{Body, Drive, GearTerm, Joint, JointAxis, JointKind, MovedBy};
 use delassus::{BodyId, JointId, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, ground, join, material, run, solver, space};
 
@@ -36,7 +36,12 @@ fn pair(kind: JointKind) -> (World, JointId) {
         builder.add_body(body).unwrap()
     };
     let links = [Some(body(-0.5)), Some(body(0.5))];
-    let mut joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, DVec3::Z), kind);
+    let mut joint = Joint::at(
+        builder.bodies(),
+        links,
+        JointAxis::new(DVec3::ZERO, DVec3::Z),
+        kind,
+    );
     joint.name = "joint".to_owned();
     let id = builder.add_joint(joint).unwrap();
     (builder.build().unwrap(), id)
@@ -138,7 +143,12 @@ fn hung(least: f64, start: DVec3, velocity: DVec3) -> (World, JointId) {
         least,
         greatest: 1.0,
     };
-    let mut joint = Joint::at(builder.bodies(), [Some(bob), None], (start, DVec3::Z), kind);
+    let mut joint = Joint::at(
+        builder.bodies(),
+        [Some(bob), None],
+        JointAxis::new(start, DVec3::Z),
+        kind,
+    );
     joint.frames[1].origin = DVec3::ZERO;
     let id = builder.add_joint(joint).unwrap();
     (builder.build().unwrap(), id)
@@ -183,7 +193,7 @@ fn gear_of_three_bodies_keeps_its_sum_and_shares_torque_by_ratio() {
             .add_body(at(DVec3::new(3.0 * i as f64, 0.0, 0.0)))
             .unwrap();
         let kind = JointKind::Hinge(Drive::default());
-        let place = (builder.bodies().position[i], DVec3::Z);
+        let place = JointAxis::new(builder.bodies().position[i], DVec3::Z);
         let hinge = Joint::at(builder.bodies(), [Some(wheel), None], place, kind);
         builder.add_joint(hinge).unwrap();
         terms.push(GearTerm {
@@ -222,7 +232,7 @@ fn rolling_joint_keeps_speed_equal_to_spin_times_radius() {
     ground(&mut builder, DQuat::IDENTITY, smooth);
     let id = ball(&mut builder, 0.2, at(DVec3::new(0.0, 0.0, 0.2)), smooth);
     let kind = JointKind::Rolling { radius: 0.2 };
-    let place = (DVec3::new(0.0, 0.0, 0.2), DVec3::Z);
+    let place = JointAxis::new(DVec3::new(0.0, 0.0, 0.2), DVec3::Z);
     let mut joint = Joint::at(builder.bodies(), [Some(id), None], place, kind);
     joint.frames[1].origin = DVec3::ZERO;
     builder.add_joint(joint).unwrap();
@@ -244,7 +254,7 @@ fn compliant_joint_sags_by_compliance_times_force() {
     for (compliance, h) in [(1e-3, 1e-3), (1e-3, 1e-2), (1e-4, 1e-2)] {
         let mut builder = WorldBuilder::default();
         let body = builder.add_body(Body::default()).unwrap();
-        let place = (DVec3::ZERO, DVec3::Z);
+        let place = JointAxis::new(DVec3::ZERO, DVec3::Z);
         let mut joint = Joint::at(
             builder.bodies(),
             [Some(body), None],
@@ -328,7 +338,7 @@ fn geared_wheels_may_overlap_without_touching() {
 fn rigid_joint_without_damping_is_refused() {
     let mut builder = space();
     let body = builder.add_body(Body::default()).unwrap();
-    let place = (DVec3::ZERO, DVec3::Z);
+    let place = JointAxis::new(DVec3::ZERO, DVec3::Z);
     let mut joint = Joint::at(builder.bodies(), [Some(body), None], place, JointKind::Ball);
     joint.damping = Some(0.0);
     assert!(builder.add_joint(joint.clone()).is_err());

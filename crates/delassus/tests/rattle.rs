@@ -8,7 +8,7 @@ mod kit;
 
 use delassus::chains::{self, Chain, Chains};
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Body, GeometricStiffness, Integrator, Joint, JointKind};
+use delassus::world::{Body, GeometricStiffness, Integrator, Joint, JointAxis, JointKind};
 use delassus::{Direct, Hybrid, Solver, World, scenes};
 use kit::{at, space};
 
@@ -94,7 +94,7 @@ fn tumbler(held: bool) -> World {
     });
     let body = body.unwrap();
     if held {
-        let place = (DVec3::ZERO, DVec3::Z);
+        let place = JointAxis::new(DVec3::ZERO, DVec3::Z);
         let joint = Joint::at(builder.bodies(), [Some(body), None], place, JointKind::Ball);
         builder.add_joint(joint).unwrap();
         builder.gravity = DVec3::new(0.0, 0.0, -9.81);

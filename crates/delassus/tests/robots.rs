@@ -18,7 +18,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::model::robot::{Base, RobotFile, parse};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{TreeJoint, TreeRows};
+use delassus::tree::{LinkPoint, TreeJoint, TreeRows};
 use delassus::world::{ClosureKind, Posed};
 
 const ARM: &str = r#"<robot name="arm">
@@ -434,7 +434,7 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         let last = LinkId(tree.links().len() as u32 - 1);
         for axis in DVec3::AXES {
             rows.start();
-            tree.add_linear(&data, &mut rows, (last, DVec3::ONE), axis)
+            tree.add_linear(&data, &mut rows, LinkPoint::new(last, DVec3::ONE), axis)
                 .unwrap();
         }
         let m = rows.len();

@@ -16,7 +16,9 @@ use delassus::math::DVec3;
 use delassus::scenes::build;
 use delassus::solver::{Stop, from_spec};
 use delassus::tree::TreeJoint;
-use delassus::world::{Attach, Body, Drive, Integrator, Joint, JointKind, MovedBy, Servo};
+use delassus::world::{
+    Attach, Body, Drive, Integrator, Joint, JointAxis, JointKind, MovedBy, Servo,
+};
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
 fn solver(spec: &str, tolerance: f64) -> Box<dyn Solver> {
@@ -172,7 +174,12 @@ fn loose(world: &World) -> World {
         let point = bodies.position[child.index()] - turn * link.body.com;
         let links = [Some(child), robot.body(parent)];
         let kind = JointKind::Hinge(joint.control.drive);
-        let hinge = Joint::at(builder.bodies(), links, (point, turn * axis), kind);
+        let hinge = Joint::at(
+            builder.bodies(),
+            links,
+            JointAxis::new(point, turn * axis),
+            kind,
+        );
         builder.add_joint(hinge).unwrap();
     }
     let mut built = builder.build().unwrap();

@@ -13,8 +13,9 @@ use delassus::solver::{Stop, from_spec};
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Link, MassProperties, Tree, TreeError, TreeJoint};
 use delassus::world::{
-    Anchor, Attach, Body, Closure, ClosureKind, Drive, FrictionModel, Gyroscopic, Joint, JointKind,
-    JointModel, Motor, MovedBy, Placement, RobotModel, Scene, Servo, ShapeModel, State, WorldError,
+    Anchor, Attach, Body, Closure, ClosureKind, Drive, FrictionModel, Gyroscopic, Joint, JointAxis,
+    JointKind, JointModel, Motor, MovedBy, Placement, RobotModel, Scene, Servo, ShapeModel, State,
+    WorldError,
 };
 use delassus::{BodyId, LinkId, RobotId, Solver, World, WorldBuilder};
 
@@ -382,7 +383,7 @@ fn mixed() -> World {
     let link = BodyId(1);
     assert_eq!(builder.bodies().name[1], "robot/arm");
     let links = [Some(bob), Some(link)];
-    let place = (DVec3::new(1.0, 0.0, 2.0), DVec3::Y);
+    let place = JointAxis::new(DVec3::new(1.0, 0.0, 2.0), DVec3::Y);
     let joint = Joint::at(builder.bodies(), links, place, JointKind::Ball);
     builder.add_joint(joint).unwrap();
     builder.build().unwrap()

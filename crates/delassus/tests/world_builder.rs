@@ -8,7 +8,7 @@
 
 use delassus::math::DVec3;
 use delassus::world::{
-    Attach, Body, Drive, Joint, JointKind, Motor, Sleep, StepError, Surface, WorldError,
+    Attach, Body, Drive, Joint, JointAxis, JointKind, Motor, Sleep, StepError, Surface, WorldError,
 };
 use delassus::{BodyId, GaussSeidel, JointId, WorldBuilder, collide::Shape};
 
@@ -20,7 +20,7 @@ fn hinged(names: &[&str]) -> WorldBuilder {
     builder.gravity = DVec3::ZERO;
     let wheel = builder.add_body(Body::default()).unwrap();
     for name in names {
-        let place = (DVec3::ZERO, DVec3::Z);
+        let place = JointAxis::new(DVec3::ZERO, DVec3::Z);
         let kind = JointKind::Hinge(Drive::default());
         let mut joint = Joint::at(builder.bodies(), [Some(wheel), None], place, kind);
         joint.name = (*name).to_owned();

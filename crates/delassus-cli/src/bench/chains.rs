@@ -12,11 +12,12 @@ use serde::Serialize;
 use super::figure::{self, Figure, Series};
 use super::growth::exponent;
 use crate::args::BenchArgs;
-use crate::console::{Outcome, Printed, Refusal};
+use crate::console::{Outcome, Printed};
+use crate::refusal::{PictureError, Refusal};
 use crate::solve::pool;
 use crate::table::{self, Table};
 use crate::{folder, progress};
-use runner::{BEADS, Entry, Runner, Work, direction, entries};
+use runner::{BEADS, Effort, Entry, Runner, direction, entries};
 
 /// Tip of a chain along its release direction and up, seen from its fixed point, after so many frames: by a
 /// Runge-Kutta integration in joint angles at 20 kHz that agrees with one at 10 kHz to 1e-9 m.
@@ -95,7 +96,7 @@ struct Document<'a> {
 /// Runs everything.
 pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
     if let Some(out) = &args.out {
-        folder::make(out, args.force)?;
+        folder::make("--out", out, args.force)?;
     }
     let count = if args.quick { 64 } else { args.chains as usize };
     let entries = entries();
@@ -214,7 +215,7 @@ struct Errors {
     opening: f64,
     tip: [f64; 3],
     energy_change: f64,
-    work: Work,
+    work: Effort,
 }
 
 /// What a few chains get wrong in 10 s.
@@ -229,7 +230,7 @@ fn errors(entry: &Entry) -> Result<Errors, Refusal> {
         opening: 0.0,
         tip: [f64::NAN; 3],
         energy_change: f64::NAN,
-        work: Work::default(),
+        work: Effort::default(),
     };
     for frame in 1..=LONG {
         let work = runner.frame()?;
@@ -355,7 +356,7 @@ fn text(document: &Document<'_>) -> String {
 }
 
 /// Error at 1 s against time per frame on two threads.
-fn picture(rows: &[Row]) -> Result<String, Refusal> {
+fn picture(rows: &[Row]) -> Result<String, PictureError> {
     let mut series: Vec<Series<'_>> = Vec::new();
     for row in rows {
         let point = (row.frame_ms[1], row.tip_errors[1]);

@@ -2,8 +2,8 @@
 
 use plotters::prelude::*;
 
-use crate::console::Refusal;
 use crate::plot::{colour, decades, power};
+use crate::refusal::PictureError;
 
 const SIZE: (u32, u32) = (720, 480);
 
@@ -48,14 +48,13 @@ impl<'a> Figure<'a> {
 }
 
 /// The picture as text.
-pub(crate) fn svg(figure: &Figure<'_>) -> Result<String, Refusal> {
+pub(crate) fn svg(figure: &Figure<'_>) -> Result<String, PictureError> {
     let mut text = String::new();
-    draw(&mut text, figure)
-        .map_err(|error| Refusal(format!("the picture cannot be drawn: {error}")))?;
+    draw(&mut text, figure)?;
     Ok(text)
 }
 
-fn draw(text: &mut String, figure: &Figure<'_>) -> Result<(), Box<dyn std::error::Error>> {
+fn draw(text: &mut String, figure: &Figure<'_>) -> Result<(), PictureError> {
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let points = || figure.series.iter().flat_map(|series| &series.points);

@@ -6,10 +6,12 @@ use delassus::gallery::experiments::{self, Experiment, Family};
 use delassus::{Problem, Solution, Status, Stop};
 use serde::Serialize;
 
+use super::BenchError;
 use super::figure::{self, Figure, Series};
 use super::growth::exponent;
 use crate::args::BenchArgs;
-use crate::console::{Outcome, Printed, Refusal};
+use crate::console::{Outcome, Printed};
+use crate::refusal::Refusal;
 use crate::table::{self, Table};
 use crate::{folder, progress, solvers};
 
@@ -71,7 +73,7 @@ struct Document<'a> {
 /// Runs the experiments.
 pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
     if let Some(out) = &args.out {
-        folder::make(out, args.force)?;
+        folder::make("--out", out, args.force)?;
     }
     let experiments = experiments(args);
     let bar = progress::bar(experiments.len() * METHODS.len(), args.quiet);
@@ -79,7 +81,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Printed, Refusal> {
     for experiment in &experiments {
         let problems = experiment
             .problems(args.wrenches, args.seed)
-            .map_err(|error| Refusal(format!("{}: {error}", experiment.name)))?;
+            .map_err(|cause| BenchError::Experiment {
+                name: experiment.name.clone(),
+                cause,
+            })?;
         for (method, most) in METHODS {
             bar.set_message(format!("{}  {method}", experiment.name));
             if experiment.contacts() <= most {

@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use super::works::Start;
 use crate::answer::in_seconds;
-use crate::console::Refusal;
-use crate::solvers::{self, Chosen, Options};
+use crate::solvers::{self, Chosen, Options, SolverError};
 
 /// A run is repeated until this many are done …
 const RUNS: usize = 3;
@@ -62,7 +61,7 @@ pub(super) fn measure(
     (stop, seed): (Stop, u64),
     start: &Start,
     traced: bool,
-) -> Result<Option<Run>, Refusal> {
+) -> Result<Option<Run>, SolverError> {
     if solvers::make(spec, stop, seed)?.fit_of(&start.problem) == Fit::No {
         return Ok(None);
     }
@@ -95,7 +94,7 @@ fn trace(
     spec: &str,
     (stop, seed): (Stop, u64),
     start: &Start,
-) -> Result<Vec<(usize, f64, f64)>, Refusal> {
+) -> Result<Vec<(usize, f64, f64)>, SolverError> {
     let stop = Stop {
         record: Record::Residuals,
         ..stop
@@ -106,7 +105,7 @@ fn trace(
     Ok(thinned(&points))
 }
 
-fn shortest(spec: &str, (stop, seed): (Stop, u64), start: &Start) -> Result<Report, Refusal> {
+fn shortest(spec: &str, (stop, seed): (Stop, u64), start: &Start) -> Result<Report, SolverError> {
     let begin = Instant::now();
     let mut shortest: Option<Report> = None;
     let mut runs = 0;

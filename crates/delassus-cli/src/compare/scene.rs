@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::measure::fit_name;
 use super::report::ranked;
 use crate::args::CompareArgs;
-use crate::console::Refusal;
-use crate::run::{Tally, WorstBlock, named, steps_of};
+use crate::refusal::Refusal;
+use crate::run::{NamedStepError, Tally, WorstBlock, steps_of};
 use crate::scene::{Source, joints};
 use crate::solvers::{self, Options};
 use crate::table;
@@ -168,7 +168,7 @@ impl Course {
                     history.add(world.time(), &step);
                 }
                 Err(error) => {
-                    let said = named(&world, &error.to_string());
+                    let said = NamedStepError::new(&world, error);
                     message = Some(format!("step {number}: {said}"));
                     break;
                 }

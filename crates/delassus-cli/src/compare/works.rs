@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use delassus::gallery::experiments::{self, Experiment};
-use delassus::problem::file::{Format, Loaded, Work as Content};
-use delassus::{Problem, Solution};
+use delassus::problem::file::{Format, Loaded, Work};
+use delassus::{BuildError, Problem, Solution};
 
-use crate::console::{Outcome, Refusal};
-use crate::input;
+use crate::console::Outcome;
+use crate::folder::DiskError;
+use crate::input::{self, InputError};
+use crate::refusal::Refusal;
 use crate::scene::is_scene;
 
 /// Put in front of the name of an experiment of the Lemke paper.
@@ -20,8 +22,25 @@ const PEGS: [usize; 4] = [8, 16, 24, 32];
 /// Most contacts of a peg.
 const LARGEST_PEG: usize = 4096;
 
+/// What cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CompareError {
+    #[error(
+        "{EXPERIMENT}{name}: there is no such experiment; known: peg:N with an even N from 4 to {LARGEST_PEG}, {known}; `{EXPERIMENTS}` means all"
+    )]
+    NoExperiment { name: String, known: String },
+    #[error("{name}: {cause}")]
+    NotBuilt { name: String, cause: BuildError },
+    #[error("{name}: has no problem")]
+    NoProblem { name: String },
+    #[error("there is no problem to compare in what was named")]
+    Nothing,
+    #[error("interrupted: {left} of {all} runs are missing; what was done is kept")]
+    Interrupted { left: usize, all: usize },
+}
+
 /// One thing to compare solvers on.
-pub(super) enum Work {
+pub(super) enum Subject {
     /// A scene, to be stepped through time.
     Scene(PathBuf),
     /// A problem file or a built-in problem; one found in a folder may turn out to be something else.
@@ -30,12 +49,12 @@ pub(super) enum Work {
     Experiment(Box<Experiment>),
 }
 
-impl Work {
+impl Subject {
     /// How it is called in tables.
     pub(super) fn name(&self) -> String {
         match self {
-            Work::Scene(path) | Work::Problem { path, .. } => input::name(path),
-            Work::Experiment(experiment) => format!("{EXPERIMENT}{}", experiment.name),
+            Subject::Scene(path) | Subject::Problem { path, .. } => input::name(path),
+            Subject::Experiment(experiment) => format!("{EXPERIMENT}{}", experiment.name),
         }
     }
 }
@@ -62,16 +81,18 @@ impl Start {
 }
 
 /// The works behind the words: folders are opened, one level deep, in the order of names.
-pub(super) fn find(words: &[PathBuf], outcome: &mut Outcome) -> Vec<Work> {
+pub(super) fn find(words: &[PathBuf], outcome: &mut Outcome) -> Vec<Subject> {
     let mut works = Vec::new();
     for word in words {
         let name = input::name(word);
         let found = match name.strip_prefix(EXPERIMENT) {
-            Some(rest) => experiment(rest).map(|found| vec![Work::Experiment(Box::new(found))]),
+            Some(rest) => experiment(rest)
+                .map(|found| vec![Subject::Experiment(Box::new(found))])
+                .map_err(Refusal::from),
             None if name == EXPERIMENTS && !word.exists() => Ok(all_experiments()),
-            None if is_scene(word) => Ok(vec![Work::Scene(word.clone())]),
-            None if word.is_dir() => files_of(word),
-            None => Ok(vec![Work::Problem {
+            None if is_scene(word) => Ok(vec![Subject::Scene(word.clone())]),
+            None if word.is_dir() => files_of(word).map_err(Refusal::from),
+            None => Ok(vec![Subject::Problem {
                 path: word.clone(),
                 named: true,
             }]),
@@ -86,22 +107,25 @@ pub(super) fn find(words: &[PathBuf], outcome: &mut Outcome) -> Vec<Work> {
 
 /// Reads or makes a problem.
 pub(super) fn load(
-    work: &Work,
+    work: &Subject,
     (format, seed, cold): (Option<Format>, u64, bool),
 ) -> Result<Start, Refusal> {
     let name = work.name();
     match work {
-        Work::Experiment(experiment) => {
+        Subject::Experiment(experiment) => {
             let problems = experiment.problems(1, seed);
-            let problems = problems.map_err(|error| Refusal(format!("{name}: {error}")))?;
+            let problems = problems.map_err(|cause| CompareError::NotBuilt {
+                name: name.clone(),
+                cause,
+            })?;
             let problem = problems.into_iter().next();
             Ok(Start {
                 kind: "problem",
-                problem: problem.ok_or_else(|| Refusal(format!("{name}: has no problem")))?,
+                problem: problem.ok_or(CompareError::NoProblem { name })?,
                 guess: None,
             })
         }
-        Work::Scene(path) | Work::Problem { path, .. } => {
+        Subject::Scene(path) | Subject::Problem { path, .. } => {
             let mut start = problem_of(&name, input::load(path, format)?)?;
             start.guess = start.guess.filter(|_| !cold);
             Ok(start)
@@ -109,15 +133,15 @@ pub(super) fn load(
     }
 }
 
-fn problem_of(name: &str, loaded: Loaded) -> Result<Start, Refusal> {
+fn problem_of(name: &str, loaded: Loaded) -> Result<Start, InputError> {
     let problem = match loaded.work {
-        Content::Problem { problem, .. } => *problem,
-        Content::Tree(work) => work.problem,
-        Content::Stabilisation(_) => {
-            return Err(Refusal(format!(
-                "{name}: a file of kind {} is computed, not solved, so there is nothing to compare; use `delassus solve`",
-                loaded.kind
-            )));
+        Work::Problem { problem, .. } => *problem,
+        Work::Tree(work) => work.problem,
+        Work::Stabilisation(_) => {
+            return Err(InputError::NothingToCompare {
+                name: name.to_owned(),
+                kind: loaded.kind,
+            });
         }
     };
     Ok(Start {
@@ -127,30 +151,30 @@ fn problem_of(name: &str, loaded: Loaded) -> Result<Start, Refusal> {
     })
 }
 
-fn files_of(folder: &Path) -> Result<Vec<Work>, Refusal> {
-    let failed = |error| Refusal::io(folder, "read the folder", &error);
+fn files_of(folder: &Path) -> Result<Vec<Subject>, DiskError> {
+    let failed = DiskError::denied(folder, "read the folder");
     let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
+    for entry in fs::read_dir(folder).map_err(&failed)? {
+        let path = entry.map_err(&failed)?.path();
         if path.is_file() {
             paths.push(path);
         }
     }
     paths.sort();
-    let work = |path| Work::Problem { path, named: false };
+    let work = |path| Subject::Problem { path, named: false };
     Ok(paths.into_iter().map(work).collect())
 }
 
-fn all_experiments() -> Vec<Work> {
+fn all_experiments() -> Vec<Subject> {
     let pegs = PEGS.into_iter().map(experiments::peg);
     let all = pegs
         .chain(experiments::singles())
         .chain(experiments::stacks());
-    all.map(|experiment| Work::Experiment(Box::new(experiment)))
+    all.map(|experiment| Subject::Experiment(Box::new(experiment)))
         .collect()
 }
 
-fn experiment(name: &str) -> Result<Experiment, Refusal> {
+fn experiment(name: &str) -> Result<Experiment, CompareError> {
     let pegs = name.strip_prefix("peg:").map(str::parse::<usize>);
     if let Some(Ok(contacts)) = pegs
         && (4..=LARGEST_PEG).contains(&contacts)
@@ -164,8 +188,8 @@ fn experiment(name: &str) -> Result<Experiment, Refusal> {
         return Ok(rest.swap_remove(found));
     }
     let known: Vec<&str> = rest.iter().map(|other| other.name.as_str()).collect();
-    Err(Refusal(format!(
-        "{EXPERIMENT}{name}: there is no such experiment; known: peg:N with an even N from 4 to {LARGEST_PEG}, {}; `{EXPERIMENTS}` means all",
-        known.join(", ")
-    )))
+    Err(CompareError::NoExperiment {
+        name: name.to_owned(),
+        known: known.join(", "),
+    })
 }

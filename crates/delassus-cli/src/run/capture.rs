@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 
 use super::plan::Plan;
 use crate::args::RunArgs;
-use crate::console::Refusal;
-use crate::folder;
+use crate::folder::{self, DiskError};
 use crate::solvers::{Chosen, Options};
 
 /// Which problems are kept.
@@ -27,10 +26,17 @@ pub(crate) enum When {
     Every(u64),
 }
 
-impl FromStr for When {
-    type Err = String;
+/// A condition that is none of [`When`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "give \"status!=solved\", \"residual>X\" with X in m/s, or \"every N\" with a number of steps"
+)]
+pub(crate) struct BadCondition;
 
-    fn from_str(text: &str) -> Result<When, String> {
+impl FromStr for When {
+    type Err = BadCondition;
+
+    fn from_str(text: &str) -> Result<When, BadCondition> {
         let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let number = |prefix: &str| bare.strip_prefix(prefix);
         if bare == "status!=solved" {
@@ -44,10 +50,7 @@ impl FromStr for When {
         }
         match number("every").map(str::parse::<u64>) {
             Some(Ok(steps)) if 0 < steps => Ok(When::Every(steps)),
-            _ => Err(
-                "give \"status!=solved\", \"residual>X\" with X in m/s, or \"every N\" with a number of steps"
-                    .to_owned(),
-            ),
+            _ => Err(BadCondition),
         }
     }
 }
@@ -71,15 +74,14 @@ pub(super) struct Capture<'a> {
     guess: Vec<f64>,
     report: Option<Report>,
     /// What went wrong while writing.
-    fault: Option<Refusal>,
+    fault: Option<DiskError>,
 }
 
 impl<'a> Capture<'a> {
     /// Makes the folder of `--capture`, if any.
-    pub(super) fn prepare(args: &RunArgs, plan: &'a Plan) -> Result<Capture<'a>, Refusal> {
+    pub(super) fn prepare(args: &RunArgs, plan: &'a Plan) -> Result<Capture<'a>, DiskError> {
         if let Some(path) = &args.capture {
-            folder::make(path, args.force)
-                .map_err(|Refusal(text)| Refusal(text.replacen("--out", "--capture", 1)))?;
+            folder::make("--capture", path, args.force)?;
         }
         let into = args.capture.clone();
         Ok(Capture {
@@ -108,7 +110,7 @@ impl<'a> Capture<'a> {
     }
 
     /// What went wrong while writing, if anything did.
-    pub(super) fn check(&mut self) -> Result<(), Refusal> {
+    pub(super) fn check(&mut self) -> Result<(), DiskError> {
         self.fault.take().map_or(Ok(()), Err)
     }
 
@@ -143,7 +145,7 @@ impl<'a> Capture<'a> {
         let path = path.join(self.name(""));
         match self.write(&path, problem) {
             Ok(()) => self.kept += 1,
-            Err(refusal) => self.fault = Some(refusal),
+            Err(error) => self.fault = Some(error),
         }
     }
 
@@ -152,7 +154,7 @@ impl<'a> Capture<'a> {
         &self,
         problem: &Problem,
         out: Option<&Path>,
-    ) -> Result<PathBuf, Refusal> {
+    ) -> Result<PathBuf, DiskError> {
         let path = match (self.folder(), out) {
             (Some(folder), _) => folder.join(self.name("-refused")),
             (None, Some(out)) => out.join(format!("refused-step-{}.json", self.step)),
@@ -187,7 +189,7 @@ impl<'a> Capture<'a> {
         format!("{scene}-step-{:06}{substep}{ending}.json", self.step)
     }
 
-    fn write(&self, path: &Path, problem: &Problem) -> Result<(), Refusal> {
+    fn write(&self, path: &Path, problem: &Problem) -> Result<(), DiskError> {
         let title = format!("{}, step {}", self.plan.source.name, self.step);
         // Solvers take impulses of the wrong length or size for none at all; so does whoever replays.
         let usable = self.guess.len() == problem.n_rows();

@@ -1,18 +1,57 @@
 //! Checkpoints: the scene, the options and the state in one file, written whole or not at all.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use delassus::World;
-use delassus::world::State;
+use delassus::world::{State, StateError};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Options, Plan};
-use crate::console::Refusal;
-use crate::folder;
+use crate::folder::{self, DiskError};
+use crate::refusal::Refusal;
 use crate::scene::Source;
 
 const SCHEMA: &str = "delassus-checkpoint-3";
+
+/// A checkpoint that cannot be written or resumed.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {cause}", path.display())]
+pub(crate) struct CheckpointError {
+    path: PathBuf,
+    cause: CheckpointCause,
+}
+
+/// Why a checkpoint cannot be written or resumed.
+#[derive(Debug, thiserror::Error)]
+enum CheckpointCause {
+    #[error(transparent)]
+    NoText(serde_json::Error),
+    #[error("is not a whole checkpoint: {0}; resume from another one")]
+    NotWhole(serde_json::Error),
+    #[error(
+        "its schema is \"{schema}\"; this version reads \"{SCHEMA}\": resume with the version that wrote it, or run the scene anew"
+    )]
+    OtherSchema { schema: String },
+    #[error("was changed since it was written: its checksum is another; resume from another one")]
+    Changed,
+    #[error("its step, tolerance or substeps are not possible; resume from another one")]
+    BadOptions,
+    #[error(transparent)]
+    State(StateError),
+    #[error("its state does not have the hash it had when it was written; resume from another one")]
+    OtherHash,
+}
+
+impl CheckpointCause {
+    /// Makes the error of a file.
+    fn of(path: &Path) -> impl Fn(CheckpointCause) -> CheckpointError {
+        move |cause| CheckpointError {
+            path: path.to_owned(),
+            cause,
+        }
+    }
+}
 
 /// Everything needed to go on as if the run had never stopped.
 #[derive(Debug, Serialize, Deserialize)]
@@ -66,47 +105,35 @@ impl Checkpoint {
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), Refusal> {
-        let text = serde_json::to_string(self)
-            .map_err(|error| Refusal(format!("{}: {error}", path.display())))?;
-        folder::write_whole(path, &(text + "\n"))
+        let text = serde_json::to_string(self).map_err(CheckpointCause::NoText);
+        let text = text.map_err(CheckpointCause::of(path))?;
+        Ok(folder::write_whole(path, &(text + "\n"))?)
     }
 
     pub(super) fn read(path: &Path) -> Result<Checkpoint, Refusal> {
-        let text = fs::read_to_string(path).map_err(|error| Refusal::io(path, "read", &error))?;
-        let refuse = |what: String| Refusal(format!("{}: {what}", path.display()));
-        let cut = |error| {
-            refuse(format!(
-                "is not a whole checkpoint: {error}; resume from another one"
-            ))
-        };
+        let text = fs::read_to_string(path).map_err(DiskError::denied(path, "read"))?;
+        let refuse = CheckpointCause::of(path);
+        let cut = |error| refuse(CheckpointCause::NotWhole(error));
         let Header { schema } = serde_json::from_str(&text).map_err(cut)?;
         if schema != SCHEMA {
-            return Err(refuse(format!(
-                "its schema is \"{schema}\"; this version reads \"{SCHEMA}\": resume with the version that wrote it, or run the scene anew"
-            )));
+            return Err(refuse(CheckpointCause::OtherSchema { schema }).into());
         }
         let mut checkpoint: Checkpoint = serde_json::from_str(&text).map_err(cut)?;
         if checkpoint.sum() != checkpoint.checksum {
-            return Err(refuse(
-                "was changed since it was written: its checksum is another; resume from another one"
-                    .to_owned(),
-            ));
+            return Err(refuse(CheckpointCause::Changed).into());
         }
         Ok(checkpoint)
     }
 
     /// The plan and the world as they were.
     pub(super) fn resume(self, path: &Path) -> Result<(Plan, World), Refusal> {
-        let refuse = |what: String| Refusal(format!("{}: {what}", path.display()));
+        let refuse = CheckpointCause::of(path);
         let legal = self.options.dt.is_finite()
             && 0.0 < self.options.dt
             && 0.0 <= self.options.tolerance
             && 0 < self.options.substeps;
         if !legal {
-            return Err(refuse(
-                "its step, tolerance or substeps are not possible; resume from another one"
-                    .to_owned(),
-            ));
+            return Err(refuse(CheckpointCause::BadOptions).into());
         }
         let scene = self.scene.build()?;
         let mut world = scene.world;
@@ -114,12 +141,9 @@ impl Checkpoint {
         world.settings.integrator = self.options.integrator;
         world
             .restore(&self.state)
-            .map_err(|error| refuse(error.to_string()))?;
+            .map_err(|error| refuse(CheckpointCause::State(error)))?;
         if hash(&world) != self.state_hash {
-            return Err(refuse(
-                "its state does not have the hash it had when it was written; resume from another one"
-                    .to_owned(),
-            ));
+            return Err(refuse(CheckpointCause::OtherHash).into());
         }
         let plan = Plan {
             source: self.scene,

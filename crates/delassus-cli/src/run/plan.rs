@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Checkpoint;
 use crate::args::{BaseChoice, RunArgs};
-use crate::console::{Refusal, note};
+use crate::console::note;
+use crate::refusal::{Refusal, Usage};
 use crate::scene::Source;
 use crate::solvers;
 
@@ -68,7 +69,7 @@ impl Plan {
                 };
                 Plan::fresh(source, args)?
             }
-            (None, None) => return Err(Refusal("name a scene, or --resume a file".to_owned())),
+            (None, None) => return Err(Usage::NoScene.into()),
         };
         let dt = plan.options.dt;
         if let Some(steps) = args.steps {
@@ -79,9 +80,7 @@ impl Plan {
         }
         if plan.steps < plan.first {
             let (first, steps) = (plan.first, plan.steps);
-            return Err(Refusal(format!(
-                "the checkpoint is at step {first}, beyond the end at step {steps}; --steps and --time count from time zero"
-            )));
+            return Err(Usage::BeyondTheEnd { first, steps }.into());
         }
         plan.every = args.every.unwrap_or_else(|| period(1.0 / FRAME_RATE, dt));
         plan.checkpoint_every = args.checkpoint_every.map(|time| period(time, dt));
@@ -106,10 +105,7 @@ impl Plan {
         let tolerance = args.tolerance.unwrap_or(defaults.tolerance);
         // A scene with a tolerance of zero says itself how many sweeps it means.
         if args.tolerance == Some(0.0) && args.iterations.is_none() {
-            return Err(Refusal(
-                "--tolerance 0 means an exact number of sweeps, but not how many; add --iterations"
-                    .to_owned(),
-            ));
+            return Err(Usage::SweepsNotSaid.into());
         }
         let solver = args.solver.clone().unwrap_or(defaults.solver);
         let limits = solvers::limited(Stop::default(), args.iterations, defaults.iterations);
@@ -155,12 +151,10 @@ impl Plan {
 }
 
 /// Steps that cover a time; a hair of rounding does not cost another one.
-pub(crate) fn steps_of(time: f64, dt: f64) -> Result<u64, Refusal> {
+pub(crate) fn steps_of(time: f64, dt: f64) -> Result<u64, Usage> {
     let steps = (time / dt - 1e-9).ceil().max(0.0);
     if !(steps < MOST_STEPS) {
-        return Err(Refusal(format!(
-            "{time} s in steps of {dt} s are too many steps; take a longer step or a shorter time"
-        )));
+        return Err(Usage::TooManySteps { time, dt });
     }
     Ok(steps as u64)
 }

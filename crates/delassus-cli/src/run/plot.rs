@@ -1,13 +1,13 @@
 //! Energy, penetration, residual and iterations against time: four panels over one time axis, as SVG.
 
-use plotters::backend::{DrawingBackend, SVGBackend};
+use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::tally::Point;
-use crate::console::Refusal;
 use crate::plot::power;
+use crate::refusal::PictureError;
 
 const SIZE: (u32, u32) = (860, 1000);
 const TITLE: u32 = 36;
@@ -27,8 +27,6 @@ const ABOVE: Pos = Pos {
 };
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
-
 /// One line with its name.
 struct Line<'a> {
     name: &'a str,
@@ -37,19 +35,18 @@ struct Line<'a> {
 }
 
 /// The picture.
-pub(super) fn svg(title: &str, tolerance: f64, series: &[Point]) -> Result<String, Refusal> {
+pub(super) fn svg(title: &str, tolerance: f64, series: &[Point]) -> Result<String, PictureError> {
     let mut text = String::new();
-    let drawn = draw(&mut text, title, tolerance, series)
-        .map_err(|error| Refusal(format!("the picture cannot be drawn: {error}")));
-    drawn.map(|()| text)
+    draw(&mut text, title, tolerance, series)?;
+    Ok(text)
 }
 
-fn draw<'a>(
-    text: &'a mut String,
+fn draw(
+    text: &mut String,
     title: &str,
     tolerance: f64,
     series: &[Point],
-) -> Result<(), Failure<'a>> {
+) -> Result<(), PictureError> {
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let (head, body) = root.split_vertically(TITLE);
@@ -89,7 +86,7 @@ fn draw<'a>(
 }
 
 /// A panel with an ordinary axis; lines are named where there are several.
-fn linear<'a>(area: &Area<'a>, unit: &str, lines: &[Line<'_>]) -> Result<(), Failure<'a>> {
+fn linear<'a>(area: &Area<'a>, unit: &str, lines: &[Line<'_>]) -> Result<(), PictureError> {
     let values = lines.iter().flat_map(|line| &line.points).map(|p| p.1);
     let values = values.filter(|value| value.is_finite());
     let (low, high) = values.fold((0.0_f64, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
@@ -138,7 +135,7 @@ fn logarithmic<'a>(
     unit: &str,
     line: &Line<'_>,
     tolerance: f64,
-) -> Result<(), Failure<'a>> {
+) -> Result<(), PictureError> {
     let (low, high) = decades(&line.points, tolerance);
     let times = times(&line.points);
     let mut chart = ChartBuilder::on(area)

@@ -12,7 +12,7 @@ use delassus::math::DVec3;
 use delassus::world::{MovedBy, Step};
 use delassus::{JointId, World};
 
-use crate::console::Refusal;
+use crate::folder::DiskError;
 
 const MAGIC: &[u8; 8] = b"DELASSUS";
 const VERSION: u32 = 1;
@@ -25,29 +25,29 @@ struct Output {
 }
 
 impl Output {
-    fn create(folder: &Path, name: &str) -> Result<Output, Refusal> {
+    fn create(folder: &Path, name: &str) -> Result<Output, DiskError> {
         let path = folder.join(name);
         match File::create(&path) {
             Ok(file) => Ok(Output {
                 file: BufWriter::new(file),
                 path,
             }),
-            Err(error) => Err(Refusal::io(&path, "write", &error)),
+            Err(error) => Err(DiskError::denied(&path, "write")(error)),
         }
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
         let written = self.file.write_all(bytes);
         self.check(written)
     }
 
-    fn flush(&mut self) -> Result<(), Refusal> {
+    fn flush(&mut self) -> Result<(), DiskError> {
         let written = self.file.flush();
         self.check(written)
     }
 
-    fn check(&self, written: io::Result<()>) -> Result<(), Refusal> {
-        written.map_err(|error| Refusal::io(&self.path, "write", &error))
+    fn check(&self, written: io::Result<()>) -> Result<(), DiskError> {
+        written.map_err(DiskError::denied(&self.path, "write"))
     }
 }
 
@@ -81,7 +81,7 @@ struct Action {
 }
 
 impl Recorder {
-    pub(super) fn create(folder: &Path, world: &World, dt: f64) -> Result<Recorder, Refusal> {
+    pub(super) fn create(folder: &Path, world: &World, dt: f64) -> Result<Recorder, DiskError> {
         let bodies = world.bodies();
         let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
         let mut recorder = Recorder {
@@ -126,7 +126,7 @@ impl Recorder {
     }
 
     /// Adds the world as it is, once.
-    pub(super) fn frame(&mut self, world: &World) -> Result<(), Refusal> {
+    pub(super) fn frame(&mut self, world: &World) -> Result<(), DiskError> {
         let time = world.time();
         if self.last == Some(time) {
             return Ok(());
@@ -163,7 +163,7 @@ impl Recorder {
     }
 
     /// Adds what acts at a frame once the step after it has been taken: the mean of the two steps that meet there.
-    pub(super) fn acted(&mut self, world: &World) -> Result<(), Refusal> {
+    pub(super) fn acted(&mut self, world: &World) -> Result<(), DiskError> {
         let velocities = self.velocities(world);
         let change = velocities.iter().zip(&self.velocities);
         let reaction = |j: usize| {
@@ -191,7 +191,7 @@ impl Recorder {
         (time, violations): (f64, Vec<f64>),
         first: &Action,
         second: &Action,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DiskError> {
         let time = number(time);
         let mut text = String::new();
         let steps = first.accelerations.iter().zip(&second.accelerations);
@@ -212,7 +212,7 @@ impl Recorder {
     }
 
     /// Adds one line of diagnostics.
-    pub(super) fn step(&mut self, step: u64, time: f64, done: &Step) -> Result<(), Refusal> {
+    pub(super) fn step(&mut self, step: u64, time: f64, done: &Step) -> Result<(), DiskError> {
         let report = &done.report;
         // The report is that of the last substep; an earlier one may have failed.
         let status = match (report.status.name(), done.unsolved) {
@@ -236,7 +236,7 @@ impl Recorder {
     }
 
     /// Ends the recordings: no step follows the last frame.
-    pub(super) fn close(&mut self) -> Result<(), Refusal> {
+    pub(super) fn close(&mut self) -> Result<(), DiskError> {
         if let (Some(frame), Some(last)) = (self.open.take(), self.before.take()) {
             self.put_action(frame, &last, &last)?;
         }
@@ -244,7 +244,7 @@ impl Recorder {
     }
 
     /// Writes out what is still in memory.
-    pub(super) fn flush(&mut self) -> Result<(), Refusal> {
+    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
         self.table.flush()?;
         self.binary.flush()?;
         self.accelerations.flush()?;

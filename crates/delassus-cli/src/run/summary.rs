@@ -7,9 +7,10 @@ use delassus::world::Integrator;
 use delassus::{Solver, World};
 use serde::Serialize;
 
+use super::Run;
 use super::checkpoint::hash;
+use super::ending::Ending;
 use super::tally::{Tally, Worst, WorstBlock};
-use super::{Ending, Run};
 use crate::scene::joints;
 use crate::solvers::{self, Options};
 use crate::table;
@@ -136,8 +137,8 @@ impl Summary {
         let (plan, tally) = (run.plan, &run.tally);
         let (ending, message) = match ending {
             Ending::Completed => ("completed", None),
-            Ending::Interrupted(text) => ("interrupted", Some(text.clone())),
-            Ending::Refused(text) => ("refused", Some(text.clone())),
+            Ending::Interrupted(why) => ("interrupted", Some(why.to_string())),
+            Ending::Refused(why) => ("refused", Some(why.to_string())),
         };
         let elapsed_s = elapsed.as_secs_f64();
         let simulated = plan.options.dt * tally.steps as f64;

@@ -81,9 +81,10 @@ fn a_refused_step_keeps_the_last_good_state_and_its_problem() {
     let mut solver = solvers::make("gauss-seidel", plan.stop(), 0).unwrap();
     let mut run = Run::start(&args, &plan, &world, flag()).unwrap();
     let ending = run.steps(&mut world, solver.as_mut()).unwrap();
-    let Ending::Refused(text) = &ending else {
+    let Ending::Refused(why) = &ending else {
         panic!("{ending:?}");
     };
+    let text = why.to_string();
     assert!(
         text.contains("stone") && text.contains("refused-step-1.json"),
         "{text}"
@@ -106,9 +107,10 @@ fn an_interrupted_run_can_be_resumed_from_where_it_stopped() {
     let mut run = Run::start(&args, &plan, &world, flag()).unwrap();
     run.interrupted.store(true, Ordering::Relaxed);
     let ending = run.steps(&mut world, solver.as_mut()).unwrap();
-    let Ending::Interrupted(text) = ending else {
+    let Ending::Interrupted(why) = ending else {
         panic!("{ending:?}");
     };
+    let text = why.to_string();
     assert!(text.contains("interrupted at step 0 of 4"), "{text}");
     assert!(Checkpoint::read(&out.join("checkpoint-0.json")).is_ok());
     std::fs::remove_dir_all(&out).unwrap();

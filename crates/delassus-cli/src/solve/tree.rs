@@ -5,10 +5,19 @@ use delassus::problem::file::TreeWork;
 use delassus::problem::{Form, Primal};
 use delassus::solver::Rank;
 use delassus::solver::exact::kkt::{Kkt, tree_delassus};
+use delassus::tree::TreeError;
 use delassus::{BlockId, MassBlock, Problem, Report, Solution, Solver};
 
 use crate::answer::Matrices;
-use crate::console::Refusal;
+
+/// Why the parts of a tree's system cannot be given.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MatricesError {
+    #[error("a tree file was read as something other than one tree with its rows")]
+    NotATree,
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+}
 
 /// What the bias force is computed with [m/s²].
 const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
@@ -24,23 +33,23 @@ pub(super) fn rank(problem: &Problem, report: &Report) -> Option<Rank> {
 }
 
 /// M, J, J M⁻¹Jᵀ and the bias force under gravity.
-pub(super) fn matrices(work: &TreeWork) -> Result<Matrices, Refusal> {
+pub(super) fn matrices(work: &TreeWork) -> Result<Matrices, MatricesError> {
     let Form::Primal(primal) = work.problem.form() else {
-        return Err(broken());
+        return Err(MatricesError::NotATree);
     };
     let [MassBlock::Tree(mass)] = primal.mass() else {
-        return Err(broken());
+        return Err(MatricesError::NotATree);
     };
     let tree = mass.tree();
     let (n, m) = (tree.n_dofs(), work.problem.n_rows());
     let mut bias = vec![0.0; n];
     let state = (mass.configuration(), work.v.as_slice());
-    tree.bias(&mut tree.data(), state, GRAVITY, &mut bias)
-        .map_err(|error| Refusal(error.to_string()))?;
+    tree.bias(&mut tree.data(), state, GRAVITY, &mut bias)?;
+    let delassus = tree_delassus(&work.problem).ok_or(MatricesError::NotATree)?;
     Ok(Matrices {
         mass: nested(&mass.matrix(), n),
         jacobian: nested(&jacobian(&work.problem, primal), n),
-        delassus: nested(&tree_delassus(&work.problem).ok_or_else(broken)?, m),
+        delassus: nested(&delassus, m),
         bias,
     })
 }
@@ -55,8 +64,4 @@ fn jacobian(problem: &Problem, primal: &Primal) -> Vec<f64> {
 fn nested(values: &[f64], width: usize) -> Vec<Vec<f64>> {
     let rows = values.chunks_exact(width.max(1));
     rows.map(<[f64]>::to_vec).collect()
-}
-
-fn broken() -> Refusal {
-    Refusal("a tree file was read as something other than one tree with its rows".to_owned())
 }

@@ -164,10 +164,13 @@ impl Broad {
     }
 }
 
+/// The box a leaf may move in before its pairs are looked for again.
 fn with_skin(bounds: &Aabb) -> Aabb {
+    // Grown on every side by a share of its least half-width.
     bounds.loosened(SKIN * bounds.half_extents().min_element())
 }
 
+/// i 2³² + j: as numbers, pairs sort by their first leaf, then by their second.
 fn pack((i, j): (u32, u32)) -> u64 {
     u64::from(i) << 32 | u64::from(j)
 }

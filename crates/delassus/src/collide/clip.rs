@@ -94,6 +94,7 @@ impl Pairing<'_> {
     /// A contact of core points; rounding radii are added here and nowhere else.
     fn raw(&self, a: DVec3, b: DVec3, normal: DVec3, id: u64) -> Raw {
         let (ra, rb) = (self.a.solid.radius, self.b.solid.radius);
+        // gap = (a − b)·n − r_a − r_b
         let gap = (a - b).dot(normal) - ra - rb;
         Raw {
             a: a - normal * ra,
@@ -185,10 +186,12 @@ impl Pairing<'_> {
     fn parallel(&self, (p0, p1): (DVec3, DVec3), (q0, q1): (DVec3, DVec3), out: &mut Vec<Raw>) {
         let (u, v) = (p1 - p0, q1 - q0);
         let (uu, vv) = (u.length_squared(), v.length_squared());
+        // sin²(u, v) = |u × v|² / (|u|²|v|²)
         let crossed = PARALLEL * PARALLEL * uu * vv < u.cross(v).length_squared();
         if crossed || uu == 0.0 || vv == 0.0 {
             return;
         }
+        // Where q₀ and q₁ stand along p₀ + s u: s = u·(q − p₀)/|u|², cut to [0, 1].
         let (x, y) = (u.dot(q0 - p0) / uu, u.dot(q1 - p0) / uu);
         let (lo, hi) = (x.min(y).max(0.0), x.max(y).min(1.0));
         let shortest = 1e-3 * self.size() / uu.sqrt();
@@ -197,6 +200,7 @@ impl Pairing<'_> {
         }
         for (i, s) in [lo, hi].into_iter().enumerate() {
             let a = p0 + u * s;
+            // b = q₀ + t v, nearest to a: t = v·(a − q₀)/|v|²
             let b = q0 + v * (v.dot(a - q0) / vv).clamp(0.0, 1.0);
             let arm = a - b;
             // Cores that cross give no direction of their own.
@@ -246,7 +250,7 @@ impl Pairing<'_> {
         let level = clipper.corners[0].at;
         let along = clipper.normal.dot(n);
         for vertex in polygon.iter() {
-            // Height over the clipper's plane, measured along the contact normal.
+            // Height over the clipper's plane, measured along the contact normal: m·(x − x₀)/(m·n).
             let height = clipper.normal.dot(vertex.at - level) / along;
             let other = vertex.at - n * height;
             let (a, b) = if side == Owner::First {
@@ -265,6 +269,7 @@ impl Pairing<'_> {
 /// Twice the area of a polygon, along the normal about which its corners run anticlockwise.
 fn turn(corners: &[Corner]) -> DVec3 {
     let origin = corners[0].at;
+    // Σ (x_i − x₀) × (x_{i+1} − x₀)
     corners
         .windows(2)
         .map(|w| (w[0].at - origin).cross(w[1].at - origin))

@@ -137,10 +137,9 @@ impl Ground {
         let mut best = (f64::INFINITY, 0.0_f64);
         for &t in near {
             let corners = self.triangle(t).map(|v| self.corner(v));
-            let up = (corners[1] - corners[0])
-                .cross(corners[2] - corners[0])
-                .normalize_or_zero();
+            let up = normal(&corners);
             let arm = p - nearest_on_triangle(p, &corners);
+            // d = |p − x|, height over the plane n·(p − x), for the nearest point x
             let (distance, height) = (arm.length(), up.dot(arm));
             // Of triangles that meet in the nearest point, the one that faces it most.
             let closer = distance < best.0 * (1.0 - 1e-9);
@@ -161,6 +160,7 @@ impl Ground {
                 ..
             } => {
                 let (row, column) = (v as usize / columns, v as usize % columns);
+                // (x_low + column Δx, y_low + row Δy, height)
                 let x = self.low.x + column as f64 * step[0];
                 DVec3::new(x, self.low.y + row as f64 * step[1], heights[v as usize])
             }
@@ -194,7 +194,7 @@ impl Ground {
                 step,
                 ..
             } => {
-                // `as usize` saturates, so that a box far outside gives an empty range.
+                // Cell of x: ⌊(x − x_low)/Δx⌋. `as usize` saturates, so that a box far outside gives an empty range.
                 let line =
                     |x: f64, k: usize| ((x - self.low[k]) / step[k]).floor().max(0.0) as usize;
                 let across = line(low.x, 0)..(line(high.x, 0) + 1).min(columns - 1);
@@ -277,6 +277,13 @@ impl Ground {
     }
 }
 
+/// The unit normal about which the corners run anticlockwise; zero for a triangle without area.
+fn normal(corners: &[DVec3; 3]) -> DVec3 {
+    // n = (x₁ − x₀) × (x₂ − x₀), normalised
+    let across = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
+    across.normalize_or_zero()
+}
+
 /// Whether no two triangles run along an edge in the same sense.
 fn is_oriented(triangles: &[[u32; 3]]) -> bool {
     let sense = |t: &[u32; 3]| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])];
@@ -315,9 +322,7 @@ pub(crate) fn contacts(
             solid: &solid,
             frame: &origin,
         };
-        let up = (corners[1] - corners[0])
-            .cross(corners[2] - corners[0])
-            .normalize_or_zero();
+        let up = normal(&corners);
         let side = side.unwrap_or_else(|| 1.0_f64.copysign(up.dot(middle - corners[0])));
         let up = up * side;
         one(

@@ -27,11 +27,17 @@ pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
     Ok(())
 }
 
-/// Solves L Lᵀ x = b in place.
-pub(crate) fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
+/// Solves L x = b in place.
+pub(crate) fn cholesky_forward(l: &[f64], n: usize, x: &mut [f64]) {
     for i in 0..n {
+        // x_i = (b_i − Σ_{j<i} l_ij x_j) / l_ii
         x[i] = (x[i] - dot(&l[i * n..i * n + i], &x[..i])) / l[i * n + i];
     }
+}
+
+/// Solves L Lᵀ x = b in place.
+pub(crate) fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
+    cholesky_forward(l, n, x);
     for i in (0..n).rev() {
         x[i] /= l[i * n + i];
         let xi = x[i];

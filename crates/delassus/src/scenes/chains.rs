@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use super::{Made, Stage, at, run};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
-use crate::world::{Body, Drive, Joint, JointKind, WorldError};
+use crate::world::{Body, Drive, Joint, JointAxis, JointKind, WorldError};
 
 /// Radius of a bead \[m\].
 const BEAD: f64 = 0.05;
@@ -56,7 +56,8 @@ fn string(
         let bead = stage.solid(shape, density, bead)?;
         let pole = centre - direction * BEAD;
         let name = format!("{prefix}joint-{i:06}");
-        stage.joint(name, [Some(bead), last], (pole, DVec3::Z), JointKind::Ball)?;
+        let axis = JointAxis::new(pole, DVec3::Z);
+        stage.joint(name, [Some(bead), last], axis, JointKind::Ball)?;
         last = Some(bead);
     }
     Ok(())
@@ -93,7 +94,8 @@ fn rod(stage: &mut Stage, name: String, body: BodyId, end: DVec3) -> Result<(), 
         least: length,
         greatest: length,
     };
-    let place = |point| Joint::at(bodies, [Some(body), None], (point, DVec3::Z), kind.clone());
+    let along = |point| JointAxis::new(point, DVec3::Z);
+    let place = |point| Joint::at(bodies, [Some(body), None], along(point), kind.clone());
     let (near, far) = (place(centre), place(end));
     let frames = [near.frames[0], far.frames[1]];
     let joint = Joint {
@@ -127,14 +129,16 @@ pub(super) fn wrecking_ball(_: usize) -> Result<Made, WorldError> {
         };
         let link = stage.solid(shape, 3000.0, link)?;
         let name = format!("chain-{i:03}");
-        stage.joint(name, [Some(link), last], (start, DVec3::Z), JointKind::Ball)?;
+        let axis = JointAxis::new(start, DVec3::Z);
+        stage.joint(name, [Some(link), last], axis, JointKind::Ball)?;
         last = Some(link);
     }
     let (radius, end) = (0.5, hook + down * (2.0 * half * f64::from(links)));
     let ball = at("ball".to_owned(), end + down * radius);
     let ball = stage.solid(Shape::Sphere { radius }, 2000.0, ball)?;
     let name = format!("chain-{links:03}");
-    stage.joint(name, [Some(ball), last], (end, DVec3::Z), JointKind::Ball)?;
+    let axis = JointAxis::new(end, DVec3::Z);
+    stage.joint(name, [Some(ball), last], axis, JointKind::Ball)?;
     wall(&mut stage, 0.5 + radius)?;
     // The blow and some pairs of falling bricks take thousands of sweeps, the other steps hundreds.
     Ok((stage, run((0.005, 4.0), 1e-3, 5000)))
@@ -188,11 +192,13 @@ pub(super) fn bridge(planks: usize) -> Result<Made, WorldError> {
         };
         let plank = stage.solid(shape, 600.0, plank)?;
         let name = format!("hinge-{i:06}");
-        stage.joint(name, [Some(plank), last], (start, DVec3::Y), stiff.clone())?;
+        let axis = JointAxis::new(start, DVec3::Y);
+        stage.joint(name, [Some(plank), last], axis, stiff.clone())?;
         last = Some(plank);
     }
     let name = format!("hinge-{planks:06}");
-    stage.joint(name, [last, None], (knot(planks), DVec3::Y), stiff)?;
+    let axis = JointAxis::new(knot(planks), DVec3::Y);
+    stage.joint(name, [last, None], axis, stiff)?;
     let lowest = circle * ((0.5 * angle).cos() - 1.0);
     let edge = 0.25;
     let load = at("load".to_owned(), DVec3::Z * (lowest + half.z + edge + 0.1));

@@ -6,7 +6,7 @@ use glam::{DQuat, DVec3};
 
 use super::{Made, Stage, at, run};
 use crate::collide::Shape;
-use crate::world::{Body, Drive, JointKind, Motor, WorldError};
+use crate::world::{Body, Drive, JointAxis, JointKind, Motor, WorldError};
 
 /// A block on a slope of 20°, μ = 0.5: it sticks, since tan 20° = 0.364.
 pub(super) fn incline(_: usize) -> Result<Made, WorldError> {
@@ -62,7 +62,7 @@ pub(super) fn spinning_top(_: usize) -> Result<Made, WorldError> {
         ..at("top".to_owned(), axis * height)
     };
     let top = stage.solid(shape, density, top)?;
-    let tip = (DVec3::ZERO, DVec3::Z);
+    let tip = JointAxis::new(DVec3::ZERO, DVec3::Z);
     stage.joint("tip".to_owned(), [Some(top), None], tip, JointKind::Ball)?;
     Ok((stage, run((0.0005, 3.0), 1e-10, 1000)))
 }
@@ -112,7 +112,7 @@ pub(super) fn slider_crank(_: usize) -> Result<Made, WorldError> {
         ("guide", [c, None], wrist, DVec3::X, JointKind::Slider(free)),
     ];
     for (name, links, point, axis, kind) in joints {
-        stage.joint(name.to_owned(), links, (point, axis), kind)?;
+        stage.joint(name.to_owned(), links, JointAxis::new(point, axis), kind)?;
     }
     Ok((stage, run((0.005, 3.0), 1e-8, 5000)))
 }

@@ -14,8 +14,8 @@ use glam::{DQuat, DVec3};
 use crate::collide::Shape;
 use crate::index::BodyId;
 use crate::world::{
-    Attach, Body, Joint, JointBody, JointKind, MovedBy, RunDefaults, Scene, Surface, WorldBuilder,
-    WorldError,
+    Attach, Body, Joint, JointAxis, JointBody, JointKind, MovedBy, RunDefaults, Scene, Surface,
+    WorldBuilder, WorldError,
 };
 
 /// One built-in scene.
@@ -417,15 +417,15 @@ impl Stage {
         Ok(body)
     }
 
-    /// A joint at a point and axis of the world.
+    /// A joint at an axis of the world.
     fn joint(
         &mut self,
         name: String,
         links: [JointBody; 2],
-        place: (DVec3, DVec3),
+        axis: JointAxis,
         kind: JointKind,
     ) -> Result<(), WorldError> {
-        let joint = Joint::at(self.builder.bodies(), links, place, kind);
+        let joint = Joint::at(self.builder.bodies(), links, axis, kind);
         self.builder.add_joint(Joint { name, ..joint })?;
         Ok(())
     }

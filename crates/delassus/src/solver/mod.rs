@@ -313,6 +313,7 @@ pub trait Solver {
             (status, start.elapsed().saturating_sub(monitor.recording()))
         };
         let (status, residual) = monitor.conclude(status, solution);
+        let substitute = monitor.substitute();
         Report {
             solver: self.name(),
             options: self.options(),
@@ -321,8 +322,8 @@ pub trait Solver {
             iterations: monitor.sweeps(),
             residual,
             message: message(self, problem, status)
-                .or_else(|| relief(monitor.fallback(), monitor.why())),
-            fallback: monitor.fallback(),
+                .or_else(|| substitute.map(|substitute| substitute.told())),
+            fallback: substitute.map(|substitute| substitute.solver),
             chosen: Vec::new(),
             rank: monitor.take_rank(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
@@ -330,12 +331,6 @@ pub trait Solver {
             elapsed,
         }
     }
-}
-
-/// A sentence for the user where the answer is another solver's.
-fn relief(fallback: Option<&'static str>, why: &'static str) -> Option<String> {
-    let name = fallback?;
-    Some(format!("{why}; the answer is that of {name}"))
 }
 
 /// A sentence for the user where the run did not solve.

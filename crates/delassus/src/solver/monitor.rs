@@ -62,6 +62,22 @@ pub struct Sweep {
     pub elapsed_s: f64,
 }
 
+/// The solver that does the work of another one, by the same method.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Substitute {
+    /// Its name.
+    pub(super) solver: &'static str,
+    /// Why the other one does not.
+    pub(super) why: &'static str,
+}
+
+impl Substitute {
+    /// A sentence for the user.
+    pub(super) fn told(&self) -> String {
+        format!("{}; the answer is that of {}", self.why, self.solver)
+    }
+}
+
 /// Watches a run: decides when it ends and remembers its best iterate.
 #[derive(Debug)]
 pub struct Monitor<'a> {
@@ -95,8 +111,8 @@ pub struct Monitor<'a> {
     certificate: Option<Certificate>,
     /// Independent rows, where the run found them.
     rank: Option<Rank>,
-    /// The solver of the answer where it is another one, and why.
-    fallback: Option<(&'static str, &'static str)>,
+    /// The solver of the answer, where it is another one.
+    substitute: Option<Substitute>,
 }
 
 impl<'a> Monitor<'a> {
@@ -131,7 +147,7 @@ impl<'a> Monitor<'a> {
             pivots: 0,
             certificate: None,
             rank: None,
-            fallback: None,
+            substitute: None,
         }
     }
 
@@ -258,16 +274,16 @@ impl<'a> Monitor<'a> {
 
     /// The same method by another solver does the work, for the reason given: on the processor, where a device is
     /// missing.
-    pub fn hand_over(&mut self, name: &'static str, why: &'static str) {
-        self.fallback = Some((name, why));
+    ///
+    /// This is no policy of who is tried next, which is [`Auto`](super::auto::Auto)'s alone. Method and options stay the
+    /// same and nothing has failed: only the place where the sweeps are computed is another one. A solver
+    /// that would go on by another method returns its status instead.
+    pub fn hand_over(&mut self, solver: &'static str, why: &'static str) {
+        self.substitute = Some(Substitute { solver, why });
     }
 
-    pub(super) fn fallback(&self) -> Option<&'static str> {
-        self.fallback.map(|(name, _)| name)
-    }
-
-    pub(super) fn why(&self) -> &'static str {
-        self.fallback.map_or("", |(_, why)| why)
+    pub(super) fn substitute(&self) -> Option<Substitute> {
+        self.substitute
     }
 
     /// Keeps which rows a run found to be independent.

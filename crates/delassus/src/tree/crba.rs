@@ -51,13 +51,14 @@ impl Tree {
             composite.add(&body.inertia);
             composite.add(&carried);
             let columns = &mut forces[node.columns.0..node.columns.1];
-            // Forces that accelerate the whole subtree along each column of S.
+            // F = I_C S: forces that accelerate the whole subtree along each column of S.
             own_columns(node, body, &composite, columns);
-            // All columns of the subtree are about this origin now: their components along S are entries of M.
+            // M_ij = S_iᵀF_j: all columns of the subtree are about this origin now.
             self.fill_rows(node, body, columns, m);
             carried = Inertia::default();
             if node.parent != 0 {
                 if !node.concentric {
+                    // I_C of the parent gets X I_C Xᵀ, and F becomes X F: τ + r × f
                     composite = composite.shifted(body.arm);
                     for column in columns {
                         column.torque += body.arm.cross(column.force);

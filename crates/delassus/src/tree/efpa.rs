@@ -83,6 +83,7 @@ impl Tree {
             }
             // Past a joint to the ground no force is left that could move anything.
             if node.parent != 0 {
+                // F ← X L F: what is left of each force past the joint, about the parent's origin
                 for force in &mut work.forces[from..to] {
                     *force = node.handed(body, pass(node, body, &data.multi, *force));
                 }
@@ -108,6 +109,7 @@ impl Tree {
                 omega = work.mobility[node.parent];
                 omega.shift(-body.arm);
             }
+            // Ω = S D⁻¹Sᵀ + Lᵀ shift(Ω_parent) L
             match node.kind {
                 Kind::Turn | Kind::Slide | Kind::Screw(_) => through_axis(node, body, &mut omega),
                 Kind::Ball => through_ball(node.armature, &data.multi[node.multi], &mut omega),

@@ -135,6 +135,7 @@ impl Tree {
     pub fn point_bias(&self, data: &Data, link: LinkId, point: DVec3) -> Result<Motion, TreeError> {
         let body = &data.bodies[self.seat(link)?.0];
         let arm = point - body.origin;
+        // a = a_O + α × r + ω × (ω × r)
         let mut bias = body.acceleration.at(arm);
         let spin = body.velocity.angular;
         bias.linear += spin.cross(spin.cross(arm));
@@ -177,6 +178,7 @@ impl Tree {
 
     /// Kinetic energy as of the last velocities \[J\].
     pub fn kinetic_energy(&self, data: &Data) -> f64 {
+        // T = ½ Σ vᵀI v + ½ Σ armature q̇²
         let rotors: f64 = self
             .nodes
             .iter()
@@ -204,6 +206,7 @@ impl Tree {
 
     /// Potential energy in a uniform field of gravity \[J\].
     pub fn potential_energy(&self, data: &Data, gravity: DVec3) -> f64 {
+        // V = −Σ g·(m x_O + m c)
         let bodies = data.bodies[1..].iter();
         -bodies
             .map(|body| gravity.dot(body.inertia.first + body.origin * body.inertia.mass))
@@ -214,6 +217,7 @@ impl Tree {
     pub fn centre_of_mass(&self, data: &Data) -> DVec3 {
         let (mut mass, mut first) = (0.0, DVec3::ZERO);
         for body in &data.bodies[1..] {
+            // Σ m and Σ (m c + m x_O)
             mass += body.inertia.mass;
             first += body.inertia.first + body.origin * body.inertia.mass;
         }
@@ -228,6 +232,7 @@ impl Tree {
     pub fn momentum(&self, data: &Data) -> Force {
         let mut sum = Force::ZERO;
         for body in &data.bodies[1..] {
+            // I v about the body's origin, moved to the world's: L + x_O × P
             sum += body.inertia.mul(body.velocity).from(body.origin);
         }
         sum

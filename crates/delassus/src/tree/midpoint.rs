@@ -88,6 +88,7 @@ impl Tree {
             if canonical {
                 self.lagrangian_force(data, work, tau, gravity)?;
                 for (k, next) in work.next.iter_mut().enumerate() {
+                    // M(q̄) v̄ = p + ½h f
                     *next = work.momentum[k] + 0.5 * h * work.force[k];
                 }
                 self.solve(data, &mut work.next)?;
@@ -95,6 +96,7 @@ impl Tree {
                 let state = (&*work.q, &*work.mean, tau);
                 self.forward_dynamics(data, state, gravity, &mut work.force)?;
                 for (k, next) in work.next.iter_mut().enumerate() {
+                    // v̄ = v + ½h a(q̄, v̄)
                     *next = v[k] + 0.5 * h * work.force[k];
                 }
             }
@@ -106,10 +108,12 @@ impl Tree {
             }
             if !canonical {
                 for (v, mean) in v.iter_mut().zip(&work.mean) {
+                    // v' = 2v̄ − v
                     *v = 2.0 * mean - *v;
                 }
                 return Ok(true);
             }
+            // p' = p + h f,   M(q') v' = p'
             for (p, force) in work.momentum.iter_mut().zip(&work.force) {
                 *p += h * force;
             }
@@ -144,6 +148,7 @@ impl Tree {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let carried = data.bodies[node.parent].velocity.at(body.arm);
             let (axis, momentum) = (body.rotation.z_axis, data.passes[i].force);
+            // ∂T/∂q_i = h_i · (V_parent × S_i)
             let turn = || {
                 momentum.torque.dot(carried.angular.cross(axis))
                     + momentum.force.dot(carried.linear.cross(axis))
@@ -155,6 +160,7 @@ impl Tree {
                 _ => turn(),
             };
             let k = node.v_at;
+            // f = ∂T/∂q − ∂U/∂q + τ − damping v̄
             work.force[k] = kinetic - work.force[k] + tau[k] - node.damping * work.mean[k];
             data.passes[node.parent].force += momentum.from(body.arm);
         }

@@ -33,7 +33,7 @@ use joint::Kind;
 pub use joint::TreeJoint;
 pub use midpoint::Midpoint;
 pub use propagate::Elimination;
-pub use rows::TreeRows;
+pub use rows::{LinkPoint, TreeRows};
 use spatial::{Inertia, Pose};
 
 pub use crate::error::{LinkName, TreeError};

@@ -158,6 +158,7 @@ impl Tree {
             work.carried[i].push((entry.row, entry.force));
             entry.along = entry.force.power(s);
             if several.is_none() {
+                // c_r += k_r D⁻¹(τ − Sᵀp)
                 entry.known += entry.along * body.inverse_d * tau;
             }
         }
@@ -166,6 +167,7 @@ impl Tree {
             let motion = several.as_ref().map(|joint| moved(joint, force));
             for &f in &set[place..] {
                 let other = &work.entries[f];
+                // L_ef += k_e D⁻¹k_f
                 let entry = match motion {
                     Some(motion) => other.force.power(motion),
                     None => along * body.inverse_d * other.along,
@@ -326,6 +328,7 @@ impl Elimination {
                 return;
             }
             let gone = self.remove(i, place, (y2, sigma));
+            // I_parent += KᵀK/π,   p_parent −= Kᵀ(y₂ − c)/π
             self.inertias[parent].subtract_outer(-gone.inverse, gone.force);
             *force += gone.force * (-gone.rest * gone.inverse);
         }
@@ -358,12 +361,14 @@ impl Elimination {
         let count = self.entries.len();
         let e = self.sets[i].swap_remove(place);
         let entry = self.entries[e];
+        // 1/π = 1/(L_ee + σ_e),   y₂ − c
         let inverse = 1.0 / (self.mobility[e * count + e] + sigma[entry.row]);
         let rest = y2[entry.row] - entry.known;
         let start = self.coupled.len();
         for (place, &s) in self.sets[i].iter().enumerate() {
             let coupling = self.mobility[e * count + s];
             self.coupled.push((self.entries[s].row, coupling));
+            // K_s −= K_e L_es/π,   c_s += L_es (y₂ − c_e)/π,   L_st −= L_es L_et/π
             let share = coupling * inverse;
             let other = &mut self.entries[s];
             other.force += entry.force * -share;
@@ -411,6 +416,7 @@ impl Elimination {
     /// f of the rows eliminated past a node, given the motion of its parent.
     fn solve(&mut self, i: usize, motion: Motion) {
         for gone in self.gone[i].iter().rev() {
+            // f_e = (y₂ − c − K a_parent − Σ L_es f_s)/π
             let mut rest = gone.rest - gone.force.power(motion);
             for &(row, coupling) in &self.coupled[gone.coupled.0..gone.coupled.1] {
                 rest -= coupling * self.f[row];
@@ -424,6 +430,7 @@ impl Elimination {
         let (mut scale, mut worst): (f64, f64) = (0.0, 0.0);
         let mut ends = rows.ends.iter().peekable();
         for row in 0..rows.len() {
+            // J a + σ f − y₂, which is zero for an answer
             let mut w = sigma[row] * self.f[row] - y2[row];
             while let Some(end) = ends.next_if(|end| end.row == row) {
                 w += end.force.power(data.passes[end.node].response);

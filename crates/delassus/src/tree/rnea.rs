@@ -29,6 +29,7 @@ impl Tree {
         self.check("acceleration", a, self.n_dofs)?;
         self.check_length("force", tau, self.n_dofs)?;
         self.walk(data, (q, v), (gravity, true), |node, body| {
+            // a_i = a_parent + Ṡq̇ + S q̈
             let mut acceleration = body.acceleration;
             add_subspace(node, body, a, &mut acceleration);
             body.acceleration = acceleration;
@@ -36,6 +37,7 @@ impl Tree {
         self.collect(&data.bodies, &mut data.passes, tau);
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
+                // τ += armature q̈ + damping q̇
                 tau[k] += node.armature * a[k] + node.damping * v[k];
             }
         }
@@ -82,6 +84,7 @@ impl Tree {
         passes[0].response = Motion::ZERO;
         for i in 1..self.nodes.len() {
             let (node, body) = (&self.nodes[i], &bodies[i]);
+            // a_i = a_parent + S x,   f_i = I a_i
             let mut response = node.carried(body, passes[node.parent].response);
             add_subspace(node, body, x, &mut response);
             passes[i].response = response;
@@ -102,6 +105,7 @@ impl Tree {
         for i in (1..self.nodes.len()).rev() {
             let (node, body) = (&self.nodes[i], &bodies[i]);
             let mut force = passes[i].force;
+            // f_i += Σ f_child,   τ_i = Sᵀf_i
             force += carried;
             project(node, body, force, tau);
             carried = node.handed(body, force);

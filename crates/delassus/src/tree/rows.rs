@@ -59,21 +59,37 @@ impl TreeRows {
     }
 }
 
+/// A point of the world that moves with a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkPoint {
+    /// The link.
+    pub link: LinkId,
+    /// Where the point is now, in the world \[m\].
+    pub point: DVec3,
+}
+
+impl LinkPoint {
+    /// This point on this link.
+    pub const fn new(link: LinkId, point: DVec3) -> LinkPoint {
+        LinkPoint { link, point }
+    }
+}
+
 impl Tree {
     /// Adds direction · (velocity of a point of a link) to the row started last; both in the world.
     pub fn add_linear(
         &self,
         data: &Data,
         rows: &mut TreeRows,
-        (link, point): (LinkId, DVec3),
+        at: LinkPoint,
         direction: DVec3,
     ) -> Result<(), TreeError> {
-        let node = self.seat(link)?.0;
+        let node = self.seat(at.link)?.0;
         let force = Force {
             torque: DVec3::ZERO,
             force: direction,
         };
-        rows.end(node, force.from(point - data.bodies[node].origin));
+        rows.end(node, force.from(at.point - data.bodies[node].origin));
         Ok(())
     }
 

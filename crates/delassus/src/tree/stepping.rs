@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use super::joint::{self, Kind, quaternion};
 use super::kinematics::{add_subspace, subspace};
 use super::spatial::{Force, Motion, Pose};
-use super::{Data, Tree, TreeError, TreeJoint};
+use super::{Data, LinkPoint, Tree, TreeError, TreeJoint};
 use crate::index::LinkId;
 
 impl Tree {
@@ -39,18 +39,14 @@ impl Tree {
     pub fn add_wrench(
         &self,
         data: &Data,
-        (link, point): (LinkId, DVec3),
+        at: LinkPoint,
         force: Force,
         row: &mut [f64],
     ) -> Result<(), TreeError> {
         self.check_length("row", row, self.n_dofs)?;
-        let node = self.seat(link)?.0;
-        self.climb(
-            data,
-            node,
-            force.from(point - data.bodies[node].origin),
-            row,
-        );
+        let node = self.seat(at.link)?.0;
+        let arm = at.point - data.bodies[node].origin;
+        self.climb(data, node, force.from(arm), row);
         Ok(())
     }
 
@@ -169,6 +165,7 @@ impl Tree {
             let q = &mut q[coordinates];
             let (spin, slide) = velocity(&v[node.v_at..]);
             let old = quaternion(&q[3..]);
+            // x ← x + h R u,   R ← R exp(h ω)
             let moved = DVec3::from_slice(q) + h * (old * slide);
             q[..3].copy_from_slice(&moved.to_array());
             let turn = DQuat::from_scaled_axis(h * spin);
@@ -182,6 +179,7 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
             let (spin, slide) = velocity(&v[node.v_at..]);
+            // u ← exp(−h ω) u
             let slide = DQuat::from_scaled_axis(-h * spin) * slide;
             v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
         }

@@ -43,7 +43,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::index::BodyId;
-    use crate::world::JointKind;
+    use crate::world::{JointAxis, JointKind};
     use crate::{GaussSeidel, scenes};
     use glam::DVec3;
 
@@ -58,7 +58,7 @@ mod tests {
         let mut handle = Joint::at(
             world.bodies(),
             [Some(id), None],
-            (start, DVec3::Z),
+            JointAxis::new(start, DVec3::Z),
             JointKind::Ball,
         );
         handle.name = "hand".to_owned();

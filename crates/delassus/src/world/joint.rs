@@ -183,6 +183,23 @@ pub struct Servo {
     pub max_force: f64,
 }
 
+/// Where in the world a joint is put: z of its frames lies along the direction. What turns or slides does so about or
+/// along it; to a ball it means nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointAxis {
+    /// The joint's point in the world \[m\].
+    pub point: DVec3,
+    /// Direction of the axis; need not be a unit vector.
+    pub direction: DVec3,
+}
+
+impl JointAxis {
+    /// Through this point, along this direction.
+    pub const fn new(point: DVec3, direction: DVec3) -> JointAxis {
+        JointAxis { point, direction }
+    }
+}
+
 /// Where a joint's frames are in the world right now.
 struct PlacedFrames {
     origin: [DVec3; 2],
@@ -194,14 +211,10 @@ struct PlacedFrames {
 }
 
 impl Joint {
-    /// A joint at a point and axis of the world, with both frames placed there as the bodies are now.
-    pub fn at(
-        bodies: &Bodies,
-        links: [JointBody; 2],
-        (point, axis): (DVec3, DVec3),
-        kind: JointKind,
-    ) -> Joint {
-        let axes = frame_of(axis);
+    /// A joint at an axis of the world, with both frames placed there as the bodies are now.
+    pub fn at(bodies: &Bodies, links: [JointBody; 2], axis: JointAxis, kind: JointKind) -> Joint {
+        let JointAxis { point, direction } = axis;
+        let axes = frame_of(direction);
         let frames = links.map(|link| match link {
             None => Frame {
                 origin: point,

@@ -30,7 +30,7 @@ pub use bodies::{Bodies, Body, MovedBy};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use integrate::{Gyroscopic, Probe};
-pub use joint::{Drive, Frame, GearTerm, Joint, JointKind, Motor, Servo};
+pub use joint::{Drive, Frame, GearTerm, Joint, JointAxis, JointKind, Motor, Servo};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
 pub use robot::{

@@ -85,7 +85,9 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Body, Drive, Integrator, Joint, JointBody, JointKind, Motor, MovedBy};
+    use crate::world::{
+        Body, Drive, Integrator, Joint, JointAxis, JointBody, JointKind, Motor, MovedBy,
+    };
     use crate::{GaussSeidel, WorldBuilder};
 
     /// The end of the bar that is held.
@@ -115,7 +117,7 @@ mod tests {
 
     /// A joint at the end of the bar, about y.
     fn at_end(builder: &WorldBuilder, links: [JointBody; 2], kind: JointKind) -> Joint {
-        Joint::at(builder.bodies(), links, (END, DVec3::Y), kind)
+        Joint::at(builder.bodies(), links, JointAxis::new(END, DVec3::Y), kind)
     }
 
     /// The tolerance is a velocity: over a step of 1 ms it is a force a few thousand times as large.
@@ -179,7 +181,8 @@ mod tests {
         // From the middle of the bar to a point 2 m above it.
         let mut world = held(|b, _, bar| {
             let middle = END + DVec3::X * 0.5;
-            let mut joint = Joint::at(b.bodies(), [bar, None], (middle, DVec3::Z), rod.clone());
+            let axis = JointAxis::new(middle, DVec3::Z);
+            let mut joint = Joint::at(b.bodies(), [bar, None], axis, rod.clone());
             joint.frames[1].origin += DVec3::Z * 2.0;
             joint
         });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use delassus::LinkId;
 use delassus::math::{DMat3, DQuat, DVec3, Random};
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Data, Link, MassProperties, Tree, TreeJoint, TreeRows};
+use delassus::tree::{Data, Link, LinkPoint, MassProperties, Tree, TreeJoint, TreeRows};
 
 /// A body with a random centre of mass and a physical inertia.
 pub(crate) fn random_body(random: &mut Random) -> MassProperties {
@@ -193,7 +193,8 @@ pub(crate) fn weld(tree: &Tree, data: &Data, rows: &mut TreeRows, (link, local):
     let point = tree.pose(data, link).unwrap().point(local);
     for axis in DVec3::AXES {
         rows.start();
-        tree.add_linear(data, rows, (link, point), axis).unwrap();
+        tree.add_linear(data, rows, LinkPoint::new(link, point), axis)
+            .unwrap();
     }
     for axis in DVec3::AXES {
         rows.start();

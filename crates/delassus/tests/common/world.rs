@@ -10,7 +10,9 @@
 
 use delassus::collide::Shape;
 use delassus::math::{DMat3, DQuat, DVec3};
-use delassus::world::{Attach, Body, Joint, JointKind, MaterialId, MovedBy, Step, Surface};
+use delassus::world::{
+    Attach, Body, Joint, JointAxis, JointKind, MaterialId, MovedBy, Step, Surface,
+};
 use delassus::{BodyId, GaussSeidel, JointId, Stop, World, WorldBuilder};
 
 /// Gravity of the default world [m/s²].
@@ -126,6 +128,11 @@ pub(crate) fn join(
     axis: DVec3,
     kind: JointKind,
 ) -> JointId {
-    let joint = Joint::at(builder.bodies(), links, (DVec3::ZERO, axis), kind);
+    let joint = Joint::at(
+        builder.bodies(),
+        links,
+        JointAxis::new(DVec3::ZERO, axis),
+        kind,
+    );
     builder.add_joint(joint).unwrap()
 }

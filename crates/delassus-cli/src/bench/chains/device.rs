@@ -5,8 +5,9 @@ use delassus::math::DVec3;
 use delassus::problem::stabilise::Stabilise;
 use delassus_gpu::{ChainOptions, ChainScene, ChainState, Gpu, GpuChains, GpuError};
 
-use super::runner::{BEADS, Entry, FRAME, Runner, Work, scene};
-use crate::console::{self, Refusal};
+use super::runner::{BEADS, Effort, Entry, FRAME, Runner, scene};
+use crate::bench::BenchError;
+use crate::console;
 
 const SUBSTEPS: usize = 4;
 const GRAVITY: f64 = 9.81;
@@ -30,13 +31,9 @@ fn entry(gpu: &Gpu, sweeps: usize) -> Entry {
         slow: gpu.is_software(),
         make: Box::new(move |count, ratio| {
             let device = Device::new(&gpu, &scene(count, ratio), sweeps);
-            Ok(Box::new(device.map_err(refusal)?))
+            Ok(Box::new(device?))
         }),
     }
-}
-
-fn refusal(error: GpuError) -> Refusal {
-    Refusal(error.to_string())
 }
 
 struct Device {
@@ -75,10 +72,10 @@ impl Device {
 }
 
 impl Runner for Device {
-    fn frame(&mut self) -> Result<Work, Refusal> {
-        self.opening = self.chains.step(1).map_err(refusal)?.worst_opening;
-        self.state = self.chains.read().map_err(refusal)?;
-        Ok(Work {
+    fn frame(&mut self) -> Result<Effort, BenchError> {
+        self.opening = self.chains.step(1)?.worst_opening;
+        self.state = self.chains.read()?;
+        Ok(Effort {
             substeps: SUBSTEPS as f64,
             iterations: (SUBSTEPS * self.sweeps) as f64,
             coarse: 0,

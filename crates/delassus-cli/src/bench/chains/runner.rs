@@ -6,7 +6,7 @@ use delassus::math::DVec3;
 use delassus::world::Integrator as WorldIntegrator;
 use delassus::{Solver, Stop, World, scenes};
 
-use crate::console::Refusal;
+use crate::bench::BenchError;
 use crate::solvers;
 
 /// Beads of a chain.
@@ -17,7 +17,7 @@ pub(super) const FRAME: f64 = 1.0 / 60.0;
 /// The scene in somebody's hands.
 pub(super) trait Runner: Send {
     /// Advances by one frame.
-    fn frame(&mut self) -> Result<Work, Refusal>;
+    fn frame(&mut self) -> Result<Effort, BenchError>;
 
     /// Where the last bead of a chain is.
     fn tip(&self, chain: usize) -> DVec3;
@@ -31,14 +31,14 @@ pub(super) trait Runner: Send {
 
 /// What a frame took, for each chain on average.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct Effort {
     pub(super) substeps: f64,
     pub(super) iterations: f64,
     /// Substeps of single chains that were taken at first order instead of second.
     pub(super) coarse: usize,
 }
 
-type Make = Box<dyn Fn(usize, f64) -> Result<Box<dyn Runner>, Refusal> + Send + Sync>;
+type Make = Box<dyn Fn(usize, f64) -> Result<Box<dyn Runner>, BenchError> + Send + Sync>;
 
 /// One way to take the scene through time.
 pub(super) struct Entry {
@@ -121,9 +121,8 @@ fn chains(name: &str, substeps: u32, integrator: Integrator) -> Entry {
         make: Box::new(move |count, ratio| {
             let gravity = DVec3::new(0.0, 0.0, -9.81);
             let chains = Chains::new(gravity, &scene(count, ratio));
-            let chains = chains.map_err(|error| Refusal(error.to_string()))?;
             Ok(Box::new(Batch {
-                chains,
+                chains: chains?,
                 substeps,
                 integrator,
             }))
@@ -139,12 +138,12 @@ struct Batch {
 }
 
 impl Runner for Batch {
-    fn frame(&mut self) -> Result<Work, Refusal> {
+    fn frame(&mut self) -> Result<Effort, BenchError> {
         let taken = self.chains.step(FRAME, self.substeps, self.integrator);
         if taken.refused != 0 {
-            return Err(Refusal("the chains left the finite numbers".to_owned()));
+            return Err(BenchError::NotFinite);
         }
-        Ok(Work {
+        Ok(Effort {
             substeps: taken.substeps,
             iterations: taken.iterations,
             coarse: taken.coarse,
@@ -180,7 +179,7 @@ fn world(spec: &'static str, iterations: usize, integrator: WorldIntegrator) -> 
         slow: true,
         make: Box::new(move |count, ratio| {
             let scene = scenes::build(&format!("necklaces:{count}x{BEADS}"));
-            let mut world = scene.map_err(|error| Refusal(error.to_string()))?.world;
+            let mut world = scene?.world;
             world.settings.substeps = substeps;
             world.settings.integrator = integrator;
             let bodies = world.bodies_mut();
@@ -205,10 +204,9 @@ struct General {
 }
 
 impl Runner for General {
-    fn frame(&mut self) -> Result<Work, Refusal> {
-        let step = self.world.step(FRAME, self.solver.as_mut());
-        let step = step.map_err(|error| Refusal(error.to_string()))?;
-        Ok(Work {
+    fn frame(&mut self) -> Result<Effort, BenchError> {
+        let step = self.world.step(FRAME, self.solver.as_mut())?;
+        Ok(Effort {
             substeps: f64::from(self.world.settings.substeps),
             iterations: step.report.iterations as f64,
             coarse: step.coarse as usize,

@@ -120,7 +120,7 @@ impl Gate for Leaders {
 }
 
 /// A node in the order of elimination: its later neighbours by place, ascending.
-struct Step {
+struct Eliminated {
     node: usize,
     later: Vec<u32>,
 }
@@ -167,7 +167,7 @@ impl Plan {
     }
 
     /// Lays out a front.
-    fn add_front(&mut self, nodes: &[Node], steps: &[Step], group: &Group) {
+    fn add_front(&mut self, nodes: &[Node], steps: &[Eliminated], group: &Group) {
         let f = self.fronts.len() as u32;
         let (mut rows, mut own) = (0, 0);
         let first_panel = self.panels.len();
@@ -223,7 +223,7 @@ impl Plan {
     }
 
     /// Where what a front leaves goes, and how much waits at most.
-    fn connect(&mut self, steps: &[Step], groups: &[Group]) {
+    fn connect(&mut self, steps: &[Eliminated], groups: &[Group]) {
         let (mut heights, mut height): (Vec<usize>, usize) = (Vec::new(), 0);
         for (f, group) in groups.iter().enumerate() {
             let front = &self.fronts[f];
@@ -300,7 +300,7 @@ fn push_run(runs: &mut Vec<Run>, first: usize, run: Run) {
 }
 
 /// Least neighbours first; then children before parents one after the other, the one that leaves most last.
-fn order(nodes: &[Node], pairs: impl Iterator<Item = (u32, u32)>) -> Vec<Step> {
+fn order(nodes: &[Node], pairs: impl Iterator<Item = (u32, u32)>) -> Vec<Eliminated> {
     let n = nodes.len();
     let mut neighbours = vec![Vec::new(); n];
     for (a, b) in pairs.filter(|(a, b)| a != b) {
@@ -347,7 +347,7 @@ fn order(nodes: &[Node], pairs: impl Iterator<Item = (u32, u32)>) -> Vec<Step> {
     let steps = backwards.iter().rev().map(|s| {
         let mut later: Vec<u32> = gone[*s].later.iter().map(|y| new_place[*y]).collect();
         later.sort_unstable();
-        Step {
+        Eliminated {
             node: gone[*s].node,
             later,
         }
@@ -356,7 +356,7 @@ fn order(nodes: &[Node], pairs: impl Iterator<Item = (u32, u32)>) -> Vec<Step> {
 }
 
 /// Which nodes share a front: each joins the one before it where that couples hardly anything else.
-fn groups(nodes: &[Node], steps: &[Step]) -> Vec<Group> {
+fn groups(nodes: &[Node], steps: &[Eliminated]) -> Vec<Group> {
     let size = |s: u32| nodes[steps[s as usize].node].size;
     let mut groups: Vec<Group> = Vec::new();
     for (s, step) in steps.iter().enumerate() {

@@ -9,7 +9,9 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError};
 use crate::collide::MAX_SIZE;
 use crate::index::BodyId;
-use crate::world::{Drive, GearTerm, Joint, JointBody, JointKind, Motor, Servo, WorldBuilder};
+use crate::world::{
+    Drive, GearTerm, Joint, JointAxis, JointBody, JointKind, Motor, Servo, WorldBuilder,
+};
 
 /// Keys that every kind of joint takes.
 const COMMON: [&str; 4] = ["name", "type", "compliance", "damping"];
@@ -141,7 +143,7 @@ fn read_joint(table: &Table, names: &Names, builder: &WorldBuilder) -> Result<Jo
     };
     let point = || table.need("point", "[0, 0, 1]")?.vector();
     let axis = || table.need("axis", "[0, 0, 1]")?.direction();
-    let at = |point, axis, kind| Joint::at(bodies, links, (point, axis), kind);
+    let at = |point, axis, kind| Joint::at(bodies, links, JointAxis::new(point, axis), kind);
     let mut joint = match kind {
         JointWord::Ball => at(point()?, DVec3::Z, JointKind::Ball),
         JointWord::Fixed => {

@@ -2,7 +2,7 @@
 //!
 #![doc = include_str!("../../../docs/kkt.md")]
 
-use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats};
+use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats, fit_of};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::linalg::ranked::RankedCholesky;
@@ -172,10 +172,7 @@ impl Solver for Kkt {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::Equality => Fit::Exact,
-            _ => Fit::No,
-        }
+        fit_of(law)
     }
 
     stops_by_its_field!();
@@ -305,7 +302,7 @@ mod tests {
     use super::*;
     use crate::index::LinkId;
     use crate::tree::spatial::Pose;
-    use crate::tree::{Link, MassProperties, TreeJoint};
+    use crate::tree::{Link, LinkPoint, MassProperties, TreeJoint};
     use glam::{DMat3, DQuat};
     use std::sync::Arc;
 
@@ -333,7 +330,7 @@ mod tests {
         for _ in 0..if twice { 2 } else { 1 } {
             for direction in DVec3::AXES {
                 rows.start();
-                let point = (LinkId(4), DVec3::new(2.0, 1.0, 0.5));
+                let point = LinkPoint::new(LinkId(4), DVec3::new(2.0, 1.0, 0.5));
                 tree.add_linear(&data, &mut rows, point, direction).unwrap();
             }
         }

@@ -6,3 +6,12 @@ pub mod direct;
 pub mod kkt;
 
 use super::{Fit, Monitor, Rank, Solver, Status, Stop, SweepStats, topology};
+use crate::law::Law;
+
+/// A linear system has equalities alone.
+fn fit_of(law: &Law) -> Fit {
+    match law {
+        Law::Equality => Fit::Exact,
+        _ => Fit::No,
+    }
+}

@@ -9,6 +9,11 @@ use std::time::{Duration, Instant};
 use crate::solver::Certificate;
 use crate::solver::cancel::Cancel;
 
+/// When this much time will have passed; never where that is beyond the clock.
+pub(super) fn deadline(time: Option<Duration>) -> Option<Instant> {
+    Instant::now().checked_add(time?)
+}
+
 /// What a run has spent and found.
 pub(super) struct Spent {
     pub(super) pivots: usize,
@@ -25,7 +30,7 @@ impl Spent {
         Spent {
             pivots: 0,
             most,
-            deadline: time.and_then(|time| Instant::now().checked_add(time)),
+            deadline: deadline(time),
             certificate: None,
         }
     }

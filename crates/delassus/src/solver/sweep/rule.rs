@@ -42,7 +42,7 @@ pub enum Rule {
 
 /// The diagonal block of one contact, padded to three rows, with what its rule needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Contact {
+pub(crate) struct LocalContact {
     d: [f64; 9],
     mu: f64,
     /// 1/d_nn; zero where the normal moves nothing.
@@ -58,7 +58,7 @@ pub(crate) struct Contact {
 
 /// What one block needs to be solved.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum LocalKind {
     /// Index into the contacts.
     Contact(usize),
     /// Index into those with rolling or spinning friction.
@@ -72,8 +72,8 @@ enum Kind {
 /// The local problems of all blocks, prepared once per solve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Locals {
-    kinds: Vec<Kind>,
-    contacts: Vec<Contact>,
+    kinds: Vec<LocalKind>,
+    contacts: Vec<LocalContact>,
     disks: Vec<DiskContact>,
     matrices: Vec<f64>,
 }
@@ -108,24 +108,24 @@ impl Locals {
                     Some(inverse) => self.matrices.extend(inverse),
                     None => self.matrices.extend(generalised_inverse(d, block.n_rows)),
                 }
-                Kind::Equality(start)
+                LocalKind::Equality(start)
             }
             Law::Unilateral => {
                 self.matrices.extend_from_slice(d);
-                Kind::Bounded(start, 0.0, f64::INFINITY)
+                LocalKind::Bounded(start, 0.0, f64::INFINITY)
             }
             Law::Interval { lo, hi } => {
                 self.matrices.extend_from_slice(d);
-                Kind::Bounded(start, lo, hi)
+                LocalKind::Bounded(start, lo, hi)
             }
             law if law.has_spin_rows() => {
                 self.disks.push(DiskContact::new(&law, d, block.n_rows));
-                Kind::Disks(self.disks.len() - 1)
+                LocalKind::Disks(self.disks.len() - 1)
             }
             _ => {
                 self.contacts
-                    .push(Contact::new(&block.law, d, block.n_rows, rule));
-                Kind::Contact(self.contacts.len() - 1)
+                    .push(LocalContact::new(&block.law, d, block.n_rows, rule));
+                LocalKind::Contact(self.contacts.len() - 1)
             }
         };
         self.kinds.push(kind);
@@ -133,9 +133,9 @@ impl Locals {
 
     /// The contact of block k, where it has three rows: the case every other cost is small against.
     #[inline]
-    pub(crate) fn contact(&self, k: usize, rows: usize) -> Option<&Contact> {
+    pub(crate) fn contact(&self, k: usize, rows: usize) -> Option<&LocalContact> {
         match self.kinds[k] {
-            Kind::Contact(index) if rows == 3 => Some(&self.contacts[index]),
+            LocalKind::Contact(index) if rows == 3 => Some(&self.contacts[index]),
             _ => None,
         }
     }
@@ -144,14 +144,14 @@ impl Locals {
     #[inline]
     pub(crate) fn solve(&self, k: usize, w: &[f64], lambda: &[f64], z: &mut [f64]) {
         match self.kinds[k] {
-            Kind::Contact(index) => {
+            LocalKind::Contact(index) => {
                 let (w, lambda) = (padded(w), padded(lambda));
                 let solved = self.contacts[index].solve(&w, &lambda);
                 let rows = z.len();
                 z.copy_from_slice(&solved[..rows]);
             }
-            Kind::Disks(index) => self.disks[index].solve(w, lambda, z),
-            Kind::Equality(start) => {
+            LocalKind::Disks(index) => self.disks[index].solve(w, lambda, z),
+            LocalKind::Equality(start) => {
                 // Δ = −D⁻¹w   [GS11 (13)]
                 let m = w.len();
                 let inverse = &self.matrices[start + m * m..start + 2 * m * m];
@@ -159,7 +159,7 @@ impl Locals {
                     z[i] = lambda[i] - dot(&inverse[i * m..(i + 1) * m], w);
                 }
             }
-            Kind::Bounded(start, lo, hi) => {
+            LocalKind::Bounded(start, lo, hi) => {
                 let m = w.len();
                 bounded(&self.matrices[start..start + m * m], w, lambda, (lo, hi), z);
             }
@@ -171,11 +171,11 @@ impl Locals {
     pub(crate) fn change(&self, k: usize, w: &[f64], delta: &[f64]) -> Change {
         let m = w.len();
         let d = match self.kinds[k] {
-            Kind::Contact(index) => {
+            LocalKind::Contact(index) => {
                 return self.contacts[index].change(&padded(w), &padded(delta));
             }
-            Kind::Disks(index) => return self.disks[index].change(w, delta),
-            Kind::Equality(start) | Kind::Bounded(start, ..) => {
+            LocalKind::Disks(index) => return self.disks[index].change(w, delta),
+            LocalKind::Equality(start) | LocalKind::Bounded(start, ..) => {
                 &self.matrices[start..start + m * m]
             }
         };
@@ -201,7 +201,7 @@ fn well_conditioned_inverse(d: &[f64]) -> Option<[f64; 9]> {
 }
 
 /// |DΔ|² in the rows of the problem: scaled rows are scaled back.
-fn moved_norm(contact: &Contact, moved: &[f64; 3]) -> f64 {
+fn moved_norm(contact: &LocalContact, moved: &[f64; 3]) -> f64 {
     match contact.scale {
         None => dot(moved, moved),
         Some(scale) => {
@@ -245,8 +245,8 @@ pub(super) fn immobile(lambda: f64, w: f64, (lo, hi): (f64, f64)) -> f64 {
     }
 }
 
-impl Contact {
-    fn new(law: &Law, block: &[f64], rows: usize, rule: Rule) -> Contact {
+impl LocalContact {
+    fn new(law: &Law, block: &[f64], rows: usize, rule: Rule) -> LocalContact {
         let mut d = [0.0; 9];
         for i in 0..rows {
             for j in 0..rows {
@@ -294,7 +294,7 @@ impl Contact {
         };
         let step = if 0.0 < top { 1.0 / top } else { 0.0 };
         let normal_step = if 0.0 < d[0] { 1.0 / d[0] } else { 0.0 };
-        Contact {
+        LocalContact {
             d,
             mu,
             normal_step,

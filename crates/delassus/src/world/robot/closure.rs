@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, LinkName, Tree, TreeError, TreeRows};
+use crate::tree::{Data, LinkName, LinkPoint, Tree, TreeError, TreeRows};
 
 /// One closed loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,7 +180,7 @@ fn linear(
         rows.start();
         for ((link, point), sign) in [(a, 1.0), (b, -1.0)] {
             if let Some(link) = link {
-                tree.add_linear(data, rows, (link, point), sign * axis)?;
+                tree.add_linear(data, rows, LinkPoint::new(link, point), sign * axis)?;
             }
         }
     }

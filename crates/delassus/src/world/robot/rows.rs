@@ -7,7 +7,7 @@ use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
-use crate::tree::{Data, TreeError, TreeRows};
+use crate::tree::{Data, LinkPoint, TreeError, TreeRows};
 use crate::world::rows::Target;
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
@@ -82,7 +82,7 @@ impl Robot {
         for (i, id) in self.bodies.iter().enumerate() {
             let (force, torque) = (bodies.force[id.index()], bodies.torque[id.index()]);
             if force != DVec3::ZERO || torque != DVec3::ZERO {
-                let at = (LinkId(i as u32), bodies.position[id.index()]);
+                let at = LinkPoint::new(LinkId(i as u32), bodies.position[id.index()]);
                 let force = Force { torque, force };
                 self.tree.add_wrench(&self.data, at, force, &mut tau)?;
             }

@@ -14,7 +14,7 @@ use crate::problem::mass::MassBlock;
 use crate::problem::place::{At, Place};
 use crate::problem::{Problem, ProblemBuilder};
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, Link, MassProperties, Tree, TreeError, TreeJoint, TreeRows};
+use crate::tree::{Data, Link, LinkPoint, MassProperties, Tree, TreeError, TreeJoint, TreeRows};
 
 problem_file! {
     /// [M Jᵀ; J −σ1][x₁; x₂] = [y₁; y₂].
@@ -284,7 +284,7 @@ fn link(entry: &JointEntry) -> Result<Link, Unfit> {
 struct Ends<'a> {
     tree: &'a Tree,
     data: &'a Data,
-    ends: [(Option<(LinkId, DVec3)>, f64); 2],
+    ends: [(Option<LinkPoint>, f64); 2],
 }
 
 impl<'a> Ends<'a> {
@@ -312,7 +312,8 @@ impl<'a> Ends<'a> {
                 )));
             };
             let pose = tree.pose(data, LinkId(id))?;
-            Ok(Some((LinkId(id), pose.point(DVec3::from(point)))))
+            let point = pose.point(DVec3::from(point));
+            Ok(Some(LinkPoint::new(LinkId(id), point)))
         };
         Ok(Ends {
             tree,
@@ -335,7 +336,7 @@ impl<'a> Ends<'a> {
     fn angular(&self, rows: &mut TreeRows, direction: DVec3) -> Result<(), Unfit> {
         rows.start();
         for (end, sign) in self.ends {
-            if let Some((link, _)) = end {
+            if let Some(LinkPoint { link, .. }) = end {
                 self.tree.add_angular(rows, link, sign * direction)?;
             }
         }

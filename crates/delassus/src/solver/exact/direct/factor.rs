@@ -1,6 +1,6 @@
 //! Numbers: block L D Lᵀ of every island along its plan, eight equal islands at a time.
 
-use super::islands::{self, Kind};
+use super::islands::{self, IslandKind};
 use super::load::{Team, load, load_rhs};
 use super::plan::{Node, Plan};
 use crate::index::BlockId;
@@ -24,7 +24,7 @@ pub struct Joints {
     topology: Topology,
     /// Rows of the problem.
     rows: usize,
-    kinds: Vec<Kind>,
+    kinds: Vec<IslandKind>,
     factors: Vec<Factor>,
 }
 
@@ -106,7 +106,7 @@ impl Joints {
 
     /// Numbers in the factors of the last problem, and blocks changed while they were made: what the time is spent on.
     pub fn size(&self) -> (usize, usize) {
-        let add = |sum: (usize, usize), kind: &Kind| {
+        let add = |sum: (usize, usize), kind: &IslandKind| {
             let pattern = &kind.plan.pattern;
             let (numbers, updates) = (pattern.n_values(), pattern.n_updates());
             (sum.0 + kind.count * numbers, sum.1 + kind.count * updates)
@@ -176,7 +176,7 @@ impl<const L: usize> Teams<L> {
     }
 
     /// Factors if a problem is given, then solves, team by team.
-    fn run(&mut self, problem: Option<&Problem>, kind: &Kind, r: &[f64]) {
+    fn run(&mut self, problem: Option<&Problem>, kind: &IslandKind, r: &[f64]) {
         let plan = &kind.plan;
         let values = plan.pattern.n_values().max(1);
         let n = plan.pattern.n_unknowns().max(1);
@@ -207,7 +207,7 @@ impl<const L: usize> Teams<L> {
         );
     }
 
-    fn find_dropped(&self, kind: &Kind, found: &mut Found) {
+    fn find_dropped(&self, kind: &IslandKind, found: &mut Found) {
         let (nodes, pattern) = (&kind.plan.nodes, &kind.plan.pattern);
         for (t, _) in self.dropped.iter().enumerate().filter(|(_, d)| **d) {
             let values = &self.values[t * pattern.n_values()..(t + 1) * pattern.n_values()];
@@ -232,7 +232,7 @@ impl<const L: usize> Teams<L> {
         }
     }
 
-    fn add_to(&self, kind: &Kind, lambda: &mut [f64]) {
+    fn add_to(&self, kind: &IslandKind, lambda: &mut [f64]) {
         let (nodes, pattern) = (&kind.plan.nodes, &kind.plan.pattern);
         let n = pattern.n_unknowns().max(1);
         for (x, &first) in self.x.chunks_exact(n).zip(&self.first) {
@@ -256,7 +256,7 @@ impl<const L: usize> Teams<L> {
 struct Task<'a, const L: usize> {
     /// The problem to factor, if it is not factored yet.
     problem: Option<&'a Problem>,
-    kind: &'a Kind,
+    kind: &'a IslandKind,
     team: Team<L>,
     r: &'a [f64],
     values: &'a mut [Lane<L>],

@@ -10,7 +10,7 @@ use crate::problem::{Block, Primal};
 
 /// All islands of one shape.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kind {
+pub(crate) struct IslandKind {
     pub(super) shape: Shape,
     /// Joints that must wait for all masses beside them.
     late: Vec<bool>,
@@ -23,14 +23,14 @@ pub(crate) struct Kind {
     pub(super) count: usize,
 }
 
-impl Kind {
-    fn new(shape: Shape) -> Kind {
+impl IslandKind {
+    fn new(shape: Shape) -> IslandKind {
         let late = vec![false; shape.joints.len()];
-        Kind {
+        IslandKind {
             plan: Plan::new(&shape, &late),
             late,
             shape,
-            ..Kind::default()
+            ..IslandKind::default()
         }
     }
 
@@ -72,7 +72,7 @@ impl Kind {
 }
 
 /// The islands of a primal problem's equalities.
-pub(super) fn of_bodies(primal: &Primal, blocks: &[Block]) -> Vec<Kind> {
+pub(super) fn of_bodies(primal: &Primal, blocks: &[Block]) -> Vec<IslandKind> {
     let jacobian = primal.jacobian();
     let joints = || (0..blocks.len()).filter(|&k| is_equality(&blocks[k]));
     let mut sets = DisjointSets::new(primal.mass().len());
@@ -104,13 +104,13 @@ pub(super) fn of_bodies(primal: &Primal, blocks: &[Block]) -> Vec<Kind> {
         };
         islands[slot].push(k as u32);
     }
-    let mut kinds: Vec<Kind> = Vec::new();
+    let mut kinds: Vec<IslandKind> = Vec::new();
     let mut known: HashMap<Shape, usize> = HashMap::new();
     let mut local = vec![u32::MAX; primal.mass().len()];
     for list in islands {
         let (shape, masses) = shape(primal, blocks, &list, &mut local);
         let at = *known.entry(shape).or_insert_with_key(|shape| {
-            kinds.push(Kind::new(shape.clone()));
+            kinds.push(IslandKind::new(shape.clone()));
             kinds.len() - 1
         });
         kinds[at].blocks.extend_from_slice(&list);
@@ -148,7 +148,7 @@ fn shape(
 }
 
 /// A dual problem is one island without masses, whose joints touch where the matrix has a block.
-pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<Kind> {
+pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<IslandKind> {
     let n = matrix.n_blocks();
     let sizes: Vec<usize> = (0..n).map(|k| matrix.rows(k).len()).collect();
     let near = |k: usize| {
@@ -156,7 +156,7 @@ pub(super) fn of_matrix(matrix: &BlockMatrix) -> Vec<Kind> {
         others.filter(|&j| j != k).collect()
     };
     let plan = Plan::of_pattern(&sizes, (0..n).map(near).collect());
-    vec![Kind {
+    vec![IslandKind {
         shape: Shape {
             joints: sizes.iter().map(|&n| n as u32).collect(),
             ..Shape::default()

@@ -1,7 +1,7 @@
 //! Numbers of a problem into the lanes of L islands of one kind.
 
-use super::islands::Kind;
-use super::plan::{Load, Node, Touch};
+use super::islands::IslandKind;
+use super::plan::{Load, MassEntry, Node};
 use crate::linalg::ldl::{Lane, REDUNDANT};
 use crate::math::dot;
 use crate::problem::delassus::BlockMatrix;
@@ -15,7 +15,7 @@ pub(super) type Team<const L: usize> = [usize; L];
 #[inline(always)]
 pub(super) fn load<const L: usize>(
     problem: &Problem,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
     values: &mut [Lane<L>],
     floor: &mut [Lane<L>],
@@ -42,7 +42,7 @@ pub(super) fn load<const L: usize>(
 #[inline(always)]
 fn load_floor<const L: usize>(
     problem: &Problem,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
     values: &[Lane<L>],
     floor: &mut [Lane<L>],
@@ -73,7 +73,7 @@ fn load_floor<const L: usize>(
 fn load_one<const L: usize>(
     problem: &Problem,
     primal: &Primal,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
     load: &Load,
     values: &mut [Lane<L>],
@@ -150,7 +150,7 @@ fn load_one<const L: usize>(
 
 /// The Jacobian's entry of a joint of an island.
 #[inline(always)]
-fn entry(primal: &Primal, kind: &Kind, island: usize, touch: Touch) -> usize {
+fn entry(primal: &Primal, kind: &IslandKind, island: usize, touch: MassEntry) -> usize {
     let k = kind.block(island, touch.joint);
     primal.jacobian().entry_range(k).start + touch.entry
 }
@@ -159,9 +159,9 @@ fn entry(primal: &Primal, kind: &Kind, island: usize, touch: Touch) -> usize {
 #[inline(always)]
 fn entry_lanes<const L: usize>(
     primal: &Primal,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
-    touch: Touch,
+    touch: MassEntry,
 ) -> [Lane<L>; 18] {
     let mut lanes = [[0.0; L]; 18];
     for l in 0..L {
@@ -222,9 +222,9 @@ fn through_rigid<const L: usize>(
 #[inline(never)]
 fn through_any<const L: usize>(
     primal: &Primal,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
-    (row, column): (Touch, Touch),
+    (row, column): (MassEntry, MassEntry),
     out: &mut [Lane<L>],
 ) {
     let columns = kind.shape.joints[column.joint] as usize;
@@ -251,7 +251,7 @@ fn through_any<const L: usize>(
 #[inline(never)]
 fn load_mass<const L: usize>(
     primal: &Primal,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
     mass: usize,
     out: &mut [Lane<L>],
@@ -275,7 +275,7 @@ fn load_mass<const L: usize>(
 #[inline(never)]
 fn load_matrix<const L: usize>(
     matrix: &BlockMatrix,
-    kind: &Kind,
+    kind: &IslandKind,
     team: &Team<L>,
     values: &mut [Lane<L>],
 ) {
@@ -304,7 +304,12 @@ fn load_matrix<const L: usize>(
 
 /// Right-hand side −r of the joints; masses that were kept have none.
 #[inline(always)]
-pub(super) fn load_rhs<const L: usize>(kind: &Kind, team: &Team<L>, r: &[f64], x: &mut [Lane<L>]) {
+pub(super) fn load_rhs<const L: usize>(
+    kind: &IslandKind,
+    team: &Team<L>,
+    r: &[f64],
+    x: &mut [Lane<L>],
+) {
     let plan = &kind.plan;
     for (i, node) in plan.nodes.iter().enumerate() {
         let x = &mut x[plan.pattern.unknowns(i)];

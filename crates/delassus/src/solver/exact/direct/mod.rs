@@ -10,7 +10,7 @@ mod plan;
 
 pub use factor::Joints;
 
-use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
+use super::{Fit, Monitor, Solver, Status, Stop, SweepStats, fit_of};
 use crate::index::BlockId;
 use crate::law::Law;
 use crate::math::dot;
@@ -59,10 +59,7 @@ impl Solver for Direct {
     }
 
     fn fit(&self, law: &Law) -> Fit {
-        match law {
-            Law::Equality => Fit::Exact,
-            _ => Fit::No,
-        }
+        fit_of(law)
     }
 
     stops_by_its_field!();

@@ -36,7 +36,7 @@ pub(super) enum Node {
 
 /// A joint's entry on a mass.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct MassEntry {
     pub(super) joint: usize,
     /// Position among the joint's entries.
     pub(super) entry: usize,
@@ -52,8 +52,8 @@ pub(super) enum Load {
     /// G_k M⁻¹ G_jᵀ through a condensed mass.
     Through {
         mass: usize,
-        row: Touch,
-        column: Touch,
+        row: MassEntry,
+        column: MassEntry,
         at: usize,
         /// Whether nothing was written there before.
         fresh: bool,
@@ -62,7 +62,7 @@ pub(super) enum Load {
     Mass { mass: usize, at: usize },
     /// G_k on a mass that was kept, transposed where the joint goes first.
     Entry {
-        touch: Touch,
+        touch: MassEntry,
         at: usize,
         transposed: bool,
     },
@@ -120,7 +120,7 @@ impl Plan {
         }
     }
 
-    fn load_list(&mut self, shape: &Shape, touches: &[Vec<Touch>], kept: &[bool]) {
+    fn load_list(&mut self, shape: &Shape, touches: &[Vec<MassEntry>], kept: &[bool]) {
         let mut joint_place = vec![0; shape.joints.len()];
         let mut mass_place = vec![0; shape.masses.len()];
         for (i, node) in self.nodes.iter().enumerate() {
@@ -192,11 +192,11 @@ impl Plan {
 }
 
 /// The joints on every mass.
-fn touches(shape: &Shape) -> Vec<Vec<Touch>> {
+fn touches(shape: &Shape) -> Vec<Vec<MassEntry>> {
     let mut touches = vec![Vec::new(); shape.masses.len()];
     for joint in 0..shape.joints.len() {
         for (entry, &mass) in shape.entries_of(joint).iter().enumerate() {
-            touches[mass as usize].push(Touch { joint, entry });
+            touches[mass as usize].push(MassEntry { joint, entry });
         }
     }
     touches
@@ -204,8 +204,8 @@ fn touches(shape: &Shape) -> Vec<Vec<Touch>> {
 
 /// A mass is worth an unknown of its own where more than two joints meet with more rows than it has velocities;
 /// any other is condensed: its joints feel each other through G M⁻¹ Gᵀ.
-fn kept_masses(shape: &Shape, touches: &[Vec<Touch>]) -> Vec<bool> {
-    let rows = |list: &Vec<Touch>| list.iter().map(|t| shape.joints[t.joint]).sum::<u32>();
+fn kept_masses(shape: &Shape, touches: &[Vec<MassEntry>]) -> Vec<bool> {
+    let rows = |list: &Vec<MassEntry>| list.iter().map(|t| shape.joints[t.joint]).sum::<u32>();
     let masses = touches.iter().zip(&shape.masses);
     masses
         .map(|(list, &size)| 2 < list.len() && size < rows(list))
@@ -215,7 +215,7 @@ fn kept_masses(shape: &Shape, touches: &[Vec<Touch>]) -> Vec<bool> {
 /// Joints and kept masses with who touches whom.
 fn graph(
     shape: &Shape,
-    touches: &[Vec<Touch>],
+    touches: &[Vec<MassEntry>],
     kept: &[bool],
     late: &[bool],
 ) -> (Vec<Vertex>, Vec<Node>) {

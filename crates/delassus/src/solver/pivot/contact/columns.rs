@@ -9,7 +9,7 @@
 //! its own behind those of the bodies.
 
 use crate::index::BlockId;
-use crate::linalg::cholesky::cholesky;
+use crate::linalg::cholesky::{cholesky, cholesky_forward};
 use crate::math::{dot, dot_6};
 use crate::problem::Primal;
 use crate::problem::mass::MassBlock;
@@ -245,16 +245,10 @@ impl Half {
             }
             Half::Dense { n, lower } => {
                 for row in rows.chunks_exact_mut(*n) {
-                    forward(lower, *n, row);
+                    cholesky_forward(lower, *n, row);
                 }
             }
         }
-    }
-}
-
-fn forward(lower: &[f64], n: usize, x: &mut [f64]) {
-    for i in 0..n {
-        x[i] = (x[i] - dot(&lower[i * n..i * n + i], &x[..i])) / lower[i * n + i];
     }
 }
 

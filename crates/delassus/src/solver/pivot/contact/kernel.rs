@@ -95,6 +95,7 @@ impl Kernel {
         constants: Constants,
         out: &mut Table,
     ) {
+        out.pairs.resize(basis.slots.len(), 0.0);
         match self.is_one {
             true => self.one.solve(self.arch, basis, lcp, constants, out),
             false => self.several.solve(basis, lcp, constants, out),

@@ -65,7 +65,6 @@ impl PivotWork {
 
     /// Values of the basic variables, from q.
     pub(crate) fn refresh(&mut self, lcp: &ContactLcp) {
-        self.values.pairs.resize(self.basis.slots.len(), 0.0);
         self.basis.swap_constants();
         let everywhere = Constants::Everywhere;
         self.kernel
@@ -79,7 +78,6 @@ impl PivotWork {
             // m′ = +A⁻¹e_r: minus the column of B⁻¹.
             return self.unit_column(lcp, pair, -1.0);
         }
-        self.rates.pairs.resize(self.basis.slots.len(), 0.0);
         // The column of z in M, as constants of the rows and of the velocity.
         let basis = &mut self.basis;
         let mut constants = Constants::Nowhere;
@@ -129,7 +127,6 @@ impl PivotWork {
 
     /// Rates for a single constant in the row of a pair.
     pub(crate) fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
-        self.rates.pairs.resize(self.basis.slots.len(), 0.0);
         self.basis.constant[pair] = x;
         let constants = match self.basis.slots[pair] {
             Slot::Direction(g, _) | Slot::Bound(g) => Constants::In(g, 1),
@@ -172,7 +169,6 @@ impl PivotWork {
             if 0 < round {
                 let basis = &mut self.basis;
                 self.point.rows(lcp, basis);
-                self.rates.pairs.resize(self.values.pairs.len(), 0.0);
                 let everywhere = Constants::Everywhere;
                 self.kernel.solve(basis, lcp, everywhere, &mut self.rates);
                 basis.clear_constants();

@@ -5,14 +5,13 @@
 //! to lift the other player's rows, then that player's best reply z_s; the surplus of row k is what z₀ stands for,
 //! with the covering vector −e_k, and pivots follow as ever, by the lexicographic rule: games are full of ties.
 
-use std::time::Instant;
-
 use super::Lcp;
 use super::ratio::Pivot;
 use super::scaled::Scaled;
 use super::solve::{LcpAnswer, LcpOptions};
 use super::standard::{self, Limits, Start};
 use crate::solver::Status;
+use crate::solver::pivot::budget::deadline;
 
 /// Most strategies whose path is followed.
 const STARTS: usize = 8;
@@ -21,9 +20,7 @@ const STARTS: usize = 8;
 pub(crate) fn solve_game(lcp: &Lcp, options: &LcpOptions) -> Option<LcpAnswer> {
     let side = sides(lcp)?;
     let scaled = Scaled::of(lcp);
-    let deadline = options
-        .time
-        .and_then(|time| Instant::now().checked_add(time));
+    let deadline = deadline(options.time);
     let mut answer = LcpAnswer::new(lcp.len());
     for k in 0..lcp.len().min(STARTS) {
         let Some((cover, start)) = opening(&scaled.lcp, &side, k) else {

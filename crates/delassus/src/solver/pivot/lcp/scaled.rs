@@ -15,15 +15,13 @@ use crate::solver::pivot::ACCEPTED;
 /// Ratio of row scales beyond which a ray found with ones is looked for again with a scaled covering vector.
 const TORN: f64 = 1e3;
 
-/// A problem whose rows and columns have been brought to the size of one: M̂ = R M C, q̂ = R q, z = C ẑ.
-///
-/// R and C are powers of two, so that scaling rounds nothing.
+/// A problem whose rows and columns have been brought to the size of one, and the diagonals of R and C.
 pub(super) struct Scaled<'a> {
     pub(super) lcp: Lcp,
     pub(super) row: Vec<f64>,
     col: Vec<f64>,
     /// The problem itself, for proofs.
-    original: &'a Lcp,
+    pub(super) original: &'a Lcp,
 }
 
 impl<'a> Scaled<'a> {
@@ -65,10 +63,6 @@ impl<'a> Scaled<'a> {
 
     pub(super) fn unscaled(&self, z: &[f64]) -> Vec<f64> {
         z.iter().zip(&self.col).map(|(z, col)| z * col).collect()
-    }
-
-    pub(super) fn original_is_farkas(&self, y: &[f64]) -> bool {
-        self.original.is_farkas(y)
     }
 
     /// The covering vector in scaled units, zero in free rows.

@@ -19,6 +19,7 @@ use super::standard::{self, Limits, PathEnd, Start};
 use crate::math::max_abs;
 use crate::solver::Status;
 use crate::solver::pivot::ACCEPTED;
+use crate::solver::pivot::budget::deadline;
 
 /// A residual below this is as good as it gets: no other attempt is made.
 const GOOD: f64 = 1e-11;
@@ -106,9 +107,7 @@ impl LcpAnswer {
 /// Solves a linear complementarity problem by Lemke's method.
 pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let mut answer = LcpAnswer::new(lcp.len());
-    let deadline = options
-        .time
-        .and_then(|time| Instant::now().checked_add(time));
+    let deadline = deadline(options.time);
     let has_free = lcp.free().contains(&true);
     let scaled = Scaled::of(lcp);
     let mut best = f64::INFINITY;
@@ -195,7 +194,7 @@ fn attempt(
     if let (Status::Ray, Some(ray)) = (end, ray) {
         let n = z.len();
         let y: Vec<f64> = (0..n).map(|i| ray[i].max(0.0) * scaled.row[i]).collect();
-        answer.farkas = scaled.original_is_farkas(&y).then_some(y);
+        answer.farkas = scaled.original.is_farkas(&y).then_some(y);
         answer.ray = Some(normalised(scaled.unscaled(&ray[..n])));
     }
     end

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::colour::Window;
 use super::kernel::{Push, Visit};
-use super::lanes::{EMPTY, Group, LANES, Row};
+use super::lanes::{Group, LANES, Member, Row};
 use super::layout::LayOut;
 use super::partition::Partition;
 use crate::index::BlockId;
@@ -74,8 +74,8 @@ pub(super) struct Domain {
 /// Blocks visited in lanes, coloured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
-    /// The blocks of each group with their first rows in the problem, or `EMPTY`.
-    blocks: Vec<[(u32, u32); LANES]>,
+    /// The blocks of each group.
+    members: Vec<[Member; LANES]>,
     lanes: Vec<Group>,
     window: Window,
     /// For each row of the state the open groups that hold it.
@@ -85,16 +85,29 @@ pub(super) struct Groups {
 /// Blocks visited one by one, with their local problems and impulses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Alone {
-    blocks: Vec<u32>,
+    list: List,
     locals: Locals,
+    lambda: Vec<f64>,
+    w: Vec<f64>,
+    z: Vec<f64>,
+}
+
+/// Which blocks they are, and how they act.
+#[derive(Clone, Debug, Default)]
+struct List {
+    blocks: Vec<u32>,
     /// First impulse of each block.
     starts: Vec<usize>,
-    lambda: Vec<f64>,
     /// Rows and columns of entries whose mass is no free body, and where those of each block begin.
     wide: Wide,
     wide_starts: Vec<usize>,
-    w: Vec<f64>,
-    z: Vec<f64>,
+}
+
+/// The rows of the state below a node.
+struct State<'a> {
+    rows: &'a mut [Row],
+    /// The number of the first in the whole state.
+    first: usize,
 }
 
 impl Domain {
@@ -120,7 +133,7 @@ impl Domain {
                 Some((mu, masses)) => {
                     let start = shared.problem.blocks()[k as usize].start as u32;
                     let rows = state_rows(shared, self.first, masses);
-                    self.groups.place((k, start), rows, mu);
+                    self.groups.place(Member { block: k, start }, rows, mu);
                 }
                 None => self.alone.push(k, shared),
             }
@@ -129,10 +142,10 @@ impl Domain {
 
     /// Takes the impulses from the problem's rows.
     pub(super) fn load(&mut self, blocks: &[Block], lambda: &[f64]) {
-        for (group, blocks) in self.groups.lanes.iter_mut().zip(&self.groups.blocks) {
-            group.load(blocks, lambda);
+        for (group, members) in self.groups.iter_mut() {
+            group.load(members, lambda);
         }
-        for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
+        for (k, start) in self.alone.list.iter() {
             let rows = blocks[k as usize].rows();
             self.alone.lambda[start..start + rows.len()].copy_from_slice(&lambda[rows]);
         }
@@ -140,10 +153,10 @@ impl Domain {
 
     /// Writes the impulses to the problem's rows.
     pub(super) fn store(&self, blocks: &[Block], lambda: &mut [f64]) {
-        for (group, blocks) in self.groups.lanes.iter().zip(&self.groups.blocks) {
-            group.store(blocks, lambda);
+        for (group, members) in self.groups.lanes.iter().zip(&self.groups.members) {
+            group.store(members, lambda);
         }
-        for (&k, &start) in self.alone.blocks.iter().zip(&self.alone.starts) {
+        for (k, start) in self.alone.list.iter() {
             let rows = blocks[k as usize].rows();
             lambda[rows.clone()].copy_from_slice(&self.alone.lambda[start..start + rows.len()]);
         }
@@ -157,10 +170,10 @@ impl Domain {
 
     /// Sets of blocks that share no mass, in the order of a forward sweep.
     pub(super) fn sets(&self) -> impl Iterator<Item = Vec<BlockId>> {
-        let alone = self.alone.blocks.iter().map(|&k| vec![BlockId(k)]);
-        let groups = self.groups.blocks.iter().map(|blocks| {
-            let blocks = blocks.iter().filter(|(k, _)| *k != EMPTY);
-            blocks.map(|(k, _)| BlockId(*k)).collect()
+        let alone = self.alone.list.blocks.iter().map(|&k| vec![BlockId(k)]);
+        let groups = self.groups.members.iter().map(|members| {
+            let members = members.iter().filter(|member| **member != Member::NONE);
+            members.map(|member| BlockId(member.block)).collect()
         });
         alone.chain(groups)
     }
@@ -172,19 +185,24 @@ impl Domain {
             groups,
             rows: &mut *rows,
         });
-        self.alone.push_all(shared, (rows, self.first));
+        let first = self.first;
+        self.alone.push_all(shared, State { rows, first });
     }
 
     /// One pass over the own blocks.
     fn sweep(&mut self, shared: Shared<'_>, rows: &mut [Row], course: Course) -> Stats {
-        let mut stats = Stats::default();
+        let (mut stats, first) = (Stats::default(), self.first);
         if !course.backward {
-            stats.add(self.alone.sweep(shared, (rows, self.first), course));
+            let state = State {
+                rows: &mut *rows,
+                first,
+            };
+            stats.add(self.alone.sweep(shared, state, course));
         }
         if !self.groups.lanes.is_empty() {
             let lanes = course.arch.dispatch(Visit {
                 groups: &mut self.groups.lanes,
-                rows,
+                rows: &mut *rows,
                 relax: course.relax,
                 backward: course.backward,
             });
@@ -197,7 +215,7 @@ impl Domain {
             }
         }
         if course.backward {
-            stats.add(self.alone.sweep(shared, (rows, self.first), course));
+            stats.add(self.alone.sweep(shared, State { rows, first }, course));
         }
         stats
     }
@@ -209,37 +227,38 @@ impl Groups {
         self.used.clear();
         self.used.resize(rows, 0);
         self.window = Window::default();
-        self.blocks.clear();
+        self.members.clear();
     }
 
     /// Ends with the last group, and empties the lanes that got no block: groups are written over old ones.
     fn finish(&mut self) {
-        self.lanes.truncate(self.blocks.len());
-        for (group, blocks) in self.iter_mut() {
-            for l in (0..LANES).rev().take_while(|&l| blocks[l].0 == EMPTY) {
+        self.lanes.truncate(self.members.len());
+        for (group, members) in self.iter_mut() {
+            let free = |l: &usize| members[*l] == Member::NONE;
+            for l in (0..LANES).rev().take_while(free) {
                 group.empty(l);
             }
         }
     }
 
     /// Gives a contact on these rows of the state a group and a lane.
-    fn place(&mut self, block: (u32, u32), rows: [u32; 2], mu: f64) {
+    fn place(&mut self, member: Member, rows: [u32; 2], mu: f64) {
         let (at, lane) = self.window.place(rows, &mut self.used);
-        if at == self.blocks.len() {
-            self.blocks.push([(EMPTY, 0); LANES]);
+        if at == self.members.len() {
+            self.members.push([Member::NONE; LANES]);
             if self.lanes.len() == at {
                 self.lanes.push(Group::NONE);
             }
         }
-        self.blocks[at][lane] = block;
+        self.members[at][lane] = member;
         let group = &mut self.lanes[at];
         group.mu[lane] = mu;
         (group.bodies[0][lane], group.bodies[1][lane]) = (rows[0], rows[1]);
     }
 
     /// Every group with its blocks.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&mut Group, &[(u32, u32); LANES])> {
-        self.lanes.iter_mut().zip(&self.blocks)
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&mut Group, &[Member; LANES])> {
+        self.lanes.iter_mut().zip(&self.members)
     }
 }
 
@@ -328,70 +347,76 @@ fn in_lanes(shared: Shared<'_>, k: usize) -> Option<(f64, [Option<usize>; 2])> {
     Some((mu, masses))
 }
 
-impl Alone {
+impl List {
     fn clear(&mut self) {
         self.blocks.clear();
-        self.locals.clear();
         self.starts.clear();
-        self.lambda.clear();
         self.wide.clear();
         self.wide_starts.clear();
     }
 
-    fn push(&mut self, k: u32, shared: Shared<'_>) {
-        let block = &shared.problem.blocks()[k as usize];
-        let d = shared.problem.diagonal_blocks().block(k as usize);
+    /// Every block with its first impulse.
+    fn iter(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.blocks.iter().copied().zip(self.starts.iter().copied())
+    }
+
+    fn push(&mut self, k: u32, start: usize, shared: Shared<'_>) {
         self.blocks.push(k);
-        self.locals.push(block, d, shared.rule);
-        self.starts.push(self.lambda.len());
-        self.lambda.resize(self.lambda.len() + block.n_rows, 0.0);
+        self.starts.push(start);
         self.wide_starts.push(self.wide.len());
         for e in shared.primal.jacobian().entry_range(k as usize) {
             if !shared.is_free(shared.primal.jacobian().entry_mass(e)) {
                 self.wide.add(shared.primal, e);
             }
         }
+    }
+}
+
+impl Alone {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.locals.clear();
+        self.lambda.clear();
+    }
+
+    fn push(&mut self, k: u32, shared: Shared<'_>) {
+        let block = &shared.problem.blocks()[k as usize];
+        let d = shared.problem.diagonal_blocks().block(k as usize);
+        self.list.push(k, self.lambda.len(), shared);
+        self.locals.push(block, d, shared.rule);
+        self.lambda.resize(self.lambda.len() + block.n_rows, 0.0);
         let widest = self.w.len().max(block.n_rows);
         self.w.resize(widest, 0.0);
         self.z.resize(widest, 0.0);
     }
 
     /// Adds what the impulses do to the velocities.
-    fn push_all(&self, shared: Shared<'_>, (rows, first): (&mut [Row], usize)) {
-        let mut carrier = Rows {
+    fn push_all(&self, shared: Shared<'_>, state: State<'_>) {
+        let list = &self.list;
+        let mut carrier = Carried {
             shared,
-            rows,
-            first,
-            blocks: &self.blocks,
-            starts: &self.starts,
-            wide: (&self.wide, &self.wide_starts),
+            state,
+            list,
         };
-        for (j, (&k, &start)) in self.blocks.iter().zip(&self.starts).enumerate() {
+        for (j, (k, start)) in list.iter().enumerate() {
             let n_rows = shared.problem.blocks()[k as usize].n_rows;
             carrier.pass_on(j, &self.lambda[start..start + n_rows]);
         }
     }
 
-    fn sweep(
-        &mut self,
-        shared: Shared<'_>,
-        (rows, first): (&mut [Row], usize),
-        course: Course,
-    ) -> Stats {
+    fn sweep(&mut self, shared: Shared<'_>, state: State<'_>, course: Course) -> Stats {
         let mut stats = Stats::default();
-        let mut carrier = Rows {
+        let list = &self.list;
+        let mut carrier = Carried {
             shared,
-            rows,
-            first,
-            blocks: &self.blocks,
-            starts: &self.starts,
-            wide: (&self.wide, &self.wide_starts),
+            state,
+            list,
         };
-        let count = self.blocks.len();
+        let count = list.blocks.len();
         for j in 0..count {
             let j = if course.backward { count - 1 - j } else { j };
-            let n_rows = shared.problem.blocks()[self.blocks[j] as usize].n_rows;
-            let range = self.starts[j]..self.starts[j] + n_rows;
+            let n_rows = shared.problem.blocks()[list.blocks[j] as usize].n_rows;
+            let range = list.starts[j]..list.starts[j] + n_rows;
             let lambda = (&mut self.lambda[..], range);
             let work = (&mut self.w[..n_rows], &mut self.z[..n_rows]);
             let (squared, change) =
@@ -407,28 +432,25 @@ impl Alone {
 }
 
 /// Carries velocities in the rows of the state; blocks are counted within the domain.
-struct Rows<'a> {
+struct Carried<'a> {
     shared: Shared<'a>,
-    rows: &'a mut [Row],
-    first: usize,
-    blocks: &'a [u32],
-    starts: &'a [usize],
-    wide: (&'a Wide, &'a [usize]),
+    state: State<'a>,
+    list: &'a List,
 }
 
-impl Rows<'_> {
+impl Carried<'_> {
     /// Row of the state of a mass, the first where it has several.
     fn row(&self, b: usize) -> usize {
-        self.shared.partition.row(b) - self.first
+        self.shared.partition.row(b) - self.state.first
     }
 }
 
-impl Carrier for Rows<'_> {
+impl Carrier for Carried<'_> {
     fn row_velocity(&self, j: usize, lambda: &[f64], w: &mut [f64]) {
-        let (k, primal) = (self.blocks[j] as usize, self.shared.primal);
+        let (k, primal) = (self.list.blocks[j] as usize, self.shared.primal);
         let start = self.shared.problem.blocks()[k].start;
-        let (wide, mut at) = (self.wide.0, self.wide.1[j]);
-        let velocity = |b: usize| &self.rows[self.row(b)].0[..6];
+        let (wide, mut at) = (&self.list.wide, self.list.wide_starts[j]);
+        let velocity = |b: usize| &self.state.rows[self.row(b)].0[..6];
         let add = |e: usize, w: &mut [f64]| {
             let b = primal.jacobian().entry_mass(e);
             if self.shared.is_free(b) {
@@ -439,32 +461,32 @@ impl Carrier for Rows<'_> {
             let g = wide.rows(at, dim * w.len()).chunks_exact(dim);
             at += dim * w.len();
             for (g, w) in g.zip(w) {
-                for (g, row) in g.chunks(Row::WIDTH).zip(&self.rows[self.row(b)..]) {
+                for (g, row) in g.chunks(Row::WIDTH).zip(&self.state.rows[self.row(b)..]) {
                     *w += dot(g, &row.0[..g.len()]);
                 }
             }
         };
-        let lambda = &lambda[self.starts[j]..];
+        let lambda = &lambda[self.list.starts[j]..];
         primal.row_velocity_from((k, start), lambda, w, velocity, add);
     }
 
     fn pass_on(&mut self, j: usize, delta: &[f64]) {
-        let (k, primal) = (self.blocks[j] as usize, self.shared.primal);
-        let (wide, mut at) = (self.wide.0, self.wide.1[j]);
+        let (k, primal) = (self.list.blocks[j] as usize, self.shared.primal);
+        let (wide, mut at) = (&self.list.wide, self.list.wide_starts[j]);
         for e in primal.jacobian().entry_range(k) {
             let b = primal.jacobian().entry_mass(e);
             let row = self.row(b);
             if self.shared.is_free(b) {
                 let mut impulse = [0.0; 6];
                 primal.add_impulse(e, delta, &mut impulse);
-                self.rows[row].push(&impulse);
+                self.state.rows[row].push(&impulse);
                 continue;
             }
             let dim = primal.columns(b).len();
             let columns = wide.columns(at, dim * delta.len()).chunks_exact(dim);
             at += dim * delta.len();
             for (column, delta) in columns.zip(delta) {
-                for (column, row) in column.chunks(Row::WIDTH).zip(&mut self.rows[row..]) {
+                for (column, row) in column.chunks(Row::WIDTH).zip(&mut self.state.rows[row..]) {
                     mul_transposed_add(column, &[*delta], &mut row.0[..column.len()]);
                 }
             }

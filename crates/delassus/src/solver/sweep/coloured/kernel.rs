@@ -62,8 +62,8 @@ impl pulp::WithSimd for Push<'_> {
                 let range = part * S::F64_LANES..(part + 1) * S::F64_LANES;
                 let first = &group.bodies[0][range.clone()];
                 let second = &group.bodies[1][range];
-                let a = Bodies::gather(simd, self.rows, first);
-                let b = Bodies::gather(simd, self.rows, second);
+                let a = BodyLanes::gather(simd, self.rows, first);
+                let b = BodyLanes::gather(simd, self.rows, second);
                 let [n, t1, t2] = frame(simd, group, part);
                 let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
                 let lambda = X::load_all(simd, &group.lambda, part);
@@ -76,11 +76,11 @@ impl pulp::WithSimd for Push<'_> {
 }
 
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.
-struct Bodies<S: Simd>([X<S>; Row::USED]);
+struct BodyLanes<S: Simd>([X<S>; Row::USED]);
 
-impl<S: Simd> Bodies<S> {
+impl<S: Simd> BodyLanes<S> {
     #[inline(always)]
-    fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> Bodies<S> {
+    fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> BodyLanes<S> {
         let mut lanes = [[0.0; LANES]; Row::USED];
         for l in 0..S::F64_LANES {
             let row = &rows[bodies[l] as usize].0;
@@ -88,7 +88,7 @@ impl<S: Simd> Bodies<S> {
                 lanes[i][l] = row[i];
             }
         }
-        Bodies(X::load_all(simd, &lanes, 0))
+        BodyLanes(X::load_all(simd, &lanes, 0))
     }
 
     #[inline(always)]
@@ -155,8 +155,8 @@ fn visit<S: Simd>(
     let range = part * S::F64_LANES..(part + 1) * S::F64_LANES;
     let bodies = [0, 1].map(|i| group.bodies[i]);
     let (first, second) = (&bodies[0][range.clone()], &bodies[1][range]);
-    let a = Bodies::gather(simd, rows, first);
-    let b = Bodies::gather(simd, rows, second);
+    let a = BodyLanes::gather(simd, rows, first);
+    let b = BodyLanes::gather(simd, rows, second);
     let [n, t1, t2] = frame(simd, group, part);
     let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
     let lambda = X::load_all(simd, &group.lambda, part);

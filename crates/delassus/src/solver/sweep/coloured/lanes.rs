@@ -3,8 +3,21 @@
 pub(super) use crate::math::simd::{LANES, Lane};
 use crate::solver::sweep::inverse::push;
 
-/// Marks a lane without a contact.
-pub(super) const EMPTY: u32 = u32::MAX;
+/// The block in a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Member {
+    pub(super) block: u32,
+    /// Its first row in the problem.
+    pub(super) start: u32,
+}
+
+impl Member {
+    /// A lane without a contact.
+    pub(super) const NONE: Member = Member {
+        block: u32::MAX,
+        start: 0,
+    };
+}
 
 /// One rigid body as the sweep needs it: velocity (6), 1/m and I⁻¹ as (xx, xy, xz, yy, yz, zz). A dense mass has
 /// its velocities in as many rows as they fill.
@@ -92,23 +105,23 @@ impl Group {
         self.bodies.iter_mut().for_each(|rows| rows[l] = 0);
     }
 
-    /// Takes the impulses of these blocks, each given with its first row, from the problem's rows.
-    pub(super) fn load(&mut self, blocks: &[(u32, u32); LANES], lambda: &[f64]) {
-        for (l, &(block, start)) in blocks.iter().enumerate() {
-            if block != EMPTY {
+    /// Takes the impulses of these blocks from the problem's rows.
+    pub(super) fn load(&mut self, members: &[Member; LANES], lambda: &[f64]) {
+        for (l, member) in members.iter().enumerate() {
+            if *member != Member::NONE {
                 for i in 0..3 {
-                    self.lambda[i][l] = lambda[start as usize + i];
+                    self.lambda[i][l] = lambda[member.start as usize + i];
                 }
             }
         }
     }
 
     /// Writes the impulses to the problem's rows.
-    pub(super) fn store(&self, blocks: &[(u32, u32); LANES], lambda: &mut [f64]) {
-        for (l, &(block, start)) in blocks.iter().enumerate() {
-            if block != EMPTY {
+    pub(super) fn store(&self, members: &[Member; LANES], lambda: &mut [f64]) {
+        for (l, member) in members.iter().enumerate() {
+            if *member != Member::NONE {
                 for i in 0..3 {
-                    lambda[start as usize + i] = self.lambda[i][l];
+                    lambda[member.start as usize + i] = self.lambda[i][l];
                 }
             }
         }

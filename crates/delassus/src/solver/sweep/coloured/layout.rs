@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::domain::{Groups, Shared};
-use super::lanes::{EMPTY, Group, LANES, Lane};
+use super::lanes::{Group, LANES, Lane, Member};
 use crate::math::simd::X;
 
 /// Fills the groups.
@@ -21,8 +21,8 @@ impl pulp::WithSimd for LayOut<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let mut d = [[0.0; LANES]; 6];
-        for (group, blocks) in self.groups.iter_mut() {
-            gather(self.shared, blocks, group, &mut d);
+        for (group, members) in self.groups.iter_mut() {
+            gather(self.shared, members, group, &mut d);
             for part in 0..LANES / S::F64_LANES {
                 steps(simd, &d, group, part);
             }
@@ -32,13 +32,13 @@ impl pulp::WithSimd for LayOut<'_> {
 
 /// Copies the numbers of up to eight blocks into lanes, and D as (nn, nt₁, nt₂, t₁t₁, t₁t₂, t₂t₂) into `d`. Lanes
 /// without a block hold anything.
-fn gather(shared: Shared<'_>, blocks: &[(u32, u32); LANES], group: &mut Group, d: &mut [Lane; 6]) {
+fn gather(shared: Shared<'_>, members: &[Member; LANES], group: &mut Group, d: &mut [Lane; 6]) {
     let (problem, primal) = (shared.problem, shared.primal);
-    for (l, &(k, start)) in blocks.iter().enumerate() {
-        if k == EMPTY {
+    for (l, &member) in members.iter().enumerate() {
+        if member == Member::NONE {
             break;
         }
-        let (k, start) = (k as usize, start as usize);
+        let (k, start) = (member.block as usize, member.start as usize);
         let point = primal.jacobian().point(k);
         let point = point.expect("only blocks at a point are given a lane");
         // Ground is pushed the other way, and does not turn.
@@ -69,6 +69,7 @@ fn steps<S: Simd>(simd: S, d: &[Lane; 6], group: &mut Group, part: usize) {
     nt1.store(&mut group.coupling[0], part);
     nt2.store(&mut group.coupling[1], part);
     let (zero, half) = (nn.like(0.0), nn.like(0.5));
+    // λ_max = ½(d₁₁ + d₂₂) + (¼(d₁₁ − d₂₂)² + d₁₂²)^½
     let off = half * (d11 - d22);
     let top = half * (d11 + d22) + (off * off + d12 * d12).sqrt();
     for (step, d) in [(&mut group.normal_step, nn), (&mut group.step, top)] {

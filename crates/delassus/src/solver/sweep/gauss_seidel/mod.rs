@@ -11,7 +11,7 @@ pub(super) use carrier::Carrier;
 use carrier::{DualResidual, DualRows, ResidualUpdating, Velocities};
 
 use super::name_of;
-use super::rule::{Change, Contact, Locals, Rule};
+use super::rule::{Change, LocalContact, Locals, Rule};
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats};
 use crate::law::Law;
 use crate::math::Random;
@@ -270,7 +270,7 @@ fn visit_rows<C: Carrier>(
 #[inline]
 fn visit_contact<C: Carrier>(
     k: usize,
-    contact: &Contact,
+    contact: &LocalContact,
     (before, after): (f64, f64),
     (lambda, start): (&mut [f64], usize),
     carrier: &mut C,

@@ -70,13 +70,13 @@ impl Layout for Primal {
 }
 
 /// v_b = v¹_b + M_b⁻¹ Σ_{k∋b} G_kbᵀ λ_k.   [Chain, (34)]
-pub(super) struct Bodies<'a> {
+pub(super) struct BodyEffect<'a> {
     pub(super) primal: &'a Primal,
     pub(super) blocks: &'a [Block],
     pub(super) incidence: &'a Incidence,
 }
 
-impl Effect for Bodies<'_> {
+impl Effect for BodyEffect<'_> {
     type Layout = Primal;
 
     fn layout(&self) -> &Primal {
@@ -118,12 +118,12 @@ impl Effect for Bodies<'_> {
 }
 
 /// w_k = c_k + Σ_j S_kj λ_j: in dual form the row velocities themselves are the state.
-pub(super) struct Rows<'a> {
+pub(super) struct RowEffect<'a> {
     pub(super) matrix: &'a BlockMatrix,
     pub(super) c: &'a [f64],
 }
 
-impl Layout for Rows<'_> {
+impl Layout for RowEffect<'_> {
     fn parts(&self) -> usize {
         self.matrix.n_blocks()
     }
@@ -141,7 +141,7 @@ impl Layout for Rows<'_> {
     }
 }
 
-impl Effect for Rows<'_> {
+impl Effect for RowEffect<'_> {
     type Layout = Self;
 
     fn layout(&self) -> &Self {

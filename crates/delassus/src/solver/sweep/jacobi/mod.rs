@@ -8,7 +8,7 @@ mod majorant;
 mod passes;
 
 use accelerate::{Chebyshev, Nesterov};
-use effect::{Bodies, Effect, Rows};
+use effect::{BodyEffect, Effect, RowEffect};
 
 pub use passes::Work;
 
@@ -100,7 +100,7 @@ impl Solver for Jacobi {
             Form::Primal(primal) => {
                 let incidence = lists.of(primal, blocks);
                 self.work.majorant = majorant::of_bodies(problem, primal, incidence, self.scheme);
-                let effect = Bodies {
+                let effect = BodyEffect {
                     primal,
                     blocks,
                     incidence,
@@ -110,7 +110,7 @@ impl Solver for Jacobi {
             Form::Dual(matrix) => {
                 self.work.majorant = majorant::of_matrix(problem, matrix, self.scheme);
                 let c = problem.c();
-                self.iterate(blocks, solution, &Rows { matrix, c }, monitor)
+                self.iterate(blocks, solution, &RowEffect { matrix, c }, monitor)
             }
         };
         self.work.lists = lists;
