@@ -1,10 +1,10 @@
 //! Cholesky's factor of a dense symmetric positive definite matrix, A = L Lᵀ, row by row and in place.
 //!
 //! For matrices that must be definite, such as masses and inertias: anything else is an error that names the pivot.
-//! Cost: n³/6 multiplications and as many additions; every sum runs from the first entry to the last, without lanes.
+//! Cost: n³/6 multiplications and as many additions; sums go in four lanes, the same on every machine.
 //! Prefer [`super::ranked`] for the matrices of constraints, whose rows may depend on each other.
 
-use crate::math::dot;
+use crate::math::dot_unrolled as dot;
 
 /// Lower Cholesky factor of a row-major symmetric matrix, in place (the upper part is left as it was).
 /// Fails with the index and value of the first pivot that is not safely positive.
@@ -29,9 +29,11 @@ pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
 
 /// Solves L x = b in place.
 pub(crate) fn cholesky_forward(l: &[f64], n: usize, x: &mut [f64]) {
-    for i in 0..n {
+    // Zeros at the start stay zeros.
+    let first = x.iter().position(|x| *x != 0.0).unwrap_or(n);
+    for i in first..n {
         // x_i = (b_i − Σ_{j<i} l_ij x_j) / l_ii
-        x[i] = (x[i] - dot(&l[i * n..i * n + i], &x[..i])) / l[i * n + i];
+        x[i] = (x[i] - dot(&l[i * n + first..i * n + i], &x[first..i])) / l[i * n + i];
     }
 }
 

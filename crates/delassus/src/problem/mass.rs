@@ -9,7 +9,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
-use crate::linalg::cholesky::{cholesky, cholesky_solve};
+use crate::linalg::cholesky::{cholesky, cholesky_forward, cholesky_solve};
 use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 
@@ -21,6 +21,9 @@ thread_local! {
 
 /// Largest dense block that is factored; a larger one should be given in parts or as a dual problem.
 pub const MAX_DENSE: usize = 8192;
+
+/// Velocities of a tree up to which M is written out.
+pub(crate) const SHORT: usize = 40;
 
 /// One diagonal block of M.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +60,14 @@ pub struct TreeMass {
     tree: Arc<Tree>,
     data: Data,
     q: Vec<f64>,
+    written: Option<Written>,
+}
+
+/// M of a short tree and its Cholesky factor, row-major: products with them cost less than passes over the links.
+#[derive(Clone, Debug, PartialEq)]
+struct Written {
+    matrix: Vec<f64>,
+    lower: Vec<f64>,
 }
 
 impl MassBlock {
@@ -89,8 +100,13 @@ impl MassBlock {
         q: &[f64],
     ) -> Result<MassBlock, TreeError> {
         tree.factor_placed(&mut data)?;
-        let q = q.to_vec();
-        Ok(MassBlock::Tree(TreeMass { tree, data, q }))
+        let written = Written::of(&tree, &mut data);
+        Ok(MassBlock::Tree(TreeMass {
+            tree,
+            data,
+            q: q.to_vec(),
+            written,
+        }))
     }
 
     /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes \[kg m²\].
@@ -173,10 +189,26 @@ impl MassBlock {
                 y.fill(0.0);
                 mul_add(&dense.matrix, x, y);
             }
-            MassBlock::Tree(block) => {
-                PASSES.with_borrow_mut(|p| block.tree.mul_shared(&block.data, p, x, y));
-            }
+            MassBlock::Tree(block) => match &block.written {
+                Some(written) => {
+                    y.fill(0.0);
+                    mul_add(&written.matrix, x, y);
+                }
+                None => PASSES.with_borrow_mut(|p| block.tree.mul_shared(&block.data, p, x, y)),
+            },
         }
+    }
+
+    /// x ← L⁻¹x where a factor M = L Lᵀ is at hand; false, and x as it was, where none is.
+    pub(super) fn solve_half(&self, x: &mut [f64]) -> bool {
+        let written = match self {
+            MassBlock::Tree(block) => block.written.as_ref(),
+            MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
+        };
+        if let Some(written) = written {
+            cholesky_forward(&written.lower, x.len(), x);
+        }
+        written.is_some()
     }
 
     /// x ← M⁻¹ x.
@@ -188,9 +220,10 @@ impl MassBlock {
                 x.copy_from_slice(&y);
             }
             MassBlock::Dense(dense) => cholesky_solve(&dense.lower, dense.n, x),
-            MassBlock::Tree(block) => {
-                PASSES.with_borrow_mut(|p| block.tree.solve_shared(&block.data, p, x));
-            }
+            MassBlock::Tree(block) => match &block.written {
+                Some(written) => cholesky_solve(&written.lower, x.len(), x),
+                None => PASSES.with_borrow_mut(|p| block.tree.solve_shared(&block.data, p, x)),
+            },
         }
     }
 }
@@ -241,13 +274,36 @@ impl TreeMass {
         &self.data
     }
 
+    /// The block as a matrix, row-major, where the tree is short.
+    pub(crate) fn written(&self) -> Option<&[f64]> {
+        self.written.as_ref().map(|written| &written.matrix[..])
+    }
+
     /// The block as a matrix, row-major.
     pub fn matrix(&self) -> Vec<f64> {
+        if let Some(matrix) = self.written() {
+            return matrix.to_vec();
+        }
         let n = self.tree.n_dofs();
         let mut matrix = vec![0.0; n * n];
         self.tree
             .fill_mass_matrix(&mut self.data.clone(), &mut matrix);
         matrix
+    }
+}
+
+impl Written {
+    /// None where the tree is long, or where rounding makes M indefinite.
+    fn of(tree: &Tree, data: &mut Data) -> Option<Written> {
+        let n = tree.n_dofs();
+        if SHORT < n {
+            return None;
+        }
+        let mut matrix = vec![0.0; n * n];
+        tree.fill_mass_matrix(data, &mut matrix);
+        let mut lower = matrix.clone();
+        cholesky(&mut lower, n).ok()?;
+        Some(Written { matrix, lower })
     }
 }
 

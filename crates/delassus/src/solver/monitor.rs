@@ -321,7 +321,7 @@ impl<'a> Monitor<'a> {
             (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
             // What rounding hides is said; where it hides all, the answer is worth nothing.
             _ if claimed && self.is_hidden(&solution.lambda) => {
-                if !hides_all(self.problem, &solution.lambda) {
+                if !hides_all(self.problem, &solution.lambda, self.stop.tolerance) {
                     return (Status::RoundingFloor, residual);
                 }
                 *solution = Solution::zeros(self.problem);
@@ -556,7 +556,8 @@ fn obeyed(problem: &Problem, fit: impl Fn(&Law) -> Fit) -> Vec<bool> {
         .collect()
 }
 
-/// Whether so much cancels under these impulses that nothing can be said about them.
-pub(super) fn hides_all(problem: &Problem, lambda: &[f64]) -> bool {
-    TOLERABLE * problem.velocity_scale() < HIDDEN * problem.cancelling(lambda)
+/// Whether so much cancels under these impulses that a residual within the tolerance says nothing at all.
+pub(super) fn hides_all(problem: &Problem, lambda: &[f64], tolerance: f64) -> bool {
+    let hidden = HIDDEN * problem.cancelling(lambda);
+    tolerance < hidden && TOLERABLE * problem.velocity_scale() < hidden
 }

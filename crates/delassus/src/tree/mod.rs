@@ -19,6 +19,7 @@ mod rigid;
 mod rnea;
 mod rows;
 pub mod spatial;
+mod squares;
 mod stepping;
 mod turns;
 
@@ -35,6 +36,7 @@ pub use midpoint::Midpoint;
 pub use propagate::Elimination;
 pub use rows::{LinkPoint, TreeRows};
 use spatial::{Inertia, Pose};
+pub(crate) use squares::LinkSquare;
 
 pub use crate::error::{LinkName, TreeError};
 use crate::index::LinkId;

@@ -14,12 +14,13 @@
 
 use super::matrix::MatrixLu;
 use super::pairs::Pairs;
-use super::spread::Other;
+use super::spread::{Other, Spread};
 use super::system::System;
 use crate::linalg::block_lu::{BlockLu, Slot, invert};
 use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal};
+use crate::tree::LinkSquare;
 
 /// Most refinements of a step.
 const REFINEMENTS: usize = 8;
@@ -63,9 +64,11 @@ pub(super) struct Kernel {
     /// Blocks that are pairs of points, and where all others go.
     pairs: Pairs,
     others: Vec<Vec<Slot>>,
-    /// Where M of every mass is in K; those of free bodies are not written down.
+    /// Where M of every mass that is not taken apart is in K.
     diagonals: Vec<Slot>,
-    inertias: Vec<f64>,
+    /// K of one mass, and what blocks do to the links of a tree.
+    dense: Vec<f64>,
+    links: Vec<LinkSquare>,
     /// a of (2), G dv, a momentum, and work of small inverses and products.
     rows: Vec<f64>,
     products: Vec<f64>,
@@ -119,19 +122,12 @@ impl Kernel {
             touched.push(u32::MAX - 1);
         }
         for other in &spread.others {
-            touched.extend(other.ends.iter().map(|end| end.node as u32));
+            touched.extend(spread.ends(other).iter().map(|end| end.node as u32));
             touched.push(u32::MAX);
         }
         if self.touched != self.touched_now {
             std::mem::swap(&mut self.touched, &mut self.touched_now);
             self.plan(system, primal);
-        }
-        // M changes with the configuration.
-        self.inertias.clear();
-        for (b, mass) in primal.mass().iter().enumerate() {
-            if !spread.is_apart(b) {
-                System::write_mass(mass, &mut self.inertias);
-            }
         }
     }
 
@@ -147,15 +143,18 @@ impl Kernel {
         self.masses
             .analyse(&spread.nodes, pairs.chain(spread.couplings()));
         let lu = &self.masses;
-        let whole = |b: usize| lu.slot(spread.node(b), spread.node(b));
         self.diagonals.clear();
-        self.diagonals.extend((0..primal.mass().len()).map(whole));
+        for b in (0..primal.mass().len()).filter(|b| !spread.is_apart(*b)) {
+            let slots = spread.inside(b).map(|[a, b]| lu.slot(a.0, b.0));
+            self.diagonals.extend(slots);
+        }
         self.pairs.group((primal, spread), system.pairs(), lu);
         self.others.clear();
         for other in &spread.others {
-            let ends = other.ends.iter().enumerate();
+            let all = spread.ends(other);
+            let ends = all.iter().enumerate();
             let slots = ends.flat_map(|(i, a)| {
-                let below = other.ends[..=i].iter();
+                let below = all[..=i].iter();
                 below.map(|b| lu.slot(a.node, b.node))
             });
             self.others.push(slots.collect());
@@ -177,30 +176,6 @@ impl Kernel {
     /// K = M + GᵀAG.
     fn factor_masses(&mut self, system: &System<'_>, primal: &Primal, relation: &Relation) -> bool {
         self.masses.clear();
-        let mut inertias = &self.inertias[..];
-        for (b, (slot, mass)) in self.diagonals.iter().zip(primal.mass()).enumerate() {
-            let n = mass.dim();
-            let out = self.masses.values_mut(slot).0;
-            if let MassBlock::Rigid(body) = mass {
-                let inertia = body.inertia();
-                for i in 0..3 {
-                    out[i * slot.stride + i] = body.mass();
-                    for j in 0..3 {
-                        out[(3 + i) * slot.stride + 3 + j] = inertia.col(j)[i];
-                    }
-                }
-                continue;
-            }
-            if system.spread.is_apart(b) {
-                continue;
-            }
-            let (own, rest) = inertias.split_at(n * n);
-            inertias = rest;
-            for (i, row) in own.chunks_exact(n).enumerate() {
-                out[i * slot.stride..i * slot.stride + n].copy_from_slice(row);
-            }
-        }
-        system.spread.add_trees(primal, &mut self.masses);
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, system.square(k));
             // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B   (2)
@@ -222,14 +197,79 @@ impl Kernel {
             }
             multiply(left, b, n, &mut self.a[square]);
         }
+        self.add_inertias(system, primal);
         self.pairs
             .add(primal, (&self.a, &system.squares), &mut self.masses);
         for (other, slots) in system.spread.others.iter().zip(&self.others) {
+            if other.on_link.is_some() {
+                continue;
+            }
             let n = system.blocks()[other.block].n_rows;
             let a = &self.a[system.square(other.block)];
-            add_other((other, slots), (a, n), &mut self.product, &mut self.masses);
+            add_other(
+                (&system.spread, other, slots),
+                (a, n),
+                &mut self.product,
+                &mut self.masses,
+            );
         }
         self.masses.factor()
+    }
+
+    /// K ← M, with GᵀAG of the blocks that act on one link of a tree.
+    fn add_inertias(&mut self, system: &System<'_>, primal: &Primal) {
+        let mut slots = self.diagonals.iter();
+        for (b, mass) in primal.mass().iter().enumerate() {
+            if system.spread.is_apart(b) {
+                continue;
+            }
+            if let MassBlock::Rigid(body) = mass {
+                let Some(slot) = slots.next() else { break };
+                let out = self.masses.values_mut(slot).0;
+                let inertia = body.inertia();
+                for i in 0..3 {
+                    out[i * slot.stride + i] = body.mass();
+                    for j in 0..3 {
+                        out[(3 + i) * slot.stride + 3 + j] = inertia.col(j)[i];
+                    }
+                }
+                continue;
+            }
+            let n = mass.dim();
+            self.dense.clear();
+            self.dense.extend_from_slice(system.matrix(b, mass));
+            if let MassBlock::Tree(of) = mass {
+                self.links.clear();
+                self.links
+                    .resize(of.tree().n_joints(), LinkSquare::default());
+                let others = system.spread.others.iter();
+                for (other, on) in others.filter_map(|other| Some((other, other.on_link.as_ref()?)))
+                {
+                    if on.mass == b {
+                        let a = &self.a[system.square(other.block)];
+                        self.links[on.joint].add_product(system.spread.forces(on), a);
+                    }
+                }
+                of.tree()
+                    .add_squares(of.data(), &mut self.links, &mut self.dense);
+            }
+            for ([a, b], slot) in system.spread.inside(b).zip(&mut slots) {
+                let (first, second) = if slot.swapped { (b, a) } else { (a, b) };
+                let size = |end: (usize, usize)| system.spread.nodes[end.0].size;
+                let (upper, lower) = self.masses.values_mut(slot);
+                for i in 0..size(first) {
+                    let at = (first.1 + i) * n + second.1;
+                    let out = i * slot.stride..i * slot.stride + size(second);
+                    upper[out.clone()].copy_from_slice(&self.dense[at..at + out.len()]);
+                    if a != b {
+                        for (j, to) in lower[out].iter_mut().enumerate() {
+                            *to = self.dense[(second.1 + j) * n + first.1 + i];
+                        }
+                    }
+                }
+            }
+        }
+        system.spread.add_trees(primal, &mut self.masses);
     }
 
     /// The change that satisfies the relation with right-hand side b and takes the imbalance r_d away.   (2), (3)
@@ -347,34 +387,33 @@ impl Kernel {
 
 /// K ← K + G_kᵀA_kG_k.
 fn add_other(
-    (other, slots): (&Other, &[Slot]),
+    (spread, other, slots): (&Spread, &Other, &[Slot]),
     (a, n): (&[f64], usize),
     work: &mut Vec<f64>,
     lu: &mut BlockLu,
 ) {
-    for (f, second) in other.ends.iter().enumerate() {
-        let width = second.rows.len() / n;
+    let ends = spread.ends(other);
+    for (f, second) in ends.iter().enumerate() {
+        let second = spread.rows(second);
+        let width = second.len() / n;
         // A G_f
         work.clear();
         work.resize(n * width, 0.0);
         for (to, a) in work.chunks_exact_mut(width).zip(a.chunks_exact(n)) {
-            for (factor, g) in a.iter().zip(second.rows.chunks_exact(width)) {
+            for (factor, g) in a.iter().zip(second.chunks_exact(width)) {
                 if *factor != 0.0 {
                     to.iter_mut().zip(g).for_each(|(t, g)| *t += factor * g);
                 }
             }
         }
-        for (e, first) in other.ends.iter().enumerate() {
-            let height = first.rows.len() / n;
+        for (e, first) in ends.iter().enumerate() {
+            let first = spread.rows(first);
+            let height = first.len() / n;
             let slot = &slots[e.max(f) * (e.max(f) + 1) / 2 + e.min(f)];
             let (upper, lower) = lu.values_mut(slot);
             // Slots are those of (larger, smaller): which of the two comes first in the order?
             let is_upper = e == f || (f < e) != slot.swapped;
-            for (g, x) in first
-                .rows
-                .chunks_exact(height)
-                .zip(work.chunks_exact(width))
-            {
+            for (g, x) in first.chunks_exact(height).zip(work.chunks_exact(width)) {
                 for (r, factor) in g.iter().enumerate().filter(|(_, g)| **g != 0.0) {
                     if is_upper {
                         let to = &mut upper[r * slot.stride..r * slot.stride + width];

@@ -7,6 +7,7 @@ mod certificate;
 mod continuation;
 mod interior;
 mod kernel;
+mod long_tree;
 mod matrix;
 mod pairs;
 mod polygon;

@@ -1,15 +1,13 @@
-//! Unknowns of K: one node for each mass, or one for each joint of a long kinematic tree.
+//! Unknowns of K: nodes of at most six for each mass, or one for each joint of a long kinematic tree.
 //!
-//! ```text
-//! y_i = B_iᵀV_i                     motion of link i in the basis of its joint: what is free first
-//! v_i = (S-part of y_i − S-part of y_parent carried to i)/|S|
-//! ```
-//!
-//! A short tree is one dense block of joint velocities. Of a long one every row would then touch every velocity, so
-//! that it is taken apart: its rows act on links, each link is a node, and what a joint holds follows from the parent.
+//! Nodes of a short tree are its joint velocities, six after six, all coupled. Of a long one every row would then touch
+//! very many, so that it is taken apart: its rows act on links, each link is a node, and what a joint holds follows from
+//! the parent.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
+use crate::index::{BlockId, LinkId};
 use crate::linalg::block_lu::{BlockLu, Node};
 use crate::problem::mass::{MassBlock, TreeMass};
 use crate::problem::place::Place;
@@ -17,10 +15,11 @@ use crate::problem::{Primal, Problem};
 use crate::tree::spatial::{Force, Motion};
 use glam::DVec3;
 
+use super::long_tree::{LongTree, dot};
 use super::pairs;
 
-/// Velocities from which a tree is taken apart.
-pub(super) const LONG: usize = 14;
+/// Unknowns of a node.
+const WIDE: usize = 6;
 
 /// Nodes of K, and the rows of all blocks that are no pairs of points.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +27,7 @@ pub(super) struct Spread {
     pub(super) nodes: Vec<Node>,
     /// First unknown of every node.
     pub(super) offsets: Vec<usize>,
-    /// First node of every mass.
+    /// First node of every mass, and the end of the last.
     first: Vec<usize>,
     pub(super) trees: Vec<LongTree>,
     /// Motions and forces of the joints of a tree, for a moment.
@@ -37,38 +36,36 @@ pub(super) struct Spread {
     /// Blocks of three rows at points of bodies, and all others.
     pub(super) pairs: Vec<u32>,
     pub(super) others: Vec<Other>,
+    /// Where these act, block after block, and all their numbers.
+    ends: Vec<End>,
+    values: Vec<f64>,
+    row_forces: Vec<Force>,
+    /// Rows of one entry, for a moment.
+    written: Vec<f64>,
 }
 
 /// A block that is no pair of points.
 #[derive(Clone, Debug)]
 pub(super) struct Other {
     pub(super) block: usize,
-    pub(super) ends: Vec<End>,
+    ends: Range<usize>,
+    pub(super) on_link: Option<OnLink>,
+}
+
+/// Rows of a block that acts on one link of a tree and on nothing else, as a contact with the ground does.
+#[derive(Clone, Debug)]
+pub(super) struct OnLink {
+    pub(super) mass: usize,
+    pub(super) joint: usize,
+    /// Forces of a unit impulse of each row, about the origin of the joint that carries the link.
+    forces: Range<usize>,
 }
 
 /// Rows of a block over the unknowns of one node.
 #[derive(Clone, Debug)]
 pub(super) struct End {
     pub(super) node: usize,
-    pub(super) rows: Vec<f64>,
-}
-
-/// A tree that is taken apart.
-#[derive(Clone, Debug)]
-pub(super) struct LongTree {
-    mass: usize,
-    joints: Vec<Joint>,
-}
-
-#[derive(Clone, Debug)]
-struct Joint {
-    before: Option<usize>,
-    dofs: std::ops::Range<usize>,
-    basis: [Motion; 6],
-    /// Length of the columns of S.
-    length: f64,
-    /// Sᵀ of the basis of the joint before, carried here: six numbers for each velocity.
-    steer: Vec<[f64; 6]>,
+    rows: Range<usize>,
 }
 
 impl Spread {
@@ -90,9 +87,14 @@ impl Spread {
                     spread.nodes.extend(long.nodes(first));
                     spread.trees.push(long);
                 }
-                _ => spread.nodes.push(Node::free(mass.dim())),
+                _ => {
+                    let starts = (0..mass.dim()).step_by(WIDE);
+                    let size = |start: usize| WIDE.min(mass.dim() - start);
+                    spread.nodes.extend(starts.map(|at| Node::free(size(at))));
+                }
             }
         }
+        spread.first.push(spread.nodes.len());
         let mut offset = 0;
         for node in &spread.nodes {
             spread.offsets.push(offset);
@@ -105,15 +107,37 @@ impl Spread {
                 continue;
             }
             let n = problem.blocks()[block].n_rows;
-            let ends = spread.ends(primal, block, n);
-            spread.others.push(Other { block, ends });
+            let first = spread.ends.len();
+            spread.add_ends(primal, block, n);
+            let other = Other {
+                block,
+                ends: first..spread.ends.len(),
+                on_link: spread.on_link(primal, block),
+            };
+            spread.others.push(other);
         }
         spread
     }
 
-    /// Node of a mass that is not taken apart.
+    /// First node of a mass.
     pub(super) fn node(&self, mass: usize) -> usize {
         self.first[mass]
+    }
+
+    /// Nodes of a mass.
+    pub(super) fn nodes_of(&self, mass: usize) -> Range<usize> {
+        self.first[mass]..self.first[mass + 1]
+    }
+
+    /// Pairs of nodes (a, b), b ≤ a, of masses that are not taken apart, with what their first unknowns are in the mass.
+    pub(super) fn inside(&self, mass: usize) -> impl Iterator<Item = [(usize, usize); 2]> {
+        let nodes = self.nodes_of(mass);
+        let at = move |node: usize| (node, WIDE * (node - nodes.start));
+        self.nodes_of(mass).flat_map(move |a| {
+            let at = at.clone();
+            let below = at(a).0 - at(a).1 / WIDE..=a;
+            below.map(move |b| [at(a), at(b)])
+        })
     }
 
     /// Whether a mass is a tree that is taken apart.
@@ -125,26 +149,70 @@ impl Spread {
         self.trees.iter().find(|tree| tree.mass == mass)
     }
 
-    fn ends(&self, primal: &Primal, block: usize, n: usize) -> Vec<End> {
-        let mut ends: Vec<End> = Vec::new();
+    /// Nodes that a block acts on.
+    pub(super) fn ends(&self, other: &Other) -> &[End] {
+        &self.ends[other.ends.clone()]
+    }
+
+    /// Rows of a block over the unknowns of a node, row-major.
+    pub(super) fn rows(&self, end: &End) -> &[f64] {
+        &self.values[end.rows.clone()]
+    }
+
+    /// Forces of a unit impulse of each row of a block on a link, about the origin of its joint.
+    pub(super) fn forces(&self, on: &OnLink) -> &[Force] {
+        &self.row_forces[on.forces.clone()]
+    }
+
+    /// The one link that a block acts on, where its tree is not taken apart.
+    fn on_link(&mut self, primal: &Primal, block: usize) -> Option<OnLink> {
+        let mut places = primal.places(BlockId(block as u32));
+        let (at, None) = (places.next()?, places.next()) else {
+            return None;
+        };
+        let (Place::Link { link }, MassBlock::Tree(of)) =
+            (at.place, &primal.mass()[at.mass.index()])
+        else {
+            return None;
+        };
+        let mass = at.mass.index();
+        let joint = of.tree().joint_of(link).filter(|_| !self.is_apart(mass))?;
+        let rows = at.rows.as_chunks::<6>().0.iter();
+        let first = self.row_forces.len();
+        self.row_forces
+            .extend(rows.map(|row| about_joint(of, link, row)));
+        Some(OnLink {
+            mass,
+            joint,
+            forces: first..self.row_forces.len(),
+        })
+    }
+
+    /// Writes down where a block acts and its rows there.
+    fn add_ends(&mut self, primal: &Primal, block: usize, n: usize) {
+        let begin = self.ends.len();
         for e in primal.jacobian().entry_range(block) {
             let mass = primal.jacobian().entry_mass(e);
-            let (MassBlock::Tree(of), Some(long)) = (&primal.mass()[mass], self.tree(mass)) else {
-                let mut rows = Vec::new();
-                primal.write_rows(e, &mut rows);
-                let node = self.first[mass];
-                ends.push(End { node, rows });
+            let long = self.trees.iter().find(|tree| tree.mass == mass);
+            let (MassBlock::Tree(of), Some(long)) = (&primal.mass()[mass], long) else {
+                self.add_dense_ends(primal, (e, mass), n);
                 continue;
             };
+            let (first, ends, values) = (self.first[mass], &mut self.ends, &mut self.values);
             let mut add = |joint: usize, i: usize, by: [f64; 6]| {
-                let node = self.first[mass] + joint;
-                let known = ends.iter().position(|end| end.node == node);
-                let at = known.unwrap_or_else(|| {
-                    let rows = vec![0.0; 6 * n];
+                let known = ends[begin..]
+                    .iter()
+                    .find(|end| end.node == first + joint)
+                    .map(|end| end.rows.start);
+                let start = known.unwrap_or_else(|| {
+                    let rows = values.len()..values.len() + 6 * n;
+                    values.resize(rows.end, 0.0);
+                    let start = rows.start;
+                    let node = first + joint;
                     ends.push(End { node, rows });
-                    ends.len() - 1
+                    start
                 });
-                let row = &mut ends[at].rows[6 * i..6 * i + 6];
+                let row = &mut values[start + 6 * i..start + 6 * i + 6];
                 row.iter_mut().zip(by).for_each(|(row, x)| *row += x);
             };
             for (place, rows) in primal.jacobian().places(e) {
@@ -154,11 +222,7 @@ impl Spread {
                             continue;
                         };
                         for (i, row) in rows.as_chunks::<6>().0.iter().enumerate() {
-                            let force = Force {
-                                force: DVec3::from_slice(&row[..3]),
-                                torque: DVec3::from_slice(&row[3..]),
-                            };
-                            let force = of.tree().at_joint(of.data(), link, force);
+                            let force = about_joint(of, link, row);
                             let basis = &long.joints[joint].basis;
                             add(joint, i, basis.map(|motion| force.power(motion)));
                         }
@@ -174,7 +238,28 @@ impl Spread {
                 }
             }
         }
-        ends
+    }
+
+    /// The same for an entry on a mass that is not taken apart: a row touches the joints between its link and the base
+    /// alone, so that nodes on which it is zero are left out.
+    fn add_dense_ends(&mut self, primal: &Primal, (e, mass): (usize, usize), n: usize) {
+        self.written.clear();
+        primal.write_rows(e, &mut self.written);
+        let width = self.written.len() / n;
+        for (i, node) in self.nodes_of(mass).enumerate() {
+            let own = WIDE * i..(WIDE * i + WIDE).min(width);
+            let rows = || {
+                self.written
+                    .chunks_exact(width)
+                    .map(|row| &row[own.clone()])
+            };
+            if rows().flatten().any(|x| *x != 0.0) {
+                let first = self.values.len();
+                self.values.extend(rows().flatten());
+                let rows = first..self.values.len();
+                self.ends.push(End { node, rows });
+            }
+        }
     }
 
     /// Unknowns of all nodes from velocities.
@@ -254,7 +339,7 @@ impl Spread {
     /// Pairs of nodes that blocks and joints couple.
     pub(super) fn couplings(&self) -> impl Iterator<Item = (u32, u32)> {
         let blocks = self.others.iter().flat_map(|other| {
-            let nodes = other.ends.iter().map(|end| end.node as u32);
+            let nodes = self.ends(other).iter().map(|end| end.node as u32);
             nodes
                 .clone()
                 .flat_map(move |a| nodes.clone().map(move |b| (a, b)))
@@ -267,163 +352,19 @@ impl Spread {
                 Some((first + i as u32, first + before))
             })
         });
-        blocks.chain(joints)
+        let dense = (0..self.first.len().saturating_sub(1)).filter(|b| !self.is_apart(*b));
+        let masses = dense.flat_map(|b| self.inside(b).map(|[a, b]| (a.0 as u32, b.0 as u32)));
+        blocks.chain(joints).chain(masses)
     }
 }
 
-fn dot(x: &Motion, y: &Motion) -> f64 {
-    x.angular.dot(y.angular) + x.linear.dot(y.linear)
-}
-
-impl Joint {
-    /// B y.
-    fn force(&self, y: &[f64]) -> Force {
-        let mut force = Force::ZERO;
-        for (along, y) in self.basis.iter().zip(y) {
-            force.torque += along.angular * *y;
-            force.force += along.linear * *y;
-        }
-        force
-    }
-}
-
-impl LongTree {
-    fn new(mass: usize, of: &TreeMass) -> LongTree {
-        let (tree, data) = (of.tree(), of.data());
-        let mut joints: Vec<Joint> = Vec::with_capacity(tree.n_joints());
-        for i in 0..tree.n_joints() {
-            let (before, dofs) = (tree.joint_before(i), tree.joint_dofs(i));
-            let (basis, length) = tree.joint_basis(data, i);
-            let steer = basis[..dofs.len()].iter().map(|along| match before {
-                Some(p) => joints[p]
-                    .basis
-                    .map(|motion| dot(along, &tree.carried(data, i, motion))),
-                None => [0.0; 6],
-            });
-            let steer = steer.collect();
-            joints.push(Joint {
-                before,
-                dofs,
-                basis,
-                length,
-                steer,
-            });
-        }
-        LongTree { mass, joints }
-    }
-
-    /// Nodes of its joints, `first` being that of joint 0.
-    fn nodes(&self, first: usize) -> impl Iterator<Item = Node> {
-        self.joints.iter().map(move |joint| {
-            let pivots = joint.dofs.len();
-            let before = joint.before.filter(|_| pivots < 6);
-            Node {
-                size: 6,
-                pivots,
-                leader: before.map(|before| (first + before) as u32),
-            }
-        })
-    }
-
-    /// A velocity as a row on the unknowns of its joint and of the one before.
-    fn on_velocity(&self, dof: usize, mut add: impl FnMut(usize, [f64; 6])) {
-        let owner = self.joints.iter().position(|j| j.dofs.contains(&dof));
-        let Some(i) = owner else { return };
-        let joint = &self.joints[i];
-        let k = dof - joint.dofs.start;
-        let scale = 1.0 / joint.length;
-        add(i, std::array::from_fn(|a| if a == k { scale } else { 0.0 }));
-        if let Some(before) = joint.before {
-            add(before, joint.steer[k].map(|s| -scale * s));
-        }
-    }
-
-    fn gather_velocities(&self, y: &[f64], v: &mut [f64]) {
-        for (i, joint) in self.joints.iter().enumerate() {
-            for (k, dof) in joint.dofs.clone().enumerate() {
-                let mut free = y[6 * i + k];
-                if let Some(p) = joint.before {
-                    let carried = joint.steer[k].iter().zip(&y[6 * p..6 * p + 6]);
-                    free -= carried.map(|(s, y)| s * y).sum::<f64>();
-                }
-                v[dof] = free / joint.length;
-            }
-        }
-    }
-
-    fn spread_forces(&self, f: &[f64], out: &mut [f64]) {
-        for (i, joint) in self.joints.iter().enumerate() {
-            for (k, dof) in joint.dofs.clone().enumerate() {
-                let force = f[dof] / joint.length;
-                out[6 * i + k] += force;
-                if let Some(p) = joint.before {
-                    let out = &mut out[6 * p..6 * p + 6];
-                    for (out, s) in out.iter_mut().zip(&joint.steer[k]) {
-                        *out -= s * force;
-                    }
-                }
-            }
-        }
-    }
-
-    fn add(&self, of: &TreeMass, first: usize, lu: &mut BlockLu) {
-        let (tree, data) = (of.tree(), of.data());
-        for (i, joint) in self.joints.iter().enumerate() {
-            let (inertia, armature) = tree.joint_inertia(data, i);
-            let slot = lu.slot(first + i, first + i);
-            let out = lu.values_mut(&slot).0;
-            for (c, along) in joint.basis.iter().enumerate() {
-                let force = inertia.mul(*along);
-                for (r, row) in joint.basis.iter().enumerate() {
-                    out[r * slot.stride + c] += force.power(*row);
-                }
-            }
-            if let Some(p) = joint.before {
-                // What is held moves as the joint before does: z = Tᵀy.
-                let held = &joint.basis[joint.dofs.len()..];
-                if !held.is_empty() {
-                    let map = lu.map_mut(first + i).chunks_exact_mut(held.len());
-                    for (row, motion) in map.zip(self.joints[p].basis) {
-                        let carried = tree.carried(data, i, motion);
-                        for (t, along) in row.iter_mut().zip(held) {
-                            *t = dot(along, &carried);
-                        }
-                    }
-                }
-            }
-            if armature != 0.0 {
-                for dof in joint.dofs.clone() {
-                    self.add_armature(dof, armature, first, lu);
-                }
-            }
-        }
-    }
-
-    /// K ← K + κ g gᵀ with the row g of a velocity.
-    fn add_armature(&self, dof: usize, armature: f64, first: usize, lu: &mut BlockLu) {
-        let (mut ends, mut count) = ([(0, [0.0; 6]); 2], 0);
-        self.on_velocity(dof, |joint, g| {
-            ends[count] = (joint, g);
-            count += 1;
-        });
-        for (x, (a, one)) in ends[..count].iter().enumerate() {
-            for (b, other) in &ends[..=x] {
-                let slot = lu.slot(first + a, first + b);
-                let (upper, lower) = lu.values_mut(&slot);
-                for r in 0..6 {
-                    for c in 0..6 {
-                        let (value, turned) = (one[r] * other[c], one[c] * other[r]);
-                        let at = r * slot.stride + c;
-                        let value = armature * if slot.swapped { turned } else { value };
-                        upper[at] += value;
-                        if a != b {
-                            lower[at] += value;
-                        }
-                    }
-                }
-            }
-        }
-    }
+/// A row on a link, about the origin of the joint that carries it.
+fn about_joint(of: &TreeMass, link: LinkId, row: &[f64; 6]) -> Force {
+    let force = Force {
+        force: DVec3::from_slice(&row[..3]),
+        torque: DVec3::from_slice(&row[3..]),
+    };
+    of.tree().at_joint(of.data(), link, force)
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl<'a> Stage<'a> {
             .residual(lambda, &mut self.scratch_v, &mut self.scratch_w);
         let within = residual <= self.stop.tolerance;
         // Impulses that grow without bound end where rounding hides what is wrong with them.
-        if within && hides_all(self.system.problem, lambda) {
+        if within && hides_all(self.system.problem, lambda, self.stop.tolerance) {
             self.look_for_contradiction(lambda)?;
             return Err(End::Stuck);
         }

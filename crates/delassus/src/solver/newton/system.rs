@@ -5,9 +5,9 @@ use std::cell::{OnceCell, RefCell};
 use glam::DVec3;
 
 use super::continuation::JOINT_SOFTNESS;
-use super::spread::{self, Spread};
+use super::spread::Spread;
 use crate::math::{mul_add, mul_transposed_add};
-use crate::problem::mass::MassBlock;
+use crate::problem::mass::{MassBlock, SHORT};
 use crate::problem::place::{force, point_velocity};
 use crate::problem::{Block, Form, Primal, Problem};
 
@@ -28,6 +28,8 @@ pub(super) struct System<'a> {
     pub(super) squares: Vec<usize>,
     /// Nodes of K, and rows that are no pairs of points.
     pub(super) spread: Spread,
+    /// M of trees that are neither short nor taken apart, row-major, with their numbers.
+    plain_trees: Vec<(usize, Vec<f64>)>,
     /// Unknowns of all nodes, for a moment.
     unknowns: RefCell<Vec<f64>>,
     rows: OnceCell<SpreadRows>,
@@ -41,7 +43,7 @@ struct SpreadRows {
 
 impl<'a> System<'a> {
     pub(super) fn new(problem: &'a Problem) -> System<'a> {
-        System::with(problem, spread::LONG)
+        System::with(problem, SHORT)
     }
 
     /// The same with trees of more than so many velocities taken apart.
@@ -92,9 +94,22 @@ impl<'a> System<'a> {
                 Form::Primal(primal) => Spread::new(problem, primal, long),
                 Form::Dual(_) => Spread::default(),
             },
+            plain_trees: Vec::new(),
             unknowns: RefCell::default(),
             rows: OnceCell::new(),
         };
+        for (b, mass) in system
+            .primal()
+            .iter()
+            .flat_map(|p| p.mass().iter().enumerate())
+        {
+            if let MassBlock::Tree(tree) = mass
+                && tree.written().is_none()
+                && !system.spread.is_apart(b)
+            {
+                system.plain_trees.push((b, tree.matrix()));
+            }
+        }
         // Rows that are far from closing, such as limits of joints, say nothing about the others.
         let scale = system.natural(&vec![0.0; problem.n_rows()], problem.c());
         if 0.0 < scale && scale.is_finite() {
@@ -197,9 +212,9 @@ impl<'a> System<'a> {
         };
         for other in &self.spread.others {
             let w = &mut w[self.blocks()[other.block].rows()];
-            for end in &other.ends {
+            for end in self.spread.ends(other) {
                 let y = &y[self.spread.offsets[end.node]..self.spread.offsets[end.node + 1]];
-                mul_add(&end.rows, y, w);
+                mul_add(self.spread.rows(end), y, w);
             }
         }
     }
@@ -225,9 +240,9 @@ impl<'a> System<'a> {
         let add_others = |y: &mut [f64]| {
             for other in &self.spread.others {
                 let x = &x[self.blocks()[other.block].rows()];
-                for end in &other.ends {
+                for end in self.spread.ends(other) {
                     let own = self.spread.offsets[end.node]..self.spread.offsets[end.node + 1];
-                    mul_transposed_add(&end.rows, x, &mut y[own]);
+                    mul_transposed_add(self.spread.rows(end), x, &mut y[own]);
                 }
             }
         };
@@ -289,12 +304,16 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Appends M of a mass block that is no free body, row-major.
-    pub(super) fn write_mass(mass: &MassBlock, out: &mut Vec<f64>) {
+    /// M of a mass block that is no free body and not taken apart, row-major.
+    pub(super) fn matrix<'b>(&'b self, b: usize, mass: &'b MassBlock) -> &'b [f64] {
+        let plain = || self.plain_trees.iter().find(|(tree, _)| *tree == b);
         match mass {
-            MassBlock::Rigid(_) => {}
-            MassBlock::Dense(dense) => out.extend_from_slice(dense.matrix()),
-            MassBlock::Tree(tree) => out.extend(tree.matrix()),
+            MassBlock::Rigid(_) => &[],
+            MassBlock::Dense(dense) => dense.matrix(),
+            MassBlock::Tree(tree) => match tree.written() {
+                Some(matrix) => matrix,
+                None => plain().map_or(&[], |(_, matrix)| &matrix[..]),
+            },
         }
     }
 
