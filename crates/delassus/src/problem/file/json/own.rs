@@ -9,7 +9,7 @@ use super::tree_mass::TreeEntry;
 use crate::index::{BlockId, LinkId, MassId};
 use crate::law::Law;
 use crate::problem::delassus::BlockMatrix;
-use crate::problem::mass::MassBlock;
+use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::place::{At, Place, Point, Side};
 use crate::problem::{Block, Form, Primal, Problem, ProblemBuilder};
 
@@ -30,9 +30,15 @@ struct MassEntry {
     rigid: Option<RigidEntry>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     dense: Option<Vec<Vec<f64>>>,
+    /// M⁻¹, where that was given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    inverse: Option<Vec<Vec<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     tree: Option<TreeEntry>,
     p: Vec<f64>,
+    /// v¹, where it is not M⁻¹p to the last digit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    v1: Option<Vec<f64>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,6 +47,9 @@ struct RigidEntry {
     m: f64,
     #[serde(rename = "I")]
     inertia: [[f64; 3]; 3],
+    /// I⁻¹, where it was not computed from I.
+    #[serde(rename = "Iinv", skip_serializing_if = "Option::is_none", default)]
+    inverse: Option<[[f64; 3]; 3]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,28 +100,12 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     for (i, entry) in file.masses.iter().enumerate() {
         let place = format!("masses[{i}]");
         let fail = |error: crate::BuildError| FileError::invalid(&place, error);
-        let mass = match (&entry.rigid, &entry.dense, &entry.tree) {
-            (Some(rigid), None, None) => {
-                let inertia = glam::DMat3::from_cols_array_2d(&rigid.inertia).transpose();
-                MassBlock::rigid(rigid.m, inertia)
-            }
-            (None, Some(rows), None) => {
-                MassBlock::dense(flat(&place, rows, (rows.len(), rows.len()))?)
-            }
-            (None, None, Some(tree)) => {
-                let mass = tree.mass();
-                Ok(mass.map_err(|what| FileError::invalid(format!("{place}.tree"), what))?)
-            }
-            _ => {
-                return Err(FileError::invalid(
-                    &place,
-                    "give one of \"rigid\", \"dense\" and \"tree\"",
-                ));
-            }
+        let mass = entry.mass(&place)?;
+        let added = match &entry.v1 {
+            None => builder.add_mass(mass, &entry.p),
+            Some(free) => builder.add_moving_mass(mass, &entry.p, free),
         };
-        builder
-            .add_mass(mass.map_err(fail)?, &entry.p)
-            .map_err(fail)?;
+        added.map_err(fail)?;
     }
     for (i, entry) in file.blocks.iter().enumerate() {
         entry.add(&format!("blocks[{i}]"), &mut builder)?;
@@ -120,6 +113,79 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     let problem = builder.build();
     let problem = problem.map_err(|e| FileError::invalid("problem", e))?;
     guessed(Loaded::problem("problem", file.title, problem), file.guess)
+}
+
+impl MassEntry {
+    /// The mass block it says.
+    fn mass(&self, place: &str) -> Result<MassBlock, FileError> {
+        let fail = |error: crate::BuildError| FileError::invalid(place, error);
+        let matrix = |m: &[[f64; 3]; 3]| glam::DMat3::from_cols_array_2d(m).transpose();
+        let square = |rows: &Vec<Vec<f64>>| flat(place, rows, (rows.len(), rows.len()));
+        match (&self.rigid, &self.dense, &self.inverse, &self.tree) {
+            (Some(rigid), None, None, None) => match &rigid.inverse {
+                None => MassBlock::rigid(rigid.m, matrix(&rigid.inertia)).map_err(fail),
+                Some(inverse) => {
+                    MassBlock::rigid_from_both(rigid.m, matrix(&rigid.inertia), matrix(inverse))
+                        .map_err(fail)
+                }
+            },
+            (None, Some(rows), None, None) => MassBlock::dense(square(rows)?).map_err(fail),
+            (None, None, Some(rows), None) => {
+                MassBlock::dense_from_inverse(square(rows)?).map_err(fail)
+            }
+            (None, None, None, Some(tree)) => {
+                let mass = tree.mass();
+                mass.map_err(|what| FileError::invalid(format!("{place}.tree"), what))
+            }
+            _ => Err(FileError::invalid(
+                place,
+                "give one of \"rigid\", \"dense\", \"inverse\" and \"tree\"",
+            )),
+        }
+    }
+
+    /// Mass block b of a problem.
+    fn of(primal: &Primal, b: MassId) -> MassEntry {
+        let mass = &primal.mass()[b.index()];
+        let (p, free) = (
+            primal.slice(primal.p(), b),
+            primal.slice(primal.free_velocity(), b),
+        );
+        let mut solved = p.to_vec();
+        mass.solve(&mut solved);
+        let mut entry = MassEntry {
+            rigid: None,
+            dense: None,
+            inverse: None,
+            tree: None,
+            p: p.to_vec(),
+            v1: (solved != free).then(|| free.to_vec()),
+        };
+        match mass {
+            MassBlock::Rigid(body) => entry.rigid = Some(RigidEntry::of(body)),
+            MassBlock::Dense(dense) => match dense.given_inverse() {
+                None => entry.dense = Some(nested(dense.matrix(), mass.dim())),
+                Some(inverse) => entry.inverse = Some(nested(inverse, mass.dim())),
+            },
+            MassBlock::Tree(tree) => entry.tree = Some(TreeEntry::of(tree)),
+        }
+        entry
+    }
+}
+
+impl RigidEntry {
+    fn of(body: &Rigid) -> RigidEntry {
+        let rows = |m: glam::DMat3| m.transpose().to_cols_array_2d();
+        let again = match MassBlock::rigid(body.mass(), body.inertia()) {
+            Ok(MassBlock::Rigid(again)) => again.inverse_inertia() == body.inverse_inertia(),
+            _ => false,
+        };
+        RigidEntry {
+            m: body.mass(),
+            inertia: rows(body.inertia()),
+            inverse: (!again).then(|| rows(body.inverse_inertia())),
+        }
+    }
 }
 
 impl BlockEntry {
@@ -318,27 +384,8 @@ pub fn save_with(
 }
 
 fn primal_body(problem: &Problem, primal: &Primal) -> String {
-    let mut masses = Vec::new();
-    for (b, mass) in primal.mass().iter().enumerate() {
-        let p = primal.slice(primal.p(), MassId(b as u32)).to_vec();
-        let mut entry = MassEntry {
-            rigid: None,
-            dense: None,
-            tree: None,
-            p,
-        };
-        match mass {
-            MassBlock::Rigid(body) => {
-                entry.rigid = Some(RigidEntry {
-                    m: body.mass(),
-                    inertia: body.inertia().transpose().to_cols_array_2d(),
-                });
-            }
-            MassBlock::Dense(dense) => entry.dense = Some(nested(dense.matrix(), mass.dim())),
-            MassBlock::Tree(tree) => entry.tree = Some(TreeEntry::of(tree)),
-        }
-        masses.push(line(&entry));
-    }
+    let ids = (0..primal.mass().len()).map(|b| MassId(b as u32));
+    let masses: Vec<String> = ids.map(|b| line(&MassEntry::of(primal, b))).collect();
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {
         blocks.push(line(&BlockEntry::of(primal, block, BlockId(k as u32))));

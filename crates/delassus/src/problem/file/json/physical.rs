@@ -252,16 +252,24 @@ fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), Unf
     }
     let turn = DMat3::from_quat(orientation.normalize());
     let local = DMat3::from_cols_array_2d(&body.inertia).transpose();
-    MassBlock::rigid(body.m, local)?;
-    let world = turn * local * turn.transpose();
-    let world = (world + world.transpose()) * 0.5;
-    let mass = MassBlock::rigid(body.m, world)?;
-    let spin = DVec3::from(body.w);
-    let momentum = DVec3::from(body.v) * body.m + h * DVec3::from(body.f);
-    let torque = DVec3::from(body.tau) - spin.cross(world * spin);
-    let angular = world * spin + h * torque;
+    let mass = MassBlock::turned(body.m, local, turn)?;
+    let MassBlock::Rigid(rigid) = &mass else {
+        return Err("a body is one rigid mass".into());
+    };
+    let (v, spin) = (DVec3::from(body.v), DVec3::from(body.w));
+    // The gyroscopic torque in the body's own axes, where its inertia is what the file says.
+    let own = turn.transpose() * spin;
+    let gyroscopic = turn * own.cross(local * own);
+    let (force, torque) = (DVec3::from(body.f), DVec3::from(body.tau) - gyroscopic);
+    let momentum = v * body.m + h * force;
+    let angular = rigid.inertia() * spin + h * torque;
     let p = [
         momentum.x, momentum.y, momentum.z, angular.x, angular.y, angular.z,
     ];
-    builder.add_mass(mass, &p).map(|_| ()).map_err(Unfit::from)
+    // v¹ = v + h M⁻¹(f, τ − ω × Iω), not M⁻¹p: what is not pushed keeps its velocity to the last digit.
+    let moved = v + force * (h * rigid.inverse_mass());
+    let turned = spin + rigid.inverse_inertia() * torque * h;
+    let free = [moved.x, moved.y, moved.z, turned.x, turned.y, turned.z];
+    let added = builder.add_moving_mass(mass, &p, &free);
+    added.map(|_| ()).map_err(Unfit::from)
 }

@@ -48,7 +48,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
     mass.mul(&file.v1, &mut p);
     let mut builder = Problem::builder();
     let id = builder
-        .add_mass(mass, &p)
+        .add_moving_mass(mass, &p, &file.v1)
         .map_err(|error| fail("v1", error))?;
     for i in 0..m {
         let law = match (file.lo[i], file.hi[i]) {
