@@ -50,6 +50,12 @@ impl Line {
         Line::of(Ending::Panicked, Duration::ZERO, None)
     }
 
+    /// Whether it was called solved and is not.
+    #[cfg(test)]
+    pub(crate) fn is_false(&self) -> bool {
+        self.ending == Ending::False
+    }
+
     /// Whether it is worth a look.
     pub(crate) fn is_odd(&self) -> bool {
         matches!(

@@ -21,7 +21,7 @@ mod twofold;
 pub use self::generalised::generalised_inverse;
 pub(crate) use self::mat3::{inverse_3, mul_3};
 pub use self::mat3::{largest_eigenvalue_2, largest_eigenvalue_3, regular_inverse_3};
-pub(crate) use self::twofold::accurate_inverse_3;
+pub(crate) use self::twofold::{Twofold, TwofoldMatrix, twofold_cross};
 
 /// Which rows of a system are independent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

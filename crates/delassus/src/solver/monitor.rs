@@ -251,6 +251,18 @@ impl<'a> Monitor<'a> {
         self.stop.tolerance < HIDDEN * self.problem.cancelling(lambda)
     }
 
+    /// Whether the tolerance lies below what the judge's own arithmetic may be off by, of the rows or of the
+    /// velocities, which count as shares of the fastest beyond 1 m/s.
+    fn is_below_the_floor(&self, solution: &Solution) -> bool {
+        let (tolerance, lambda) = (self.stop.tolerance, &solution.lambda);
+        if !self.problem.may_hide(tolerance, lambda, &solution.v) {
+            return false;
+        }
+        let floor = self.problem.floor(lambda);
+        let speed = crate::math::max_abs(&solution.v).max(1.0);
+        tolerance < floor.row || tolerance * speed < floor.velocity
+    }
+
     /// Keeps what a run found instead of an answer.
     pub fn certify(&mut self, certificate: Option<Certificate>) {
         self.certificate = certificate;
@@ -312,6 +324,13 @@ impl<'a> Monitor<'a> {
                 *solution = Solution::zeros(self.problem);
                 let residual = self.judge.judge_solution(self.problem, solution);
                 return (Status::Breakdown, residual);
+            }
+            _ if claimed
+                && self.fit == Fit::Exact
+                && within
+                && self.is_below_the_floor(solution) =>
+            {
+                return (Status::RoundingFloor, residual);
             }
             (Status::Solved, Fit::Exact) if !within => return (Status::Stalled, residual),
             (Status::Solved, _) => return (Status::Solved, residual),

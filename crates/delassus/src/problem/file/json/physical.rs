@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::super::{FileError, Loaded, Unfit};
 use crate::index::MassId;
 use crate::law::Law;
-use crate::problem::mass::MassBlock;
+use crate::problem::mass::Moving;
 use crate::problem::place::Point;
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -250,26 +250,20 @@ fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), Unf
         let what = format!("q has length {length}; give a unit quaternion (w, x, y, z)");
         return Err(what.into());
     }
-    let turn = DMat3::from_quat(orientation.normalize());
-    let local = DMat3::from_cols_array_2d(&body.inertia).transpose();
-    let mass = MassBlock::turned(body.m, local, turn)?;
-    let MassBlock::Rigid(rigid) = &mass else {
-        return Err("a body is one rigid mass".into());
+    let moving = Moving {
+        mass: body.m,
+        inertia: DMat3::from_cols_array_2d(&body.inertia).transpose(),
+        orientation: body.q,
+        spin: DVec3::from(body.w),
+        torque: DVec3::from(body.tau),
     };
-    let (v, spin) = (DVec3::from(body.v), DVec3::from(body.w));
-    // The gyroscopic torque in the body's own axes, where its inertia is what the file says.
-    let own = turn.transpose() * spin;
-    let gyroscopic = turn * own.cross(local * own);
-    let (force, torque) = (DVec3::from(body.f), DVec3::from(body.tau) - gyroscopic);
+    let (mass, angular, turned) = moving.block(h)?;
+    let (v, force) = (DVec3::from(body.v), DVec3::from(body.f));
     let momentum = v * body.m + h * force;
-    let angular = rigid.inertia() * spin + h * torque;
-    let p = [
-        momentum.x, momentum.y, momentum.z, angular.x, angular.y, angular.z,
-    ];
     // v¹ = v + h M⁻¹(f, τ − ω × Iω), not M⁻¹p: what is not pushed keeps its velocity to the last digit.
-    let moved = v + force * (h * rigid.inverse_mass());
-    let turned = spin + rigid.inverse_inertia() * torque * h;
-    let free = [moved.x, moved.y, moved.z, turned.x, turned.y, turned.z];
-    let added = builder.add_moving_mass(mass, &p, &free);
+    let moved = v + force * (h / body.m);
+    let p = [momentum, angular].map(|part| part.to_array());
+    let free = [moved, turned].map(|part| part.to_array());
+    let added = builder.add_moving_mass(mass, p.as_flattened(), free.as_flattened());
     added.map(|_| ()).map_err(Unfit::from)
 }
