@@ -4,6 +4,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::super::{FileError, Loaded, Unfit, Work};
+use super::keyed::Keyed;
 use super::plain::flat;
 use super::tree_mass::TreeEntry;
 use crate::index::{BlockId, LinkId, MassId};
@@ -16,8 +17,8 @@ use crate::problem::{Block, Form, Primal, Problem, ProblemBuilder};
 problem_file! {
     /// A problem as delassus writes it.
     ProblemFile {
-        masses: Vec<MassEntry>,
-        blocks: Vec<BlockEntry>,
+        masses: Vec<Keyed<MassEntry>>,
+        blocks: Vec<Keyed<BlockEntry>>,
         #[serde(default)]
         guess: Option<Vec<f64>>,
     }
@@ -27,7 +28,7 @@ problem_file! {
 #[serde(deny_unknown_fields)]
 struct MassEntry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    rigid: Option<RigidEntry>,
+    rigid: Option<Keyed<RigidEntry>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     dense: Option<Vec<Vec<f64>>>,
     /// M⁻¹, where that was given.
@@ -57,9 +58,9 @@ struct RigidEntry {
 struct BlockEntry {
     law: Law,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    point: Option<PointEntry>,
+    point: Option<Keyed<PointEntry>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    on: Option<Vec<JacobianEntry>>,
+    on: Option<Vec<Keyed<JacobianEntry>>>,
     sigma: Vec<f64>,
     q: Vec<f64>,
 }
@@ -70,9 +71,9 @@ struct BlockEntry {
 struct PointEntry {
     directions: Vec<[f64; 3]>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    first: Option<ArmEntry>,
+    first: Option<Keyed<ArmEntry>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    second: Option<ArmEntry>,
+    second: Option<Keyed<ArmEntry>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -162,7 +163,7 @@ impl MassEntry {
             v1: (solved != free).then(|| free.to_vec()),
         };
         match mass {
-            MassBlock::Rigid(body) => entry.rigid = Some(RigidEntry::of(body)),
+            MassBlock::Rigid(body) => entry.rigid = Some(Keyed(RigidEntry::of(body))),
             MassBlock::Dense(dense) => match dense.given_inverse() {
                 None => entry.dense = Some(nested(dense.matrix(), mass.dim())),
                 Some(inverse) => entry.inverse = Some(nested(inverse, mass.dim())),
@@ -192,14 +193,14 @@ impl BlockEntry {
     /// Block k of a problem.
     fn of(primal: &Primal, block: &Block, k: BlockId) -> BlockEntry {
         let mut point: Option<PointEntry> = None;
-        let mut on: Vec<JacobianEntry> = Vec::new();
+        let mut on: Vec<Keyed<JacobianEntry>> = Vec::new();
         for At { mass, place, rows } in primal.places(k) {
             let (link, dof) = match place {
                 Place::Point { arm, side } => {
-                    let end = Some(ArmEntry {
+                    let end = Some(Keyed(ArmEntry {
                         mass: mass.0,
                         arm: arm.to_array(),
-                    });
+                    }));
                     let point = point.get_or_insert_with(|| PointEntry {
                         directions: rows.as_chunks::<3>().0.to_vec(),
                         first: None,
@@ -215,17 +216,17 @@ impl BlockEntry {
                 Place::Coordinate { dof } => (None, Some(dof)),
                 Place::Plain => (None, None),
             };
-            on.push(JacobianEntry {
+            on.push(Keyed(JacobianEntry {
                 mass: mass.0,
                 link,
                 dof,
                 rows: nested(rows, rows.len() / block.n_rows),
-            });
+            }));
         }
         BlockEntry {
             law: block.law,
             on: point.is_none().then_some(on),
-            point,
+            point: point.map(Keyed),
             sigma: primal.sigma()[block.rows()].to_vec(),
             q: primal.q()[block.rows()].to_vec(),
         }
@@ -238,7 +239,7 @@ impl BlockEntry {
             (Some(point), None) => {
                 let directions: Vec<DVec3> =
                     point.directions.iter().map(|d| DVec3::from(*d)).collect();
-                let end = |end: &ArmEntry| (MassId(end.mass), DVec3::from(end.arm));
+                let end = |end: &Keyed<ArmEntry>| (MassId(end.mass), DVec3::from(end.arm));
                 let point = Point {
                     directions: &directions,
                     first: point.first.as_ref().map(end),
@@ -282,7 +283,7 @@ impl JacobianEntry {
 problem_file! {
     /// A dual problem as delassus writes it.
     DualFile {
-        blocks: Vec<DualEntry>,
+        blocks: Vec<Keyed<DualEntry>>,
         #[serde(default)]
         guess: Option<Vec<f64>>,
     }
@@ -294,7 +295,7 @@ struct DualEntry {
     law: Law,
     c: Vec<f64>,
     #[serde(rename = "S")]
-    row: Vec<DualBlock>,
+    row: Vec<Keyed<DualBlock>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -400,9 +401,11 @@ fn primal_body(problem: &Problem, primal: &Primal) -> String {
 fn dual_body(problem: &Problem, matrix: &BlockMatrix) -> String {
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {
-        let row = matrix.block_row(k).map(|(j, values)| DualBlock {
-            block: j,
-            values: nested(values, matrix.rows(j).len()),
+        let row = matrix.block_row(k).map(|(j, values)| {
+            Keyed(DualBlock {
+                block: j,
+                values: nested(values, matrix.rows(j).len()),
+            })
         });
         let c = problem.c()[block.rows()].to_vec();
         blocks.push(line(&DualEntry {

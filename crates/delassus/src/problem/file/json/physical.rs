@@ -4,6 +4,7 @@ use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
 use super::super::{FileError, Loaded, Unfit};
+use super::keyed::Keyed;
 use crate::index::MassId;
 use crate::law::Law;
 use crate::problem::mass::Moving;
@@ -18,10 +19,10 @@ problem_file! {
     ContactFile {
         h: f64,
         cone: Cone,
-        bodies: Vec<Body>,
-        contacts: Vec<Contact>,
+        bodies: Vec<Keyed<Body>>,
+        contacts: Vec<Keyed<Contact>>,
         #[serde(default)]
-        joints: Vec<BallJoint>,
+        joints: Vec<Keyed<BallJoint>>,
     }
 }
 
@@ -29,8 +30,8 @@ problem_file! {
     /// Bodies and ball joints only.
     JointsFile {
         h: f64,
-        bodies: Vec<Body>,
-        joints: Vec<BallJoint>,
+        bodies: Vec<Keyed<Body>>,
+        joints: Vec<Keyed<BallJoint>>,
     }
 }
 
@@ -159,7 +160,7 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn new(h: f64, bodies: &[Body]) -> Result<Assembly, FileError> {
+    fn new(h: f64, bodies: &[Keyed<Body>]) -> Result<Assembly, FileError> {
         if !(0.0 < h) {
             return Err(FileError::invalid(
                 "h",

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::{FileError, Loaded, SpookRow, Work, matrix_problem};
+use super::keyed::Keyed;
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::mass::MassBlock;
@@ -107,7 +108,7 @@ pub(super) fn lcp(file: LcpFile) -> Result<Loaded, FileError> {
 problem_file! {
     /// SPOOK rows to compute.
     StabilisationFile {
-        cases: Vec<SpookCase>,
+        cases: Vec<Keyed<SpookCase>>,
     }
 }
 
