@@ -48,9 +48,10 @@ impl World {
 
     /// Finds the contacts that may matter within h seconds.
     fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
-        let Some(collisions) = &mut self.collisions else {
+        if self.collisions.is_none() {
             return Ok(Vec::new());
-        };
+        }
+        let mut reaches = std::mem::take(&mut self.spare.near.reach);
         let bodies = &self.bodies;
         let weight = self.gravity.length();
         let reach = |i: usize| {
@@ -67,6 +68,9 @@ impl World {
             let speed = bodies.velocity[i].length() + gain;
             h * (speed + bodies.spin[i].length() * self.radius[i])
         };
+        reaches.clear();
+        reaches.extend((0..bodies.len()).map(reach));
+        let in_the_way = self.in_the_way(&reaches);
         let near = &mut self.spare.near;
         let poses = bodies.position.iter().zip(&bodies.orientation);
         near.poses.clear();
@@ -74,8 +78,8 @@ impl World {
         near.movable.clear();
         near.movable
             .extend(bodies.ids().map(|id| bodies.is_free(id)));
-        near.reach.clear();
-        near.reach.extend((0..bodies.len()).map(reach));
+        in_the_way.iter().for_each(|i| near.movable[*i] = true);
+        near.reach = reaches;
         let (joined, seats, robots) = (&self.joined, &self.seats, &self.robots);
         let excluded = |a: usize, b: usize| {
             if !robots.is_empty()
@@ -87,6 +91,9 @@ impl World {
             }
             let pair = (a.min(b) as u32, a.max(b) as u32);
             joined.binary_search(&pair).is_ok()
+        };
+        let Some(collisions) = &mut self.collisions else {
+            return Ok(Vec::new());
         };
         collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
         Ok(collisions.take_contacts())

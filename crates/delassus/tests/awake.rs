@@ -1,0 +1,86 @@
+//! What wakes a sleeper.
+
+#![cfg(feature = "world")]
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+#[path = "common/world.rs"]
+mod kit;
+
+use delassus::math::{DQuat, DVec3};
+use delassus::world::{Body, Drive, Frame, Joint, JointKind, Motor, MovedBy, Sleep};
+use delassus::WorldBuilder;
+use kit::{at, cuboid, ground, material, run, solver, space};
+
+/// Step of these runs \[s\].
+const H: f64 = 0.01;
+/// Law residual of each solve [m/s].
+const TIGHT: f64 = 1e-6;
+
+/// A box has fallen asleep when a slow plunger reaches it. Neither is moved by impulses, so that no contact between
+/// them was looked for, and the plunger went through.
+#[test]
+fn a_body_that_moves_by_itself_pushes_a_sleeper_along() {
+    let mut builder = WorldBuilder::default();
+    builder.settings.sleep = Some(Sleep::default());
+    let surface = material(&mut builder, 0.5, 0.0);
+    ground(&mut builder, DQuat::IDENTITY, surface);
+    let half = DVec3::splat(0.5);
+    let sleeper = cuboid(&mut builder, half, at(DVec3::new(0.0, 0.0, 0.5)), surface);
+    let plunger = Body {
+        motion: MovedBy::Kinematic,
+        velocity: DVec3::new(0.02, 0.0, 0.0),
+        ..at(DVec3::new(-1.1, 0.0, 0.6))
+    };
+    let plunger = cuboid(&mut builder, half, plunger, surface);
+    let mut world = builder.build().unwrap();
+    run(&mut world, H, 200, &mut solver(TIGHT));
+    assert!(world.bodies().asleep[sleeper.index()]);
+    run(&mut world, H, 800, &mut solver(TIGHT));
+    let distance =
+        world.bodies().position[sleeper.index()].x - world.bodies().position[plunger.index()].x;
+    assert!((distance - 1.0).abs() < 1e-3, "{distance}");
+}
+
+/// A motor that turns an arm at a thousandth of a radian per second is slower than the speed of sleep. Once asleep it
+/// stood still for ever.
+#[test]
+fn a_slow_motor_does_not_fall_asleep() {
+    let mut builder = space();
+    builder.settings.sleep = Some(Sleep::default());
+    let surface = material(&mut builder, 0.5, 0.0);
+    let arm = cuboid(
+        &mut builder,
+        DVec3::new(0.5, 0.1, 0.1),
+        at(DVec3::ZERO),
+        surface,
+    );
+    let speed = 1e-3;
+    let motor = Some(Motor {
+        speed,
+        max_force: 1e3,
+    });
+    let frame = Frame {
+        origin: DVec3::ZERO,
+        axes: DQuat::IDENTITY,
+    };
+    builder
+        .add_joint(Joint {
+            name: "hinge".to_owned(),
+            bodies: [Some(arm), None],
+            frames: [frame; 2],
+            kind: JointKind::Hinge(Drive {
+                motor,
+                ..Drive::default()
+            }),
+            compliance: 0.0,
+            damping: None,
+            collide: false,
+            coordinate: 0.0,
+        })
+        .unwrap();
+    let mut world = builder.build().unwrap();
+    run(&mut world, H, 500, &mut solver(TIGHT));
+    assert!(!world.bodies().asleep[arm.index()]);
+    let turned = world.joints()[0].coordinate;
+    assert!((turned - 500.0 * H * speed).abs() < 1e-6, "{turned}");
+}
