@@ -1,4 +1,4 @@
-//! What wakes a sleeper.
+//! What wakes a sleeper, and what a body that passes another does not feel.
 
 #![cfg(feature = "world")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -9,7 +9,7 @@ mod kit;
 use delassus::math::{DQuat, DVec3};
 use delassus::world::{Body, Drive, Frame, Joint, JointKind, Motor, MovedBy, Sleep};
 use delassus::WorldBuilder;
-use kit::{at, cuboid, ground, material, run, solver, space};
+use kit::{at, ball, cuboid, ground, material, run, solver, space};
 
 /// Step of these runs \[s\].
 const H: f64 = 0.01;
@@ -83,4 +83,29 @@ fn a_slow_motor_does_not_fall_asleep() {
     assert!(!world.bodies().asleep[arm.index()]);
     let turned = world.joints()[0].coordinate;
     assert!((turned - 500.0 * H * speed).abs() < 1e-6, "{turned}");
+}
+
+/// A ball flies past a box, five centimetres beside it, at 30 m/s. At the start of one step its nearest point of the box
+/// is an edge ahead; the plane through that edge is no wall, and yet it took half of the ball's energy.
+#[test]
+fn a_ball_that_passes_beside_a_box_feels_nothing() {
+    for (aside, hits) in [(0.6, false), (0.54, true)] {
+        let mut builder = space();
+        let smooth = material(&mut builder, 0.0, 0.0);
+        let wall = Body {
+            motion: MovedBy::Static,
+            ..at(DVec3::ZERO)
+        };
+        cuboid(&mut builder, DVec3::splat(0.5), wall, smooth);
+        let velocity = DVec3::new(30.0, 0.0, 0.0);
+        let flying = Body {
+            velocity,
+            ..at(DVec3::new(-1.0, aside, 0.0))
+        };
+        let ball = ball(&mut builder, 0.05, flying, smooth);
+        let mut world = builder.build().unwrap();
+        run(&mut world, H, 20, &mut solver(TIGHT));
+        let found = world.bodies().velocity[ball.index()];
+        assert_eq!(found != velocity, hits, "{aside}: {found}");
+    }
 }

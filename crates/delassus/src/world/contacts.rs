@@ -3,8 +3,11 @@
 use glam::{DQuat, DVec3};
 
 use super::{MovedBy, StepError, Surface, World};
-use crate::collide::ContactPoint;
+use crate::collide::{Collisions, ContactPoint, Course};
 use crate::index::BodyId;
+
+/// Gap of a contact, as a share of the smaller body, from which it is asked whether the bodies will meet at all.
+const WELL_APART: f64 = 0.05;
 
 /// Of each body: its pose, whether it can move, and how far in a step.
 #[derive(Debug, Default)]
@@ -96,7 +99,79 @@ impl World {
             return Ok(Vec::new());
         };
         collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
-        Ok(collisions.take_contacts())
+        let mut contacts = collisions.take_contacts();
+        self.drop_passing(&mut contacts, h);
+        Ok(contacts)
+    }
+
+    /// Drops contacts between convex bodies that are well apart and close by their nearest points alone: bodies that
+    /// move on undisturbed and pass each other do not touch.
+    fn drop_passing(&self, contacts: &mut Vec<ContactPoint>, h: f64) {
+        let Some(collisions) = &self.collisions else {
+            return;
+        };
+        let apart = |point: &ContactPoint| {
+            0.0 < point.gap
+                && collisions
+                    .smaller_size(point.colliders)
+                    .is_some_and(|size| WELL_APART * size < point.gap)
+        };
+        if !contacts.iter().any(apart) {
+            return;
+        }
+        let mut kept = Vec::with_capacity(contacts.len());
+        for pair in contacts.chunk_by(|x, y| x.colliders == y.colliders) {
+            let passes = pair.iter().all(apart) && self.passes(collisions, pair, h);
+            if !passes {
+                kept.extend_from_slice(pair);
+            }
+        }
+        *contacts = kept;
+    }
+
+    /// Whether two colliders with these contacts would close one of them, and yet do not touch.
+    fn passes(&self, collisions: &Collisions, pair: &[ContactPoint], h: f64) -> bool {
+        let first = &pair[0];
+        let [a, b] = [first.bodies.0, first.bodies.1];
+        // What motors do to a link is not known yet.
+        if [a, b]
+            .iter()
+            .any(|i| self.bodies.motion[*i] == MovedBy::Link)
+        {
+            return false;
+        }
+        let courses = [a, b].map(|i| self.course(i, h));
+        let velocity = |side: usize, point: DVec3| {
+            let course: &Course = &courses[side];
+            course.velocity + course.spin.cross(point - course.position)
+        };
+        let closes = |point: &ContactPoint| {
+            let relative = velocity(0, point.point_a) - velocity(1, point.point_b);
+            point.gap + h * relative.dot(point.normal) < 0.0
+        };
+        let nearest = pair.iter().fold(f64::INFINITY, |d, point| d.min(point.gap));
+        pair.iter().any(closes) && !collisions.will_touch(first.colliders, courses, nearest, h)
+    }
+
+    /// How a body moves on if nothing touches it.
+    fn course(&self, i: usize, h: f64) -> Course {
+        let bodies = &self.bodies;
+        let awake = |v: DVec3| if bodies.asleep[i] { DVec3::ZERO } else { v };
+        let pull = match bodies.motion[i] {
+            MovedBy::Dynamic => h * (self.gravity + bodies.force[i] / bodies.mass[i]),
+            _ => DVec3::ZERO,
+        };
+        let (velocity, spin) = match bodies.motion[i] {
+            MovedBy::Static => (DVec3::ZERO, DVec3::ZERO),
+            _ => (awake(bodies.velocity[i] + pull), awake(bodies.spin[i])),
+        };
+        Course {
+            position: bodies.position[i],
+            orientation: bodies.orientation[i],
+            velocity,
+            spin,
+            radius: self.radius[i],
+        }
     }
 
     /// Takes contacts that are not needed any more back, for the memory they stand in.
