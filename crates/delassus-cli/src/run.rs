@@ -62,6 +62,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
         ..plan.stop()
     };
     let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
+    solvers::check_laws(&plan.options.solver, solver.as_ref(), &world.laws())?;
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
         // What was run, complete, so that the recording can be shown without any other file.

@@ -1,7 +1,7 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
 use delassus::solver::{Description, catalogue, from_spec};
-use delassus::{Report, Solver, Stop};
+use delassus::{Fit, Law, Report, Solver, Stop};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -63,6 +63,25 @@ pub(crate) fn make(spec: &str, stop: Stop, seed: u64) -> Result<Box<dyn Solver +
             "--solver {spec}: {error} (see `delassus list solvers`)"
         ))
     })
+}
+
+/// Refuses a solver that has no rule for one of the laws, with those that have one for all of them.
+pub(crate) fn check_laws(spec: &str, solver: &dyn Solver, laws: &[Law]) -> Result<(), Refusal> {
+    let fits = |solver: &dyn Solver| laws.iter().find(|law| solver.fit(law) == Fit::No);
+    let Some(law) = fits(solver) else {
+        return Ok(());
+    };
+    let able = entries().filter(|entry| {
+        let made = make(entry.name, Stop::default(), 0);
+        made.is_ok_and(|solver| fits(solver.as_ref()).is_none())
+    });
+    let able: Vec<&str> = able.map(|entry| entry.name).collect();
+    Err(Refusal(format!(
+        "--solver {spec}: {} has no rule for {}, which the scene has; solvers with a rule for all its laws: {}",
+        solver.name(),
+        law.name(),
+        able.join(", ")
+    )))
 }
 
 /// The name in front of the keys.

@@ -8,7 +8,7 @@ mod kit;
 
 use delassus::math::{DQuat, DVec3};
 use delassus::world::{Body, Drive, Frame, Joint, JointKind, Motor, MovedBy, Sleep};
-use delassus::WorldBuilder;
+use delassus::{Law, WorldBuilder};
 use kit::{at, ball, cuboid, ground, material, run, solver, space};
 
 /// Step of these runs \[s\].
@@ -108,4 +108,27 @@ fn a_ball_that_passes_beside_a_box_feels_nothing() {
         let found = world.bodies().velocity[ball.index()];
         assert_eq!(found != velocity, hits, "{aside}: {found}");
     }
+}
+
+#[test]
+fn the_laws_of_a_world_are_known_before_its_first_step() {
+    let mut builder = WorldBuilder::default();
+    let surface = material(&mut builder, 0.5, 0.0);
+    let names = |builder: WorldBuilder| {
+        let world = builder.build().unwrap();
+        let laws: Vec<&str> = world.laws().iter().map(Law::name).collect();
+        (laws, world.is_supplied())
+    };
+    assert_eq!(names(builder.clone()), (vec![], false));
+    ground(&mut builder, DQuat::IDENTITY, surface);
+    let half = DVec3::splat(0.5);
+    cuboid(&mut builder, half, at(DVec3::new(0.0, 0.0, 0.5)), surface);
+    assert_eq!(names(builder.clone()), (vec!["friction-cone"], false));
+    let moving = Body {
+        motion: MovedBy::Kinematic,
+        velocity: DVec3::X,
+        ..at(DVec3::new(0.0, 0.0, 5.0))
+    };
+    cuboid(&mut builder, half, moving, surface);
+    assert_eq!(names(builder), (vec!["friction-cone"], true));
 }

@@ -11,6 +11,7 @@ mod handle;
 mod integrate;
 mod joint;
 mod names;
+mod outlook;
 mod rattle;
 mod reaction;
 mod robot;

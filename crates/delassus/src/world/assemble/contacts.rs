@@ -228,7 +228,7 @@ impl<'a> Contacts<'a> {
 
 /// The law of a contact on this surface.
 #[inline(always)]
-fn law(model: FrictionModel, surface: &Surface) -> Law {
+pub(in crate::world) fn law(model: FrictionModel, surface: &Surface) -> Law {
     let mu = surface.friction;
     if surface.resists_spin() {
         return law_with_spin(model, surface);
