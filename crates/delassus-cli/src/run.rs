@@ -51,6 +51,8 @@ enum Ending {
     Interrupted(String),
     /// A step would have spoilt the state.
     Refused(String),
+    /// Bodies have energy that nothing supplied.
+    Gained(String),
 }
 
 /// Runs what the command line names, on as many threads.
@@ -85,7 +87,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     let outcome = match &ending {
         Ending::Completed if run.tally.unsolved == 0 => Outcome::Solved,
         Ending::Completed => Outcome::NotSolved,
-        Ending::Interrupted(text) | Ending::Refused(text) => {
+        Ending::Interrupted(text) | Ending::Refused(text) | Ending::Gained(text) => {
             complain(&Refusal(text.clone()));
             Outcome::NotSolved
         }
@@ -168,12 +170,18 @@ impl<'a> Run<'a> {
                 // Whoever resumes after a crash finds the recordings up to the checkpoint.
                 self.recorder.as_mut().map_or(Ok(()), Recorder::flush)?;
             }
+            if let (Some(text), false) = (&self.tally.gained, self.args.keep_going) {
+                return Ok(Ending::Gained(text.clone()));
+            }
             if REFRESH <= shown.elapsed() {
                 shown = Instant::now();
                 self.report(world.time(), begin.elapsed().as_secs_f64());
             }
         }
-        Ok(Ending::Completed)
+        Ok(match &self.tally.gained {
+            Some(text) => Ending::Gained(text.clone()),
+            None => Ending::Completed,
+        })
     }
 
     fn report(&self, time: f64, elapsed: f64) {

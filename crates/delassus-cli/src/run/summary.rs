@@ -138,6 +138,7 @@ impl Summary {
             Ending::Completed => ("completed", None),
             Ending::Interrupted(text) => ("interrupted", Some(text.clone())),
             Ending::Refused(text) => ("refused", Some(text.clone())),
+            Ending::Gained(text) => ("gained", Some(text.clone())),
         };
         let elapsed_s = elapsed.as_secs_f64();
         let simulated = plan.options.dt * tally.steps as f64;
@@ -222,7 +223,9 @@ impl Summary {
         if self.first_step != 0 {
             steps.push_str(&format!("; resumed at step {}", self.first_step));
         }
-        if self.ending != "completed" {
+        if self.ending == "gained" {
+            steps.push_str("; energy from nothing");
+        } else if self.ending != "completed" {
             steps.push_str(&format!("; {} before step {}", self.ending, self.steps + 1));
         }
         let mut lines = vec![
