@@ -60,6 +60,22 @@ pub(crate) fn make(path: &Path, force: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Keeps a folder for this process as long as the handle lives; refused where another process has it. Systems whose
+/// folders cannot be opened or locked do without.
+pub(crate) fn claim(path: &Path) -> Result<Option<fs::File>, Refusal> {
+    let Ok(folder) = fs::File::open(path) else {
+        return Ok(None);
+    };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(fs::TryLockError::WouldBlock) => Err(Refusal(format!(
+            "--out {}: another run is writing into this folder; wait for it, or choose another",
+            path.display()
+        ))),
+        Err(fs::TryLockError::Error(_)) => Ok(None),
+    }
+}
+
 /// Writes a file whole or not at all: under another name first, then renamed.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -70,7 +86,11 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
         file.sync_all()?;
         fs::rename(&temporary, path)
     });
-    written.map_err(|error| Refusal::io(path, "write", &error))?;
+    if let Err(error) = written {
+        // What was written of it is of no use to anybody.
+        let _ = fs::remove_file(&temporary);
+        return Err(Refusal::io(path, "write", &error));
+    }
     // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
     if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
         let _ = folder.sync_all();
@@ -81,10 +101,16 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Refusal> {
 /// Writes a file that must not exist yet, unless forced.
 pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), Refusal> {
     if force {
-        return fs::write(path, text).map_err(|error| Refusal::io(path, "write", &error));
+        return write_whole(path, text);
     }
-    let file = fs::File::create_new(path);
-    let written = file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+    let written = fs::File::create_new(path).and_then(|mut file| {
+        let written = io::Write::write_all(&mut file, text.as_bytes());
+        // Half a file is worse than none: it was not there before.
+        if written.is_err() {
+            let _ = fs::remove_file(path);
+        }
+        written
+    });
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Refusal(format!(
             "{}: the file exists; choose another name, or add --force to overwrite it",
@@ -114,6 +140,19 @@ pub(crate) fn tame(part: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_another_run_writes_into_is_refused() {
+        let path = std::env::temp_dir().join(format!("delassus-claimed-{}", std::process::id()));
+        make(&path, true).unwrap();
+        let first = claim(&path).unwrap();
+        assert!(first.is_some());
+        let second = claim(&path).unwrap_err();
+        assert!(second.0.contains("another run"), "{second}");
+        drop(first);
+        assert!(claim(&path).unwrap().is_some());
+        fs::remove_dir_all(&path).unwrap();
+    }
 
     #[test]
     fn names_of_answers_stay_inside_their_folder() {

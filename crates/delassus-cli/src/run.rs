@@ -65,8 +65,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     };
     let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
     solvers::check_laws(&plan.options.solver, solver.as_ref(), &world.laws())?;
+    let mut claimed = None;
     if let Some(out) = &args.out {
         folder::make(out, args.force)?;
+        claimed = folder::claim(out)?;
         // What was run, complete, so that the recording can be shown without any other file.
         folder::write_whole(&out.join(SCENE), &plan.source.json())?;
     }
@@ -92,6 +94,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
             Outcome::NotSolved
         }
     };
+    // The folder is free for others once everything is in it.
+    drop(claimed);
     let text = if args.json {
         summary.json()
     } else {
