@@ -10,6 +10,9 @@ use delassus::problem::file::{self, Format, Loaded, Work};
 
 use crate::console::Refusal;
 
+/// Most bytes that are read from a file or standard input.
+pub(crate) const MOST_BYTES: u64 = 256 << 20;
+
 /// Put in front of a name that is both a problem and a scene, to mean the built-in problem.
 pub(crate) const PROBLEM: &str = "problem:";
 
@@ -20,15 +23,7 @@ pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Refu
         return build(spec).map_err(|error| not_found(spec, &error));
     }
     if is_standard_input(source) {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| {
-                Refusal(format!(
-                    "standard input: cannot be read to its end: {error}"
-                ))
-            })?;
+        let bytes = standard_input()?;
         return parse("standard input", &bytes, format.unwrap_or(Format::Json));
     }
     if source.is_dir() {
@@ -38,7 +33,11 @@ pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Refu
             ))
         });
     }
-    match fs::read(source) {
+    let opened = match fs::File::open(source) {
+        Ok(file) => Ok(limited(&name, file)?),
+        Err(error) => Err(error),
+    };
+    match opened {
         Ok(bytes) => parse(
             &name,
             &bytes,
@@ -49,6 +48,46 @@ pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Refu
         }
         Err(error) => Err(Refusal::io(source, "read", &error)),
     }
+}
+
+/// A whole file; one that does not end within the limit is refused.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let file = fs::File::open(path).map_err(|error| Refusal::io(path, "read", &error))?;
+    limited(&name(path), file)
+}
+
+/// The same as text.
+pub(crate) fn read_text(path: &Path) -> Result<String, Refusal> {
+    text(&name(path), read(path)?)
+}
+
+/// Standard input to its end.
+pub(crate) fn standard_input() -> Result<Vec<u8>, Refusal> {
+    limited("standard input", io::stdin().lock())
+}
+
+/// Bytes as text.
+pub(crate) fn text(name: &str, bytes: Vec<u8>) -> Result<String, Refusal> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Refusal(format!(
+            "{name}: byte {at}: the text is not UTF-8; save it as UTF-8"
+        ))
+    })
+}
+
+/// Everything a source has, unless it has more than anybody would write: a device may never end.
+fn limited(name: &str, source: impl Read) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = Vec::new();
+    let taken = source.take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    taken.map_err(|error| Refusal(format!("{name}: cannot be read to its end: {error}")))?;
+    if MOST_BYTES < bytes.len() as u64 {
+        return Err(Refusal(format!(
+            "{name}: has more than {} MiB, which is the most that is read; is it the right file?",
+            MOST_BYTES >> 20
+        )));
+    }
+    Ok(bytes)
 }
 
 /// How a source is called in answers.
@@ -97,5 +136,18 @@ fn not_found(name: &str, error: &GalleryError) -> Refusal {
             "{name}: there is no such file and no built-in problem of this name; check the path, or see `delassus list problems`"
         )),
         other => Refusal(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_never_ends_is_refused_and_one_at_the_limit_is_not() {
+        let refused = limited("zeros", io::repeat(0)).unwrap_err();
+        assert!(refused.0.contains("more than 256 MiB"), "{refused}");
+        let whole = limited("zeros", io::repeat(0).take(1000)).unwrap();
+        assert_eq!(whole.len(), 1000);
     }
 }

@@ -1,6 +1,5 @@
 //! Checkpoints: the scene, the options and the state in one file, written whole or not at all.
 
-use std::fs;
 use std::path::Path;
 
 use delassus::World;
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::{Options, Plan};
 use crate::console::Refusal;
 use crate::folder;
+use crate::input;
 use crate::scene::Source;
 
 const SCHEMA: &str = "delassus-checkpoint-3";
@@ -72,7 +72,7 @@ impl Checkpoint {
     }
 
     pub(super) fn read(path: &Path) -> Result<Checkpoint, Refusal> {
-        let text = fs::read_to_string(path).map_err(|error| Refusal::io(path, "read", &error))?;
+        let text = input::read_text(path)?;
         let refuse = |what: String| Refusal(format!("{}: {what}", path.display()));
         let cut = |error| {
             refuse(format!(
