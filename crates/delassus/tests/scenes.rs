@@ -319,6 +319,17 @@ const BAD: [(&str, &str, &str); 36] = [
         "inertia",
     ),
     (
+        "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [1, 1, 3]",
+        "4:11",
+        "no body has these principal moments",
+    ),
+    (
+        "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [[2, 1, 0], [1, 2, 0], [0, 0, 1]]",
+        "4:11",
+        "no body has these principal moments",
+    ),
+    ("gravity = [0, 0, -1e308]", "1:18", "at most 1e300"),
+    (
         "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]",
         "4:11",
         "symmetric",
