@@ -4,18 +4,20 @@
 //! their own size behind, however small the sum is. To first order
 //!
 //! ```text
-//! |δv| ≤ c (|v¹| + |M⁻¹|(|Gᵀ||λ| + |p|)),   |δw| ≤ |G||δv| + c (|Σλ| + |q|),   c = 2ε
+//! |δv| ≤ ε|v¹| + 2ε|M⁻¹|(|Gᵀ||λ| + |p|),   |δw| ≤ |G||δv| + ε(|Σλ| + |q|)
 //! ```
 //!
-//! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is c (|S||λ| + |c|). Of trees and of dense masses
+//! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is 2ε|S||λ| + ε|c|. Of trees and of dense masses
 //! |M⁻¹| is not known; there M⁻¹ of the absolute terms stands for it, and of dense masses |M||v| joins the terms.
 
 use super::mass::MassBlock;
 use super::{Form, Primal, Problem};
 use crate::math::max_abs;
 
-/// Roundings of a term on its way into a row velocity, as a share of it.
+/// Roundings of an impulse on its way into a row velocity, as a share of it: through Gᵀ, M⁻¹ and the sums of both.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
+/// The same of a number that is given: through one product and one sum.
+const GIVEN: f64 = f64::EPSILON;
 /// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
 const MANY: f64 = 1e3;
 
@@ -35,9 +37,9 @@ impl Problem {
             return true;
         }
         let Form::Primal(primal) = &self.form else {
-            return tolerance < ROUNDING * max_abs(&self.c);
+            return tolerance < GIVEN * max_abs(&self.c);
         };
-        if tolerance < ROUNDING * max_abs(&primal.free_velocity) {
+        if tolerance < GIVEN * max_abs(&primal.free_velocity) {
             return true;
         }
         let limit = tolerance / (ROUNDING * MANY * max_abs(v).max(1.0));
@@ -53,7 +55,7 @@ impl Problem {
         match &self.form {
             Form::Primal(primal) => self.primal_floor(primal, lambda),
             Form::Dual(_) => Floor {
-                row: ROUNDING * (self.cancelling(lambda) + max_abs(&self.c)),
+                row: ROUNDING * self.cancelling(lambda) + GIVEN * max_abs(&self.c),
                 velocity: 0.0,
             },
         }
@@ -77,7 +79,7 @@ impl Problem {
                 }
             }
         }
-        // |v¹| + |M⁻¹|(|Gᵀ||λ| + |p|)
+        // ε|v¹| + 2ε|M⁻¹|(|Gᵀ||λ| + |p|)
         for (b, mass) in primal.mass.iter().enumerate() {
             let (columns, free) = (primal.columns(b), &primal.free_velocity[primal.columns(b)]);
             let p = &primal.p[columns.clone()];
@@ -85,16 +87,24 @@ impl Problem {
             let mut solved = p.to_vec();
             mass.solve(&mut solved);
             if solved == free {
-                terms.iter_mut().zip(p).for_each(|(t, p)| *t += p.abs());
+                // p/m is one product: it is as good as given.
+                let first = if matches!(mass, MassBlock::Rigid(_)) {
+                    3
+                } else {
+                    0
+                };
+                let turning = terms[first..].iter_mut().zip(&p[first..]);
+                turning.for_each(|(t, p)| *t += p.abs());
             }
             mass.solve_sizes(terms, free);
-            terms.iter_mut().zip(free).for_each(|(t, v)| *t += v.abs());
+            let each = terms.iter_mut().zip(free);
+            each.for_each(|(t, v)| *t = ROUNDING * *t + GIVEN * v.abs());
         }
         let mut row_floor = 0.0_f64;
         for (k, block) in self.blocks.iter().enumerate() {
             let each = block.rows();
             let mut sums: Vec<f64> = each
-                .map(|i| (primal.sigma[i] * lambda[i]).abs() + primal.q[i].abs())
+                .map(|i| GIVEN * ((primal.sigma[i] * lambda[i]).abs() + primal.q[i].abs()))
                 .collect();
             for e in primal.jacobian.entry_range(k) {
                 let v = &terms[primal.columns(primal.jacobian.entry_mass(e))];
@@ -107,8 +117,8 @@ impl Problem {
             row_floor = sums.into_iter().fold(row_floor, f64::max);
         }
         Floor {
-            row: ROUNDING * row_floor,
-            velocity: ROUNDING * max_abs(&terms),
+            row: row_floor,
+            velocity: max_abs(&terms),
         }
     }
 }

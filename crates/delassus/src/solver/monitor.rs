@@ -33,6 +33,8 @@ const HOPELESS_CHECKS: usize = 2;
 const HOPELESS_AFTER: usize = 10;
 /// Share of a number that its rounding may hide without a doubt: a tenth of its last digit.
 const HIDDEN: f64 = 0.1 * f64::EPSILON;
+/// Error of a velocity that is no matter, as a share of the fastest beyond 1 m/s: a tolerance is one of rows.
+const VELOCITY: f64 = 1e-8;
 /// Share of the velocity scale that rounding may hide of an answer.
 const TOLERABLE: f64 = 1e-6;
 
@@ -255,12 +257,13 @@ impl<'a> Monitor<'a> {
     /// velocities, which count as shares of the fastest beyond 1 m/s.
     fn is_below_the_floor(&self, solution: &Solution) -> bool {
         let (tolerance, lambda) = (self.stop.tolerance, &solution.lambda);
-        if !self.problem.may_hide(tolerance, lambda, &solution.v) {
+        // Without rows there is nothing to solve.
+        if lambda.is_empty() || !self.problem.may_hide(tolerance, lambda, &solution.v) {
             return false;
         }
         let floor = self.problem.floor(lambda);
         let speed = crate::math::max_abs(&solution.v).max(1.0);
-        tolerance < floor.row || tolerance * speed < floor.velocity
+        tolerance < floor.row || tolerance.max(VELOCITY) * speed < floor.velocity
     }
 
     /// Keeps what a run found instead of an answer.
