@@ -1,8 +1,8 @@
 //! Connections as they come in: no more than a few at once, and none that does not say what it wants.
 //!
 //! A connection that is open and sends nothing holds a descriptor of the process; enough of them would lock the page
-//! out. So the head of a request must arrive within a few seconds, one connection serves one request, and beyond a
-//! number of connections new ones are closed unheard. A page that became a WebSocket stays as long as it likes.
+//! out. So the head of a request must arrive within a few seconds, that of a later one on the same connection too, and
+//! beyond a number of connections new ones are closed unheard. A page that became a WebSocket stays as long as it likes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,12 +37,11 @@ pub(super) async fn serve(listener: TcpListener, app: Router) {
     }
 }
 
-/// Hears one request and answers it.
+/// Hears requests and answers them.
 async fn answer(stream: TcpStream, app: Router, place: OwnedSemaphorePermit) {
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
-        .keep_alive(false)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
         .with_upgrades()
         .await;
