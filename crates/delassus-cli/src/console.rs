@@ -1,5 +1,6 @@
 //! The terminal: what a command prints, how it ends, and the only two places that write.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -41,10 +42,23 @@ pub(crate) struct Printed {
     pub(crate) outcome: Outcome,
 }
 
+/// The text without what a terminal would obey: titles and names come from files, and may hold escapes that move the
+/// cursor or change the title of the window.
+fn tame(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
+    match text.contains(obeyed) {
+        false => Cow::Borrowed(text),
+        true => text.replace(obeyed, "\u{fffd}").into(),
+    }
+}
+
 /// Writes to standard output. A reader that has heard enough (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Refusal> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out
+        .write_all(tame(text).as_bytes())
+        .and_then(|()| out.flush())
+    {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Refusal::Output(error)),
         _ => Ok(()),
     }
@@ -52,10 +66,38 @@ pub(crate) fn print(text: &str) -> Result<(), Refusal> {
 
 /// Says what went wrong. Nobody is left to tell if standard error cannot be written, so that is ignored.
 pub(crate) fn complain(error: &dyn std::error::Error) {
-    let _ = writeln!(io::stderr().lock(), "delassus: error: {error}");
+    let text = error.to_string();
+    let _ = writeln!(io::stderr().lock(), "delassus: error: {}", tame(&text));
 }
 
 /// Says something worth knowing that is no error.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "delassus: note: {text}");
+    let _ = writeln!(io::stderr().lock(), "delassus: note: {}", tame(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::folder::DiskError;
+
+    #[test]
+    fn a_terminal_is_not_told_what_to_do_by_a_name() {
+        assert_eq!(
+            tame("a\u{1b}]0;owned\u{7}b\tc\n"),
+            "a\u{fffd}]0;owned\u{fffd}b\tc\n"
+        );
+        assert!(matches!(tame("λ = 1\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_full_disk_is_not_called_a_matter_of_permissions() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let text = DiskError::denied(Path::new("out"), "write")(full).to_string();
+        assert!(text.contains("make room"), "{text}");
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let text = DiskError::denied(Path::new("out"), "write")(denied).to_string();
+        assert!(text.contains("permissions"), "{text}");
+    }
 }

@@ -14,7 +14,7 @@ const LONGEST: usize = 120;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DiskError {
     /// The system does not let us.
-    #[error("{}: cannot {doing}: {cause}; check the path and its permissions", path.display())]
+    #[error("{}: cannot {doing}: {cause}; {}", path.display(), remedy(cause))]
     Denied {
         path: PathBuf,
         doing: &'static str,
@@ -23,9 +23,23 @@ pub(crate) enum DiskError {
     /// A folder holds something already.
     #[error("{option} {}: the folder is not empty; choose another, or add --force to write into it", path.display())]
     NotEmpty { option: &'static str, path: PathBuf },
+    /// Another process writes into a folder.
+    #[error("--out {}: another run is writing into this folder; wait for it, or choose another", path.display())]
+    Claimed { path: PathBuf },
     /// A file is there already.
     #[error("{}: the file exists; choose another name, or add --force to overwrite it", path.display())]
     Exists { path: PathBuf },
+}
+
+/// What may help where the system refused.
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room on the disk, or choose another"
+        }
+        io::ErrorKind::FileTooLarge => "allow larger files, or choose another disk",
+        _ => "check the path and its permissions",
+    }
 }
 
 impl DiskError {
@@ -87,6 +101,21 @@ pub(crate) fn make(option: &'static str, path: &Path, force: bool) -> Result<(),
     Ok(())
 }
 
+/// Keeps a folder for this process as long as the handle lives; refused where another process has it. Systems whose
+/// folders cannot be opened or locked do without.
+pub(crate) fn claim(path: &Path) -> Result<Option<fs::File>, DiskError> {
+    let Ok(folder) = fs::File::open(path) else {
+        return Ok(None);
+    };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(fs::TryLockError::WouldBlock) => Err(DiskError::Claimed {
+            path: path.to_owned(),
+        }),
+        Err(fs::TryLockError::Error(_)) => Ok(None),
+    }
+}
+
 /// Writes a file whole or not at all: under another name first, then renamed.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), DiskError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -97,7 +126,11 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), DiskError> {
         file.sync_all()?;
         fs::rename(&temporary, path)
     });
-    written.map_err(DiskError::denied(path, "write"))?;
+    if let Err(error) = written {
+        // What was written of it is of no use to anybody.
+        let _ = fs::remove_file(&temporary);
+        return Err(DiskError::denied(path, "write")(error));
+    }
     // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
     if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
         let _ = folder.sync_all();
@@ -108,10 +141,16 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), DiskError> {
 /// Writes a file that must not exist yet, unless forced.
 pub(crate) fn write_new(path: &Path, text: &str, force: bool) -> Result<(), DiskError> {
     if force {
-        return fs::write(path, text).map_err(DiskError::denied(path, "write"));
+        return write_whole(path, text);
     }
-    let file = fs::File::create_new(path);
-    let written = file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+    let written = fs::File::create_new(path).and_then(|mut file| {
+        let written = io::Write::write_all(&mut file, text.as_bytes());
+        // Half a file is worse than none: it was not there before.
+        if written.is_err() {
+            let _ = fs::remove_file(path);
+        }
+        written
+    });
     written.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => DiskError::Exists {
             path: path.to_owned(),
@@ -140,6 +179,19 @@ pub(crate) fn tame(part: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_another_run_writes_into_is_refused() {
+        let path = std::env::temp_dir().join(format!("delassus-claimed-{}", std::process::id()));
+        make("--out", &path, true).unwrap();
+        let first = claim(&path).unwrap();
+        assert!(first.is_some());
+        let second = claim(&path).unwrap_err();
+        assert!(second.to_string().contains("another run"), "{second}");
+        drop(first);
+        assert!(claim(&path).unwrap().is_some());
+        fs::remove_dir_all(&path).unwrap();
+    }
 
     #[test]
     fn names_of_answers_stay_inside_their_folder() {

@@ -1,6 +1,5 @@
 //! `delassus info`: what a robot file holds: links, joints, masses, loops, and what of it is not used.
 
-use std::fs;
 use std::path::Path;
 
 use delassus::LinkId;
@@ -10,10 +9,12 @@ use serde::Serialize;
 
 use crate::args::{BaseChoice, InfoArgs};
 use crate::console::{Outcome, Printed};
-use crate::folder::DiskError;
 use crate::input;
 use crate::refusal::Refusal;
 use crate::table::{self, Table};
+
+/// Deepest link that is indented by its depth.
+const DEEPEST: usize = 20;
 
 /// A robot as JSON, schema `delassus-info-1`.
 #[derive(Debug, Serialize)]
@@ -64,7 +65,7 @@ struct WarningInfo<'a> {
 /// Reads and describes one robot.
 pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
     let name = input::name(&args.file);
-    let text = fs::read_to_string(&args.file).map_err(DiskError::denied(&args.file, "read"))?;
+    let text = input::read_text(&args.file)?;
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let base = match args.base {
         BaseChoice::Fixed => Base::Fixed,
@@ -151,8 +152,9 @@ fn readable(info: &Info<'_>) -> String {
         table::number(info.mass)
     );
     let mut table = Table::new(&["link", "joint", "type", ">dofs", ">mass [kg]", "range"]);
+    let depths = depths(info);
     for (i, link) in info.links.iter().enumerate() {
-        let indent = "  ".repeat(depth(info, i));
+        let indent = indent(depths[i]);
         let range = link.range.map_or_else(String::new, |[lo, hi]| {
             format!("{} … {}", table::number(lo), table::number(hi))
         });
@@ -183,12 +185,32 @@ fn readable(info: &Info<'_>) -> String {
     text
 }
 
-/// Links between a link and the ground; the tree has no cycle.
-fn depth(info: &Info<'_>, mut link: usize) -> usize {
-    let mut depth = 0;
-    while let Some(parent) = info.links[link].parent {
-        link = parent as usize;
-        depth += 1;
+/// Two spaces for each link between a link and the ground, and beyond a screen's worth their number: the table is padded
+/// to its widest line.
+fn indent(depth: usize) -> String {
+    match depth <= DEEPEST {
+        true => "  ".repeat(depth),
+        false => format!("{}({depth} deep) ", "  ".repeat(DEEPEST)),
     }
-    depth
+}
+
+/// Links between each link and the ground, whatever the order they stand in; the tree has no cycle.
+fn depths(info: &Info<'_>) -> Vec<usize> {
+    let mut depths: Vec<Option<usize>> = vec![None; info.links.len()];
+    for start in 0..info.links.len() {
+        // Up to a link whose depth is known, or to the ground, and back down.
+        let (mut path, mut next) = (Vec::new(), Some(start));
+        while let Some(link) = next.filter(|link| depths[*link].is_none()) {
+            path.push(link);
+            next = info.links[link].parent.map(|parent| parent as usize);
+        }
+        let mut depth = next
+            .and_then(|link| depths[link])
+            .map_or(0, |depth| depth + 1);
+        for link in path.into_iter().rev() {
+            depths[link] = Some(depth);
+            depth += 1;
+        }
+    }
+    depths.into_iter().flatten().collect()
 }

@@ -13,14 +13,24 @@ use delassus::scenes::ExhibitError;
 use crate::folder::DiskError;
 use crate::refusal::Usage;
 
+/// Most bytes that are read from a file or standard input.
+pub(crate) const MOST_BYTES: u64 = 256 << 20;
+
 /// Put in front of a name that is both a problem and a scene, to mean the built-in problem.
 pub(crate) const PROBLEM: &str = "problem:";
 
 /// A word of the command line, or the file it names, that is no problem and no scene.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
-    #[error("standard input: cannot be read to its end: {0}")]
-    StandardInput(io::Error),
+    #[error("{name}: cannot be read to its end: {cause}")]
+    Unreadable { name: String, cause: io::Error },
+    #[error(
+        "{name}: has more than {} MiB, which is the most that is read; is it the right file?",
+        MOST_BYTES >> 20
+    )]
+    TooLong { name: String },
+    #[error("{name}: byte {at}: the text is not UTF-8; save it as UTF-8")]
+    NotText { name: String, at: usize },
     #[error(transparent)]
     Disk(#[from] DiskError),
     #[error(
@@ -61,17 +71,17 @@ pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Inpu
         return build(spec).map_err(|error| not_found(spec, error));
     }
     if is_standard_input(source) {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(InputError::StandardInput)?;
+        let bytes = standard_input()?;
         return parse("standard input", &bytes, format.unwrap_or(Format::Json));
     }
     if source.is_dir() {
         return build(&name).map_err(|_| InputError::IsFolder { name });
     }
-    match fs::read(source) {
+    let opened = match fs::File::open(source) {
+        Ok(file) => Ok(limited(&name, file)?),
+        Err(error) => Err(error),
+    };
+    match opened {
         Ok(bytes) => parse(
             &name,
             &bytes,
@@ -82,6 +92,46 @@ pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Inpu
         }
         Err(error) => Err(DiskError::denied(source, "read")(error).into()),
     }
+}
+
+/// A whole file; one that does not end within the limit is refused.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, InputError> {
+    let file = fs::File::open(path).map_err(DiskError::denied(path, "read"))?;
+    limited(&name(path), file)
+}
+
+/// The same as text.
+pub(crate) fn read_text(path: &Path) -> Result<String, InputError> {
+    text(&name(path), read(path)?)
+}
+
+/// Standard input to its end.
+pub(crate) fn standard_input() -> Result<Vec<u8>, InputError> {
+    limited("standard input", io::stdin().lock())
+}
+
+/// Bytes as text.
+pub(crate) fn text(name: &str, bytes: Vec<u8>) -> Result<String, InputError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let name = name.to_owned();
+        InputError::NotText { name, at }
+    })
+}
+
+/// Everything a source has, unless it has more than anybody would write: a device may never end.
+fn limited(name: &str, source: impl Read) -> Result<Vec<u8>, InputError> {
+    let mut bytes = Vec::new();
+    let taken = source.take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    let name = || name.to_owned();
+    taken.map_err(|cause| InputError::Unreadable {
+        name: name(),
+        cause,
+    })?;
+    if MOST_BYTES < bytes.len() as u64 {
+        return Err(InputError::TooLong { name: name() });
+    }
+    Ok(bytes)
 }
 
 /// How a source is called in answers.
@@ -131,5 +181,21 @@ fn not_found(name: &str, error: GalleryError) -> InputError {
             name: name.to_owned(),
         },
         other => InputError::Problem(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_never_ends_is_refused_and_one_at_the_limit_is_not() {
+        let refused = limited("zeros", io::repeat(0)).unwrap_err();
+        assert!(
+            refused.to_string().contains("more than 256 MiB"),
+            "{refused}"
+        );
+        let whole = limited("zeros", io::repeat(0).take(1000)).unwrap();
+        assert_eq!(whole.len(), 1000);
     }
 }

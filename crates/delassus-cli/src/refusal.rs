@@ -15,7 +15,7 @@ use crate::folder::DiskError;
 use crate::input::InputError;
 use crate::run::CheckpointError;
 use crate::solve::MatricesError;
-use crate::solvers::SolverError;
+use crate::solvers::{MisfitError, SolverError};
 use crate::view::ShowError;
 
 /// What a picture can fail with.
@@ -36,6 +36,9 @@ pub(crate) enum Refusal {
     /// There is no such solver.
     #[error(transparent)]
     Solver(#[from] SolverError),
+    /// A solver has no rule for a law.
+    #[error(transparent)]
+    Misfit(#[from] MisfitError),
     /// There is nothing to compare.
     #[error(transparent)]
     Compare(#[from] CompareError),

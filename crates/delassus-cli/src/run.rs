@@ -58,8 +58,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
         ..plan.stop()
     };
     let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
+    solvers::check_laws(&plan.options.solver, solver.as_ref(), &world.laws())?;
+    let mut claimed = None;
     if let Some(out) = &args.out {
         folder::make("--out", out, args.force)?;
+        claimed = folder::claim(out)?;
         // What was run, complete, so that the recording can be shown without any other file.
         folder::write_whole(&out.join(SCENE), &plan.source.json())?;
     }
@@ -84,11 +87,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
             complain(why);
             Outcome::NotSolved
         }
+        Ending::Gained(why) => {
+            complain(why);
+            Outcome::NotSolved
+        }
         Ending::Refused(why) => {
             complain(why.as_ref());
             Outcome::NotSolved
         }
     };
+    // The folder is free for others once everything is in it.
+    drop(claimed);
     let text = if args.json {
         summary.json()
     } else {
@@ -167,12 +176,18 @@ impl<'a> Run<'a> {
                 // Whoever resumes after a crash finds the recordings up to the checkpoint.
                 self.recorder.as_mut().map_or(Ok(()), Recorder::flush)?;
             }
+            if let (Some(gained), false) = (self.tally.gained, self.args.keep_going) {
+                return Ok(Ending::Gained(gained));
+            }
             if REFRESH <= shown.elapsed() {
                 shown = Instant::now();
                 self.report(world.time(), begin.elapsed().as_secs_f64());
             }
         }
-        Ok(Ending::Completed)
+        Ok(match self.tally.gained {
+            Some(gained) => Ending::Gained(gained),
+            None => Ending::Completed,
+        })
     }
 
     fn report(&self, time: f64, elapsed: f64) {

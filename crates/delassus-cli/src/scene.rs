@@ -1,7 +1,5 @@
 //! From a word on the command line to a scene: a scene or robot file, standard input, or a built-in scene.
 
-use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use delassus::model::robot::Base;
@@ -10,7 +8,6 @@ use delassus::world::Scene;
 use delassus::{World, scenes};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::DiskError;
 use crate::input::{self, InputError};
 
 /// Put in front of a name that is both a problem and a scene, to mean the built-in scene.
@@ -50,26 +47,18 @@ impl Source {
             return Err(InputError::IsProblem { name });
         }
         if input::is_standard_input(path) {
-            let mut text = String::new();
-            let read = io::stdin().lock().read_to_string(&mut text);
-            return match read {
-                Ok(_) => Ok(made("standard input", Some(text), None)),
-                Err(error) => Err(InputError::StandardInput(error)),
-            };
+            let text = input::text("standard input", input::standard_input()?)?;
+            return Ok(made("standard input", Some(text), None));
         }
         if !is_file_name(path) && !path.is_file() {
             return Ok(built_in(&name));
         }
-        match fs::read_to_string(path) {
-            Ok(text) => {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                // A checkpoint may be resumed from anywhere.
-                let folder = std::path::absolute(folder.join("x")).ok();
-                let folder = folder.and_then(|x| x.parent().map(Path::to_owned));
-                Ok(made(&name, Some(text), folder))
-            }
-            Err(error) => Err(DiskError::denied(path, "read")(error).into()),
-        }
+        let text = input::read_text(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        // A checkpoint may be resumed from anywhere.
+        let folder = std::path::absolute(folder.join("x")).ok();
+        let folder = folder.and_then(|x| x.parent().map(Path::to_owned));
+        Ok(made(&name, Some(text), folder))
     }
 
     /// As JSON.

@@ -1,7 +1,7 @@
 //! From `--solver` to solvers: expands `all`, refuses wrong names early, and writes a solver's short name.
 
 use delassus::solver::{Description, SpecError, catalogue, from_spec};
-use delassus::{Report, Solver, Stop};
+use delassus::{Fit, Law, Report, Solver, Stop};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -26,6 +26,18 @@ enum SolverCause {
          or `cargo install --path crates/delassus-cli`"
     )]
     NoDevice,
+}
+
+/// A solver without a rule for one of the laws of a scene.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "--solver {spec}: {solver} has no rule for {law}, which the scene has; solvers with a rule for all its laws: {able}"
+)]
+pub(crate) struct MisfitError {
+    spec: String,
+    solver: &'static str,
+    law: &'static str,
+    able: String,
 }
 
 /// Every solver of this build: those of the library, then those of the graphics processor where they are built in.
@@ -82,6 +94,25 @@ pub(crate) fn make(
     made.map_err(|cause| SolverError {
         spec: spec.to_owned(),
         cause,
+    })
+}
+
+/// Refuses a solver that has no rule for one of the laws, with those that have one for all of them.
+pub(crate) fn check_laws(spec: &str, solver: &dyn Solver, laws: &[Law]) -> Result<(), MisfitError> {
+    let fits = |solver: &dyn Solver| laws.iter().find(|law| solver.fit(law) == Fit::No);
+    let Some(law) = fits(solver) else {
+        return Ok(());
+    };
+    let able = entries().filter(|entry| {
+        let made = make(entry.name, Stop::default(), 0);
+        made.is_ok_and(|solver| fits(solver.as_ref()).is_none())
+    });
+    let able: Vec<&str> = able.map(|entry| entry.name).collect();
+    Err(MisfitError {
+        spec: spec.to_owned(),
+        solver: solver.name(),
+        law: law.name(),
+        able: able.join(", "),
     })
 }
 

@@ -278,6 +278,23 @@ fn a_step_out_of_the_finite_numbers_is_refused() {
     );
 }
 
+/// Boxes fell through the ground for a hundred steps, each of which said that it was not solved.
+#[test]
+fn a_solver_without_a_rule_for_the_scene_is_refused_before_the_first_step() {
+    let ran = delassus(&["run", "stack:5", "--solver", "direct", "--quiet"]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    let told = &ran.stderr;
+    assert!(
+        told.contains("direct has no rule for friction-cone"),
+        "{told}"
+    );
+    assert!(
+        told.contains("newton") && told.contains("gauss-seidel"),
+        "{told}"
+    );
+    assert!(!told.contains("kkt"), "{told}");
+}
+
 #[test]
 fn wrong_usage_of_run_is_refused_with_what_is_known() {
     let refused: [(&[&str], &str); 12] = [

@@ -1,6 +1,7 @@
 //! The server: the page's files, and one WebSocket per page. See `crates/delassus-view/docs/view.md` for what it refuses.
 
 mod connection;
+mod door;
 mod guard;
 
 use std::io;
@@ -271,7 +272,7 @@ fn serve(
         };
         let app = router(shared, welcome(file.as_deref()));
         tokio::select! {
-            _ = axum::serve(listener, app) => {}
+            () = door::serve(listener, app) => {}
             _ = stopped => {}
         }
     });

@@ -472,3 +472,33 @@ fn a_large_pile_streams_whole_frames() {
     assert_eq!(head["panes"][0]["colours"]["count"], 10_000);
     assert!(80_000 <= numbers.len());
 }
+
+/// Clients that connect and say half a word, or nothing, are hung up on, and in the meantime do not keep others out.
+#[test]
+fn half_open_connections_are_closed_and_lock_nobody_out() {
+    let server = serve("stack:2", paused());
+    let half: Vec<TcpStream> = (0..160)
+        .map(|i| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            if i % 2 == 0 {
+                // It may have been closed already.
+                let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: ");
+            }
+            stream
+        })
+        .collect();
+    // All of them are gone within the patience of the server, whatever they hold.
+    for mut stream in half {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut rest = Vec::new();
+        let ended = stream.read_to_end(&mut rest);
+        let reset = |e: &std::io::Error| e.kind() == std::io::ErrorKind::ConnectionReset;
+        assert!(
+            ended.as_ref().is_ok() || ended.as_ref().is_err_and(reset),
+            "{ended:?}"
+        );
+    }
+    let address = server.address().to_string();
+    assert!(get(&server, "/", &address).starts_with("HTTP/1.1 "));
+    open(&server);
+}

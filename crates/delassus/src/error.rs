@@ -39,6 +39,14 @@ pub enum BuildError {
         /// Entry below the diagonal.
         lower: f64,
     },
+    /// An inertia and an inverse that do not belong together.
+    #[error(
+        "the inertia times the inverse given with it is off from 1 by {off:.1e} of |I||I⁻¹|; leave the inverse out, or give that of this inertia"
+    )]
+    NotInverse {
+        /// How far off.
+        off: f64,
+    },
     /// A matrix that has no Cholesky factor.
     #[error(
         "{what} is not positive definite (pivot {index} is {pivot:.3e}); check masses, inertias and units"

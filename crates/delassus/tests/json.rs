@@ -441,3 +441,19 @@ fn a_start_comes_back_bit_for_bit_and_must_fit() {
         assert_eq!(json::parse(broken.as_bytes()).unwrap().guess, None);
     }
 }
+
+/// Serde reads a struct from a list by position; a body is an object with keys.
+#[test]
+fn bodies_by_position_and_files_that_are_no_object_are_refused() {
+    let listed = r#"{"schema":"delassus-problem-1","kind":"joints","h":0.01,"joints":[],
+        "bodies":[[1,[[1,0,0],[0,1,0],[0,0,1]],[0,0,0],[1,0,0,0],[0,0,0],[0,0,0],[0,0,0],[0,0,0]]]}"#;
+    for text in [listed, "5", "[]", "[\"delassus-problem-1\", \"joints\"]"] {
+        let told = parse(text.as_bytes(), Format::Json)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.contains("an object") && !told.contains("struct"),
+            "{told}"
+        );
+    }
+}

@@ -275,7 +275,7 @@ fn a_body_of_two_shapes_weighs_what_its_parts_do() {
 }
 
 /// A scene with one fault, the line at which it stands and what the message must say.
-const BAD: [(&str, &str, &str); 36] = [
+const BAD: [(&str, &str, &str); 39] = [
     ("title = 3", "1:9", "a text in quotes"),
     ("titel = \"x\"", "1:1", "did you mean \"title\""),
     ("title = \"x", "1:", ""),
@@ -317,6 +317,17 @@ const BAD: [(&str, &str, &str); 36] = [
         "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [1, -1, 1]",
         "1:1",
         "inertia",
+    ),
+    ("gravity = [0, 0, -1e308]", "1:18", "at most 1e300"),
+    (
+        "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [1, 1, 3]",
+        "4:11",
+        "no body has these principal moments",
+    ),
+    (
+        "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [[2, 1, 0], [1, 2, 0], [0, 0, 1]]",
+        "4:11",
+        "no body has these principal moments",
     ),
     (
         "[[bodies]]\nname = \"a\"\nmass = 1\ninertia = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]",

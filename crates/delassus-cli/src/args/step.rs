@@ -12,7 +12,7 @@ use crate::run::When;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit code: 0 ran to the end with every step solved or swept as often as asked, 1 a step was not solved or\n\
-    refused, or somebody interrupted, 2 bad input or usage."
+    refused, bodies gained energy from nothing, or somebody interrupted, 2 bad input or usage."
 )]
 pub(crate) struct RunArgs {
     /// A built-in scene as `name` or `name:size`, a scene or robot file, or `-` for standard input.
@@ -116,6 +116,10 @@ pub(crate) struct RunArgs {
         default_value_t = 100
     )]
     pub(crate) capture_limit: u64,
+
+    /// Go on where bodies gain energy that nothing supplies; the exit code is 1 all the same.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
 
     /// Record every so many steps in the trajectory. [default: about 60 frames per simulated second]
     #[arg(long, value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]

@@ -1,6 +1,5 @@
 //! Checkpoints: the scene, the options and the state in one file, written whole or not at all.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use delassus::World;
@@ -8,7 +7,8 @@ use delassus::world::{State, StateError};
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Options, Plan};
-use crate::folder::{self, DiskError};
+use crate::folder;
+use crate::input;
 use crate::refusal::Refusal;
 use crate::scene::Source;
 
@@ -111,7 +111,7 @@ impl Checkpoint {
     }
 
     pub(super) fn read(path: &Path) -> Result<Checkpoint, Refusal> {
-        let text = fs::read_to_string(path).map_err(DiskError::denied(path, "read"))?;
+        let text = input::read_text(path)?;
         let refuse = CheckpointCause::of(path);
         let cut = |error| refuse(CheckpointCause::NotWhole(error));
         let Header { schema } = serde_json::from_str(&text).map_err(cut)?;

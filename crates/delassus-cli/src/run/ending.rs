@@ -14,6 +14,26 @@ pub(super) enum Ending {
     Interrupted(Interrupted),
     /// A step would have spoilt the state.
     Refused(Box<RefusedStep>),
+    /// Bodies have energy that nothing supplied.
+    Gained(Gained),
+}
+
+/// Energy that nothing supplied.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "the bodies have {excess:.3e} J more than at the start after step {number} at {time} s, and nothing supplies \
+     energy; at most {allowed:.3e} J are put down to the step: take a shorter step or substeps, or go on with \
+     --keep-going"
+)]
+pub(crate) struct Gained {
+    /// The first step that had it, from 1.
+    pub(super) number: u64,
+    /// Time after it \[s\].
+    pub(super) time: f64,
+    /// What there is more than at the start \[J\].
+    pub(super) excess: f64,
+    /// What is put down to the step \[J\].
+    pub(super) allowed: f64,
 }
 
 /// A run that somebody stopped.

@@ -139,6 +139,7 @@ impl Summary {
             Ending::Completed => ("completed", None),
             Ending::Interrupted(why) => ("interrupted", Some(why.to_string())),
             Ending::Refused(why) => ("refused", Some(why.to_string())),
+            Ending::Gained(why) => ("gained", Some(why.to_string())),
         };
         let elapsed_s = elapsed.as_secs_f64();
         let simulated = plan.options.dt * tally.steps as f64;
@@ -223,7 +224,9 @@ impl Summary {
         if self.first_step != 0 {
             steps.push_str(&format!("; resumed at step {}", self.first_step));
         }
-        if self.ending != "completed" {
+        if self.ending == "gained" {
+            steps.push_str("; energy from nothing");
+        } else if self.ending != "completed" {
             steps.push_str(&format!("; {} before step {}", self.ending, self.steps + 1));
         }
         let mut lines = vec![

@@ -2,12 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use super::ending::Gained;
 use delassus::world::{Clock, Step};
 use delassus::{BlockId, World};
 use serde::Serialize;
 
 /// Points kept for pictures; when full, neighbours are merged.
 const MOST_POINTS: usize = 4096;
+
+/// Share of the energy that could have become motion by which a run may exceed it unsupplied.
+const ENERGY_BOUND: f64 = 0.1;
+/// Speed at which overlapping bodies are parted \[m/s\].
+const PARTING: f64 = 1.0;
+
+/// Mass of all bodies that impulses move \[kg\].
+fn free_mass(world: &World) -> f64 {
+    let bodies = world.bodies();
+    let free = bodies.ids().filter(|id| bodies.is_free(*id));
+    free.map(|id| bodies.mass[id.index()]).sum()
+}
 
 /// The largest value of something, and the step it was met in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -84,6 +97,12 @@ pub(crate) struct Tally {
     energy_least: f64,
     /// Largest rise above any earlier energy \[J\].
     pub(crate) energy_rise: f64,
+    /// Kinetic and potential energy at the start \[J\].
+    begin: [f64; 2],
+    /// The first step whose energy nothing supplied; never where something may supply it.
+    pub(crate) gained: Option<Gained>,
+    /// Energy that parting overlaps may bring \[J\].
+    parting: f64,
     pub(crate) iterations: u64,
     pub(crate) most_iterations: u64,
     pub(crate) contacts: u64,
@@ -114,6 +133,9 @@ impl Tally {
             energy_end: energy,
             energy_least: energy,
             energy_rise: 0.0,
+            begin: [probe.kinetic, probe.potential],
+            gained: None,
+            parting: 0.5 * free_mass(world) * PARTING * PARTING,
             iterations: 0,
             most_iterations: 0,
             contacts: 0,
@@ -153,6 +175,7 @@ impl Tally {
         self.energy_end = energy;
         self.energy_least = self.energy_least.min(energy);
         self.energy_rise = self.energy_rise.max(energy - self.energy_least);
+        self.watch_energy(number, world, step);
         let (iterations, contacts) = (step.report.iterations as u64, step.contacts as u64);
         self.iterations += iterations;
         self.most_iterations = self.most_iterations.max(iterations);
@@ -169,6 +192,24 @@ impl Tally {
             law,
             penetration: step.penetration,
             iterations: iterations as f64,
+        });
+    }
+
+    /// Notes the first step that ends with more energy than there was: T + V may exceed that of the start by no more than
+    /// a share of what could have become motion by now, and by what parting overlaps bring.
+    fn watch_energy(&mut self, number: u64, world: &World, step: &Step) {
+        let [kinetic, potential] = self.begin;
+        let excess = self.energy_end - (kinetic + potential);
+        let available = kinetic + (potential - step.probe.potential).max(0.0);
+        let allowed = ENERGY_BOUND * available + self.parting;
+        if excess <= allowed || self.gained.is_some() || world.is_supplied() {
+            return;
+        }
+        self.gained = Some(Gained {
+            number,
+            time: world.time(),
+            excess,
+            allowed,
         });
     }
 

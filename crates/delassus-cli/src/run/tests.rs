@@ -144,3 +144,25 @@ fn a_step_that_is_interrupted_leaves_the_world_as_it_was() {
     }
     std::fs::remove_dir_all(&out).unwrap();
 }
+
+/// Somebody pushes a stone between two steps, and the run is told that nothing does: what it sees is what an exploding
+/// pile looks like.
+#[test]
+fn energy_that_nothing_supplies_is_noticed_and_a_fall_is_not() {
+    let mut world = falling();
+    let mut solver = delassus::GaussSeidel::default();
+    let mut tally = Tally::new(&world);
+    for number in 1..200 {
+        let step = world.step(0.01, &mut solver).unwrap();
+        tally.add(number, &world, &step);
+    }
+    assert_eq!(tally.gained, None);
+    world.bodies_mut().velocity[0] *= 2.0;
+    let step = world.step(0.01, &mut solver).unwrap();
+    tally.add(200, &world, &step);
+    let told = tally.gained.unwrap().to_string();
+    assert!(
+        told.contains("after step 200") && told.contains("--keep-going"),
+        "{told}"
+    );
+}

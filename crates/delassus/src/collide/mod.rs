@@ -15,6 +15,7 @@
 mod axis;
 mod broad;
 mod clip;
+mod course;
 mod ground;
 mod hull;
 mod narrow;
@@ -32,6 +33,7 @@ use crate::math::{DQuat, DVec3};
 
 use broad::{Broad, unpack};
 use clip::Scratch;
+pub(crate) use course::Course;
 use narrow::Solid;
 use ready::{Ready, check_pose, extent, prepare};
 use reduce::{Raw, mix};

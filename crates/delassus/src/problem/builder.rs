@@ -94,15 +94,26 @@ impl ProblemBuilder {
     pub fn add_mass(&mut self, mass: MassBlock, p: &[f64]) -> Result<MassId, BuildError> {
         let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;
         BuildError::check_length(|| format!("p of {id}"), mass.dim(), p.len())?;
+        let mut free = p.to_vec();
+        mass.solve(&mut free);
+        self.add_moving_mass(mass, p, &free)
+    }
+
+    /// Adds a mass block with its momentum p and its velocity v¹ without constraints, where that is known better than
+    /// p can say: M⁻¹(M v) of an ill-conditioned M is not v. The velocity is what counts.
+    pub fn add_moving_mass(
+        &mut self,
+        mass: MassBlock,
+        p: &[f64],
+        free: &[f64],
+    ) -> Result<MassId, BuildError> {
+        let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;
+        BuildError::check_length(|| format!("p of {id}"), mass.dim(), p.len())?;
         BuildError::check_finite(|| format!("p of {id}"), p)?;
+        BuildError::check_length(|| format!("free velocity of {id}"), mass.dim(), free.len())?;
+        BuildError::check_finite(|| format!("free velocity of {id}"), free)?;
+        self.free_velocity.extend_from_slice(free);
         let start = self.p.len();
-        self.free_velocity.extend_from_slice(p);
-        let v = &mut self.free_velocity[start..];
-        mass.solve(v);
-        if let Err(error) = BuildError::check_finite(|| format!("free velocity of {id}"), v) {
-            self.free_velocity.truncate(start);
-            return Err(error);
-        }
         self.offsets.push(start);
         self.p.extend_from_slice(p);
         self.mass.push(mass);

@@ -5,6 +5,7 @@
 mod builder;
 pub mod delassus;
 pub mod file;
+pub(crate) mod floor;
 mod islands;
 pub mod jacobian;
 pub mod mass;

@@ -33,6 +33,12 @@ pub enum SpecError {
         /// The keys there are.
         known: String,
     },
+    /// A key given twice.
+    #[error("{key} is given twice; give it once")]
+    Twice {
+        /// The key.
+        key: String,
+    },
     /// A value the key does not take.
     #[error("{key}={value} is not possible; {key} takes {known}")]
     BadValue {
@@ -257,8 +263,14 @@ fn keyed<'a, S: Solver + Send + 'static>(
     parts: impl Iterator<Item = &'a str>,
     set: Set<S>,
 ) -> Result<Box<dyn Solver + Send>, SpecError> {
+    let mut seen: Vec<&str> = Vec::new();
     for part in parts {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        if seen.contains(&key) {
+            let key = key.to_owned();
+            return Err(SpecError::Twice { key });
+        }
+        seen.push(key);
         if !set(&mut solver, key, value)? {
             let name = solver.name();
             let entry = ALL.iter().find(|entry| entry.name == name);
@@ -385,6 +397,13 @@ pub fn choose<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_given_twice_is_refused() {
+        let refused = from_spec("gauss-seidel,rule=iso,rule=exact", Stop::default(), 0);
+        let told = refused.map(|_| ()).unwrap_err().to_string();
+        assert_eq!(told, "rule is given twice; give it once");
+    }
 
     #[test]
     fn every_variant_of_the_catalogue_can_be_made() {

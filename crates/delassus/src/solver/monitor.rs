@@ -33,6 +33,8 @@ const HOPELESS_CHECKS: usize = 2;
 const HOPELESS_AFTER: usize = 10;
 /// Share of a number that its rounding may hide without a doubt: a tenth of its last digit.
 const HIDDEN: f64 = 0.1 * f64::EPSILON;
+/// Error of a velocity that is no matter, as a share of the fastest beyond 1 m/s: a tolerance is one of rows.
+const VELOCITY: f64 = 1e-8;
 /// Share of the velocity scale that rounding may hide of an answer.
 const TOLERABLE: f64 = 1e-6;
 
@@ -267,6 +269,19 @@ impl<'a> Monitor<'a> {
         self.stop.tolerance < HIDDEN * self.problem.cancelling(lambda)
     }
 
+    /// Whether the tolerance lies below what the judge's own arithmetic may be off by, of the rows or of the
+    /// velocities, which count as shares of the fastest beyond 1 m/s.
+    fn is_below_the_floor(&self, solution: &Solution) -> bool {
+        let (tolerance, lambda) = (self.stop.tolerance, &solution.lambda);
+        // Without rows there is nothing to solve.
+        if lambda.is_empty() || !self.problem.may_hide(tolerance, lambda, &solution.v) {
+            return false;
+        }
+        let floor = self.problem.floor(lambda);
+        let speed = crate::math::max_abs(&solution.v).max(1.0);
+        tolerance < floor.row || tolerance.max(VELOCITY) * speed < floor.velocity
+    }
+
     /// Keeps what a run found instead of an answer.
     pub fn certify(&mut self, certificate: Option<Certificate>) {
         self.certificate = certificate;
@@ -327,6 +342,13 @@ impl<'a> Monitor<'a> {
                 *solution = Solution::zeros(self.problem);
                 let residual = self.judge.judge_solution(self.problem, solution);
                 return (Status::Breakdown, residual);
+            }
+            _ if claimed
+                && self.fit == Fit::Exact
+                && within
+                && self.is_below_the_floor(solution) =>
+            {
+                return (Status::RoundingFloor, residual);
             }
             (Status::Solved, Fit::Exact) if !within => return (Status::Stalled, residual),
             (Status::Solved, _) => return (Status::Solved, residual),

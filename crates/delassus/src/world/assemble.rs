@@ -3,6 +3,8 @@
 
 mod contacts;
 
+pub(super) use contacts::law as contact_law;
+
 use glam::{DMat3, DVec3};
 
 use super::robot::PlacedRobot;

@@ -3,8 +3,11 @@
 use glam::{DQuat, DVec3};
 
 use super::{MovedBy, StepError, Surface, World};
-use crate::collide::ContactPoint;
+use crate::collide::{Collisions, ContactPoint, Course};
 use crate::index::BodyId;
+
+/// Gap of a contact, as a share of the smaller body, from which it is asked whether the bodies will meet at all.
+const WELL_APART: f64 = 0.05;
 
 /// Of each body: its pose, whether it can move, and how far in a step.
 #[derive(Debug, Default)]
@@ -48,9 +51,10 @@ impl World {
 
     /// Finds the contacts that may matter within h seconds.
     fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
-        let Some(collisions) = &mut self.collisions else {
+        if self.collisions.is_none() {
             return Ok(Vec::new());
-        };
+        }
+        let mut reaches = std::mem::take(&mut self.spare.near.reach);
         let bodies = &self.bodies;
         let weight = self.gravity.length();
         let reach = |i: usize| {
@@ -67,6 +71,9 @@ impl World {
             let speed = bodies.velocity[i].length() + gain;
             h * (speed + bodies.spin[i].length() * self.radius[i])
         };
+        reaches.clear();
+        reaches.extend((0..bodies.len()).map(reach));
+        let in_the_way = self.in_the_way(&reaches);
         let near = &mut self.spare.near;
         let poses = bodies.position.iter().zip(&bodies.orientation);
         near.poses.clear();
@@ -74,8 +81,8 @@ impl World {
         near.movable.clear();
         near.movable
             .extend(bodies.ids().map(|id| bodies.is_free(id)));
-        near.reach.clear();
-        near.reach.extend((0..bodies.len()).map(reach));
+        in_the_way.iter().for_each(|i| near.movable[*i] = true);
+        near.reach = reaches;
         let (joined, seats, robots) = (&self.joined, &self.seats, &self.robots);
         let excluded = |a: usize, b: usize| {
             if !robots.is_empty()
@@ -88,8 +95,83 @@ impl World {
             let pair = (a.min(b) as u32, a.max(b) as u32);
             joined.binary_search(&pair).is_ok()
         };
+        let Some(collisions) = &mut self.collisions else {
+            return Ok(Vec::new());
+        };
         collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
-        Ok(collisions.take_contacts())
+        let mut contacts = collisions.take_contacts();
+        self.drop_passing(&mut contacts, h);
+        Ok(contacts)
+    }
+
+    /// Drops contacts between convex bodies that are well apart and close by their nearest points alone: bodies that
+    /// move on undisturbed and pass each other do not touch.
+    fn drop_passing(&self, contacts: &mut Vec<ContactPoint>, h: f64) {
+        let Some(collisions) = &self.collisions else {
+            return;
+        };
+        let apart = |point: &ContactPoint| {
+            0.0 < point.gap
+                && collisions
+                    .smaller_size(point.colliders)
+                    .is_some_and(|size| WELL_APART * size < point.gap)
+        };
+        if !contacts.iter().any(apart) {
+            return;
+        }
+        let mut kept = Vec::with_capacity(contacts.len());
+        for pair in contacts.chunk_by(|x, y| x.colliders == y.colliders) {
+            let passes = pair.iter().all(apart) && self.passes(collisions, pair, h);
+            if !passes {
+                kept.extend_from_slice(pair);
+            }
+        }
+        *contacts = kept;
+    }
+
+    /// Whether two colliders with these contacts would close one of them, and yet do not touch.
+    fn passes(&self, collisions: &Collisions, pair: &[ContactPoint], h: f64) -> bool {
+        let first = &pair[0];
+        let [a, b] = [first.bodies.0, first.bodies.1];
+        // What motors do to a link is not known yet.
+        if [a, b]
+            .iter()
+            .any(|i| self.bodies.motion[*i] == MovedBy::Link)
+        {
+            return false;
+        }
+        let courses = [a, b].map(|i| self.course(i, h));
+        let velocity = |side: usize, point: DVec3| {
+            let course: &Course = &courses[side];
+            course.velocity + course.spin.cross(point - course.position)
+        };
+        let closes = |point: &ContactPoint| {
+            let relative = velocity(0, point.point_a) - velocity(1, point.point_b);
+            point.gap + h * relative.dot(point.normal) < 0.0
+        };
+        let nearest = pair.iter().fold(f64::INFINITY, |d, point| d.min(point.gap));
+        pair.iter().any(closes) && !collisions.will_touch(first.colliders, courses, nearest, h)
+    }
+
+    /// How a body moves on if nothing touches it.
+    fn course(&self, i: usize, h: f64) -> Course {
+        let bodies = &self.bodies;
+        let awake = |v: DVec3| if bodies.asleep[i] { DVec3::ZERO } else { v };
+        let pull = match bodies.motion[i] {
+            MovedBy::Dynamic => h * (self.gravity + bodies.force[i] / bodies.mass[i]),
+            _ => DVec3::ZERO,
+        };
+        let (velocity, spin) = match bodies.motion[i] {
+            MovedBy::Static => (DVec3::ZERO, DVec3::ZERO),
+            _ => (awake(bodies.velocity[i] + pull), awake(bodies.spin[i])),
+        };
+        Course {
+            position: bodies.position[i],
+            orientation: bodies.orientation[i],
+            velocity,
+            spin,
+            radius: self.radius[i],
+        }
     }
 
     /// Takes contacts that are not needed any more back, for the memory they stand in.

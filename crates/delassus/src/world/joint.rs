@@ -111,6 +111,16 @@ impl JointKind {
         )
     }
 
+    /// Whether a motor is to move it.
+    pub(super) fn is_driven(&self) -> bool {
+        match self {
+            JointKind::Hinge(drive) | JointKind::Slider(drive) => drive
+                .motor
+                .is_some_and(|motor| motor.speed != 0.0 && 0.0 < motor.max_force),
+            _ => false,
+        }
+    }
+
     /// Whether its numbers are in range: limits in order, forces not negative, a gear of two wheels or more.
     pub(super) fn is_legal(&self) -> bool {
         match self {

@@ -5,12 +5,14 @@
 
 mod assemble;
 mod bodies;
+mod bounce;
 mod builder;
 mod contacts;
 mod handle;
 mod integrate;
 mod joint;
 mod names;
+mod outlook;
 mod rattle;
 mod reaction;
 mod robot;
@@ -280,6 +282,8 @@ struct Spare {
     near: contacts::Near,
     solution: Solution,
     before: state::Snapshot,
+    /// How often the restitution of the step under way was halved.
+    halvings: u32,
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.

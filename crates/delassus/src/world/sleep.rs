@@ -65,7 +65,8 @@ impl World {
         }
         for joint in &self.joints {
             let links = joint.links();
-            if links.iter().any(|id| disturbs(id.index())) {
+            let disturbed = links.iter().any(|id| disturbs(id.index()));
+            if disturbed || joint.kind.is_driven() {
                 links.iter().for_each(|id| wake[id.index()] = true);
             }
         }
@@ -77,6 +78,27 @@ impl World {
             }
         }
         woke
+    }
+
+    /// Sleepers that a body which moves by itself may meet within the step, given how far each may move: they are looked
+    /// at as if they were awake, since two bodies that impulses do not move have no contacts else.
+    pub(super) fn in_the_way(&self, reach: &[f64]) -> Vec<usize> {
+        let bodies = &self.bodies;
+        let driven = |i: &usize| {
+            let moves = 0.0 < bodies.velocity[*i].length() + bodies.spin[*i].length();
+            bodies.motion[*i] == MovedBy::Kinematic && moves
+        };
+        let driven: Vec<usize> = (0..bodies.len()).filter(driven).collect();
+        let near = |i: usize, j: usize| {
+            let far = self.radius[i] + self.radius[j] + reach[i];
+            // Half-spaces and meshes reach everywhere.
+            !(far * far < bodies.position[i].distance_squared(bodies.position[j]))
+        };
+        let met = |j: &usize| bodies.asleep[*j] && driven.iter().any(|i| near(*i, *j));
+        match driven.is_empty() {
+            true => Vec::new(),
+            false => (0..bodies.len()).filter(met).collect(),
+        }
     }
 
     /// Counts rest, puts islands to sleep and wakes those that something awake and moving touches.
@@ -117,6 +139,12 @@ impl World {
                 if keeps_awake {
                     rested[islands[body]] = 0.0;
                 }
+            }
+        }
+        // A motor that is to turn, however slowly, does not rest.
+        for joint in self.joints.iter().filter(|joint| joint.kind.is_driven()) {
+            for id in joint.links() {
+                rested[islands[id.index()]] = 0.0;
             }
         }
         for i in 0..n {

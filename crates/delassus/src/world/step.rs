@@ -5,6 +5,7 @@ use std::time::Instant;
 use glam::DVec3;
 
 use super::assemble::{self, Assembly};
+use super::bounce::HALVINGS;
 use super::{Integrator, Key, Probe, World};
 use crate::collide::CollideError;
 use crate::error::BuildError;
@@ -158,11 +159,30 @@ impl World {
         let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
         let room = std::mem::take(&mut self.spare.room);
-        let assembly = assemble::assemble(self, h, &contacts, room)?;
+        let mut assembly = assemble::assemble(self, h, &contacts, room)?;
         let mut solution = std::mem::take(&mut self.spare.solution);
         self.warm.guess(&assembly, h, &mut solution.lambda);
         lap(&mut clock.assemble);
-        let report = solver.solve(&assembly.problem, &mut solution);
+        let mut report = solver.solve(&assembly.problem, &mut solution);
+        while self.spare.halvings <= HALVINGS
+            && self.contacts_gain((&assembly, &solution), &contacts, h)
+        {
+            self.spare.halvings += 1;
+            let room = assembly.recycle();
+            assembly = match assemble::assemble(self, h, &contacts, room) {
+                Ok(assembly) => assembly,
+                Err(error) => {
+                    self.spare.halvings = 0;
+                    return Err(error.into());
+                }
+            };
+            let again = solver.solve(&assembly.problem, &mut solution);
+            report = Report {
+                iterations: report.iterations + again.iterations,
+                ..again
+            };
+        }
+        self.spare.halvings = 0;
         lap(&mut clock.solve);
         if report.status != crate::Status::Solved && solver.stop().is_cancelled() {
             return Err(StepError::Interrupted);

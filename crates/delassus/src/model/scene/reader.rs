@@ -220,7 +220,7 @@ impl<'a> Value<'a> {
         };
         match number {
             Some(x) if f64::abs(x) <= 1e300 => Ok(x),
-            _ => Err(self.wrong("a finite number")),
+            _ => Err(self.wrong("a finite number of at most 1e300")),
         }
     }
 

@@ -136,6 +136,8 @@ struct Contacts<'a> {
     coefficients: Coefficients,
     /// Overlap beyond which bodies part no faster \[m\].
     deepest: f64,
+    /// Share of its restitution that each has.
+    bounce: f64,
     free: &'a [[f64; 6]],
     old: &'a [[f64; 6]],
 }
@@ -158,6 +160,7 @@ impl<'a> Contacts<'a> {
             h,
             deepest: PUSH * h / coefficients.e,
             coefficients,
+            bounce: world.bounce(),
             free,
             old,
         }
@@ -211,7 +214,7 @@ impl<'a> Contacts<'a> {
             free_velocity: along(self.free),
         };
         let restitution = Restitution {
-            coefficient: surface.restitution,
+            coefficient: self.bounce * surface.restitution,
             threshold: self.world.settings.restitution_threshold,
         };
         let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
@@ -228,7 +231,7 @@ impl<'a> Contacts<'a> {
 
 /// The law of a contact on this surface.
 #[inline(always)]
-fn law(model: FrictionModel, surface: &Surface) -> Law {
+pub(in crate::world) fn law(model: FrictionModel, surface: &Surface) -> Law {
     let mu = surface.friction;
     if surface.resists_spin() {
         return law_with_spin(model, surface);

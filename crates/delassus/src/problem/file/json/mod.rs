@@ -9,7 +9,7 @@ macro_rules! problem_file {
     ($(#[$doc:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(deny_unknown_fields, expecting = "an object")]
         pub(super) struct $name {
             #[serde(rename = "schema")]
             _schema: serde::de::IgnoredAny,
@@ -28,6 +28,7 @@ macro_rules! problem_file {
     };
 }
 
+mod keyed;
 mod own;
 mod physical;
 mod plain;
@@ -40,12 +41,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{FileError, Loaded, Place};
+use keyed::Keyed;
 
 /// Schemas this reader knows.
 const SCHEMAS: [&str; 2] = ["delassus-oracle-1", "delassus-problem-1"];
 
 /// What every file says first.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with \"schema\" and \"kind\"")]
 struct Header {
     schema: Option<String>,
     kind: Option<String>,
@@ -67,7 +70,7 @@ pub fn parse(bytes: &[u8]) -> Result<Loaded, FileError> {
             "the file is empty; a JSON problem was expected",
         ));
     }
-    let header: Header = read(text)?;
+    let header: Header = read::<Keyed<Header>>(text)?.0;
     let schema = header.schema.unwrap_or_default();
     if !SCHEMAS.contains(&schema.as_str()) {
         let known = SCHEMAS.join(" or ");

@@ -4,20 +4,21 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use super::super::{FileError, Loaded, Unfit, Work};
+use super::keyed::Keyed;
 use super::plain::flat;
 use super::tree_mass::TreeEntry;
 use crate::index::{BlockId, LinkId, MassId};
 use crate::law::Law;
 use crate::problem::delassus::BlockMatrix;
-use crate::problem::mass::MassBlock;
+use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::place::{At, Place, Point, Side};
 use crate::problem::{Block, Form, Primal, Problem, ProblemBuilder};
 
 problem_file! {
     /// A problem as delassus writes it.
     ProblemFile {
-        masses: Vec<MassEntry>,
-        blocks: Vec<BlockEntry>,
+        masses: Vec<Keyed<MassEntry>>,
+        blocks: Vec<Keyed<BlockEntry>>,
         #[serde(default)]
         guess: Option<Vec<f64>>,
     }
@@ -27,12 +28,18 @@ problem_file! {
 #[serde(deny_unknown_fields)]
 struct MassEntry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    rigid: Option<RigidEntry>,
+    rigid: Option<Keyed<RigidEntry>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     dense: Option<Vec<Vec<f64>>>,
+    /// M⁻¹, where that was given.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    inverse: Option<Vec<Vec<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     tree: Option<TreeEntry>,
     p: Vec<f64>,
+    /// v¹, where it is not M⁻¹p to the last digit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    v1: Option<Vec<f64>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -41,6 +48,9 @@ struct RigidEntry {
     m: f64,
     #[serde(rename = "I")]
     inertia: [[f64; 3]; 3],
+    /// I⁻¹, where it was not computed from I.
+    #[serde(rename = "Iinv", skip_serializing_if = "Option::is_none", default)]
+    inverse: Option<[[f64; 3]; 3]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,9 +58,9 @@ struct RigidEntry {
 struct BlockEntry {
     law: Law,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    point: Option<PointEntry>,
+    point: Option<Keyed<PointEntry>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    on: Option<Vec<JacobianEntry>>,
+    on: Option<Vec<Keyed<JacobianEntry>>>,
     sigma: Vec<f64>,
     q: Vec<f64>,
 }
@@ -61,9 +71,9 @@ struct BlockEntry {
 struct PointEntry {
     directions: Vec<[f64; 3]>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    first: Option<ArmEntry>,
+    first: Option<Keyed<ArmEntry>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    second: Option<ArmEntry>,
+    second: Option<Keyed<ArmEntry>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,28 +101,12 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     for (i, entry) in file.masses.iter().enumerate() {
         let place = format!("masses[{i}]");
         let fail = |error: crate::BuildError| FileError::invalid(&place, error);
-        let mass = match (&entry.rigid, &entry.dense, &entry.tree) {
-            (Some(rigid), None, None) => {
-                let inertia = glam::DMat3::from_cols_array_2d(&rigid.inertia).transpose();
-                MassBlock::rigid(rigid.m, inertia)
-            }
-            (None, Some(rows), None) => {
-                MassBlock::dense(flat(&place, rows, (rows.len(), rows.len()))?)
-            }
-            (None, None, Some(tree)) => {
-                let mass = tree.mass();
-                Ok(mass.map_err(|what| FileError::invalid(format!("{place}.tree"), what))?)
-            }
-            _ => {
-                return Err(FileError::invalid(
-                    &place,
-                    "give one of \"rigid\", \"dense\" and \"tree\"",
-                ));
-            }
+        let mass = entry.mass(&place)?;
+        let added = match &entry.v1 {
+            None => builder.add_mass(mass, &entry.p),
+            Some(free) => builder.add_moving_mass(mass, &entry.p, free),
         };
-        builder
-            .add_mass(mass.map_err(fail)?, &entry.p)
-            .map_err(fail)?;
+        added.map_err(fail)?;
     }
     for (i, entry) in file.blocks.iter().enumerate() {
         entry.add(&format!("blocks[{i}]"), &mut builder)?;
@@ -122,18 +116,91 @@ pub(super) fn problem(file: ProblemFile) -> Result<Loaded, FileError> {
     guessed(Loaded::problem("problem", file.title, problem), file.guess)
 }
 
+impl MassEntry {
+    /// The mass block it says.
+    fn mass(&self, place: &str) -> Result<MassBlock, FileError> {
+        let fail = |error: crate::BuildError| FileError::invalid(place, error);
+        let matrix = |m: &[[f64; 3]; 3]| glam::DMat3::from_cols_array_2d(m).transpose();
+        let square = |rows: &Vec<Vec<f64>>| flat(place, rows, (rows.len(), rows.len()));
+        match (&self.rigid, &self.dense, &self.inverse, &self.tree) {
+            (Some(rigid), None, None, None) => match &rigid.inverse {
+                None => MassBlock::rigid(rigid.m, matrix(&rigid.inertia)).map_err(fail),
+                Some(inverse) => {
+                    MassBlock::rigid_from_both(rigid.m, matrix(&rigid.inertia), matrix(inverse))
+                        .map_err(fail)
+                }
+            },
+            (None, Some(rows), None, None) => MassBlock::dense(square(rows)?).map_err(fail),
+            (None, None, Some(rows), None) => {
+                MassBlock::dense_from_inverse(square(rows)?).map_err(fail)
+            }
+            (None, None, None, Some(tree)) => {
+                let mass = tree.mass();
+                mass.map_err(|what| FileError::invalid(format!("{place}.tree"), what))
+            }
+            _ => Err(FileError::invalid(
+                place,
+                "give one of \"rigid\", \"dense\", \"inverse\" and \"tree\"",
+            )),
+        }
+    }
+
+    /// Mass block b of a problem.
+    fn of(primal: &Primal, b: MassId) -> MassEntry {
+        let mass = &primal.mass()[b.index()];
+        let (p, free) = (
+            primal.slice(primal.p(), b),
+            primal.slice(primal.free_velocity(), b),
+        );
+        let mut solved = p.to_vec();
+        mass.solve(&mut solved);
+        let mut entry = MassEntry {
+            rigid: None,
+            dense: None,
+            inverse: None,
+            tree: None,
+            p: p.to_vec(),
+            v1: (solved != free).then(|| free.to_vec()),
+        };
+        match mass {
+            MassBlock::Rigid(body) => entry.rigid = Some(Keyed(RigidEntry::of(body))),
+            MassBlock::Dense(dense) => match dense.given_inverse() {
+                None => entry.dense = Some(nested(dense.matrix(), mass.dim())),
+                Some(inverse) => entry.inverse = Some(nested(inverse, mass.dim())),
+            },
+            MassBlock::Tree(tree) => entry.tree = Some(TreeEntry::of(tree)),
+        }
+        entry
+    }
+}
+
+impl RigidEntry {
+    fn of(body: &Rigid) -> RigidEntry {
+        let rows = |m: glam::DMat3| m.transpose().to_cols_array_2d();
+        let again = match MassBlock::rigid(body.mass(), body.inertia()) {
+            Ok(MassBlock::Rigid(again)) => again.inverse_inertia() == body.inverse_inertia(),
+            _ => false,
+        };
+        RigidEntry {
+            m: body.mass(),
+            inertia: rows(body.inertia()),
+            inverse: (!again).then(|| rows(body.inverse_inertia())),
+        }
+    }
+}
+
 impl BlockEntry {
     /// Block k of a problem.
     fn of(primal: &Primal, block: &Block, k: BlockId) -> BlockEntry {
         let mut point: Option<PointEntry> = None;
-        let mut on: Vec<JacobianEntry> = Vec::new();
+        let mut on: Vec<Keyed<JacobianEntry>> = Vec::new();
         for At { mass, place, rows } in primal.places(k) {
             let (link, dof) = match place {
                 Place::Point { arm, side } => {
-                    let end = Some(ArmEntry {
+                    let end = Some(Keyed(ArmEntry {
                         mass: mass.0,
                         arm: arm.to_array(),
-                    });
+                    }));
                     let point = point.get_or_insert_with(|| PointEntry {
                         directions: rows.as_chunks::<3>().0.to_vec(),
                         first: None,
@@ -149,17 +216,17 @@ impl BlockEntry {
                 Place::Coordinate { dof } => (None, Some(dof)),
                 Place::Plain => (None, None),
             };
-            on.push(JacobianEntry {
+            on.push(Keyed(JacobianEntry {
                 mass: mass.0,
                 link,
                 dof,
                 rows: nested(rows, rows.len() / block.n_rows),
-            });
+            }));
         }
         BlockEntry {
             law: block.law,
             on: point.is_none().then_some(on),
-            point,
+            point: point.map(Keyed),
             sigma: primal.sigma()[block.rows()].to_vec(),
             q: primal.q()[block.rows()].to_vec(),
         }
@@ -172,7 +239,7 @@ impl BlockEntry {
             (Some(point), None) => {
                 let directions: Vec<DVec3> =
                     point.directions.iter().map(|d| DVec3::from(*d)).collect();
-                let end = |end: &ArmEntry| (MassId(end.mass), DVec3::from(end.arm));
+                let end = |end: &Keyed<ArmEntry>| (MassId(end.mass), DVec3::from(end.arm));
                 let point = Point {
                     directions: &directions,
                     first: point.first.as_ref().map(end),
@@ -216,7 +283,7 @@ impl JacobianEntry {
 problem_file! {
     /// A dual problem as delassus writes it.
     DualFile {
-        blocks: Vec<DualEntry>,
+        blocks: Vec<Keyed<DualEntry>>,
         #[serde(default)]
         guess: Option<Vec<f64>>,
     }
@@ -228,7 +295,7 @@ struct DualEntry {
     law: Law,
     c: Vec<f64>,
     #[serde(rename = "S")]
-    row: Vec<DualBlock>,
+    row: Vec<Keyed<DualBlock>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -318,27 +385,8 @@ pub fn save_with(
 }
 
 fn primal_body(problem: &Problem, primal: &Primal) -> String {
-    let mut masses = Vec::new();
-    for (b, mass) in primal.mass().iter().enumerate() {
-        let p = primal.slice(primal.p(), MassId(b as u32)).to_vec();
-        let mut entry = MassEntry {
-            rigid: None,
-            dense: None,
-            tree: None,
-            p,
-        };
-        match mass {
-            MassBlock::Rigid(body) => {
-                entry.rigid = Some(RigidEntry {
-                    m: body.mass(),
-                    inertia: body.inertia().transpose().to_cols_array_2d(),
-                });
-            }
-            MassBlock::Dense(dense) => entry.dense = Some(nested(dense.matrix(), mass.dim())),
-            MassBlock::Tree(tree) => entry.tree = Some(TreeEntry::of(tree)),
-        }
-        masses.push(line(&entry));
-    }
+    let ids = (0..primal.mass().len()).map(|b| MassId(b as u32));
+    let masses: Vec<String> = ids.map(|b| line(&MassEntry::of(primal, b))).collect();
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {
         blocks.push(line(&BlockEntry::of(primal, block, BlockId(k as u32))));
@@ -353,9 +401,11 @@ fn primal_body(problem: &Problem, primal: &Primal) -> String {
 fn dual_body(problem: &Problem, matrix: &BlockMatrix) -> String {
     let mut blocks = Vec::new();
     for (k, block) in problem.blocks().iter().enumerate() {
-        let row = matrix.block_row(k).map(|(j, values)| DualBlock {
-            block: j,
-            values: nested(values, matrix.rows(j).len()),
+        let row = matrix.block_row(k).map(|(j, values)| {
+            Keyed(DualBlock {
+                block: j,
+                values: nested(values, matrix.rows(j).len()),
+            })
         });
         let c = problem.c()[block.rows()].to_vec();
         blocks.push(line(&DualEntry {

@@ -4,9 +4,10 @@ use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
 use super::super::{FileError, Loaded, Unfit};
+use super::keyed::Keyed;
 use crate::index::MassId;
 use crate::law::Law;
-use crate::problem::mass::MassBlock;
+use crate::problem::mass::Moving;
 use crate::problem::place::Point;
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -18,10 +19,10 @@ problem_file! {
     ContactFile {
         h: f64,
         cone: Cone,
-        bodies: Vec<Body>,
-        contacts: Vec<Contact>,
+        bodies: Vec<Keyed<Body>>,
+        contacts: Vec<Keyed<Contact>>,
         #[serde(default)]
-        joints: Vec<BallJoint>,
+        joints: Vec<Keyed<BallJoint>>,
     }
 }
 
@@ -29,8 +30,8 @@ problem_file! {
     /// Bodies and ball joints only.
     JointsFile {
         h: f64,
-        bodies: Vec<Body>,
-        joints: Vec<BallJoint>,
+        bodies: Vec<Keyed<Body>>,
+        joints: Vec<Keyed<BallJoint>>,
     }
 }
 
@@ -159,7 +160,7 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn new(h: f64, bodies: &[Body]) -> Result<Assembly, FileError> {
+    fn new(h: f64, bodies: &[Keyed<Body>]) -> Result<Assembly, FileError> {
         if !(0.0 < h) {
             return Err(FileError::invalid(
                 "h",
@@ -250,18 +251,20 @@ fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), Unf
         let what = format!("q has length {length}; give a unit quaternion (w, x, y, z)");
         return Err(what.into());
     }
-    let turn = DMat3::from_quat(orientation.normalize());
-    let local = DMat3::from_cols_array_2d(&body.inertia).transpose();
-    MassBlock::rigid(body.m, local)?;
-    let world = turn * local * turn.transpose();
-    let world = (world + world.transpose()) * 0.5;
-    let mass = MassBlock::rigid(body.m, world)?;
-    let spin = DVec3::from(body.w);
-    let momentum = DVec3::from(body.v) * body.m + h * DVec3::from(body.f);
-    let torque = DVec3::from(body.tau) - spin.cross(world * spin);
-    let angular = world * spin + h * torque;
-    let p = [
-        momentum.x, momentum.y, momentum.z, angular.x, angular.y, angular.z,
-    ];
-    builder.add_mass(mass, &p).map(|_| ()).map_err(Unfit::from)
+    let moving = Moving {
+        mass: body.m,
+        inertia: DMat3::from_cols_array_2d(&body.inertia).transpose(),
+        orientation: body.q,
+        spin: DVec3::from(body.w),
+        torque: DVec3::from(body.tau),
+    };
+    let (mass, angular, turned) = moving.block(h)?;
+    let (v, force) = (DVec3::from(body.v), DVec3::from(body.f));
+    let momentum = v * body.m + h * force;
+    // v¹ = v + h M⁻¹(f, τ − ω × Iω), not M⁻¹p: what is not pushed keeps its velocity to the last digit.
+    let moved = v + force * (h / body.m);
+    let p = [momentum, angular].map(|part| part.to_array());
+    let free = [moved, turned].map(|part| part.to_array());
+    let added = builder.add_moving_mass(mass, p.as_flattened(), free.as_flattened());
+    added.map(|_| ()).map_err(Unfit::from)
 }

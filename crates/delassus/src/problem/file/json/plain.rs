@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::{FileError, Loaded, SpookRow, Work, matrix_problem};
+use super::keyed::Keyed;
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::mass::MassBlock;
@@ -48,7 +49,7 @@ pub(super) fn rows(file: RowsFile) -> Result<Loaded, FileError> {
     mass.mul(&file.v1, &mut p);
     let mut builder = Problem::builder();
     let id = builder
-        .add_mass(mass, &p)
+        .add_moving_mass(mass, &p, &file.v1)
         .map_err(|error| fail("v1", error))?;
     for i in 0..m {
         let law = match (file.lo[i], file.hi[i]) {
@@ -107,7 +108,7 @@ pub(super) fn lcp(file: LcpFile) -> Result<Loaded, FileError> {
 problem_file! {
     /// SPOOK rows to compute.
     StabilisationFile {
-        cases: Vec<SpookCase>,
+        cases: Vec<Keyed<SpookCase>>,
     }
 }
 

@@ -6,6 +6,7 @@ use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
 use super::super::{FileError, Loaded, TreeWork, Unfit, Work};
+use super::keyed::Keyed;
 use super::physical::{Cone, Friction, UNIT_TOLERANCE, contact_frame, contact_law, eight};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
@@ -19,11 +20,11 @@ use crate::tree::{Data, Link, LinkPoint, MassProperties, Tree, TreeError, TreeJo
 problem_file! {
     /// [M Jᵀ; J −σ1][x₁; x₂] = [y₁; y₂].
     TreeFile {
-        joints: Vec<JointEntry>,
+        joints: Vec<Keyed<JointEntry>>,
         q: Vec<f64>,
         #[serde(default)]
         qd: Option<Vec<f64>>,
-        constraints: Vec<Constraint>,
+        constraints: Vec<Keyed<Constraint>>,
         y1: Vec<f64>,
         y2: Vec<f64>,
         #[serde(default)]
@@ -39,12 +40,12 @@ problem_file! {
         d: u32,
         #[serde(default = "polyhedral")]
         cone: Cone,
-        joints: Vec<JointEntry>,
+        joints: Vec<Keyed<JointEntry>>,
         q: Vec<f64>,
         v: Vec<f64>,
         tau: Vec<f64>,
         gravity: [f64; 3],
-        contacts: Vec<Contact>,
+        contacts: Vec<Keyed<Contact>>,
     }
 }
 
@@ -236,7 +237,7 @@ fn add_rows(
 }
 
 /// The tree, placed in its configuration.
-fn build(joints: &[JointEntry], q: &[f64]) -> Result<(Arc<Tree>, Data), FileError> {
+fn build(joints: &[Keyed<JointEntry>], q: &[f64]) -> Result<(Arc<Tree>, Data), FileError> {
     let mut links = Vec::with_capacity(joints.len());
     for (i, joint) in joints.iter().enumerate() {
         links.push(link(joint).map_err(|what| FileError::invalid(format!("joints[{i}]"), what))?);

@@ -1,0 +1,124 @@
+//! What rounding hides of an answer: below this a residual says nothing.
+//!
+//! The judge computes v = v¹ + M⁻¹Gᵀλ and w = G v + Σλ − q in doubles. Large terms that cancel leave the rounding of
+//! their own size behind, however small the sum is. To first order
+//!
+//! ```text
+//! |δv| ≤ ε|v¹| + 2ε|M⁻¹|(|Gᵀ||λ| + |p|),   |δw| ≤ |G||δv| + ε(|Σλ| + |q|)
+//! ```
+//!
+//! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is 2ε|S||λ| + ε|c|. Of trees and of dense masses
+//! |M⁻¹| is not known; there M⁻¹ of the absolute terms stands for it, and of dense masses |M||v| joins the terms.
+
+use super::mass::MassBlock;
+use super::{Form, Primal, Problem};
+use crate::math::max_abs;
+
+/// Roundings of an impulse on its way into a row velocity, as a share of it: through Gᵀ, M⁻¹ and the sums of both.
+const ROUNDING: f64 = 2.0 * f64::EPSILON;
+/// The same of a number that is given: through one product and one sum.
+const GIVEN: f64 = f64::EPSILON;
+/// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
+const MANY: f64 = 1e3;
+
+/// The largest errors that rounding may have made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Floor {
+    /// Of a row velocity \[m/s\].
+    pub(crate) row: f64,
+    /// Of a velocity \[m/s\].
+    pub(crate) velocity: f64,
+}
+
+impl Problem {
+    /// Whether rounding could hide a residual of this size under these impulses; a cheap look that errs to the safe side.
+    pub(crate) fn may_hide(&self, tolerance: f64, lambda: &[f64], v: &[f64]) -> bool {
+        if tolerance < MANY * ROUNDING * self.cancelling(lambda) {
+            return true;
+        }
+        let Form::Primal(primal) = &self.form else {
+            return tolerance < GIVEN * max_abs(&self.c);
+        };
+        if tolerance < GIVEN * max_abs(&primal.free_velocity) {
+            return true;
+        }
+        let limit = tolerance / (ROUNDING * MANY * max_abs(v).max(1.0));
+        primal.mass.iter().any(|mass| match mass {
+            MassBlock::Rigid(body) => limit < body.thinness(),
+            MassBlock::Dense(_) => true,
+            MassBlock::Tree(_) => false,
+        })
+    }
+
+    /// What rounding may hide under these impulses.
+    pub(crate) fn floor(&self, lambda: &[f64]) -> Floor {
+        match &self.form {
+            Form::Primal(primal) => self.primal_floor(primal, lambda),
+            Form::Dual(_) => Floor {
+                row: ROUNDING * self.cancelling(lambda) + GIVEN * max_abs(&self.c),
+                velocity: 0.0,
+            },
+        }
+    }
+
+    fn primal_floor(&self, primal: &Primal, lambda: &[f64]) -> Floor {
+        let mut terms = vec![0.0; self.n_velocities()];
+        let mut rows = Vec::new();
+        for (k, block) in self.blocks.iter().enumerate() {
+            for e in primal.jacobian.entry_range(k) {
+                let columns = primal.columns(primal.jacobian.entry_mass(e));
+                rows.clear();
+                primal.write_rows(e, &mut rows);
+                let each = rows.chunks_exact(columns.len());
+                for (row, lambda) in each.zip(&lambda[block.rows()]) {
+                    let terms = &mut terms[columns.clone()];
+                    terms
+                        .iter_mut()
+                        .zip(row)
+                        .for_each(|(t, g)| *t += (g * lambda).abs());
+                }
+            }
+        }
+        // ε|v¹| + 2ε|M⁻¹|(|Gᵀ||λ| + |p|)
+        for (b, mass) in primal.mass.iter().enumerate() {
+            let (columns, free) = (primal.columns(b), &primal.free_velocity[primal.columns(b)]);
+            let p = &primal.p[columns.clone()];
+            let terms = &mut terms[columns];
+            let mut solved = p.to_vec();
+            mass.solve(&mut solved);
+            if solved == free {
+                // p/m is one product: it is as good as given.
+                let first = if matches!(mass, MassBlock::Rigid(_)) {
+                    3
+                } else {
+                    0
+                };
+                let turning = terms[first..].iter_mut().zip(&p[first..]);
+                turning.for_each(|(t, p)| *t += p.abs());
+            }
+            mass.solve_sizes(terms, free);
+            let each = terms.iter_mut().zip(free);
+            each.for_each(|(t, v)| *t = ROUNDING * *t + GIVEN * v.abs());
+        }
+        let mut row_floor = 0.0_f64;
+        for (k, block) in self.blocks.iter().enumerate() {
+            let each = block.rows();
+            let mut sums: Vec<f64> = each
+                .map(|i| GIVEN * ((primal.sigma[i] * lambda[i]).abs() + primal.q[i].abs()))
+                .collect();
+            for e in primal.jacobian.entry_range(k) {
+                let v = &terms[primal.columns(primal.jacobian.entry_mass(e))];
+                rows.clear();
+                primal.write_rows(e, &mut rows);
+                for (row, sum) in rows.chunks_exact(v.len()).zip(&mut sums) {
+                    *sum += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
+                }
+            }
+            row_floor = sums.into_iter().fold(row_floor, f64::max);
+        }
+        Floor {
+            row: row_floor,
+            velocity: max_abs(&terms),
+        }
+    }
+}
