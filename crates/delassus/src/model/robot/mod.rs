@@ -5,6 +5,7 @@
 mod hull;
 mod mesh;
 mod mjcf;
+mod picture;
 mod solid;
 mod urdf;
 mod xml;

@@ -238,9 +238,14 @@ pub fn of_robot(
     options: impl Into<Options>,
 ) -> Result<Scene, SceneError> {
     let read = robot::parse(text, file, folder, options)?;
-    let warnings = read.warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
     let model = read.robot;
-    let built = stand(&model).and_then(WorldBuilder::build);
+    // An MJCF file says where its bodies are; of a URDF robot that is free nobody says it.
+    let placed = read.format == "mjcf";
+    if placed && !has_ground(&model) {
+        warnings.push(format!("{file}:0: it has no ground; one is laid below it"));
+    }
+    let built = stand(&model, placed).and_then(WorldBuilder::build);
     let world = built.map_err(|error| SceneError::RobotWorld {
         file: file.to_owned(),
         error: Box::new(error),
@@ -262,16 +267,24 @@ pub fn of_robot(
     })
 }
 
-fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
+/// Whether the file brings a plane or a height field.
+fn has_ground(model: &RobotModel) -> bool {
+    let flat = |shape: &Shape| matches!(shape, Shape::HalfSpace | Shape::HeightField { .. });
+    model.shapes.iter().any(|entry| flat(&entry.shape))
+}
+
+/// A world with the robot in it, where it is placed or on the ground.
+fn stand(model: &RobotModel, placed: bool) -> Result<WorldBuilder, WorldError> {
     let mut builder = WorldBuilder::default();
     if let Some(gravity) = model.gravity {
         builder.gravity = gravity;
     }
-    let own_ground = model.shapes.iter().any(|s| s.shape == Shape::HalfSpace);
+    let own_ground = has_ground(model);
     let lowest = lowest(model).unwrap_or(0.0);
     let mut roots = model.tree.links().iter().filter(|l| l.parent.is_none());
     let free = roots.any(|link| link.joint == TreeJoint::Floating);
-    let lift = if free && !own_ground { -lowest } else { 0.0 };
+    let stands = free && !own_ground && !placed;
+    let lift = if stands { -lowest } else { 0.0 };
     let placement = Placement {
         position: DVec3::Z * lift,
         ..Placement::default()
@@ -291,7 +304,7 @@ fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
         let ground = builder.add_body(Body {
             name: "ground".to_owned(),
             motion: MovedBy::Static,
-            position: DVec3::Z * if free { 0.0 } else { lowest.min(0.0) },
+            position: DVec3::Z * if stands { 0.0 } else { lowest.min(0.0) },
             ..Body::default()
         })?;
         builder.add_collider(ground, Shape::HalfSpace, Attach::default())?;

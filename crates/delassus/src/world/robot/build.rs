@@ -103,7 +103,7 @@ impl WorldBuilder {
             name: name.clone(),
             error,
         };
-        let tree = moved(&model.tree, &base).map_err(unfit)?;
+        let (tree, drag) = moved(&model.tree, &base).map_err(unfit)?;
         let id = RobotId(self.robots.len() as u32);
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
@@ -136,6 +136,7 @@ impl WorldBuilder {
             v: vec![0.0; tree.n_dofs()],
             force: vec![0.0; tree.n_dofs()],
             springs: springs(&model.joints, &tree),
+            drag,
             joints,
             closures,
             tendons: model.tendons.iter().map(|t| tendon(t, &base)).collect(),
@@ -296,13 +297,21 @@ pub(super) fn known(robots: &mut [Robot], robot: RobotId) -> Result<&mut Robot, 
     found.ok_or(WorldError::UnknownRobot { robot, count })
 }
 
-/// The tree with its ground moved.
-fn moved(tree: &Tree, base: &Pose) -> Result<Tree, TreeError> {
+/// The tree with its ground moved, without the dampers of floating links, which are given beside it: M + hD is a tree
+/// for other joints alone.
+fn moved(tree: &Tree, base: &Pose) -> Result<(Tree, Vec<(LinkId, f64)>), TreeError> {
     let mut links = tree.links().to_vec();
+    let mut drag = Vec::new();
+    for (i, link) in links.iter_mut().enumerate() {
+        if link.joint == TreeJoint::Floating && 0.0 < link.damping {
+            drag.push((LinkId(i as u32), link.damping));
+            link.damping = 0.0;
+        }
+    }
     for link in links.iter_mut().filter(|link| link.parent.is_none()) {
         link.place = base.then(&link.place);
     }
-    Tree::new(links)
+    Ok((Tree::new(links)?, drag))
 }
 
 fn unknown(link: LinkId, tree: &Tree) -> TreeError {

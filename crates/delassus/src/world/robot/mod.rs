@@ -50,6 +50,8 @@ pub struct Robot {
     closures: Vec<Closure>,
     tendons: Vec<Tendon>,
     springs: Vec<spring::Spring>,
+    /// Dampers of floating links.
+    drag: Vec<(LinkId, f64)>,
     /// Links that are relieved of a share of their weight.
     gravcomp: Vec<(LinkId, f64)>,
     /// Pairs of bodies that never touch.

@@ -16,6 +16,9 @@ use glam::DVec3;
 /// Rows whose numbers are all below this share of the largest are zero: a planar loop never leaves its plane.
 const NOTHING: f64 = 1e-12;
 
+/// More than anything pushes with \[N\] or \[N m\]: springs and dampers have no bound.
+pub(super) const UNBOUNDED: f64 = 1e9;
+
 /// A robot with its place in the problem.
 #[derive(Debug)]
 pub(in crate::world) struct PlacedRobot<'a> {
@@ -188,6 +191,14 @@ impl Robot {
             for k in 0..joint.dofs {
                 let part = JointPart::Friction(k as u8);
                 push(dof + k, 1.0, (part, within(drive.friction), still, 0.0));
+            }
+        }
+        if let Some((_, damping)) = self.drag.iter().find(|(link, _)| *link == joint.link) {
+            for k in 0..joint.dofs {
+                // Dry friction has the numbers before.
+                let part = JointPart::Friction((joint.dofs + k) as u8);
+                let drag = Target::Spring(0.0, *damping);
+                push(dof + k, 1.0, (part, within(UNBOUNDED), drag, 0.0));
             }
         }
         if joint.dofs != 1 {

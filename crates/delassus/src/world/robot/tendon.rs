@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::rows::{JointRows, coordinates};
+use super::rows::{JointRows, UNBOUNDED, coordinates};
 use super::{Anchor, Posed, Robot, RobotItem};
 use crate::error::BuildError;
 use crate::index::LinkId;
@@ -13,9 +13,6 @@ use crate::tree::spatial::Pose;
 use crate::tree::{TreeError, TreeRows};
 use crate::world::rows::Target;
 use crate::world::{JointPart, Servo};
-
-/// More than any robot pushes with \[N\] or \[N m\]: springs have no bound.
-const UNBOUNDED: f64 = 1e9;
 
 /// A length l = l₀ + Σ cᵢ qᵢ + Σ |xⱼ₊₁ − xⱼ|/dⱼ, over displacements of joints of one dof, and over the straight pieces
 /// of a string.

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 
 use super::super::mesh::{self, Mesh};
 use super::super::solid::{self, Extent, Weigh};
-use super::super::{ImportError, hull};
+use super::super::{ImportError, hull, picture};
 use super::compiler::Compiler;
 use super::defaults::Defaults;
 use super::element::{Element, View};
@@ -99,12 +99,18 @@ impl<'a> Assets<'a> {
         );
         let mut heights = vec![0.0; rows.saturating_mul(columns).min(1 << 24)];
         if let Some(file) = element.attribute("file") {
-            if file.to_ascii_lowercase().ends_with(".png") {
-                return Err("pictures of heights are not read; give elevation".to_owned());
-            }
             let path = path(file).ok_or("no folder is given to look in")?;
             let bytes = std::fs::read(&path).map_err(|error| format!("{file}: {error}"))?;
-            (rows, columns, heights) = binary_field(&bytes).ok_or(format!("{file}: is cut off"))?;
+            let is_picture = file.to_ascii_lowercase().ends_with(".png");
+            (rows, columns, heights) = if is_picture {
+                let read = picture::read(&bytes).map_err(|what| format!("{file}: {what}"))?;
+                let (width, height, pixels) = read;
+                // The top of the picture is the furthest row.
+                let lines = pixels.chunks(width).rev().flatten();
+                (height, width, lines.map(|x| f64::from(*x)).collect())
+            } else {
+                binary_field(&bytes).ok_or(format!("{file}: is cut off"))?
+            };
         } else if let Some(given) = element.numbers("elevation").map_err(words)? {
             if given.len() != heights.len() {
                 return Err(format!(
