@@ -249,6 +249,10 @@ pub(crate) struct DoctorArgs {
     #[arg(value_name = "SCENE|FILE")]
     pub(crate) work: PathBuf,
 
+    /// Leave out what acts in a robot file and is not simulated, and say so, instead of refusing the file.
+    #[arg(long)]
+    pub(crate) lossy: bool,
+
     /// Steps a scene is watched for.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) steps: usize,
@@ -284,6 +288,14 @@ pub(crate) struct InfoArgs {
     /// How the root of a URDF robot stands on the ground, which its file does not say.
     #[arg(long, value_enum, default_value = "fixed")]
     pub(crate) base: BaseChoice,
+
+    /// Leave out what acts in the file and is not simulated, and list it, instead of refusing the file.
+    #[arg(long)]
+    pub(crate) lossy: bool,
+
+    /// Add mass matrix, bias forces and centre of mass in a displaced state to the JSON.
+    #[arg(long, requires = "json")]
+    pub(crate) dynamics: bool,
 
     /// Print JSON instead of a table.
     #[arg(long)]

@@ -49,7 +49,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Printed, Refusal> {
 }
 
 fn scene(args: &DoctorArgs) -> Result<Sheet, Refusal> {
-    let source = Source::find(&args.work)?;
+    let source = Source {
+        lossy: args.lossy,
+        ..Source::find(&args.work)?
+    };
     let mut scene = source.build()?;
     let mut plan = scene.run;
     plan.dt = args.dt.unwrap_or(plan.dt);

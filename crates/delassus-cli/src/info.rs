@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use delassus::LinkId;
-use delassus::model::robot::{self, Base, RobotFile};
-use delassus::world::ClosureKind;
+use delassus::math::DVec3;
+use delassus::model::robot::{self, Base, Loss, Options, RobotFile};
+use delassus::tree::{Tree, TreeError};
+use delassus::world::{ClosureKind, RobotModel};
 use serde::Serialize;
 
 use crate::args::{BaseChoice, InfoArgs};
@@ -29,7 +31,20 @@ struct Info<'a> {
     mass: f64,
     links: Vec<LinkInfo<'a>>,
     closures: Vec<ClosureInfo<'a>>,
+    keyframes: Vec<&'a str>,
     warnings: Vec<WarningInfo<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dynamics: Option<Dynamics>,
+}
+
+/// A state away from that of the file, and what follows from it; springs, dampers and drives left out.
+#[derive(Debug, Serialize)]
+struct Dynamics {
+    q: Vec<f64>,
+    v: Vec<f64>,
+    mass_matrix: Vec<f64>,
+    bias: Vec<f64>,
+    centre_of_mass: [f64; 3],
 }
 
 #[derive(Debug, Serialize)]
@@ -58,8 +73,10 @@ struct ClosureInfo<'a> {
 
 #[derive(Debug, Serialize)]
 struct WarningInfo<'a> {
+    file: &'a str,
     line: usize,
     text: &'a str,
+    lost: bool,
 }
 
 /// Reads and describes one robot.
@@ -71,8 +88,18 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Printed, Refusal> {
         BaseChoice::Fixed => Base::Fixed,
         BaseChoice::Floating => Base::Floating,
     };
-    let read = robot::parse(&text, &name, Some(folder), base)?;
-    let info = describe(name, &read);
+    let loss = if args.lossy {
+        Loss::Allow
+    } else {
+        Loss::Refuse
+    };
+    let read = robot::parse(&text, &name, Some(folder), Options { base, loss })?;
+    let mut info = describe(name.clone(), &read);
+    if args.dynamics {
+        let found = dynamics(&read.robot);
+        let found = found.map_err(|cause| Refusal::Dynamics { name, cause })?;
+        info.dynamics = Some(found);
+    }
     let text = if args.json {
         serde_json::to_string(&info).expect("plain data has a JSON form") + "\n"
     } else {
@@ -118,14 +145,18 @@ fn describe(file: String, read: &RobotFile) -> Info<'_> {
             ClosureKind::Connect { .. } => "connect",
             ClosureKind::Weld { .. } => "weld",
             ClosureKind::Joint { .. } => "joint",
+            ClosureKind::Sums { .. } => "tendon",
             _ => "other",
         },
         rows: closure.kind.n_rows(),
     });
     let warnings = read.warnings.iter().map(|warning| WarningInfo {
+        file: &warning.file,
         line: warning.line,
         text: &warning.text,
+        lost: warning.lost,
     });
+    let keyframes = robot.keyframes.iter().map(|key| key.name.as_str());
     Info {
         schema: "delassus-info-1",
         file,
@@ -137,8 +168,44 @@ fn describe(file: String, read: &RobotFile) -> Info<'_> {
         mass: tree.mass(),
         links: links.collect(),
         closures: closures.collect(),
+        keyframes: keyframes.collect(),
         warnings: warnings.collect(),
+        dynamics: None,
     }
+}
+
+/// Mass matrix, bias forces and centre of mass of a robot that is displaced by 0.4 cos(k + 1) along its k-th velocity
+/// and moves with 0.3 sin(k + 1).
+fn dynamics(robot: &RobotModel) -> Result<Dynamics, TreeError> {
+    let mut links = robot.tree.links().to_vec();
+    links.iter_mut().for_each(|link| link.damping = 0.0);
+    let tree = Tree::new(links)?;
+    let n = tree.n_dofs();
+    let along = |k: usize| (k + 1) as f64;
+    let step: Vec<f64> = (0..n).map(|k| 0.4 * along(k).cos()).collect();
+    let v: Vec<f64> = (0..n).map(|k| 0.3 * along(k).sin()).collect();
+    let (mut q, mut data) = (tree.neutral(), tree.data());
+    tree.integrate(&mut q, &step, 1.0)?;
+    let (mut mass_matrix, mut bias) = (vec![0.0; n * n], vec![0.0; n]);
+    let gravity = robot.gravity.unwrap_or(-9.81 * DVec3::Z);
+    tree.mass_matrix(&mut data, &q, &mut mass_matrix)?;
+    tree.bias(&mut data, (&q, &v), gravity, &mut bias)?;
+    tree.kinematics(&q, &mut data)?;
+    // Of everything, what does not move included.
+    let (mut mass, mut first) = (0.0, DVec3::ZERO);
+    for (i, link) in tree.links().iter().enumerate() {
+        let pose = tree.pose(&data, LinkId(i as u32))?;
+        mass += link.body.mass;
+        first += link.body.mass * pose.point(link.body.com);
+    }
+    let centre_of_mass = (first / mass.max(f64::MIN_POSITIVE)).to_array();
+    Ok(Dynamics {
+        q,
+        v,
+        mass_matrix,
+        bias,
+        centre_of_mass,
+    })
 }
 
 /// The tree as a table, indented by depth, then loops and warnings.
@@ -175,9 +242,14 @@ fn readable(info: &Info<'_>) -> String {
     if !info.closures.is_empty() {
         text.push('\n');
     }
+    if !info.keyframes.is_empty() {
+        let names: Vec<String> = info.keyframes.iter().map(|k| format!("\"{k}\"")).collect();
+        text.push_str(&format!("\nkeyframes: {}\n", names.join(", ")));
+    }
     for warning in &info.warnings {
-        let (file, line) = (&info.file, warning.line);
-        text.push_str(&format!("\nnot used: {file}:{line}: {}", warning.text));
+        let (file, line) = (warning.file, warning.line);
+        let kind = if warning.lost { "left out" } else { "note" };
+        text.push_str(&format!("\n{kind}: {file}:{line}: {}", warning.text));
     }
     if !text.ends_with('\n') {
         text.push('\n');

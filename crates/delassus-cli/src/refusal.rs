@@ -6,6 +6,7 @@
 use std::io;
 
 use delassus::model::robot::ImportError;
+use delassus::tree::TreeError;
 use plotters::drawing::DrawingAreaErrorKind;
 use rayon::ThreadPoolBuildError;
 
@@ -54,6 +55,9 @@ pub(crate) enum Refusal {
     /// A robot file is refused.
     #[error(transparent)]
     Robot(#[from] ImportError),
+    /// A robot does not move.
+    #[error("{name}: {cause}")]
+    Dynamics { name: String, cause: TreeError },
     /// The parts of a tree's system cannot be given.
     #[error("{name}: {cause}")]
     Matrices { name: String, cause: MatricesError },

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use delassus::model::robot::Base;
+use delassus::model::robot::{Base, Loss, Options};
 use delassus::model::scene::{of_robot, parse_in};
 use delassus::world::Scene;
 use delassus::{World, scenes};
@@ -27,6 +27,9 @@ pub(crate) struct Source {
     /// Whether the root of a URDF robot is free.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) floating: bool,
+    /// Whether what a robot file holds and is not simulated is left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) lossy: bool,
 }
 
 impl Source {
@@ -38,6 +41,7 @@ impl Source {
             text,
             folder,
             floating: false,
+            lossy: false,
         };
         let built_in = |name: &str| made(name, None, None);
         if let Some(spec) = name.strip_prefix(SCENE) {
@@ -72,12 +76,19 @@ impl Source {
         let folder = self.folder.as_deref();
         match &self.text {
             Some(text) if text.trim_start().starts_with('<') || is_robot_name(name) => {
-                let base = if self.floating {
-                    Base::Floating
-                } else {
-                    Base::Fixed
+                let options = Options {
+                    base: if self.floating {
+                        Base::Floating
+                    } else {
+                        Base::Fixed
+                    },
+                    loss: if self.lossy {
+                        Loss::Allow
+                    } else {
+                        Loss::Refuse
+                    },
                 };
-                of_robot(text, name, folder, base).map_err(InputError::RobotScene)
+                of_robot(text, name, folder, options).map_err(InputError::RobotScene)
             }
             Some(text) => parse_in(text, folder).map_err(|cause| InputError::Scene {
                 name: name.clone(),

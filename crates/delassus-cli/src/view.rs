@@ -117,7 +117,10 @@ mod served {
         for spec in &args.solvers {
             solvers::make(spec, delassus::Stop::default(), 0)?;
         }
-        let source = Source::find(&args.what)?;
+        let source = Source {
+            lossy: args.lossy,
+            ..Source::find(&args.what)?
+        };
         // A bad scene is refused here, with its line and column.
         source.build()?;
         let start = Start {

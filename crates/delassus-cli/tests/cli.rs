@@ -340,7 +340,7 @@ fn info_shows_a_robot_and_refuses_a_broken_one_with_its_line() {
     assert_eq!(floating["n_dofs"], 7);
     let table = delassus(&["info", &good]);
     assert!(
-        table.stdout.contains("hand") && table.stdout.contains("not used"),
+        table.stdout.contains("hand") && table.stdout.contains("note: "),
         "{}",
         table.stdout
     );

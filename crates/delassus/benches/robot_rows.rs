@@ -49,7 +49,13 @@ fn scene(name: &str) -> Scene {
         return build(name).unwrap();
     }
     let text = std::fs::read_to_string(name).unwrap();
-    of_robot(&text, name, None, Default::default()).unwrap()
+    of_robot(
+        &text,
+        name,
+        None,
+        delassus::model::robot::Options::default(),
+    )
+    .unwrap()
 }
 
 /// The problem of a step with the most rows.

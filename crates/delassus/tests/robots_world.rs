@@ -43,19 +43,13 @@ fn model(links: Vec<Link>, shapes: Vec<(u32, Shape)>) -> RobotModel {
         .iter()
         .enumerate()
         .map(|(i, link)| JointModel::free(&link.name, LinkId(i as u32)));
-    let shapes = shapes.into_iter().map(|(link, shape)| ShapeModel {
-        link: Some(LinkId(link)),
-        pose: Pose::IDENTITY,
-        shape,
-        surface: None,
-    });
+    let shapes = shapes
+        .into_iter()
+        .map(|(link, shape)| ShapeModel::new(Some(LinkId(link)), Pose::IDENTITY, shape));
     RobotModel {
-        name: "test".to_owned(),
         joints: joints.collect(),
-        closures: Vec::new(),
         shapes: shapes.collect(),
-        gravity: None,
-        tree: Tree::new(links).unwrap(),
+        ..RobotModel::new("test", Tree::new(links.clone()).unwrap())
     }
 }
 

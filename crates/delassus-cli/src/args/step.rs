@@ -40,6 +40,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value = "fixed")]
     pub(crate) base: BaseChoice,
 
+    /// Leave out what acts in a robot file and is not simulated, and say so, instead of refusing the file.
+    #[arg(long)]
+    pub(crate) lossy: bool,
+
     /// Steps from time zero to the end. [default: as many as the time needs]
     #[arg(long, value_name = "COUNT", conflicts_with = "time")]
     pub(crate) steps: Option<u64>,
@@ -136,6 +140,10 @@ pub(crate) struct ViewArgs {
     /// A built-in scene as `name` or `name:size`, a scene file, or a folder that `run --out` wrote.
     #[arg(value_name = "SCENE|DIR")]
     pub(crate) what: PathBuf,
+
+    /// Leave out what acts in a robot file and is not simulated, and say so, instead of refusing the file.
+    #[arg(long)]
+    pub(crate) lossy: bool,
 
     /// Solver with its keys, as `gauss-seidel,rule=exact`; two of them are shown side by side. [default: the scene's]
     #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]

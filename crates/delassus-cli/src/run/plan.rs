@@ -65,6 +65,7 @@ impl Plan {
             (None, Some(scene)) => {
                 let source = Source {
                     floating: args.base == BaseChoice::Floating,
+                    lossy: args.lossy,
                     ..Source::find(scene)?
                 };
                 Plan::fresh(source, args)?
@@ -91,7 +92,7 @@ impl Plan {
         let scene = source.build()?;
         if !args.quiet {
             for warning in &scene.warnings {
-                note(&format!("not used: {warning}"));
+                note(&format!("note: {warning}"));
             }
         }
         let defaults = scene.run;

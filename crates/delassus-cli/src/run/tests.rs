@@ -34,6 +34,7 @@ fn plan(dt: f64) -> Plan {
             text: None,
             folder: None,
             floating: false,
+            lossy: false,
         },
         title: "a stone <falls>".to_owned(),
         options: Options {

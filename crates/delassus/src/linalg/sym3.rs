@@ -155,9 +155,15 @@ impl Sym3 {
         inverse(self.entries()).map(Sym3::from_entries)
     }
 
-    /// Eigenvalues in ascending order, by Jacobi rotations.
+    /// Eigenvalues in ascending order.
     pub(crate) fn eigenvalues(&self) -> [f64; 3] {
+        self.principal().0
+    }
+
+    /// Eigenvalues in ascending order and their axes as columns, by Jacobi rotations.
+    pub(crate) fn principal(&self) -> ([f64; 3], DMat3) {
         let mut a = self.matrix().to_cols_array_2d();
+        let mut axes = DMat3::IDENTITY.to_cols_array_2d();
         for _ in 0..32 {
             for (p, q) in [(0, 1), (0, 2), (1, 2)] {
                 if a[p][q] == 0.0 {
@@ -174,12 +180,16 @@ impl Sym3 {
                 for k in 0..3 {
                     let (x, y) = (a[p][k], a[q][k]);
                     (a[p][k], a[q][k]) = (c * x - s * y, s * x + c * y);
+                    // Columns of the axes turn with those of the matrix.
+                    let (x, y) = (axes[p][k], axes[q][k]);
+                    (axes[p][k], axes[q][k]) = (c * x - s * y, s * x + c * y);
                 }
             }
         }
-        let mut moments = [a[0][0], a[1][1], a[2][2]];
-        moments.sort_by(f64::total_cmp);
-        moments
+        let mut order = [0, 1, 2];
+        order.sort_by(|&i, &j| a[i][i].total_cmp(&a[j][j]));
+        let columns = order.map(|i| axes[i]);
+        (order.map(|i| a[i][i]), DMat3::from_cols_array_2d(&columns))
     }
 }
 

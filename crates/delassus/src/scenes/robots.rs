@@ -49,23 +49,13 @@ impl Rig {
         self.links.push(link.named(name));
         self.joints.push(JointModel::free(name, id));
         self.controls.push(Control::default());
-        self.shapes.push(ShapeModel {
-            link: Some(id),
-            pose,
-            shape,
-            surface: None,
-        });
+        self.shapes.push(ShapeModel::new(Some(id), pose, shape));
         id
     }
 
     /// One more shape on a link, which does not change its mass.
     pub(super) fn shape(&mut self, link: LinkId, shape: Shape, pose: Pose) {
-        self.shapes.push(ShapeModel {
-            link: Some(link),
-            pose,
-            shape,
-            surface: None,
-        });
+        self.shapes.push(ShapeModel::new(Some(link), pose, shape));
     }
 
     /// What acts along the joint of a link.
@@ -95,12 +85,10 @@ impl Rig {
             error,
         })?;
         let model = RobotModel {
-            name: name.to_owned(),
-            tree,
             joints: self.joints,
             closures: self.closures,
             shapes: self.shapes,
-            gravity: None,
+            ..RobotModel::new(name, tree)
         };
         let placement = Placement {
             name: name.to_owned(),

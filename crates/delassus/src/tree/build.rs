@@ -275,7 +275,7 @@ fn check_link(i: usize, link: &Link, count: usize) -> Result<(), TreeError> {
 }
 
 /// Why an inertia about the centre of mass belongs to no body, if so.
-pub(super) fn inertia_fault(mass: f64, inertia: &DMat3) -> Option<String> {
+pub(crate) fn inertia_fault(mass: f64, inertia: &DMat3) -> Option<String> {
     if !inertia.is_finite() {
         return Some("an entry is not finite".to_owned());
     }

@@ -26,6 +26,7 @@ mod turns;
 use glam::{DMat3, DVec3};
 
 pub use batch::Batch;
+pub(crate) use build::inertia_fault;
 use data::Body;
 pub use data::Data;
 pub(crate) use data::Passes;

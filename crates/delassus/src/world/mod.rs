@@ -36,8 +36,8 @@ pub use joint::{Drive, Frame, GearTerm, Joint, JointAxis, JointKind, Motor, Serv
 pub use rattle::Integrator;
 pub use reaction::Reaction;
 pub use robot::{
-    Anchor, Closure, ClosureKind, Control, JointModel, Placement, Posed, Robot, RobotJoint,
-    RobotModel, ShapeModel, Swing,
+    Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Keyframe, Placement, Posed,
+    Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
 };
 pub use rows::JointBody;
 pub use scene::{RunDefaults, Scene};

@@ -65,6 +65,8 @@ pub enum RobotItem {
     Joint(u32),
     /// One of [`Robot::closures`](super::Robot::closures).
     Closure(u32),
+    /// One of [`Robot::tendons`](super::Robot::tendons).
+    Tendon(u32),
 }
 
 impl Key {

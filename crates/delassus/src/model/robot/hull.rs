@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
-use super::mesh;
+use super::mesh::{self, Mesh};
 use crate::collide::Shape;
+use crate::linalg::sym3::Sym3;
 
 /// Points on the surface of the hull that stands for an ellipsoid.
 const ROUND: usize = 128;
@@ -45,22 +46,53 @@ pub(super) fn locate(name: &str, folder: &Path) -> Option<PathBuf> {
     places.find(|path| path.is_file())
 }
 
+/// The surface of the hull of points as a mesh.
+pub(super) fn surface(points: &[DVec3]) -> Result<Mesh, String> {
+    let mut given = points.to_vec();
+    given.sort_by(order);
+    given.dedup();
+    let (points, faces) = parry3d_f64::transformation::try_convex_hull(&given)
+        .map_err(|error| format!("the hull of its corners cannot be made: {error}"))?;
+    Ok(Mesh { points, faces })
+}
+
+/// An order of points.
+fn order(a: &DVec3, b: &DVec3) -> std::cmp::Ordering {
+    let pairs = a.to_array().into_iter().zip(b.to_array());
+    pairs
+        .map(|(a, b)| a.total_cmp(&b))
+        .fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+}
+
 /// The hull of a mesh file, with a remark where it keeps only some of the corners.
 pub(super) fn of_file(path: &Path, scale: DVec3) -> Result<(Shape, Option<String>), String> {
-    let points = mesh::read(path)?;
-    Ok(of_points(points.into_iter().map(|p| p * scale)))
+    let mesh = mesh::read(path)?;
+    Ok(of_points(mesh.points.into_iter().map(|p| p * scale)))
+}
+
+/// The hull of points that lie nearly in one plane, made thicker by a hundredth of its size.
+pub(super) fn thickened(points: &[DVec3]) -> (Shape, Option<String>) {
+    let count = points.len().max(1) as f64;
+    let middle = points.iter().sum::<DVec3>() / count;
+    let mut spread = DMat3::ZERO;
+    for point in points {
+        let d = *point - middle;
+        spread += DMat3::from_cols(d * d.x, d * d.y, d * d.z);
+    }
+    let (_, axes) = Sym3::of(&spread).principal();
+    let size = points
+        .iter()
+        .fold(0.0, |m: f64, p| m.max((*p - middle).length()));
+    let out = axes.x_axis * (0.01 * size);
+    let (shape, _) = of_points(points.iter().flat_map(|p| [*p + out, *p - out]));
+    let text = format!("it is flat, and made {} m thick", 0.02 * size);
+    (shape, Some(text))
 }
 
 /// The hull of points, of which only those furthest along some directions are kept where there are many.
 pub(super) fn of_points(points: impl Iterator<Item = DVec3>) -> (Shape, Option<String>) {
     const MOST: usize = 256;
     let mut points: Vec<DVec3> = points.collect();
-    let order = |a: &DVec3, b: &DVec3| {
-        let pairs = a.to_array().into_iter().zip(b.to_array());
-        pairs
-            .map(|(a, b)| a.total_cmp(&b))
-            .fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-    };
     points.sort_by(order);
     points.dedup();
     let mut remark = None;

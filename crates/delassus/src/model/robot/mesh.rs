@@ -1,4 +1,4 @@
-//! Corners of mesh files: STL, as text or binary, and OBJ. Faces are not needed: links collide as convex hulls.
+//! Mesh files: STL, as text or binary, OBJ, and MuJoCo's own MSH. Corners and triangles; nothing else is read.
 
 use std::fs;
 use std::path::Path;
@@ -8,57 +8,146 @@ use glam::DVec3;
 /// Longest mesh file that is read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The corners of a mesh file, told by its ending.
-pub(super) fn read(path: &Path) -> Result<Vec<DVec3>, String> {
+/// Corners and triangles of a mesh.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Mesh {
+    /// Corners \[m\].
+    pub(super) points: Vec<DVec3>,
+    /// Three corners each, counter-clockwise from outside; none where a file has corners alone.
+    pub(super) faces: Vec<[u32; 3]>,
+}
+
+impl Mesh {
+    /// The corners of each triangle.
+    pub(super) fn triangles(&self) -> impl Iterator<Item = [DVec3; 3]> {
+        let corner = |i: u32| self.points[i as usize];
+        self.faces.iter().map(move |face| face.map(corner))
+    }
+
+    /// Refuses corners that are not numbers, and triangles of corners that are not there.
+    pub(super) fn check(self) -> Result<Mesh, String> {
+        if self.points.len() < 4 {
+            return Err("has fewer than four corners".to_owned());
+        }
+        if !self.points.iter().all(|p| p.is_finite()) {
+            return Err("a corner is not finite".to_owned());
+        }
+        let known = |face: &[u32; 3]| face.iter().all(|i| (*i as usize) < self.points.len());
+        if !self.faces.iter().all(known) {
+            return Err("a face names a corner that is not there".to_owned());
+        }
+        Ok(self)
+    }
+}
+
+/// A mesh file, told by its ending.
+pub(super) fn read(path: &Path) -> Result<Mesh, String> {
     let name = path.display();
     let ending = path.extension().map(|e| e.to_ascii_lowercase());
     let ending = ending
         .and_then(|e| e.into_string().ok())
         .unwrap_or_default();
-    if !matches!(ending.as_str(), "stl" | "obj") {
-        return Err(format!("{name}: meshes are read from .stl and .obj files"));
+    if !matches!(ending.as_str(), "stl" | "obj" | "msh") {
+        return Err(format!(
+            "{name}: meshes are read from .stl, .obj and .msh files"
+        ));
     }
     let length = fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
     if MAX_BYTES < length.len() {
         return Err(format!("{name}: is longer than {MAX_BYTES} bytes"));
     }
     let bytes = fs::read(path).map_err(|error| format!("{name}: {error}"))?;
-    let points = match ending.as_str() {
-        "obj" => words(&bytes, "v"),
+    let mesh = match ending.as_str() {
+        "obj" => obj(&bytes),
+        "msh" => msh(&bytes),
         _ => stl(&bytes),
     };
-    let points = points.map_err(|what| format!("{name}: {what}"))?;
-    if points.len() < 4 {
-        return Err(format!("{name}: has fewer than four corners"));
-    }
-    if !points.iter().all(|p| p.is_finite()) {
-        return Err(format!("{name}: a corner is not finite"));
-    }
-    Ok(points)
+    let mesh = mesh.and_then(Mesh::check);
+    mesh.map_err(|what| format!("{name}: {what}"))
+}
+
+/// Every three corners are a triangle.
+fn soup(points: Vec<DVec3>) -> Mesh {
+    let count = points.len() as u32 / 3;
+    let faces = (0..count).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+    Mesh { points, faces }
+}
+
+fn float(bytes: &[u8; 4]) -> f64 {
+    f64::from(f32::from_le_bytes(*bytes))
 }
 
 /// Binary files say how many triangles follow their header, and have exactly that length.
-fn stl(bytes: &[u8]) -> Result<Vec<DVec3>, String> {
+fn stl(bytes: &[u8]) -> Result<Mesh, String> {
     const HEADER: usize = 84;
     const TRIANGLE: usize = 50;
     let count = bytes.get(80..HEADER).and_then(|b| b.first_chunk::<4>());
     let count = count.map(|b| u32::from_le_bytes(*b) as usize);
     if count.is_none_or(|n| Some(bytes.len()) != n.checked_mul(TRIANGLE).map(|n| n + HEADER)) {
-        return words(bytes, "vertex");
+        return words(bytes, "vertex").map(soup);
     }
     let mut points = Vec::new();
     for triangle in bytes[HEADER..].chunks_exact(TRIANGLE) {
         // The normal comes first, then three corners.
         for corner in triangle[12..48].chunks_exact(12) {
             let numbers = corner.as_chunks::<4>().0;
-            let number = |i: usize| f64::from(f32::from_le_bytes(numbers[i]));
-            points.push(DVec3::new(number(0), number(1), number(2)));
+            let [x, y, z] = [0, 1, 2].map(|i| float(&numbers[i]));
+            points.push(DVec3::new(x, y, z));
         }
     }
-    Ok(points)
+    Ok(soup(points))
 }
 
-/// Lines of a text that start with a word and go on with three numbers.
+/// Four counts, of corners, normals, texture points and faces; then corners, two lists that are skipped, faces.
+fn msh(bytes: &[u8]) -> Result<Mesh, String> {
+    const SHORT: &str = "is shorter than its header says";
+    let words = bytes.as_chunks::<4>().0;
+    let header = words.first_chunk::<4>().ok_or(SHORT)?;
+    let [corners, normals, textures, faces] = header.map(|b| i32::from_le_bytes(b).max(0) as usize);
+    let from = |start: usize, count: usize| words.get(start..start + count).ok_or(SHORT);
+    let skipped = 4 + 3 * corners + 3 * normals + 2 * textures;
+    let point = |b: &[[u8; 4]; 3]| DVec3::new(float(&b[0]), float(&b[1]), float(&b[2]));
+    let points = from(4, 3 * corners)?.as_chunks::<3>().0;
+    let triples = from(skipped, 3 * faces)?.as_chunks::<3>().0;
+    Ok(Mesh {
+        points: points.iter().map(point).collect(),
+        faces: triples.iter().map(|b| b.map(u32::from_le_bytes)).collect(),
+    })
+}
+
+/// Lines `v x y z` and `f a b c …`, whose corners count from one, or backwards from the last.
+fn obj(bytes: &[u8]) -> Result<Mesh, String> {
+    let points = words(bytes, "v")?;
+    let text = str::from_utf8(bytes).map_err(|_| "is not text")?;
+    let (mut faces, mut seen) = (Vec::new(), 0i64);
+    for (i, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("v") => seen += 1,
+            Some("f") => {
+                let corner = |word: &str| {
+                    let number: i64 = word.split('/').next()?.parse().ok()?;
+                    let at = if number < 0 {
+                        seen + number
+                    } else {
+                        number - 1
+                    };
+                    u32::try_from(at).ok()
+                };
+                let corners: Option<Vec<u32>> = words.map(corner).collect();
+                let corners = corners.filter(|c| 3 <= c.len());
+                let corners = corners.ok_or_else(|| {
+                    format!("line {}: three or more corners should follow", i + 1)
+                })?;
+                faces.extend(corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]));
+            }
+            _ => {}
+        }
+    }
+    Ok(Mesh { points, faces })
+}
+
+/// Lines of a text that start with a word and go on with three numbers, which have single precision.
 fn words(bytes: &[u8], start: &str) -> Result<Vec<DVec3>, String> {
     let text = str::from_utf8(bytes).map_err(|_| "is neither text nor a whole binary file")?;
     let mut points = Vec::new();
@@ -91,12 +180,38 @@ mod tests {
         }
         binary.extend([0; 2]);
         assert_eq!(stl(&binary).unwrap(), from_text);
-        assert_eq!(from_text[2], DVec3::new(0.0, 2.5, 0.0));
+        assert_eq!(from_text.points[2], DVec3::new(0.0, 2.5, 0.0));
         binary.pop();
         assert!(stl(&binary).is_err());
-        let obj = "# a\nv 0 0 0\nvn 1 0 0\nv 1 2 3\nf 1 2 1\n";
-        assert_eq!(words(obj.as_bytes(), "v").unwrap().len(), 2);
+        let quad = "# a\nv 0 0 0\nvn 1 0 0\nv 1 2 3\nv 1 0 0\nv 0 1 0\nf 1/2/3 2// 3 -1\n";
+        let quad = obj(quad.as_bytes()).unwrap();
+        assert_eq!(
+            (quad.points.len(), quad.faces),
+            (4, vec![[0, 1, 2], [0, 2, 3]])
+        );
         assert!(words(b"v 1 2\n", "v").unwrap_err().contains("line 1"));
         assert!(words(&[0xFF, 0xFE], "v").is_err());
+        assert!(obj(b"v 0 0 0\nf 1 x 2\n").unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn a_binary_mesh_is_read_as_far_as_its_counts_reach() {
+        let mut bytes = Vec::new();
+        for count in [4_i32, 0, 1, 1] {
+            bytes.extend(count.to_le_bytes());
+        }
+        for x in 0..14 {
+            bytes.extend((x as f32).to_le_bytes());
+        }
+        for i in [0_u32, 1, 3] {
+            bytes.extend(i.to_le_bytes());
+        }
+        let mesh = msh(&bytes).unwrap();
+        assert_eq!(
+            (mesh.points[3], &mesh.faces[..]),
+            (DVec3::new(9.0, 10.0, 11.0), &[[0, 1, 3]][..])
+        );
+        bytes.truncate(20);
+        assert!(msh(&bytes).is_err());
     }
 }

@@ -2,14 +2,11 @@
 //!
 #![doc = include_str!("../../../docs/robots.md")]
 
-mod actuator;
-mod checks;
-mod equality;
-mod geom;
 mod hull;
-mod include;
 mod mesh;
 mod mjcf;
+mod picture;
+mod solid;
 mod urdf;
 mod xml;
 
@@ -30,13 +27,24 @@ pub struct RobotFile {
     pub warnings: Vec<Warning>,
 }
 
-/// Something in the file that is not used.
+/// Something in the file that is not used, or not as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
+    /// The file it stands in, as it is named.
+    pub file: String,
     /// First line it is met at, from one; zero if not known.
     pub line: usize,
     /// What it is and what happens instead.
     pub text: String,
+    /// Whether the robot would move otherwise with it: only where [`Loss::Allow`] was asked for.
+    pub lost: bool,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let lost = if self.lost { "left out: " } else { "" };
+        write!(f, "{}:{}: {lost}{}", self.file, self.line, self.text)
+    }
 }
 
 /// Why a robot file is refused: the file, the place in it, and the fault.
@@ -61,6 +69,12 @@ pub enum ImportFault {
     /// The links and joints of the file are no tree that can move.
     #[error(transparent)]
     Tree(Box<TreeError>),
+    /// Something that acts in the file and is not simulated.
+    #[error("{what} is not simulated; leave it out of the file, or read the file with loss")]
+    NotSimulated {
+        /// What it is.
+        what: String,
+    },
     /// Something else, in words.
     #[error("{0}")]
     Text(String),
@@ -94,21 +108,47 @@ pub enum Base {
     Floating,
 }
 
+/// What to do with a file that holds something which acts and is not simulated, such as soft bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loss {
+    /// Refuse it, and say what it is.
+    #[default]
+    Refuse,
+    /// Leave it out, and list it among the warnings.
+    Allow,
+}
+
+/// How a robot file is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How the root of a URDF robot stands.
+    pub base: Base,
+    /// Whether something may be left out.
+    pub loss: Loss,
+}
+
+impl From<Base> for Options {
+    fn from(base: Base) -> Options {
+        Options {
+            base,
+            ..Options::default()
+        }
+    }
+}
+
 /// Reads a robot from the text of a URDF or MJCF file, told apart by the root element. Files it names are looked
 /// for in `folder`; without one they are not looked for.
 pub fn parse(
     text: &str,
     file: &str,
     folder: Option<&Path>,
-    base: Base,
+    options: impl Into<Options>,
 ) -> Result<RobotFile, ImportError> {
+    let Options { base, loss } = options.into();
     let source = xml::Source::new(text, file)?;
     match source.root().tag_name().name() {
         "robot" => urdf::read(&source, folder, base),
-        "mujoco" => {
-            let whole = include::expand(text, &source, folder)?;
-            mjcf::read(&xml::Source::new(&whole, file)?, &whole, folder)
-        }
+        "mujoco" => mjcf::read(&source, file, folder, loss),
         _ => Err(source.fault(
             source.root(),
             "a robot file starts with <robot> (URDF) or <mujoco> (MJCF)",

@@ -9,12 +9,14 @@ use std::path::Path;
 use glam::{DMat3, DQuat, DVec3, EulerRot};
 use roxmltree::{Node, NodeId};
 
+use super::solid::nearest_inertia;
 use super::xml::{Source, child};
 use super::{Base, ImportError, RobotFile, Warning, hull, tree_fault};
 use crate::collide::Shape;
 use crate::index::LinkId;
+use crate::linalg::sym3::Sym3;
 use crate::tree::spatial::Pose;
-use crate::tree::{Link, MassProperties, Tree, TreeJoint};
+use crate::tree::{Link, MassProperties, Tree, TreeJoint, inertia_fault};
 use crate::world::{Closure, ClosureKind, JointModel, RobotModel, ShapeModel};
 
 /// Elements that are used, by parent.
@@ -51,7 +53,7 @@ pub(super) fn read(
     base: Base,
 ) -> Result<RobotFile, ImportError> {
     let mut warnings = source.unused(&KNOWN, why_unused);
-    let (mut links, elements, numbers) = read_links(source)?;
+    let (mut links, elements, numbers) = read_links(source, &mut warnings)?;
     let shapes = read_shapes(source, folder, &numbers, &mut warnings)?;
     let (mut joints, mut names) = (Vec::new(), HashSet::new());
     let mut carried: Vec<Option<NodeId>> = vec![None; links.len()];
@@ -73,7 +75,7 @@ pub(super) fn read(
         if matches!(kind, "revolute" | "prismatic") && entry.range.is_none() {
             let (line, name) = (source.line(node), &entry.name);
             let text = format!("{kind} joint \"{name}\" has no <limit>: it moves without end");
-            warnings.push(Warning { line, text });
+            warnings.push(source.warning(line, text));
         }
         if !names.insert(entry.name.clone()) {
             return Err(source.fault(node, "there is another joint of this name"));
@@ -92,21 +94,20 @@ pub(super) fn read(
     if 1 < roots {
         let text =
             format!("{roots} links have no parent joint; each stands on the ground by itself");
-        warnings.push(Warning { line: 0, text });
+        warnings.push(source.warning(0, text));
     }
+    hold_massless(source, (&mut links, &elements), &mut warnings);
     let tree = Tree::new(links)
         .map_err(|error| tree_fault(source, error, |link| elements.get(link.index()).copied()))?;
-    let closures = mimics(source, &tree, &joints)?;
+    let closures = mimics(source, &tree, &joints, &mut warnings)?;
     let mut joints: Vec<JointModel> = joints.into_iter().map(|(_, entry)| entry).collect();
     joints.retain(|entry| tree.links()[entry.link.index()].joint.dofs() != 0);
     joints.sort_by_key(|entry| entry.link);
     let robot = RobotModel {
-        name: name(source.root()).to_owned(),
-        tree,
         joints,
         closures,
         shapes,
-        gravity: None,
+        ..RobotModel::new(name(source.root()), tree)
     };
     Ok(RobotFile {
         robot,
@@ -115,17 +116,50 @@ pub(super) fn read(
     })
 }
 
+/// Joints that move nothing, because no link behind them has mass, are held: nothing would resist them.
+fn hold_massless(
+    source: &Source<'_>,
+    (links, elements): (&mut [Link], &[NodeId]),
+    warnings: &mut Vec<Warning>,
+) {
+    let mut heavy: Vec<bool> = links.iter().map(|link| link.body.mass != 0.0).collect();
+    for i in 0..links.len() {
+        // Up to the root, or to a link that is known to carry mass; a circle is met later.
+        let (mut at, mut steps) = (i, 0);
+        while let (true, Some(parent)) = (heavy[at] && steps <= links.len(), links[at].parent) {
+            (at, steps) = (parent.index(), steps + 1);
+            heavy[at] = true;
+        }
+    }
+    for (i, link) in links.iter_mut().enumerate() {
+        if heavy[i] || link.joint.dofs() == 0 {
+            continue;
+        }
+        link.joint = TreeJoint::Fixed;
+        let element = elements.get(i).and_then(|id| source.document.get_node(*id));
+        let line = element.map_or(0, |node| source.line(node));
+        let text = format!(
+            "link \"{}\" and what it carries have no mass; it is fixed to its parent",
+            link.name
+        );
+        warnings.push(source.warning(line, text));
+    }
+}
+
 type Links<'a> = (Vec<Link>, Vec<NodeId>, HashMap<&'a str, usize>);
 
 /// All links, still on the ground, with their elements and their numbers by name.
-fn read_links<'a>(source: &'a Source<'_>) -> Result<Links<'a>, ImportError> {
+fn read_links<'a>(
+    source: &'a Source<'_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Links<'a>, ImportError> {
     let (mut links, mut elements, mut numbers) = (Vec::new(), Vec::new(), HashMap::new());
     for node in source.root().children().filter(|n| n.has_tag_name("link")) {
         let name = source.text(node, "name")?;
         if numbers.insert(name, links.len()).is_some() {
             return Err(source.fault(node, "there is another link of this name"));
         }
-        let body = read_inertial(source, node)?;
+        let body = read_inertial(source, node, warnings)?;
         links.push(Link::new(None, TreeJoint::Fixed, Pose::IDENTITY, body).named(name));
         elements.push(node.id());
     }
@@ -135,7 +169,11 @@ fn read_links<'a>(source: &'a Source<'_>) -> Result<Links<'a>, ImportError> {
     Ok((links, elements, numbers))
 }
 
-fn read_inertial(source: &Source<'_>, link: Node<'_, '_>) -> Result<MassProperties, ImportError> {
+fn read_inertial(
+    source: &Source<'_>,
+    link: Node<'_, '_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<MassProperties, ImportError> {
     let Some(inertial) = child(link, "inertial") else {
         return Ok(MassProperties::NONE);
     };
@@ -163,6 +201,20 @@ fn read_inertial(source: &Source<'_>, link: Node<'_, '_>) -> Result<MassProperti
         );
         inertia = pose.rotation * local * pose.rotation.transpose();
         inertia = 0.5 * (inertia + inertia.transpose());
+    }
+    if let Some(reason) = inertia_fault(mass_value, &inertia) {
+        let near = if mass_value == 0.0 {
+            DMat3::ZERO
+        } else {
+            nearest_inertia(&inertia)
+        };
+        let [a, b, c] = Sym3::of(&near).eigenvalues();
+        let text = format!(
+            "inertia of link \"{}\": {reason}; the nearest that a body can have is taken, {a:.6e}, {b:.6e}, {c:.6e}",
+            name(link)
+        );
+        warnings.push(source.warning(source.line(inertial), text));
+        inertia = near;
     }
     Ok(MassProperties {
         mass: mass_value,
@@ -278,6 +330,7 @@ fn mimics(
     source: &Source<'_>,
     tree: &Tree,
     joints: &[(NodeId, JointModel)],
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Closure>, ImportError> {
     let mut closures = Vec::new();
     for (id, entry) in joints {
@@ -286,28 +339,40 @@ fn mimics(
             continue;
         };
         let other = source.text(mimic, "joint")?;
-        let single = |link: &LinkId| tree.links()[link.index()].joint.dofs() == 1;
-        let carried = |name: &str| {
-            let found = joints.iter().find(|(_, joint)| joint.name == name);
-            found.map(|(_, joint)| joint.link).filter(single)
+        let dofs = |link: LinkId| tree.links()[link.index()].joint.dofs();
+        let found = joints.iter().find(|(_, joint)| joint.name == other);
+        let Some((_, leader)) = found else {
+            let text = format!(
+                "joint \"{}\" mimics \"{other}\", which does not exist; it moves by itself",
+                entry.name
+            );
+            warnings.push(source.warning(source.line(mimic), text));
+            continue;
         };
-        let (Some(dependent), Some(on)) = (carried(&entry.name), carried(other)) else {
+        let (dependent, on) = (entry.link, leader.link);
+        if 1 < dofs(dependent) || 1 < dofs(on) {
             let what = format!(
-                "joints \"{}\" and \"{other}\" must both exist and have one dof",
+                "joints \"{}\" and \"{other}\" must have one dof",
                 entry.name
             );
             return Err(source.fault(mimic, what));
-        };
+        }
         if other == entry.name {
             return Err(source.fault(mimic, "a joint cannot mimic itself; name another one"));
         }
         let offset = source.number(mimic, "offset", 0.0)?;
         let factor = source.number(mimic, "multiplier", 1.0)?;
+        if dofs(dependent) == 0 {
+            let text = format!("joint \"{}\" is fixed; its <mimic> is not used", entry.name);
+            warnings.push(source.warning(source.line(mimic), text));
+            continue;
+        }
         closures.push(Closure {
             name: entry.name.clone(),
             kind: ClosureKind::Joint {
                 dependent,
-                on: Some(on),
+                // A leader that is fixed stays at zero.
+                on: Some(on).filter(|on| dofs(*on) == 1),
                 coefficients: [offset, factor, 0.0, 0.0, 0.0],
             },
         });
@@ -334,12 +399,7 @@ fn read_shapes(
                 return Err(source.fault(geometry, "it has no shape"));
             };
             if let Some(shape) = read_shape(source, element, folder, warnings)? {
-                shapes.push(ShapeModel {
-                    link,
-                    pose,
-                    shape,
-                    surface: None,
-                });
+                shapes.push(ShapeModel::new(link, pose, shape));
             }
         }
     }
@@ -400,7 +460,7 @@ fn read_mesh(
     let scale = source.vector(mesh, "scale", DVec3::ONE)?;
     let mut warn = |text: String| {
         let line = source.line(mesh);
-        warnings.push(Warning { line, text });
+        warnings.push(source.warning(line, text));
     };
     let Some(folder) = folder else {
         warn(format!(

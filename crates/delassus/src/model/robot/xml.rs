@@ -66,6 +66,16 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Something that is not used, or not as it is written.
+    pub(super) fn warning(&self, line: usize, text: String) -> Warning {
+        Warning {
+            file: self.file.to_owned(),
+            line,
+            text,
+            lost: false,
+        }
+    }
+
     /// An attribute that must be there.
     pub(super) fn text<'n>(&self, node: Node<'n, '_>, name: &str) -> Result<&'n str, ImportError> {
         node.attribute(name)
@@ -147,7 +157,7 @@ impl<'a> Source<'a> {
                 format!(" ({count} times)")
             };
             let text = format!("<{tag}>{times}: {}", why(tag));
-            Warning { line, text }
+            self.warning(line, text)
         };
         found.into_iter().map(warn).collect()
     }

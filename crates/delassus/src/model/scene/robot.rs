@@ -12,18 +12,19 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
-use crate::model::robot::{self, Base, RobotFile};
+use crate::model::robot::{self, Base, Loss, Options, RobotFile};
 use crate::tree::TreeJoint;
 use crate::world::{
     Attach, Body, Control, Drive, Motor, MovedBy, Placement, RobotModel, RunDefaults, Scene, Servo,
     Swing, WorldBuilder, WorldError,
 };
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "file",
     "text",
     "base",
+    "lossy",
     "position",
     "rotation",
     "material",
@@ -56,11 +57,12 @@ pub(super) fn add_robots(
     let mut warnings = Vec::new();
     for (name, table) in named {
         table.only(&KEYS)?;
-        let (read, file) = read_model(&table, folder)?;
-        let model = &read.robot;
-        for warning in &read.warnings {
-            warnings.push(format!("{file}:{}: {}", warning.line, warning.text));
+        let mut read = read_model(&table, folder)?;
+        if let Some(collide) = table.read("self-collide", Value::flag)? {
+            read.robot.self_collide = collide;
         }
+        let model = &read.robot;
+        warnings.extend(read.warnings.iter().map(ToString::to_string));
         let placement = Placement {
             name: name.to_owned(),
             position: table.read("position", Value::vector)?.unwrap_or_default(),
@@ -71,7 +73,7 @@ pub(super) fn add_robots(
                     .unwrap_or(Attach::default().material),
                 ..Attach::default()
             },
-            self_collide: table.read("self-collide", Value::flag)?.unwrap_or(false),
+            self_collide: false,
         };
         let id = builder
             .add_robot(model, &placement)
@@ -88,8 +90,8 @@ pub(super) fn add_robots(
     Ok(warnings)
 }
 
-/// The robot of a file beside the scene, or of a text within it, and how to call it.
-fn read_model(table: &Table, folder: Option<&Path>) -> Result<(RobotFile, String), SceneError> {
+/// The robot of a file beside the scene, or of a text within it.
+fn read_model(table: &Table, folder: Option<&Path>) -> Result<RobotFile, SceneError> {
     let base = table.read("base", |value| {
         value.choice(&[("fixed", Base::Fixed), ("floating", Base::Floating)])
     })?;
@@ -113,9 +115,16 @@ fn read_model(table: &Table, folder: Option<&Path>) -> Result<(RobotFile, String
         }
         _ => return Err(table.fault("give either its file, or its text")),
     };
-    let read = robot::parse(&text, &file, folder.as_deref(), base.unwrap_or_default())
-        .map_err(|error| value.refuse(error))?;
-    Ok((read, file))
+    let loss = match table.read("lossy", Value::flag)? {
+        Some(true) => Loss::Allow,
+        _ => Loss::Refuse,
+    };
+    let options = Options {
+        base: base.unwrap_or_default(),
+        loss,
+    };
+    let read = robot::parse(&text, &file, folder.as_deref(), options);
+    read.map_err(|error| value.refuse(error))
 }
 
 /// Displacements and velocities of joints at the start, by name.
@@ -226,14 +235,17 @@ pub fn of_robot(
     text: &str,
     file: &str,
     folder: Option<&Path>,
-    base: Base,
+    options: impl Into<Options>,
 ) -> Result<Scene, SceneError> {
-    let read = robot::parse(text, file, folder, base)?;
-    let warnings = read.warnings.iter();
-    let warnings = warnings.map(|w| format!("{file}:{}: {}", w.line, w.text));
-    let warnings = warnings.collect();
+    let read = robot::parse(text, file, folder, options)?;
+    let mut warnings: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
     let model = read.robot;
-    let built = stand(&model).and_then(WorldBuilder::build);
+    // An MJCF file says where its bodies are; of a URDF robot that is free nobody says it.
+    let placed = read.format == "mjcf";
+    if placed && !has_ground(&model) {
+        warnings.push(format!("{file}:0: it has no ground; one is laid below it"));
+    }
+    let built = stand(&model, placed).and_then(WorldBuilder::build);
     let world = built.map_err(|error| SceneError::RobotWorld {
         file: file.to_owned(),
         error: Box::new(error),
@@ -241,13 +253,13 @@ pub fn of_robot(
     let name = if model.name.is_empty() {
         file.to_owned()
     } else {
-        model.name
+        model.name.clone()
     };
     Ok(Scene {
         title: name,
         world,
         run: RunDefaults {
-            dt: 0.005,
+            dt: model.timestep.unwrap_or(0.005),
             time: 3.0,
             ..RunDefaults::default()
         },
@@ -255,16 +267,24 @@ pub fn of_robot(
     })
 }
 
-fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
+/// Whether the file brings a plane or a height field.
+fn has_ground(model: &RobotModel) -> bool {
+    let flat = |shape: &Shape| matches!(shape, Shape::HalfSpace | Shape::HeightField { .. });
+    model.shapes.iter().any(|entry| flat(&entry.shape))
+}
+
+/// A world with the robot in it, where it is placed or on the ground.
+fn stand(model: &RobotModel, placed: bool) -> Result<WorldBuilder, WorldError> {
     let mut builder = WorldBuilder::default();
     if let Some(gravity) = model.gravity {
         builder.gravity = gravity;
     }
-    let own_ground = model.shapes.iter().any(|s| s.shape == Shape::HalfSpace);
+    let own_ground = has_ground(model);
     let lowest = lowest(model).unwrap_or(0.0);
     let mut roots = model.tree.links().iter().filter(|l| l.parent.is_none());
     let free = roots.any(|link| link.joint == TreeJoint::Floating);
-    let lift = if free && !own_ground { -lowest } else { 0.0 };
+    let stands = free && !own_ground && !placed;
+    let lift = if stands { -lowest } else { 0.0 };
     let placement = Placement {
         position: DVec3::Z * lift,
         ..Placement::default()
@@ -284,7 +304,7 @@ fn stand(model: &RobotModel) -> Result<WorldBuilder, WorldError> {
         let ground = builder.add_body(Body {
             name: "ground".to_owned(),
             motion: MovedBy::Static,
-            position: DVec3::Z * if free { 0.0 } else { lowest.min(0.0) },
+            position: DVec3::Z * if stands { 0.0 } else { lowest.min(0.0) },
             ..Body::default()
         })?;
         builder.add_collider(ground, Shape::HalfSpace, Attach::default())?;

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
+use super::spring::Spring;
 use super::{
-    Anchor, Closure, ClosureKind, Control, JointModel, Projection, Robot, RobotJoint, RobotModel,
+    Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Robot, RobotJoint,
+    RobotModel, ShapeModel, Tendon,
 };
-use crate::index::{LinkId, RobotId};
+use crate::collide::Groups;
+use crate::index::{BodyId, LinkId, RobotId};
 use crate::tree::spatial::Pose;
-use crate::tree::{Midpoint, Tree, TreeError, TreeRows};
-use crate::world::{Attach, Body, Drive, MovedBy, WorldBuilder, WorldError};
+use crate::tree::{Midpoint, Tree, TreeError, TreeJoint, TreeRows};
+use crate::world::{Attach, Body, Drive, MaterialId, MovedBy, WorldBuilder, WorldError};
 
 /// Where a robot stands in a world and how it is called there.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +26,7 @@ pub struct Placement {
     pub rotation: DQuat,
     /// Material and groups of its shapes; friction that the file gives goes before.
     pub attach: Attach,
-    /// Links may touch each other, unless a joint joins them.
+    /// Links may touch each other, unless a joint joins them, even where the model says that they do not.
     pub self_collide: bool,
 }
 
@@ -40,11 +43,38 @@ impl Default for Placement {
 }
 
 impl Robot {
+    /// Places it. A joint that meets no inertia, and a loop of links that are not there, are refused here rather than in
+    /// the first step.
+    fn try_out(&mut self, (q, v): &(Vec<f64>, Vec<f64>)) -> Result<(), TreeError> {
+        self.place(q, v)?;
+        self.tree.factor(&mut self.data.clone(), q)?;
+        self.try_closures()
+    }
+
+    /// Notes pairs of bodies that never touch.
+    fn keep_apart(&mut self, pairs: &[[Option<LinkId>; 2]], ground: Option<BodyId>) {
+        for pair in pairs {
+            let body = |link: Option<LinkId>| link.map_or(ground, |link| self.body(link));
+            if let (Some(a), Some(b)) = (body(pair[0]), body(pair[1])) {
+                self.apart.push((a.0.min(b.0), a.0.max(b.0)));
+            }
+        }
+    }
+
     /// Whether every closure has rows on this tree.
     fn try_closures(&self) -> Result<(), TreeError> {
         let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
         let mut closures = self.closures.iter();
-        closures.try_for_each(|closure| closure.kind.add_rows(self.posed(), &mut rows, &mut gap))
+        closures
+            .try_for_each(|closure| closure.kind.add_rows(self.posed(), &mut rows, &mut gap))?;
+        let mut tendons = self.tendons.iter();
+        tendons.try_for_each(|tendon| tendon.measure(self.posed(), &mut rows).map(|_| ()))?;
+        let known = |link: LinkId| match self.tree.offsets(link) {
+            Some(_) => Ok(()),
+            None => Err(unknown(link, &self.tree)),
+        };
+        let mut named = self.gravcomp.iter().map(|(link, _)| *link);
+        named.try_for_each(known)
     }
 }
 
@@ -73,7 +103,7 @@ impl WorldBuilder {
             name: name.clone(),
             error,
         };
-        let tree = moved(&model.tree, &base).map_err(unfit)?;
+        let (tree, drag) = moved(&model.tree, &base).map_err(unfit)?;
         let id = RobotId(self.robots.len() as u32);
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
@@ -105,24 +135,25 @@ impl WorldBuilder {
             q: tree.neutral(),
             v: vec![0.0; tree.n_dofs()],
             force: vec![0.0; tree.n_dofs()],
+            springs: springs(&model.joints, &tree),
+            drag,
             joints,
             closures,
+            tendons: model.tendons.iter().map(|t| tendon(t, &base)).collect(),
+            gravcomp: model.gravcomp.clone(),
+            apart: Vec::new(),
             bodies,
-            self_collide: placement.self_collide,
+            self_collide: placement.self_collide || model.self_collide,
             projection: Projection::default(),
             free: None,
             midpoint: Midpoint::default(),
             tree,
         };
         let start = (robot.q.clone(), robot.v.clone());
-        let placed = robot.place(&start.0, &start.1);
-        // A joint that meets no inertia, and a loop of links that are not there, are refused here rather than in the
-        // first step.
-        let placed = placed.and_then(|()| robot.tree.factor(&mut robot.data.clone(), &start.0));
-        let tried = placed.and_then(|_| robot.try_closures());
-        tried.map_err(unfit)?;
+        robot.try_out(&start).map_err(unfit)?;
         robot.show(&mut self.bodies);
-        self.add_shapes(model, &robot, (placement, &base))?;
+        let ground = self.add_shapes(model, &robot, (placement, &base))?;
+        robot.keep_apart(&model.apart, ground);
         self.robots.push(robot);
         Ok(id)
     }
@@ -132,13 +163,16 @@ impl WorldBuilder {
         model: &RobotModel,
         robot: &Robot,
         (placement, base): (&Placement, &Pose),
-    ) -> Result<(), WorldError> {
+    ) -> Result<Option<BodyId>, WorldError> {
         let mut ground = None;
-        for entry in &model.shapes {
+        let materials = self.add_materials(model, placement)?;
+        for (entry, &material) in model.shapes.iter().zip(&materials) {
             let mut attach = placement.attach;
-            if let Some(surface) = entry.surface {
-                attach.material = self.add_material(surface)?;
-            }
+            attach.material = material;
+            attach.groups = Groups {
+                member: attach.groups.member & entry.groups.member,
+                with: attach.groups.with & entry.groups.with,
+            };
             // A body stands at its centre of mass; shapes are given in the frame of the link.
             let (body, pose) = match entry.link {
                 Some(link) => {
@@ -166,7 +200,51 @@ impl WorldBuilder {
             attach.rotation = DQuat::from_mat3(&pose.rotation).normalize();
             self.add_collider(body, entry.shape.clone(), attach)?;
         }
-        Ok(())
+        Ok(ground)
+    }
+
+    /// The material of each shape: one for all that have the same numbers, and one for each that is in a pair.
+    fn add_materials(
+        &mut self,
+        model: &RobotModel,
+        placement: &Placement,
+    ) -> Result<Vec<MaterialId>, WorldError> {
+        let paired = |i: usize| model.pairs.iter().any(|(a, b, _)| *a == i || *b == i);
+        let mut materials: Vec<MaterialId> = Vec::new();
+        let mut known: Vec<(ShapeModel, MaterialId)> = Vec::new();
+        for (i, entry) in model.shapes.iter().enumerate() {
+            let Some(surface) = entry.surface else {
+                materials.push(placement.attach.material);
+                continue;
+            };
+            let same = |(old, _): &&(ShapeModel, MaterialId)| {
+                old.surface == entry.surface && old.rule == entry.rule
+            };
+            let found = known.iter().find(same).filter(|_| !paired(i));
+            let material = match found {
+                Some((_, material)) => *material,
+                None => {
+                    let material = self.add_material(surface)?;
+                    known.push((entry.clone(), material));
+                    material
+                }
+            };
+            materials.push(material);
+        }
+        for (i, (a, first)) in known.iter().enumerate() {
+            for (b, second) in &known[i..] {
+                if let (Some(a), Some(b)) = (a.rule, b.rule) {
+                    let surface = ContactRule::mixed(a, b).surface();
+                    self.set_pair((*first, *second), surface)?;
+                }
+            }
+        }
+        for &(a, b, surface) in &model.pairs {
+            if let (Some(a), Some(b)) = (materials.get(a), materials.get(b)) {
+                self.set_pair((*a, *b), surface)?;
+            }
+        }
+        Ok(materials)
     }
 
     /// A robot added before, to drive its joints.
@@ -206,6 +284,7 @@ impl WorldBuilder {
                 let pair = |b: usize| (robot.bodies[a].0, robot.bodies[b].0);
                 joined.extend((a + 1..count).filter(near).map(pair));
             }
+            joined.extend(robot.apart.iter().copied());
         }
         Ok(joined)
     }
@@ -218,13 +297,21 @@ pub(super) fn known(robots: &mut [Robot], robot: RobotId) -> Result<&mut Robot, 
     found.ok_or(WorldError::UnknownRobot { robot, count })
 }
 
-/// The tree with its ground moved.
-fn moved(tree: &Tree, base: &Pose) -> Result<Tree, TreeError> {
+/// The tree with its ground moved, without the dampers of floating links, which are given beside it: M + hD is a tree
+/// for other joints alone.
+fn moved(tree: &Tree, base: &Pose) -> Result<(Tree, Vec<(LinkId, f64)>), TreeError> {
     let mut links = tree.links().to_vec();
+    let mut drag = Vec::new();
+    for (i, link) in links.iter_mut().enumerate() {
+        if link.joint == TreeJoint::Floating && 0.0 < link.damping {
+            drag.push((LinkId(i as u32), link.damping));
+            link.damping = 0.0;
+        }
+    }
     for link in links.iter_mut().filter(|link| link.parent.is_none()) {
         link.place = base.then(&link.place);
     }
-    Tree::new(links)
+    Ok((Tree::new(links)?, drag))
 }
 
 fn unknown(link: LinkId, tree: &Tree) -> TreeError {
@@ -263,17 +350,28 @@ fn closure(closure: &Closure, base: &Pose) -> Closure {
     }
 }
 
+/// A tendon whose ground has moved with the robot.
+fn tendon(tendon: &Tendon, base: &Pose) -> Tendon {
+    let mut tendon = tendon.clone();
+    let points = tendon.strings.iter_mut().flat_map(|(_, points)| points);
+    for end in points.filter(|end| end.link.is_none()) {
+        end.point = base.point(end.point);
+    }
+    tendon
+}
+
 fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {
     let at = tree.offsets(entry.link);
     let at = at.ok_or_else(|| unknown(entry.link, tree))?;
     let dofs = tree.links()[entry.link.index()].joint.dofs();
     let single = dofs == 1;
+    let ball = tree.links()[entry.link.index()].joint == TreeJoint::Ball;
     Ok(RobotJoint {
         name: entry.name.clone(),
         link: entry.link,
         control: Control {
             drive: Drive {
-                limits: entry.range.filter(|_| single),
+                limits: entry.range.filter(|_| single || ball),
                 friction: entry.friction,
                 servo: entry.servo.filter(|_| single),
                 ..Drive::default()
@@ -283,6 +381,25 @@ fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {
         at,
         dofs,
     })
+}
+
+/// The springs and constant forces of joints that have one and can be turned or slid.
+fn springs(joints: &[JointModel], tree: &Tree) -> Vec<Spring> {
+    let spring = |entry: &JointModel| {
+        let at = tree.offsets(entry.link)?;
+        let joint = tree.links()[entry.link.index()].joint;
+        let fits = joint.dofs() == 1 || joint == TreeJoint::Ball;
+        let acts = 0.0 < entry.stiffness || entry.push != 0.0;
+        (fits && acts).then_some(Spring {
+            link: entry.link,
+            at,
+            dofs: joint.dofs(),
+            stiffness: entry.stiffness,
+            rest: entry.rest,
+            push: if joint.dofs() == 1 { entry.push } else { 0.0 },
+        })
+    };
+    joints.iter().filter_map(spring).collect()
 }
 
 /// `robot/link` for every link, with its number where the name is empty or another link's too.

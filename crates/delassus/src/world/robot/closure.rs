@@ -64,6 +64,15 @@ pub enum ClosureKind {
         /// c₀ … c₄.
         coefficients: [f64; 5],
     },
+    /// The same between two weighted sums of displacements, Σ aᵢ qᵢ, of joints of one dof.
+    Sums {
+        /// Links whose joints make y, with their factors.
+        dependent: Vec<(LinkId, f64)>,
+        /// Links whose joints make x, with their factors.
+        on: Vec<(LinkId, f64)>,
+        /// c₀ … c₄.
+        coefficients: [f64; 5],
+    },
 }
 
 impl ClosureKind {
@@ -72,7 +81,7 @@ impl ClosureKind {
         match self {
             ClosureKind::Connect { .. } => 3,
             ClosureKind::Weld { .. } => 6,
-            ClosureKind::Joint { .. } => 1,
+            ClosureKind::Joint { .. } | ClosureKind::Sums { .. } => 1,
         }
     }
 
@@ -90,6 +99,24 @@ impl ClosureKind {
             None => Ok(Pose::IDENTITY),
         };
         match *self {
+            ClosureKind::Sums {
+                ref dependent,
+                ref on,
+                coefficients: c,
+            } => {
+                let (y, left) = posed.sum(dependent)?;
+                let (x, right) = posed.sum(on)?;
+                let (value, slope) = polynomial(c, x);
+                gap.push(y - value);
+                rows.start();
+                for (dof, factor) in left {
+                    tree.add_dof(data, rows, dof, factor)?;
+                }
+                for (dof, factor) in right {
+                    tree.add_dof(data, rows, dof, -slope * factor)?;
+                }
+                Ok(())
+            }
             ClosureKind::Connect { a, b } => {
                 // g = x_a − x_b, in world axes.
                 let x = [a, b].map(|end| Ok(frame(end.link)?.point(end.point)));
@@ -125,9 +152,7 @@ impl ClosureKind {
                 let (y, dof) = posed.displacement(dependent)?;
                 let on = on.map(|link| posed.displacement(link)).transpose()?;
                 let x = on.map_or(0.0, |(x, _)| x);
-                // g = y − Σ_k c_k x^k and ġ = ẏ − (Σ_k k c_k x^(k−1)) ẋ, both sums by Horner's rule.
-                let value = c.iter().rev().fold(0.0, |sum, c| sum * x + c);
-                let slope = (1..5).rev().fold(0.0, |sum, k| sum * x + k as f64 * c[k]);
+                let (value, slope) = polynomial(c, x);
                 gap.push(y - value);
                 rows.start();
                 tree.add_dof(data, rows, dof, 1.0)?;
@@ -141,8 +166,22 @@ impl ClosureKind {
 }
 
 impl Posed<'_> {
+    /// Σ aᵢ qᵢ over joints of one dof, and the factor of each velocity.
+    pub(super) fn sum(
+        &self,
+        terms: &[(LinkId, f64)],
+    ) -> Result<(f64, Vec<(usize, f64)>), TreeError> {
+        let (mut sum, mut factors) = (0.0, Vec::with_capacity(terms.len()));
+        for &(link, factor) in terms {
+            let (q, dof) = self.displacement(link)?;
+            sum += factor * q;
+            factors.push((dof, factor));
+        }
+        Ok((sum, factors))
+    }
+
     /// The displacement of a joint of one dof, and which velocity is its rate.
-    fn displacement(&self, link: LinkId) -> Result<(f64, usize), TreeError> {
+    pub(super) fn displacement(&self, link: LinkId) -> Result<(f64, usize), TreeError> {
         let links = self.tree.links();
         let unknown = TreeError::UnknownLink {
             link,
@@ -168,6 +207,13 @@ impl Posed<'_> {
         })?;
         Ok((*q, dof))
     }
+}
+
+/// Σ_k c_k x^k and its slope Σ_k k c_k x^(k−1), by Horner's rule: g = y − value and ġ = ẏ − slope ẋ.
+fn polynomial(c: [f64; 5], x: f64) -> (f64, f64) {
+    let value = c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    let slope = (1..5).rev().fold(0.0, |sum, k| sum * x + k as f64 * c[k]);
+    (value, slope)
 }
 
 /// Three rows: the velocity of a point of one link against that of a point of another.

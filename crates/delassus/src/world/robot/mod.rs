@@ -9,7 +9,9 @@ mod build;
 mod closure;
 mod model;
 mod rows;
+mod spring;
 mod step;
+mod tendon;
 
 pub(super) use rows::PlacedRobot;
 pub(super) use step::RobotState;
@@ -19,7 +21,8 @@ use std::sync::Arc;
 
 pub use build::Placement;
 pub use closure::{Anchor, Closure, ClosureKind, Posed};
-pub use model::{JointModel, RobotModel, ShapeModel};
+pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
+pub use tendon::Tendon;
 
 use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
@@ -45,6 +48,14 @@ pub struct Robot {
     v: Vec<f64>,
     joints: Vec<RobotJoint>,
     closures: Vec<Closure>,
+    tendons: Vec<Tendon>,
+    springs: Vec<spring::Spring>,
+    /// Dampers of floating links.
+    drag: Vec<(LinkId, f64)>,
+    /// Links that are relieved of a share of their weight.
+    gravcomp: Vec<(LinkId, f64)>,
+    /// Pairs of bodies that never touch.
+    apart: Vec<(u32, u32)>,
     /// The body of each link.
     bodies: Vec<BodyId>,
     self_collide: bool,
@@ -194,6 +205,11 @@ impl Robot {
         &self.closures
     }
 
+    /// Weighted sums of displacements with limits, springs or friction of their own.
+    pub fn tendons(&self) -> &[Tendon] {
+        &self.tendons
+    }
+
     /// The body of the world that a link is.
     pub fn body(&self, link: LinkId) -> Option<BodyId> {
         self.bodies.get(link.index()).copied()
@@ -215,32 +231,43 @@ impl Robot {
                 let closure = self.closures.get(i as usize);
                 format!("loop \"{}\"", closure.map_or("", |closure| &closure.name))
             }
+            RobotItem::Tendon(i) => {
+                let tendon = self.tendons.get(i as usize);
+                format!("tendon \"{}\"", tendon.map_or("", |tendon| &tendon.name))
+            }
         };
         format!("{what} of robot \"{}\"", self.name)
     }
 
     /// The bodies that the rows of a joint or loop act on: for a joint the link that it carries.
     pub(super) fn acted_on(&self, item: RobotItem) -> Vec<BodyId> {
-        let links = match item {
+        let links: Vec<LinkId> = match item {
             RobotItem::Joint(i) => {
                 let joint = self.joints.get(i as usize);
-                [joint.map(|joint| joint.link), None]
+                joint.iter().map(|joint| joint.link).collect()
             }
             RobotItem::Closure(i) => {
                 let closure = self.closures.get(i as usize);
-                closure.map_or([None; 2], |closure| Robot::held_by(&closure.kind))
+                closure.map_or(Vec::new(), |closure| Robot::held_by(&closure.kind))
+            }
+            RobotItem::Tendon(i) => {
+                let tendon = self.tendons.get(i as usize);
+                tendon.map_or(Vec::new(), Tendon::links)
             }
         };
-        let links = links.into_iter().flatten();
-        links.filter_map(|link| self.body(link)).collect()
+        links.into_iter().filter_map(|l| self.body(l)).collect()
     }
 
     /// The links that a closure holds together.
-    fn held_by(closure: &ClosureKind) -> [Option<LinkId>; 2] {
+    fn held_by(closure: &ClosureKind) -> Vec<LinkId> {
+        let some = |links: [Option<LinkId>; 2]| links.into_iter().flatten().collect();
         match closure {
-            ClosureKind::Connect { a, b } => [a.link, b.link],
-            ClosureKind::Weld { a, b, .. } => [*a, *b],
-            ClosureKind::Joint { dependent, on, .. } => [Some(*dependent), *on],
+            ClosureKind::Connect { a, b } => some([a.link, b.link]),
+            ClosureKind::Weld { a, b, .. } => some([*a, *b]),
+            ClosureKind::Joint { dependent, on, .. } => some([Some(*dependent), *on]),
+            ClosureKind::Sums { dependent, on, .. } => {
+                dependent.iter().chain(on).map(|(link, _)| *link).collect()
+            }
         }
     }
 
@@ -333,6 +360,7 @@ impl World {
         let mut probe = self.bodies.probe(self.gravity);
         for robot in &self.robots {
             probe.kinetic += robot.tree.rotor_energy(&robot.v);
+            probe.potential += robot.stored(&self.bodies, self.gravity);
         }
         probe
     }

@@ -3,8 +3,8 @@
 
 use glam::DVec3;
 
-use super::Closure;
-use crate::collide::Shape;
+use super::{Closure, Tendon};
+use crate::collide::{Groups, Shape};
 use crate::index::LinkId;
 use crate::tree::Tree;
 use crate::tree::spatial::Pose;
@@ -21,10 +21,56 @@ pub struct RobotModel {
     pub joints: Vec<JointModel>,
     /// Loops that constraint rows must close.
     pub closures: Vec<Closure>,
+    /// Weighted sums of displacements that have limits, springs or friction of their own.
+    pub tendons: Vec<Tendon>,
     /// What its links, and the ground, collide with.
     pub shapes: Vec<ShapeModel>,
+    /// Two shapes, by position in the list, whose contact has a surface of its own.
+    pub pairs: Vec<(usize, usize, Surface)>,
+    /// Links that never touch each other; `None` is the ground.
+    pub apart: Vec<[Option<LinkId>; 2]>,
+    /// Whether its links may touch each other, unless a joint joins them.
+    pub self_collide: bool,
+    /// Links that are relieved of a share of their weight.
+    pub gravcomp: Vec<(LinkId, f64)>,
+    /// States that it comes with.
+    pub keyframes: Vec<Keyframe>,
     /// Gravity, where the robot comes with one \[m/s²\].
     pub gravity: Option<DVec3>,
+    /// Step, where the robot comes with one \[s\].
+    pub timestep: Option<f64>,
+}
+
+impl RobotModel {
+    /// A tree that nothing acts on and nothing touches.
+    pub fn new(name: impl Into<String>, tree: Tree) -> RobotModel {
+        RobotModel {
+            name: name.into(),
+            tree,
+            joints: Vec::new(),
+            closures: Vec::new(),
+            tendons: Vec::new(),
+            shapes: Vec::new(),
+            pairs: Vec::new(),
+            apart: Vec::new(),
+            self_collide: false,
+            gravcomp: Vec::new(),
+            keyframes: Vec::new(),
+            gravity: None,
+            timestep: None,
+        }
+    }
+}
+
+/// A state with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keyframe {
+    /// Its name, or empty.
+    pub name: String,
+    /// Configuration, as [`Tree`] orders it.
+    pub q: Vec<f64>,
+    /// Velocities.
+    pub v: Vec<f64>,
 }
 
 /// A joint of a robot: limits and friction are laws of a problem, not of the tree.
@@ -34,7 +80,7 @@ pub struct JointModel {
     pub name: String,
     /// The link it carries.
     pub link: LinkId,
-    /// Least and largest displacement \[rad\] or \[m\].
+    /// Least and largest displacement \[rad\] or \[m\]; of a ball the second is its largest angle.
     pub range: Option<[f64; 2]>,
     /// Largest force of its motor \[N m\] or \[N\].
     pub effort: Option<f64>,
@@ -42,8 +88,14 @@ pub struct JointModel {
     pub speed: Option<f64>,
     /// Dry friction \[N m\] or \[N\].
     pub friction: f64,
+    /// Of a spring \[N m/rad\] or \[N/m\].
+    pub stiffness: f64,
+    /// Displacement at which the spring rests; a ball's rests where it is not turned \[rad\] or \[m\].
+    pub rest: f64,
     /// What holds it until it is driven otherwise.
     pub servo: Option<Servo>,
+    /// A force that always acts along it \[N m\] or \[N\].
+    pub push: f64,
 }
 
 impl JointModel {
@@ -56,7 +108,10 @@ impl JointModel {
             effort: None,
             speed: None,
             friction: 0.0,
+            stiffness: 0.0,
+            rest: 0.0,
             servo: None,
+            push: 0.0,
         }
     }
 }
@@ -72,4 +127,60 @@ pub struct ShapeModel {
     pub shape: Shape,
     /// Its surface, where it has its own.
     pub surface: Option<Surface>,
+    /// How its surface and another's make one, where it is not as between materials of a scene.
+    pub rule: Option<ContactRule>,
+    /// Which others it collides with.
+    pub groups: Groups,
+}
+
+impl ShapeModel {
+    /// A shape that touches everything, with the material of its robot.
+    pub fn new(link: Option<LinkId>, pose: Pose, shape: Shape) -> ShapeModel {
+        ShapeModel {
+            link,
+            pose,
+            shape,
+            surface: None,
+            rule: None,
+            groups: Groups::default(),
+        }
+    }
+}
+
+/// The contact numbers of a geom of MuJoCo: of two geoms that of the higher priority counts, or the larger numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContactRule {
+    /// Sliding, spinning \[m\] and rolling \[m\].
+    pub friction: [f64; 3],
+    /// How many of them count: none (1), the first (3), two (4) or all (6).
+    pub condim: u8,
+    /// Which of two goes before.
+    pub priority: i64,
+}
+
+impl ContactRule {
+    /// The surface of these numbers alone.
+    pub fn surface(&self) -> Surface {
+        let [slide, spin, roll] = self.friction;
+        let counts = |from: u8, mu: f64| if from <= self.condim { mu } else { 0.0 };
+        Surface {
+            friction: counts(3, slide),
+            spinning: counts(4, spin),
+            rolling: counts(6, roll),
+            ..Surface::default()
+        }
+    }
+
+    /// What two make together.
+    pub fn mixed(a: ContactRule, b: ContactRule) -> ContactRule {
+        match a.priority.cmp(&b.priority) {
+            std::cmp::Ordering::Greater => a,
+            std::cmp::Ordering::Less => b,
+            std::cmp::Ordering::Equal => ContactRule {
+                friction: [0, 1, 2].map(|k| a.friction[k].max(b.friction[k])),
+                condim: a.condim.max(b.condim),
+                priority: a.priority,
+            },
+        }
+    }
 }

@@ -16,6 +16,9 @@ use glam::DVec3;
 /// Rows whose numbers are all below this share of the largest are zero: a planar loop never leaves its plane.
 const NOTHING: f64 = 1e-12;
 
+/// More than anything pushes with \[N\] or \[N m\]: springs and dampers have no bound.
+pub(super) const UNBOUNDED: f64 = 1e9;
+
 /// A robot with its place in the problem.
 #[derive(Debug)]
 pub(in crate::world) struct PlacedRobot<'a> {
@@ -48,7 +51,8 @@ impl Robot {
         let damped = if self.damped.0 == h {
             std::sync::Arc::clone(&self.damped.1)
         } else {
-            self.tree.damped(h).into()
+            let soft = self.softened(h).map_err(|error| self.fault(error))?;
+            soft.into()
         };
         let n = self.tree.n_dofs();
         let mut data = self.data.clone();
@@ -65,7 +69,7 @@ impl Robot {
             damped.bias(&mut data, (&self.q, &self.v), world.gravity, &mut bias)?;
             self.tree.unturned(&mut v, h)?;
             self.tree.mul_mass(&mut data, &v, &mut p)?;
-            self.applied(world.bodies())
+            self.applied(world.bodies(), (world.gravity, 0.0))
         };
         let applied = compute().map_err(|error| self.fault(error))?;
         for k in 0..n {
@@ -76,9 +80,15 @@ impl Robot {
         Ok((block, p))
     }
 
-    /// τ = τ_given + Jᵀf: joint forces that were given, and what forces given on links are at the joints.
-    pub(super) fn applied(&self, bodies: &Bodies) -> Result<Vec<f64>, TreeError> {
+    /// τ = τ_given + Jᵀf − K (q − rest): joint forces that were given, what forces given on links are at the joints, and
+    /// springs where they are `ahead` seconds from now.
+    pub(super) fn applied(
+        &self,
+        bodies: &Bodies,
+        (gravity, ahead): (DVec3, f64),
+    ) -> Result<Vec<f64>, TreeError> {
         let mut tau = self.force.clone();
+        self.add_passive(&mut tau, (gravity, ahead))?;
         for (i, id) in self.bodies.iter().enumerate() {
             let (force, torque) = (bodies.force[id.index()], bodies.torque[id.index()]);
             if force != DVec3::ZERO || torque != DVec3::ZERO {
@@ -90,7 +100,7 @@ impl Robot {
         Ok(tau)
     }
 
-    fn fault(&self, error: TreeError) -> BuildError {
+    pub(super) fn fault(&self, error: TreeError) -> BuildError {
         BuildError::Tree {
             place: format!("robot \"{}\"", self.name),
             error,
@@ -119,6 +129,7 @@ impl Robot {
         for (item, joint) in self.joints.iter().enumerate() {
             self.drive(RobotItem::Joint(item as u32), joint, time, &mut all);
         }
+        self.tendon_rows(&mut all)?;
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
             let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
@@ -129,7 +140,7 @@ impl Robot {
                 continue;
             }
             let on = match closure.kind {
-                ClosureKind::Joint { .. } => coordinates(&matrix),
+                ClosureKind::Joint { .. } | ClosureKind::Sums { .. } => coordinates(&matrix),
                 ClosureKind::Connect { .. } | ClosureKind::Weld { .. } => {
                     let links = self.tree.rows_on_links(&self.data, &rows, &keep);
                     let place = |link| Place::Link { link };
@@ -182,7 +193,16 @@ impl Robot {
                 push(dof + k, 1.0, (part, within(drive.friction), still, 0.0));
             }
         }
+        if let Some((_, damping)) = self.drag.iter().find(|(link, _)| *link == joint.link) {
+            for k in 0..joint.dofs {
+                // Dry friction has the numbers before.
+                let part = JointPart::Friction((joint.dofs + k) as u8);
+                let drag = Target::Spring(0.0, *damping);
+                push(dof + k, 1.0, (part, within(UNBOUNDED), drag, 0.0));
+            }
+        }
         if joint.dofs != 1 {
+            self.swing_limit(item, joint, all);
             return;
         }
         let q = self.q[at];
@@ -219,6 +239,32 @@ impl Robot {
     }
 }
 
+impl Robot {
+    /// The largest angle of a ball: θ = |θ| u changes its length at the rate u·ω, in the axes of the link as of the
+    /// parent.
+    fn swing_limit(&self, item: RobotItem, joint: &RobotJoint, all: &mut Vec<JointRows>) {
+        let (Some([_, most]), (at, dof)) = (joint.control.drive.limits, joint.at) else {
+            return;
+        };
+        let turn = super::spring::turn(&self.q[at..at + 4]);
+        let Some(axis) = turn.try_normalize() else {
+            return;
+        };
+        let axis = axis.to_array();
+        let on = (0..3).filter(|k| axis[*k] != 0.0);
+        let on = on.map(|k| (Place::Coordinate { dof: dof + k }, vec![-axis[k]]));
+        all.push(JointRows {
+            item,
+            part: JointPart::SecondLimit,
+            law: Law::Unilateral,
+            target: Target::Limit,
+            on: on.collect(),
+            gap: vec![most - turn.length()],
+            velocity: vec![-crate::math::dot(&axis, &self.v[dof..dof + 3])],
+        });
+    }
+}
+
 impl PlacedRobot<'_> {
     /// Velocity of a link's centre of mass without constraints, linear part first.
     pub(in crate::world) fn free_velocity(&self, link: LinkId) -> [f64; 6] {
@@ -242,7 +288,7 @@ fn that_move(matrix: &[f64], n: usize) -> Vec<usize> {
 }
 
 /// One row over all velocities as rows on those coordinates that it measures.
-fn coordinates(row: &[f64]) -> Vec<(Place, Vec<f64>)> {
+pub(super) fn coordinates(row: &[f64]) -> Vec<(Place, Vec<f64>)> {
     let factors = row.iter().enumerate();
     factors
         .filter(|(_, factor)| **factor != 0.0)

@@ -12,6 +12,8 @@ use crate::world::{Bodies, Integrator, StateError, World};
 
 /// Loops are closed to this \[m or rad\].
 const CLOSED: f64 = 1e-12;
+/// Loops further open than this are left to their rows \[m or rad\].
+const OPEN: f64 = 5e-3;
 /// Newton steps at most; each squares the error.
 const NEWTON: usize = 4;
 
@@ -23,7 +25,10 @@ impl World {
     pub(in crate::world) fn prepare_robots(&mut self, h: f64) {
         for robot in &mut self.robots {
             if robot.damped.0 != h {
-                robot.damped = (h, Arc::new(robot.tree.damped(h)));
+                // A tree that cannot be softened is refused when the step is assembled.
+                if let Ok(soft) = robot.softened(h) {
+                    robot.damped = (h, Arc::new(soft));
+                }
             }
             robot.show(&mut self.bodies);
             robot.free = match self.settings.integrator {
@@ -70,7 +75,7 @@ impl World {
 impl Robot {
     /// The midpoint step of the robot left to itself; `None` where it is too long for it.
     fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<(Vec<f64>, Vec<f64>)> {
-        let tau = self.applied(bodies).ok()?;
+        let tau = self.applied(bodies, (gravity, 0.5 * h)).ok()?;
         let mut v = self.v.clone();
         let work = (&mut self.data.clone(), &mut self.midpoint);
         let found = self
@@ -114,6 +119,10 @@ impl Robot {
         };
         work.rows.clear();
         let mut gap = gaps(&self.q, data, &mut work.rows)?;
+        // A loop that starts open is closed over time by its rows, not by a jump.
+        if OPEN < max_abs(&gap) {
+            return Ok(());
+        }
         for _ in 0..NEWTON {
             if max_abs(&gap) <= CLOSED {
                 break;

@@ -1,0 +1,342 @@
+//! Geoms: where they are, what they weigh, what they collide as.
+
+use std::path::Path;
+
+use glam::{DMat3, DQuat, DVec3};
+
+use super::super::solid::{Extent, Solid};
+use super::super::{ImportError, hull};
+use super::assets::Assets;
+use super::compiler::Compiler;
+use super::element::{Element, View};
+use super::pose::{from_z, pose};
+use crate::collide::Shape;
+use crate::linalg::sym3::Sym3;
+use crate::tree::MassProperties;
+use crate::tree::spatial::Pose;
+use crate::world::{ContactRule, Surface};
+
+/// What a geom is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plane,
+    Field,
+    Sphere,
+    Capsule,
+    Ellipsoid,
+    Cylinder,
+    Box,
+    Mesh,
+    Sdf,
+}
+
+const KINDS: [(&str, Kind); 9] = [
+    ("plane", Kind::Plane),
+    ("hfield", Kind::Field),
+    ("sphere", Kind::Sphere),
+    ("capsule", Kind::Capsule),
+    ("ellipsoid", Kind::Ellipsoid),
+    ("cylinder", Kind::Cylinder),
+    ("box", Kind::Box),
+    ("mesh", Kind::Mesh),
+    ("sdf", Kind::Sdf),
+];
+
+/// A geom in the frame of its body.
+#[derive(Clone, Debug)]
+pub(super) struct Geom<'a> {
+    pub(super) view: View<'a>,
+    pub(super) kind: Kind,
+    pub(super) pose: Pose,
+    size: [f64; 3],
+    pub(super) contype: u32,
+    pub(super) conaffinity: u32,
+    pub(super) group: i64,
+    pub(super) rule: ContactRule,
+}
+
+/// Where the files of a model are, and what is known of them.
+pub(super) struct Files<'r, 'a> {
+    pub(super) assets: &'r mut Assets<'a>,
+    pub(super) folder: Option<&'r Path>,
+}
+
+impl<'a> Geom<'a> {
+    /// Reads a geom in a frame of its body.
+    pub(super) fn read(
+        view: View<'a>,
+        frame: &Pose,
+        compiler: &Compiler,
+        files: &mut Files<'_, 'a>,
+    ) -> Result<Geom<'a>, ImportError> {
+        let kind = view.word("type", &KINDS, Kind::Sphere)?;
+        let condim = view.whole("condim", 3)?;
+        if !matches!(condim, 1 | 3 | 4 | 6) {
+            let what = format!("condim is {condim}; it is 1, 3, 4 or 6");
+            return Err(view.element.fault(what));
+        }
+        let friction = view.padded("friction", [1.0, 0.005, 0.0001])?;
+        if let Some(mu) = friction.iter().find(|mu| **mu < 0.0) {
+            let what = format!("friction {mu} must not be negative");
+            return Err(view.element.fault(what));
+        }
+        let mask = |name: &str| Ok(view.whole(name, 1)? as u32);
+        let (contype, conaffinity) = (mask("contype")?, mask("conaffinity")?);
+        let mut geom = Geom {
+            kind,
+            pose: Pose::IDENTITY,
+            size: view.padded("size", [0.0; 3])?,
+            contype,
+            conaffinity,
+            group: view.whole("group", 0)?,
+            rule: ContactRule {
+                friction,
+                condim: condim as u8,
+                priority: view.whole("priority", 0)?,
+            },
+            view,
+        };
+        geom.place(compiler, files)?;
+        geom.check_size()?;
+        geom.pose = frame.then(&geom.pose);
+        if !(geom.pose.position.is_finite() && geom.pose.rotation.is_finite()) {
+            return Err(geom.element().fault("its place is not finite"));
+        }
+        Ok(geom)
+    }
+
+    pub(super) fn element(&self) -> &'a Element {
+        self.view.element
+    }
+
+    /// Whether it touches anything by itself.
+    pub(super) fn collides(&self) -> bool {
+        self.contype != 0 || self.conaffinity != 0
+    }
+
+    /// Pose and size, from two ends or from a mesh where the file has it so.
+    fn place(&mut self, compiler: &Compiler, files: &mut Files<'_, 'a>) -> Result<(), ImportError> {
+        let own = pose(&self.view, compiler)?;
+        self.pose = own;
+        if let Some([a, b, c, d, e, f]) = self.view.exactly("fromto")? {
+            let (from, to) = (DVec3::new(a, b, c), DVec3::new(d, e, f));
+            let half = 0.5 * (from - to);
+            let turn = half.try_normalize().map_or(DQuat::IDENTITY, from_z);
+            self.pose = Pose::new(0.5 * (from + to), turn);
+            let [r, ..] = self.size;
+            self.size = match self.kind {
+                Kind::Capsule | Kind::Cylinder => [r, half.length(), 0.0],
+                Kind::Box | Kind::Ellipsoid => [r, r, half.length()],
+                _ => {
+                    let what = "it has no two ends that fromto could give";
+                    return Err(self.element().fault(what));
+                }
+            };
+        } else if self.view.get("mesh").is_some() && self.solid().is_some() {
+            self.fit(compiler, files)?;
+        }
+        Ok(())
+    }
+
+    /// A simple shape in place of a mesh: that of the same moments as the box that weighs as the mesh does.
+    fn fit(&mut self, compiler: &Compiler, files: &mut Files<'_, 'a>) -> Result<(), ImportError> {
+        if compiler.fit_boxes {
+            let what = "fitaabb is not read: a shape is fitted to the moments of a mesh";
+            return Err(self.element().fault(what));
+        }
+        let Some(extent) = self.extent(compiler, files)? else {
+            return Err(self.element().fault("its mesh encloses nothing"));
+        };
+        let (moments, axes) = Sym3::of(&extent.moments).principal();
+        // The largest moment first, as in MuJoCo: z is the long axis.
+        let order = [2, 1, 0];
+        let axes = order.map(|k| axes.col(k));
+        let mut axes = DMat3::from_cols(axes[0], axes[1], axes[2]);
+        if axes.determinant() < 0.0 {
+            axes.z_axis = -axes.z_axis;
+        }
+        let [a, b, c] = order.map(|k| moments[k]);
+        // I_x = m/3 (y² + z²) of a box with half edges x, y, z gives x² = 3/2 (I_y + I_z − I_x)/m.
+        let edge = |x: f64| (1.5 * x).max(0.0).sqrt();
+        let half = [edge(b + c - a), edge(a + c - b), edge(a + b - c)];
+        let scale = self.view.number("fitscale", 1.0)?;
+        let across = 0.5 * (half[0] + half[1]);
+        let size = match self.kind {
+            Kind::Sphere => [(half[0] + half[1] + half[2]) / 3.0, 0.0, 0.0],
+            Kind::Capsule => [across, (half[2] - 0.5 * across).max(0.0), 0.0],
+            Kind::Cylinder => [across, half[2], 0.0],
+            _ => half,
+        };
+        self.size = size.map(|x| x * scale);
+        let frame = Pose {
+            rotation: axes,
+            position: extent.centre,
+        };
+        self.pose = self.pose.then(&frame);
+        Ok(())
+    }
+
+    fn check_size(&self) -> Result<(), ImportError> {
+        let needed = match self.kind {
+            Kind::Sphere => 1,
+            Kind::Capsule | Kind::Cylinder => 2,
+            Kind::Box | Kind::Ellipsoid => 3,
+            _ => 0,
+        };
+        let Some(bad) = self.size[..needed].iter().find(|x| !(0.0 < **x)) else {
+            return Ok(());
+        };
+        let what = format!(
+            "{:?} has half size {bad}; it needs {needed} that are positive",
+            self.kind
+        );
+        Err(self.element().fault(what))
+    }
+
+    /// The simple shape that it is.
+    fn solid(&self) -> Option<Solid> {
+        let [x, y, z] = self.size;
+        Some(match self.kind {
+            Kind::Sphere => Solid::Sphere(x),
+            Kind::Capsule => Solid::Capsule(x, y),
+            Kind::Cylinder => Solid::Cylinder(x, y),
+            Kind::Box => Solid::Box(DVec3::new(x, y, z)),
+            Kind::Ellipsoid => Solid::Ellipsoid(DVec3::new(x, y, z)),
+            _ => return None,
+        })
+    }
+
+    /// The moments of its mesh.
+    fn extent(
+        &self,
+        compiler: &Compiler,
+        files: &mut Files<'_, 'a>,
+    ) -> Result<Option<Extent>, ImportError> {
+        let name = self.view.get("mesh").unwrap_or_default();
+        let loaded = files.assets.load(name, compiler, files.folder);
+        let loaded = loaded.map(|loaded| loaded.extent);
+        loaded.map_err(|what| self.mesh_fault(files, &what))
+    }
+
+    /// A fault of its mesh, at the mesh where there is one.
+    fn mesh_fault(&self, files: &Files<'_, 'a>, what: &str) -> ImportError {
+        let name = self.view.get("mesh").unwrap_or_default();
+        let at = files
+            .assets
+            .mesh(name)
+            .map_or(self.element(), |view| view.element);
+        at.fault(format!("the mesh {what}"))
+    }
+
+    /// What it weighs, in the frame of its body; none for a shape without volume.
+    pub(super) fn mass(
+        &self,
+        compiler: &Compiler,
+        files: &mut Files<'_, 'a>,
+    ) -> Result<Option<MassProperties>, ImportError> {
+        let given = self.view.exactly::<1>("mass")?.map(|[mass]| mass);
+        let density = self.view.number("density", 1000.0)?;
+        for (what, value) in [("mass", given.unwrap_or(0.0)), ("density", density)] {
+            if value < 0.0 {
+                let what = format!("{what} is {value}; it must not be negative");
+                return Err(self.element().fault(what));
+            }
+        }
+        if given == Some(0.0) || (given.is_none() && density == 0.0) {
+            return Ok(None);
+        }
+        let shell = self.view.flag("shellinertia", false)?;
+        let extent = match (self.solid(), self.kind) {
+            (Some(solid), _) if shell => solid.shell(),
+            (Some(solid), _) => solid.filled(),
+            (None, Kind::Mesh) => {
+                let Some(extent) = self.extent(compiler, files)? else {
+                    let what = "its mesh encloses nothing; give the body an <inertial>";
+                    return Err(self.element().fault(what));
+                };
+                extent
+            }
+            (None, _) => return Ok(None),
+        };
+        let mass = given.unwrap_or(density * extent.size);
+        Ok(Some(extent.body(mass, &self.pose)))
+    }
+
+    /// What it collides as, with a remark where it is not quite that; an error says why it cannot be had.
+    pub(super) fn outside(
+        &self,
+        compiler: &Compiler,
+        files: &mut Files<'_, 'a>,
+    ) -> Result<(Shape, Option<String>), Outside> {
+        let [x, y, z] = self.size;
+        let name = self.element().name();
+        let (radius, half_length) = (x, y);
+        Ok(match self.kind {
+            Kind::Sphere => (Shape::Sphere { radius }, None),
+            Kind::Box => (Shape::Box { half: [x, y, z] }, None),
+            Kind::Cylinder => (
+                Shape::Cylinder {
+                    half_length,
+                    radius,
+                },
+                None,
+            ),
+            Kind::Capsule => (
+                Shape::Capsule {
+                    half_length,
+                    radius,
+                },
+                None,
+            ),
+            Kind::Ellipsoid => {
+                let text = format!("the hull of some points stands for the ellipsoid \"{name}\"");
+                (hull::ellipsoid(self.size), Some(text))
+            }
+            Kind::Plane => (Shape::HalfSpace, None),
+            Kind::Field => {
+                let name = self.view.get("hfield").unwrap_or_default();
+                let folder = files.folder;
+                let path = |file: &str| Some(folder?.join(compiler.mesh_path(file)));
+                let field = files.assets.field(name, &path);
+                (field.map_err(Outside::Lost)?, None)
+            }
+            Kind::Sdf => return Err(Outside::Lost("a shape by a plugin".to_owned())),
+            Kind::Mesh => {
+                let wanted = self.view.get("mesh").unwrap_or_default();
+                let loaded = files.assets.load(wanted, compiler, files.folder);
+                let points = loaded.map(|loaded| loaded.mesh.points.clone());
+                let points = points.map_err(|what| {
+                    if files.folder.is_none() && files.assets.mesh(wanted).is_some() {
+                        return Outside::Lost(format!("the mesh {what}"));
+                    }
+                    Outside::Fault(self.mesh_fault(files, &what))
+                })?;
+                let (mut shape, mut said) = hull::of_points(points.iter().copied());
+                if shape.check().is_err() {
+                    (shape, said) = hull::thickened(&points);
+                }
+                if let Err(error) = shape.check() {
+                    return Err(Outside::Lost(error.to_string()));
+                }
+                (
+                    shape,
+                    said.map(|said| format!("mesh of geom \"{name}\": {said}")),
+                )
+            }
+        })
+    }
+
+    /// Its surface as a material: `friction` is sliding, spinning, rolling, of which `condim` says how many count.
+    pub(super) fn surface(&self) -> Surface {
+        self.rule.surface()
+    }
+}
+
+/// Why a geom has no outside.
+#[derive(Debug)]
+pub(super) enum Outside {
+    /// The file is wrong.
+    Fault(ImportError),
+    /// The file may be right, but this cannot be used here.
+    Lost(String),
+}

@@ -1,0 +1,222 @@
+//! Joints: axes, limits, springs, dampers, friction.
+
+use glam::{DQuat, DVec3};
+
+use super::super::ImportError;
+use super::Reader;
+use super::compiler::Compiler;
+use super::element::{Element, Tristate, View};
+use crate::index::LinkId;
+use crate::tree::spatial::Pose;
+use crate::tree::{Tree, TreeJoint};
+use crate::world::JointModel;
+
+/// How a joint moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Free,
+    Ball,
+    Slide(DVec3),
+    Hinge(DVec3),
+}
+
+impl Kind {
+    pub(super) fn tree(self) -> TreeJoint {
+        match self {
+            Kind::Free => TreeJoint::Floating,
+            Kind::Ball => TreeJoint::Ball,
+            Kind::Slide(axis) => TreeJoint::Prismatic { axis },
+            Kind::Hinge(axis) => TreeJoint::Revolute { axis },
+        }
+    }
+}
+
+/// A joint of a body.
+#[derive(Clone, Debug)]
+pub(super) struct Joint<'a> {
+    pub(super) view: View<'a>,
+    pub(super) model: JointModel,
+    pub(super) kind: Kind,
+    /// A point of it in the frame of the body.
+    pub(super) anchor: DVec3,
+    pub(super) damping: f64,
+    pub(super) armature: f64,
+    /// Where the file counts from: its value in the configuration of the bodies.
+    pub(super) reference: f64,
+    /// Time constant and damping ratio, from which spring and damper follow.
+    auto: Option<[f64; 2]>,
+    /// Bounds of what all actuators together push with.
+    pub(super) bounds: Option<[f64; 2]>,
+}
+
+impl<'a> Joint<'a> {
+    /// `<freejoint>`, which has no defaults.
+    pub(super) fn free(element: &'a Element) -> Joint<'a> {
+        Joint {
+            view: View::plain(element),
+            model: JointModel::free(element.name(), LinkId(0)),
+            kind: Kind::Free,
+            anchor: DVec3::ZERO,
+            damping: 0.0,
+            armature: 0.0,
+            reference: 0.0,
+            auto: None,
+            bounds: None,
+        }
+    }
+
+    /// Reads a joint in a frame of its body.
+    pub(super) fn read(
+        view: View<'a>,
+        frame: &Pose,
+        compiler: &Compiler,
+    ) -> Result<Joint<'a>, ImportError> {
+        let words = [("free", 0), ("ball", 1), ("slide", 2), ("hinge", 3)];
+        let number = view.word("type", &words, 3)?;
+        let axis = view.vector("axis", DVec3::Z)?;
+        let axis = (frame.rotation * axis).try_normalize();
+        let axis = axis.ok_or_else(|| view.element.fault("its axis is zero"));
+        let kind = match number {
+            0 => Kind::Free,
+            1 => Kind::Ball,
+            2 => Kind::Slide(axis?),
+            _ => Kind::Hinge(axis?),
+        };
+        let turns = matches!(kind, Kind::Hinge(_) | Kind::Ball);
+        let angle = |x: f64| if turns { compiler.radians(x) } else { x };
+        let reference = match kind {
+            Kind::Hinge(_) | Kind::Slide(_) => angle(view.number("ref", 0.0)?),
+            _ => 0.0,
+        };
+        let mut model = JointModel::free(view.element.name(), LinkId(0));
+        let range = limits(
+            &view,
+            ("limited", "range"),
+            compiler.autolimits,
+            kind != Kind::Free,
+        )?;
+        model.range = range.map(|range| range.map(|x| angle(x) - reference));
+        model.friction = view.number("frictionloss", 0.0)?;
+        model.stiffness = view.padded::<5>("stiffness", [0.0; 5])?[0];
+        model.rest = match kind {
+            Kind::Hinge(_) | Kind::Slide(_) => angle(view.number("springref", 0.0)?) - reference,
+            _ => 0.0,
+        };
+        let damping = view.padded::<5>("damping", [0.0; 5])?[0];
+        for (what, value) in [
+            ("stiffness", model.stiffness),
+            ("frictionloss", model.friction),
+            ("damping", damping),
+            ("armature", view.number("armature", 0.0)?),
+        ] {
+            if value < 0.0 {
+                let what = format!("{what} is {value}; it must not be negative");
+                return Err(view.element.fault(what));
+            }
+        }
+        let auto = view.exactly::<2>("springdamper")?;
+        let autolimits = compiler.autolimits;
+        let bounds = limits(
+            &view,
+            ("actuatorfrclimited", "actuatorfrcrange"),
+            autolimits,
+            true,
+        )?;
+        Ok(Joint {
+            anchor: match kind {
+                Kind::Free => DVec3::ZERO,
+                _ => frame.point(view.vector("pos", DVec3::ZERO)?),
+            },
+            damping,
+            armature: view.number("armature", 0.0)?,
+            reference,
+            auto: auto.filter(|[time, ratio]| 0.0 < *time && 0.0 < *ratio),
+            bounds,
+            view,
+            model,
+            kind,
+        })
+    }
+
+    /// Whether it has one velocity.
+    pub(super) fn is_single(&self) -> bool {
+        matches!(self.kind, Kind::Slide(_) | Kind::Hinge(_))
+    }
+}
+
+/// A range that holds: as the switch beside it says, or where the numbers are in order.
+pub(super) fn limits(
+    view: &View<'_>,
+    (switch, name): (&str, &str),
+    autolimits: bool,
+    matters: bool,
+) -> Result<Option<[f64; 2]>, ImportError> {
+    let given = view.exactly::<2>(name)?;
+    let holds = view.tristate(switch)?;
+    let element = view.element;
+    match (holds, given) {
+        _ if !matters => Ok(None),
+        (Tristate::No, _) | (Tristate::Auto, None) => Ok(None),
+        (Tristate::Yes, None) => Err(element.fault(format!("{switch}, but no {name} is given"))),
+        (Tristate::Auto, Some(_)) if !autolimits => {
+            let what =
+                format!("it has a {name}; without autolimits, {switch} must say whether it holds");
+            Err(element.fault(what))
+        }
+        (_, Some([lo, hi])) if lo < hi => Ok(Some([lo, hi])),
+        (Tristate::Auto, Some([lo, hi])) if lo == hi => Ok(None),
+        (_, Some([lo, hi])) => {
+            let what = format!("{name} {lo} {hi} excludes every position");
+            Err(element.fault(what))
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Springs and dampers that follow from a time constant T and a ratio ζ: k = m/(Tζ)² and d = 2m/T, with
+    /// 1/m = (M⁻¹)_kk the joint's own.
+    pub(super) fn soften(&mut self, tree: Tree) -> Result<Tree, ImportError> {
+        for joint in &mut self.joints {
+            if self.options.is_off("spring") {
+                joint.model.stiffness = 0.0;
+            }
+            if self.options.is_off("frictionloss") {
+                joint.model.friction = 0.0;
+            }
+            if self.options.is_off("limit") {
+                joint.model.range = None;
+            }
+        }
+        if self.joints.iter().all(|joint| joint.auto.is_none()) {
+            return Ok(tree);
+        }
+        let mut links = tree.links().to_vec();
+        let q = tree.neutral();
+        let zeros = vec![0.0; tree.n_dofs()];
+        for joint in &mut self.joints {
+            let (Some([time, ratio]), true) = (joint.auto, joint.is_single()) else {
+                continue;
+            };
+            let link = joint.model.link;
+            let Some((_, dof)) = tree.offsets(link) else {
+                continue;
+            };
+            let (mut force, mut answer) = (zeros.clone(), zeros.clone());
+            force[dof] = 1.0;
+            let state = (&q[..], &zeros[..], &force[..]);
+            let mut data = tree.data();
+            tree.forward_dynamics(&mut data, state, DVec3::ZERO, &mut answer)
+                .map_err(|error| joint.view.element.fault(error))?;
+            let mass = 1.0 / answer[dof];
+            joint.model.stiffness = mass / (time * ratio).powi(2);
+            joint.damping = 2.0 * mass / time;
+            links[link.index()].damping = joint.damping;
+        }
+        Tree::new(links).map_err(|error| self.tree_fault(error))
+    }
+}
+
+/// A rotation as MJCF writes it.
+pub(super) fn quaternion([w, x, y, z]: [f64; 4]) -> DQuat {
+    DQuat::from_xyzw(x, y, z, w)
+}

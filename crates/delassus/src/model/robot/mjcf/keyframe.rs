@@ -1,0 +1,89 @@
+//! Keyframes: states that a file comes with, from MuJoCo's coordinates to those of the tree.
+
+use glam::DVec3;
+
+use super::super::ImportError;
+use super::Reader;
+use super::element::Element;
+use super::joint::{Kind, quaternion};
+use super::pose::unit;
+use crate::tree::Tree;
+use crate::tree::spatial::Pose;
+use crate::world::Keyframe;
+
+impl Reader<'_> {
+    /// The keyframes of the file itself; those of attached models do not fit it.
+    pub(super) fn keyframes(&mut self, tree: &Tree) -> Result<Vec<Keyframe>, ImportError> {
+        let mut frames = Vec::new();
+        let keys = self.root.section("keyframe").filter(|e| e.tag == "key");
+        for key in keys.filter(|key| key.scope == 0) {
+            frames.push(self.keyframe(tree, key)?);
+        }
+        Ok(frames)
+    }
+
+    fn keyframe(&self, tree: &Tree, key: &Element) -> Result<Keyframe, ImportError> {
+        let (mut q, mut v) = (tree.neutral(), vec![0.0; tree.n_dofs()]);
+        let numbers = |name: &str, wanted: usize| {
+            let given = key.numbers(name)?;
+            match &given {
+                Some(list) if list.len() != wanted => {
+                    let what = format!("{name} has {} numbers; the model has {wanted}", list.len());
+                    Err(key.fault(what))
+                }
+                _ => Ok(given),
+            }
+        };
+        let (qpos, qvel) = (numbers("qpos", q.len())?, numbers("qvel", v.len())?);
+        let none = || key.fault("qpos has a quaternion without direction");
+        let mut at = (0, 0);
+        for joint in &self.joints {
+            let link = joint.model.link;
+            let Some((own_q, own_v)) = tree.offsets(link) else {
+                continue;
+            };
+            let kind = joint.kind.tree();
+            let mut pose = Pose::IDENTITY;
+            if let Some(list) = &qpos {
+                let given = &list[at.0..at.0 + kind.coordinates()];
+                let turn = |q: &[f64]| unit(quaternion([q[0], q[1], q[2], q[3]])).ok_or_else(none);
+                match joint.kind {
+                    Kind::Free => {
+                        // The file gives the pose in the world, the tree counts from that of the body.
+                        pose = Pose::new(DVec3::from_slice(given), turn(&given[3..])?);
+                        let place = tree.links()[link.index()].place;
+                        let own = place.inverse().then(&pose);
+                        let turn = glam::DQuat::from_mat3(&own.rotation).normalize();
+                        q[own_q..own_q + 3].copy_from_slice(&own.position.to_array());
+                        q[own_q + 3..own_q + 7].copy_from_slice(&[turn.w, turn.x, turn.y, turn.z]);
+                    }
+                    Kind::Ball => {
+                        let turn = turn(given)?;
+                        q[own_q..own_q + 4].copy_from_slice(&[turn.w, turn.x, turn.y, turn.z]);
+                    }
+                    _ => q[own_q] = given[0] - joint.reference,
+                }
+            } else if joint.kind == Kind::Free {
+                pose = tree.links()[link.index()].place;
+            }
+            if let Some(list) = &qvel {
+                let given = &list[at.1..at.1 + kind.dofs()];
+                let own = &mut v[own_v..own_v + kind.dofs()];
+                if joint.kind == Kind::Free {
+                    // Linear in world axes first; the tree has turning first, and both in its own axes.
+                    let linear = pose.rotation.transpose() * DVec3::from_slice(given);
+                    own[..3].copy_from_slice(&given[3..]);
+                    own[3..].copy_from_slice(&linear.to_array());
+                } else {
+                    own.copy_from_slice(given);
+                }
+            }
+            at = (at.0 + kind.coordinates(), at.1 + kind.dofs());
+        }
+        Ok(Keyframe {
+            name: key.name().to_owned(),
+            q,
+            v,
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Tendons: fixed ones are sums of joint displacements, spatial ones strings through sites.
+
+use super::super::ImportError;
+use super::Reader;
+use super::element::{Element, View};
+use super::joint::limits;
+use crate::tree::{Tree, TreeRows};
+use crate::world::{Anchor, Posed, Tendon};
+
+impl<'a> Reader<'a> {
+    /// The tendons of the file. Strings that wrap around geoms are not simulated.
+    pub(super) fn tendons(&mut self, tree: &Tree) -> Result<Vec<Tendon>, ImportError> {
+        let mut tendons = Vec::new();
+        let root = self.root;
+        for element in root.section("tendon") {
+            let view = self.defaults.view(element, &["tendon"], None)?;
+            let mut tendon = self.tendon(&view)?;
+            if view.number("armature", 0.0)? != 0.0 {
+                self.lose(element, "the armature of a tendon".to_owned());
+            }
+            match element.tag.as_str() {
+                "fixed" => {
+                    for term in element.all("joint") {
+                        self.add_term(term, &mut tendon)?;
+                    }
+                }
+                "spatial" if element.all("geom").next().is_some() => {
+                    if tendon.acts() {
+                        self.lose(element, "a tendon around geoms".to_owned());
+                    }
+                    continue;
+                }
+                "spatial" => self.add_strings(element, &mut tendon)?,
+                _ => continue,
+            }
+            // Where no length is given the spring rests in the configuration of the file.
+            if tendon.rest[0] < 0.0 && tendon.rest[1] < 0.0 {
+                let (data, q) = (&tree.data(), &tree.neutral()[..]);
+                let posed = Posed { tree, data, q };
+                let length = tendon.measure(posed, &mut TreeRows::default());
+                tendon.rest = [length.map_err(|error| element.fault(error))?; 2];
+            }
+            tendons.push(tendon);
+        }
+        Ok(tendons)
+    }
+
+    fn tendon(&self, view: &View<'a>) -> Result<Tendon, ImportError> {
+        let element = view.element;
+        let autolimits = self.compiler(element).autolimits;
+        let range = limits(view, ("limited", "range"), autolimits, true)?;
+        let first = |name: &str| Ok::<f64, ImportError>(view.padded::<5>(name, [0.0; 5])?[0]);
+        let (stiffness, damping) = (first("stiffness")?, first("damping")?);
+        let friction = view.number("frictionloss", 0.0)?;
+        if stiffness < 0.0 || damping < 0.0 || friction < 0.0 {
+            let what = "stiffness, damping and frictionloss must not be negative";
+            return Err(element.fault(what));
+        }
+        let given = view
+            .giver("springlength")
+            .map(|e| e.numbers("springlength"));
+        let rest = match given.transpose()?.flatten().as_deref() {
+            None => [-1.0; 2],
+            Some(&[length]) => [length; 2],
+            Some(&[lo, hi]) if lo <= hi => [lo, hi],
+            Some(_) => return Err(element.fault("springlength is one number, or two in order")),
+        };
+        let off = |flag: &str, value: f64| {
+            if self.options.is_off(flag) {
+                0.0
+            } else {
+                value
+            }
+        };
+        Ok(Tendon {
+            name: element.name().to_owned(),
+            terms: Vec::new(),
+            strings: Vec::new(),
+            offset: 0.0,
+            range: range.filter(|_| !self.options.is_off("limit")),
+            stiffness: off("spring", stiffness),
+            damping: off("damper", damping),
+            rest,
+            friction: off("frictionloss", friction),
+            servo: None,
+        })
+    }
+
+    /// One joint with its factor; the file counts from `ref`.
+    fn add_term(&self, term: &Element, tendon: &mut Tendon) -> Result<(), ImportError> {
+        let name = term.text("joint")?;
+        let Some(joint) = self.joint(name).filter(|joint| joint.is_single()) else {
+            let what = format!("joint \"{name}\" does not exist or has several dofs");
+            return Err(term.fault(what));
+        };
+        let factor = View::plain(term).number("coef", 1.0)?;
+        tendon.offset += factor * joint.reference;
+        tendon.terms.push((joint.model.link, factor));
+        Ok(())
+    }
+
+    /// Strings through sites; a pulley begins another one, whose length it divides.
+    fn add_strings(&self, element: &Element, tendon: &mut Tendon) -> Result<(), ImportError> {
+        let (mut divisor, mut points) = (1.0, Vec::new());
+        for child in &element.children {
+            match child.tag.as_str() {
+                "site" => {
+                    let (link, frame) = self.site(child, "site")?;
+                    let point = frame.position;
+                    points.push(Anchor { link, point });
+                }
+                "pulley" => {
+                    tendon.strings.push((divisor, std::mem::take(&mut points)));
+                    child.text("divisor")?;
+                    divisor = View::plain(child).number("divisor", 1.0)?;
+                    if !(0.0 < divisor) {
+                        return Err(child.fault("divisor must be positive"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        tendon.strings.push((divisor, points));
+        tendon.strings.retain(|(_, points)| 1 < points.len());
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! Springs along joints, and links that are relieved of their weight.
+//!
+//! ```text
+//! (M + hD + h²K) v = M v₀ + h (τ − bias − K (q − rest))
+//! ```
+//!
+//! is the implicit step of springs K, as that of dampers D is: no row, and no bound on h.
+
+use glam::{DQuat, DVec3};
+
+use super::Robot;
+use crate::index::LinkId;
+use crate::tree::spatial::Force;
+use crate::tree::{LinkPoint, Tree, TreeError, TreeRows};
+use crate::world::Bodies;
+
+/// A spring along a joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spring {
+    pub(super) link: LinkId,
+    /// First coordinate and first velocity.
+    pub(super) at: (usize, usize),
+    pub(super) dofs: usize,
+    pub(super) stiffness: f64,
+    pub(super) rest: f64,
+    /// A force that always acts along it.
+    pub(super) push: f64,
+}
+
+impl Spring {
+    /// How far it is strained; a ball by the vector of its turn.
+    fn strain(&self, q: &[f64]) -> [f64; 3] {
+        if self.dofs == 1 {
+            return [q[self.at.0] - self.rest, 0.0, 0.0];
+        }
+        turn(&q[self.at.0..self.at.0 + 4]).to_array()
+    }
+}
+
+/// The vector of the turn of a ball, at most half a turn long.
+pub(super) fn turn(q: &[f64]) -> DVec3 {
+    let quat = DQuat::from_xyzw(q[1], q[2], q[3], q[0]).normalize();
+    let quat = if quat.w < 0.0 { -quat } else { quat };
+    quat.to_scaled_axis()
+}
+
+impl Robot {
+    /// The tree with M + hD + h²K as its mass.
+    pub(super) fn softened(&self, h: f64) -> Result<Tree, TreeError> {
+        if self.springs.is_empty() {
+            return Ok(self.tree.damped(h));
+        }
+        let mut links = self.tree.links().to_vec();
+        for spring in &self.springs {
+            links[spring.link.index()].damping += h * spring.stiffness;
+        }
+        Ok(Tree::new(links)?.damped(h))
+    }
+
+    /// Adds the forces of springs in the configuration that is reached `ahead` seconds from now, and of what carries
+    /// the weight of links.
+    pub(super) fn add_passive(
+        &self,
+        tau: &mut [f64],
+        (gravity, ahead): (DVec3, f64),
+    ) -> Result<(), TreeError> {
+        if !self.springs.is_empty() {
+            let mut q = self.q.clone();
+            if ahead != 0.0 {
+                self.tree.integrate(&mut q, &self.v, ahead)?;
+            }
+            for spring in &self.springs {
+                let strain = spring.strain(&q);
+                for k in 0..spring.dofs {
+                    tau[spring.at.1 + k] += spring.push - spring.stiffness * strain[k];
+                }
+            }
+        }
+        for &(link, share) in &self.gravcomp {
+            let body = &self.tree.links()[link.index()].body;
+            let centre = self.tree.pose(&self.data, link)?.point(body.com);
+            let force = Force {
+                torque: DVec3::ZERO,
+                force: -share * body.mass * gravity,
+            };
+            self.tree
+                .add_wrench(&self.data, LinkPoint::new(link, centre), force, tau)?;
+        }
+        Ok(())
+    }
+
+    /// Energy of springs and tendons, less what relieved links do not weigh \[J\].
+    pub(super) fn stored(&self, bodies: &Bodies, gravity: DVec3) -> f64 {
+        let mut energy = 0.0;
+        for spring in &self.springs {
+            let strain = DVec3::from(spring.strain(&self.q));
+            energy += 0.5 * spring.stiffness * strain.length_squared() - spring.push * strain.x;
+        }
+        for tendon in &self.tendons {
+            if let Ok(length) = tendon.measure(self.posed(), &mut TreeRows::default()) {
+                energy += tendon.energy(length);
+            }
+        }
+        for &(link, share) in &self.gravcomp {
+            let mass = self.tree.links()[link.index()].body.mass;
+            if let Some(body) = self.body(link) {
+                energy += share * mass * gravity.dot(bodies.position[body.index()]);
+            }
+        }
+        energy
+    }
+}
