@@ -276,12 +276,11 @@ fn depths(info: &Info<'_>) -> Vec<usize> {
             path.push(link);
             next = info.links[link].parent.map(|parent| parent as usize);
         }
-        let mut depth = next
+        let first = next
             .and_then(|link| depths[link])
             .map_or(0, |depth| depth + 1);
-        for link in path.into_iter().rev() {
+        for (link, depth) in path.into_iter().rev().zip(first..) {
             depths[link] = Some(depth);
-            depth += 1;
         }
     }
     depths.into_iter().flatten().collect()

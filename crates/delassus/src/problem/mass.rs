@@ -80,7 +80,7 @@ pub struct TreeMass {
     tree: Arc<Tree>,
     data: Data,
     q: Vec<f64>,
-    written: Option<Written>,
+    written: Option<Box<Written>>,
 }
 
 /// M of a short tree and its Cholesky factor, row-major: products with them cost less than passes over the links.
@@ -390,7 +390,7 @@ impl TreeMass {
 
 impl Written {
     /// None where the tree is long, or where rounding makes M indefinite.
-    fn of(tree: &Tree, data: &mut Data) -> Option<Written> {
+    fn of(tree: &Tree, data: &mut Data) -> Option<Box<Written>> {
         let n = tree.n_dofs();
         if SHORT < n {
             return None;
@@ -399,7 +399,7 @@ impl Written {
         tree.fill_mass_matrix(data, &mut matrix);
         let mut lower = matrix.clone();
         cholesky(&mut lower, n).ok()?;
-        Some(Written { matrix, lower })
+        Some(Box::new(Written { matrix, lower }))
     }
 }
 

@@ -129,15 +129,12 @@ impl Spread {
         self.first[mass]..self.first[mass + 1]
     }
 
-    /// Pairs of nodes (a, b), b ≤ a, of masses that are not taken apart, with what their first unknowns are in the mass.
+    /// Pairs of nodes (a, b), b ≤ a, of a mass that is not taken apart, each with its first velocity in the mass.
     pub(super) fn inside(&self, mass: usize) -> impl Iterator<Item = [(usize, usize); 2]> {
         let nodes = self.nodes_of(mass);
-        let at = move |node: usize| (node, WIDE * (node - nodes.start));
-        self.nodes_of(mass).flat_map(move |a| {
-            let at = at.clone();
-            let below = at(a).0 - at(a).1 / WIDE..=a;
-            below.map(move |b| [at(a), at(b)])
-        })
+        let at = move |i: usize| (nodes.start + i, WIDE * i);
+        let count = self.nodes_of(mass).len();
+        (0..count).flat_map(move |a| (0..=a).map(move |b| [at(a), at(b)]))
     }
 
     /// Whether a mass is a tree that is taken apart.
