@@ -370,7 +370,9 @@ fn work_is_linear_in_the_number_of_rows() {
         |n| star(n, 1.0),
     ] {
         let size = |n: usize| {
+            // Sixteen thousand links hang on the first one: rounding may leave more than 1e-8 m/s there.
             let mut solver = Direct::default();
+            solver.stop.tolerance = 1e-7;
             let (report, _) = solve(&mut solver, &make(n));
             assert_eq!(report.status, Status::Solved, "{report}");
             solver.size()

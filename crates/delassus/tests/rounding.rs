@@ -5,7 +5,10 @@ use delassus::solver::from_spec;
 use delassus::{Problem, Solution, Status, Stop};
 
 fn read(text: &str) -> Problem {
-    match parse(text.as_bytes(), Format::Json).unwrap().work {
+    match parse(text.as_bytes(), Format::Json)
+        .expect("a problem of this test")
+        .work
+    {
         Work::Problem { problem, .. } => *problem,
         _ => panic!("a problem was expected"),
     }

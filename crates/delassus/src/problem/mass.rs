@@ -4,6 +4,7 @@
 //! Ground is not a mass block: a constraint against ground simply has no Jacobian there.
 
 mod moving;
+mod written;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use crate::linalg::cholesky::{cholesky, cholesky_forward, cholesky_solve};
 use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moving::Moving;
+pub(crate) use written::SHORT;
+use written::Written;
 
 thread_local! {
     /// What the passes over trees write: room of its own for every thread, so that a solve allocates nothing. It is no
@@ -28,8 +31,6 @@ thread_local! {
 /// Largest dense block that is factored; a larger one should be given in parts or as a dual problem.
 pub const MAX_DENSE: usize = 8192;
 
-/// Velocities of a tree up to which M is written out.
-pub(crate) const SHORT: usize = 40;
 /// |I||I⁻¹| from which an inertia is inverted in twice the digits.
 const THIN: f64 = 1e4;
 /// Largest |I I⁻¹ − 1| over |I||I⁻¹| of an inertia and the inverse given with it: rounding leaves a few ε.
@@ -81,13 +82,6 @@ pub struct TreeMass {
     data: Data,
     q: Vec<f64>,
     written: Option<Box<Written>>,
-}
-
-/// M of a short tree and its Cholesky factor, row-major: products with them cost less than passes over the links.
-#[derive(Clone, Debug, PartialEq)]
-struct Written {
-    matrix: Vec<f64>,
-    lower: Vec<f64>,
 }
 
 impl MassBlock {
@@ -385,21 +379,6 @@ impl TreeMass {
         self.tree
             .fill_mass_matrix(&mut self.data.clone(), &mut matrix);
         matrix
-    }
-}
-
-impl Written {
-    /// None where the tree is long, or where rounding makes M indefinite.
-    fn of(tree: &Tree, data: &mut Data) -> Option<Box<Written>> {
-        let n = tree.n_dofs();
-        if SHORT < n {
-            return None;
-        }
-        let mut matrix = vec![0.0; n * n];
-        tree.fill_mass_matrix(data, &mut matrix);
-        let mut lower = matrix.clone();
-        cholesky(&mut lower, n).ok()?;
-        Some(Box::new(Written { matrix, lower }))
     }
 }
 
