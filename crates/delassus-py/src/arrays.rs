@@ -1,7 +1,7 @@
 //! Arrays from Python, checked: kinds of numbers, shapes, finiteness. And arrays to Python, handed over without a copy.
 
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::refuse;
@@ -236,6 +236,13 @@ fn sparse_entries(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Entries> {
         shape: (rows, columns),
         list: entries,
     })
+}
+
+/// Whether there is room for so many numbers: what the engine allocates itself would end the process where there is not.
+pub(crate) fn room_for(count: usize) -> PyResult<()> {
+    let mut room: Vec<f64> = Vec::new();
+    room.try_reserve_exact(count)
+        .map_err(|_| PyMemoryError::new_err(format!("there is no room for {count} numbers")))
 }
 
 /// An array with one index.

@@ -14,8 +14,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answer::residuals;
-use crate::arrays::{array, entries, numbers, rows, shaped, vector};
+use crate::arrays::{array, entries, numbers, room_for, rows, shaped, vector};
 use crate::error::{of_disk, refuse, refuse_at};
+use crate::interrupt::{Flag, interruptible};
 
 /// Most rows of a dense Delassus matrix: two gigabytes.
 const DENSE_ROWS: usize = 16_384;
@@ -235,7 +236,8 @@ impl Problem {
                 "the dense matrix of {n} rows is too large; at most {DENSE_ROWS} rows are written out"
             )));
         }
-        let dense = py.detach(|| self.problem.delassus_dense());
+        room_for(n * n)?;
+        let dense = interruptible(py, &Flag::take(), || self.problem.delassus_dense())?;
         rows(py, dense, [n, n])
     }
 
@@ -246,10 +248,10 @@ impl Problem {
         lambda_: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let lambda = shaped("lambda_", lambda_, &[self.problem.n_rows()])?;
-        let residual = py.detach(|| {
+        let residual = interruptible(py, &Flag::take(), || {
             let solution = Solution::from_lambda(&self.problem, lambda);
             Residual::of(&self.problem, &solution)
-        });
+        })?;
         residuals(py, &residual)
     }
 

@@ -11,7 +11,7 @@ use delassus::{LinkId, Tree};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use crate::arrays::{array, batched, states, three};
+use crate::arrays::{array, batched, room_for, states, three};
 use crate::error::{of_disk, refuse};
 use crate::world::base;
 
@@ -92,9 +92,10 @@ impl Robot {
         let total = count.checked_mul(size).filter(|total| *total <= MOST);
         let total = total.ok_or_else(|| {
             refuse(format!(
-                "{count} states of {size} numbers each are too many at once"
+                "the answer has {size} numbers for each of {count} states, more than the {MOST} that fit into one array"
             ))
         })?;
+        room_for(total)?;
         let mut out = vec![0.0; total];
         let done = py.detach(|| {
             for state in 0..count {

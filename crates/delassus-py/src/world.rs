@@ -13,7 +13,7 @@ use delassus::{Solver, Stop, scenes};
 use pyo3::prelude::*;
 
 use crate::error::{of_disk, refuse, refuse_at};
-use crate::interrupt::{Flag, NOTICE, interruptible};
+use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
 use crate::problem::Problem;
 use crate::solve::Limits;
 use crate::step::StepReport;
@@ -216,7 +216,7 @@ impl World {
         let mut inner = self.lock()?;
         let inner = &mut *inner;
         let dt = World::dt_of(inner, dt);
-        let quick = inner.quick;
+        let quick = inner.quick && is_home();
         let walk = if quick {
             self.walk_here(py, inner, n, dt)?
         } else {
@@ -276,15 +276,17 @@ impl World {
 
     /// The problem the next step would solve, with the impulses it would start from.
     #[pyo3(signature = (dt=None))]
-    fn problem(&self, dt: Option<f64>) -> PyResult<Problem> {
+    fn problem(&self, py: Python<'_>, dt: Option<f64>) -> PyResult<Problem> {
         let mut inner = self.lock()?;
-        let dt = World::dt_of(&inner, dt);
+        let inner = &mut *inner;
+        let dt = World::dt_of(inner, dt);
         let substeps = f64::from(inner.world.settings.substeps.max(1));
         let part = dt / substeps;
         if !(part.is_finite() && 0.0 < part) {
             return Err(refuse(StepError::BadStep { h: dt }));
         }
-        let (problem, start) = inner.world.problem(part).map_err(refuse)?;
+        let found = interruptible(py, &self.flag, || inner.world.problem(part))?;
+        let (problem, start) = found.map_err(refuse)?;
         Ok(Problem::new(
             problem,
             self.title.clone(),

@@ -163,6 +163,27 @@ def test_solves_run_side_by_side() -> None:
     assert len(found) == 8 and all((lambda_ == expected).all() for lambda_ in found)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_forked_processes_do_not_wait_for_threads_that_are_gone() -> None:
+    # The engine's threads stay behind in the parent: a child that waits for them waits for ever.
+    script = """
+        import multiprocessing, delassus
+        problem = delassus.Problem.builtin("pile:20000")
+        world = delassus.World.scene("pile:2000")
+        def work(_):
+            world.step(2)
+            answer = delassus.solve(problem, "coloured", iterations=20, tolerance=0.0)
+            return problem.residuals(answer.lambda_)["law"], world.problem().n_rows, world.state_hash
+        if __name__ == "__main__":
+            delassus.solve(problem, "coloured", iterations=20, tolerance=0.0)
+            world.step()
+            with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+                found = pool.map(work, range(3), chunksize=1)
+            assert found == [work(0)] * 3, found
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=120)
+
+
 LONG = {
     "solve": "delassus.solve(delassus.Problem.builtin('pile:20000'), 'gauss-seidel', tolerance=0.0, iterations=10**9)",
     "step": "delassus.World.scene('pile:300').step(10**9)",

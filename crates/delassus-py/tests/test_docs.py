@@ -58,6 +58,13 @@ def test_a_typed_program_passes_strict_mypy() -> None:
     assert subprocess.run([sys.executable, str(HERE / "typed_program.py")], check=False).returncode == 0
 
 
+def test_the_package_passes_strict_mypy() -> None:
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "-p", "delassus"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
 def test_wrong_types_do_not_pass_mypy(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     program = tmp_path / "wrong.py"
