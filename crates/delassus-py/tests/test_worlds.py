@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
 import threading
 from pathlib import Path
 
@@ -150,3 +154,17 @@ def test_wrong_steps_are_refused_and_change_nothing() -> None:
         delassus.World.read("nowhere.toml")
     with pytest.raises(delassus.Error):
         delassus.World.parse("bodies = 3")
+
+
+@pytest.mark.parametrize("scene", ["stack:5", "dominoes:8", "arch", "newton-cradle", "quadruped", "pile:200"])
+def test_same_bits_as_a_run_of_the_command_line(scene: str) -> None:
+    program = os.environ.get("DELASSUS_PROGRAM") or shutil.which("delassus")
+    if not program:
+        pytest.skip("no `delassus` program: set DELASSUS_PROGRAM, or use scripts/check-python, which does")
+    world = delassus.World.scene(scene)
+    seconds = str(round(40 * world.dt, 9))
+    command = [program, "run", scene, "--time", seconds, "--json"]
+    told = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
+    report = world.step(told["steps"])
+    assert told["steps"] == 40 and f"{world.state_hash:016x}" == told["state_hash"]
+    assert report.unsolved == told["unsolved_steps"] and world.time == told["time"]
