@@ -5,6 +5,8 @@ test:
     cargo test --workspace
 features:
     scripts/check-features
+python:
+    scripts/check-python
 packages:
     scripts/check-packages
 deny:

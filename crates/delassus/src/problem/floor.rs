@@ -10,7 +10,7 @@
 //! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is 2ε|S||λ| + ε|c|. Of trees and of dense masses
 //! |M⁻¹| is not known; there M⁻¹ of the absolute terms stands for it, and of dense masses |M||v| joins the terms.
 
-use super::mass::MassBlock;
+use super::mass::{MassBlock, SHORT};
 use super::{Form, Primal, Problem};
 use crate::math::max_abs;
 
@@ -48,6 +48,47 @@ impl Problem {
             MassBlock::Dense(_) => true,
             MassBlock::Tree(_) => false,
         })
+    }
+
+    /// What trees may lose of their velocities under these impulses \[m/s\]. Their links may be thin, and |M⁻¹| is not
+    /// known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and |M⁻¹(±2ε|M||v|)|, what
+    /// rounded inertias do, for short trees.
+    pub(crate) fn lost_in_trees(&self, lambda: &[f64], v: &[f64]) -> f64 {
+        let is_tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
+        let (Form::Primal(primal), true) = (&self.form, v.len() == self.n_velocities()) else {
+            return 0.0;
+        };
+        if !primal.mass.iter().any(is_tree) {
+            return 0.0;
+        }
+        let (mut left, mut momentum) = (primal.p.clone(), Vec::new());
+        for (k, block) in self.blocks.iter().enumerate() {
+            for e in primal.jacobian.entry_range(k) {
+                let b = primal.jacobian.entry_mass(e);
+                if is_tree(&primal.mass[b]) {
+                    primal.add_impulse(e, &lambda[block.rows()], &mut left[primal.columns(b)]);
+                }
+            }
+        }
+        let mut lost = 0.0_f64;
+        for (b, mass) in primal.mass.iter().enumerate().filter(|(_, m)| is_tree(m)) {
+            let left = &mut left[primal.columns(b)];
+            momentum.resize(left.len(), 0.0);
+            mass.mul(&v[primal.columns(b)], &mut momentum);
+            left.iter_mut().zip(&momentum).for_each(|(x, m)| *x -= m);
+            mass.solve(left);
+            lost = lost.max(max_abs(left));
+            if let MassBlock::Tree(tree) = mass
+                && mass.dim() <= SHORT
+            {
+                lost = lost.max(lost_by_inertias(
+                    mass,
+                    &tree.matrix(),
+                    &v[primal.columns(b)],
+                ));
+            }
+        }
+        lost
     }
 
     /// What rounding may hide under these impulses.
@@ -121,4 +162,20 @@ impl Problem {
             velocity: max_abs(&terms),
         }
     }
+}
+
+/// The largest |M⁻¹x| for x = ±2ε|M||v|, all of one sign and of alternating ones.
+fn lost_by_inertias(mass: &MassBlock, matrix: &[f64], v: &[f64]) -> f64 {
+    let rows = matrix.chunks_exact(v.len());
+    let size = |row: &[f64]| row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
+    let sizes: Vec<f64> = rows.map(|row| ROUNDING * size(row)).collect();
+    [1.0, -1.0]
+        .map(|second| {
+            let signs = [1.0, second].into_iter().cycle();
+            let mut x: Vec<f64> = sizes.iter().zip(signs).map(|(x, s)| s * x).collect();
+            mass.solve(&mut x);
+            max_abs(&x)
+        })
+        .into_iter()
+        .fold(0.0, f64::max)
 }

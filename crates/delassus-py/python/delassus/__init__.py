@@ -1,0 +1,54 @@
+"""Constraint problems of multibody dynamics, every solver that matters, one judge of the answer.
+
+>>> import delassus
+>>> answer = delassus.solve(delassus.lcp([[2, 1], [1, 2]], [-5, -6]))
+>>> answer.status
+'solved'
+
+Problems come from arrays (`lcp`, `friction`), files (`Problem.read`) or a step of a world (`World.problem`); `solve`
+solves one, `compare` many by many solvers, `doctor` says what is wrong with one. `World` steps scenes and robots
+through time. `Robot` computes the dynamics of a kinematic tree. What cannot be used raises `Error`, a `ValueError`.
+"""
+
+# Arrays go to and fro: without NumPy this fails here, with its name.
+import numpy as _numpy  # noqa: F401
+
+from ._compare import Comparison, Run, compare
+from ._delassus import (
+    Answer,
+    Diagnosis,
+    Error,
+    Finding,
+    Problem,
+    Robot,
+    StepReport,
+    World,
+    __version__,
+    doctor,
+    friction,
+    lcp,
+    solve,
+    solvers,
+    variants,
+)
+
+__all__ = [
+    "Answer",
+    "Comparison",
+    "Diagnosis",
+    "Error",
+    "Finding",
+    "Problem",
+    "Robot",
+    "Run",
+    "StepReport",
+    "World",
+    "__version__",
+    "compare",
+    "doctor",
+    "friction",
+    "lcp",
+    "solve",
+    "solvers",
+    "variants",
+]

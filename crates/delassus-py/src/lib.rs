@@ -1,0 +1,46 @@
+//! The compiled half of the Python package `delassus`: what `python/delassus` imports as `delassus._delassus`.
+//!
+//! Everything given from Python is checked here, before the engine sees it: shapes, kinds of numbers, finiteness.
+//! Solves and steps run without the interpreter's lock, and Ctrl-C ends them.
+
+mod answer;
+mod arrays;
+mod doctor;
+mod error;
+mod interrupt;
+mod problem;
+mod robot;
+mod solve;
+mod state;
+mod step;
+mod world;
+
+use pyo3::prelude::*;
+
+/// Problems, solvers, worlds and robots; see the package `delassus`.
+#[pymodule]
+mod _delassus {
+    #[pymodule_export]
+    use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::doctor::{Diagnosis, Finding, doctor};
+    #[pymodule_export]
+    use crate::error::Error;
+    #[pymodule_export]
+    use crate::problem::{Problem, friction, lcp};
+    #[pymodule_export]
+    use crate::robot::Robot;
+    #[pymodule_export]
+    use crate::solve::{solve, solvers, variants};
+    #[pymodule_export]
+    use crate::step::StepReport;
+    #[pymodule_export]
+    use crate::world::World;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

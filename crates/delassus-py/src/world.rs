@@ -1,0 +1,346 @@
+//! Worlds: scenes and robots stepped through time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use delassus::model::robot::Base;
+use delassus::model::scene::{of_robot, parse_in};
+use delassus::solver::from_spec;
+use delassus::world::{RunDefaults, Scene, Step, StepError};
+use delassus::{Solver, Stop, scenes};
+use pyo3::prelude::*;
+
+use crate::error::{of_disk, refuse, refuse_at};
+use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
+use crate::problem::Problem;
+use crate::solve::Limits;
+use crate::step::StepReport;
+
+/// A world whose last step took less than this makes the next one on the calling thread: to hand it to another one
+/// would cost more than the step. Signals are looked after between such steps.
+const QUICK: Duration = Duration::from_millis(1);
+
+/// A scene that is stepped through time.
+///
+/// Bodies are rows of arrays, in the order of `body_names`; robots have a configuration and a velocity. A world belongs
+/// to one thread at a time: where another one steps it, every call raises.
+///
+/// >>> import delassus
+/// >>> world = delassus.World.scene("stack:5")
+/// >>> world.step(100).solved
+/// True
+/// >>> round(world.time, 6), world.positions.shape
+/// (1.0, (6, 3))
+#[pyclass(frozen, module = "delassus")]
+#[derive(Debug)]
+pub(crate) struct World {
+    inner: Mutex<Inner>,
+    flag: Flag,
+    title: String,
+    warnings: Vec<String>,
+}
+
+/// What changes.
+pub(crate) struct Inner {
+    pub(crate) world: delassus::World,
+    pub(crate) run: RunDefaults,
+    solver: Box<dyn Solver + Send>,
+    quick: bool,
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How some steps ended: the last report, and the error that stopped them.
+struct Walk {
+    done: u64,
+    unsolved: u64,
+    worst_residual: f64,
+    last: Option<Step>,
+    error: Option<StepError>,
+}
+
+impl Inner {
+    fn stop(run: &RunDefaults, flag: &Flag) -> Stop {
+        Stop {
+            tolerance: run.tolerance,
+            sweeps: run.iterations,
+            cancel: Some(flag.cancel()),
+            ..Stop::default()
+        }
+    }
+
+    /// Makes steps until all are made, one is refused, or `go_on` says no, which is asked after each.
+    fn walk(&mut self, count: u64, dt: f64, mut go_on: impl FnMut() -> bool) -> Walk {
+        let mut walk = Walk {
+            done: 0,
+            unsolved: 0,
+            worst_residual: 0.0,
+            last: None,
+            error: None,
+        };
+        for _ in 0..count {
+            let start = Instant::now();
+            match self.world.step(dt, self.solver.as_mut()) {
+                Ok(step) => {
+                    walk.done += 1;
+                    walk.unsolved += u64::from(step.unsolved);
+                    walk.worst_residual = walk.worst_residual.max(step.report.residual.law);
+                    walk.last = Some(step);
+                }
+                Err(error) => {
+                    walk.error = Some(error);
+                    break;
+                }
+            }
+            self.quick = start.elapsed() < QUICK;
+            if !go_on() {
+                break;
+            }
+        }
+        walk
+    }
+}
+
+impl World {
+    fn new(scene: Scene) -> PyResult<World> {
+        let flag = Flag::take();
+        let stop = Inner::stop(&scene.run, &flag);
+        let solver = from_spec(&scene.run.solver, stop, 0).map_err(refuse)?;
+        Ok(World {
+            inner: Mutex::new(Inner {
+                world: scene.world,
+                run: scene.run,
+                solver,
+                quick: false,
+            }),
+            flag,
+            title: scene.title,
+            warnings: scene.warnings,
+        })
+    }
+
+    fn of_text(text: &str, name: &str, folder: Option<&Path>, base: Base) -> PyResult<World> {
+        let scene = match text.trim_start().starts_with('<') {
+            true => of_robot(text, name, folder, base).map_err(refuse)?,
+            false => parse_in(text, folder).map_err(|cause| refuse_at(name)(&cause))?,
+        };
+        World::new(scene)
+    }
+
+    /// The world, for this thread alone.
+    pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        self.inner.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => refuse(
+                "the world is at work in another thread; wait for it, or give each thread a world of its own",
+            ),
+            TryLockError::Poisoned(_) => refuse(
+                "the world was left in the middle of a step by a fault of the engine; make it anew",
+            ),
+        })
+    }
+
+    /// Steps on the calling thread, as long as they are quick; gives the steps made.
+    fn walk_here(&self, py: Python<'_>, inner: &mut Inner, count: u64, dt: f64) -> PyResult<Walk> {
+        let mut raised = None;
+        let walk = py.detach(|| {
+            let mut asked = Instant::now();
+            inner.walk(count, dt, || {
+                if NOTICE <= asked.elapsed() {
+                    asked = Instant::now();
+                    raised = Python::attach(|py| py.check_signals()).err();
+                }
+                raised.is_none()
+            })
+        });
+        raised.map_or(Ok(walk), Err)
+    }
+
+    /// The step size given, or that of the scene.
+    fn dt_of(inner: &Inner, dt: Option<f64>) -> f64 {
+        dt.unwrap_or(inner.run.dt)
+    }
+}
+
+#[pymethods]
+impl World {
+    /// A built-in scene: `name` or `name:size`, as `delassus list scenes` names them.
+    #[staticmethod]
+    fn scene(name: &str) -> PyResult<World> {
+        World::new(scenes::build(name).map_err(refuse)?)
+    }
+
+    /// Reads a scene file (TOML) or a robot file (URDF, MJCF), which is put on the ground. A URDF robot is bolted to
+    /// it unless `floating`.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, floating=false))]
+    fn read(path: PathBuf, floating: bool) -> PyResult<World> {
+        let text = fs::read_to_string(&path).map_err(|cause| of_disk(&path, &cause))?;
+        let name = path.display().to_string();
+        World::of_text(&text, &name, path.parent(), base(floating))
+    }
+
+    /// The same from the text of a file. What it names is looked for in `folder`.
+    ///
+    /// >>> import delassus
+    /// >>> scene = '''
+    /// ... [[bodies]]
+    /// ... name = "ball"
+    /// ... position = [0, 0, 1]
+    /// ... colliders = [{ shape = "sphere", radius = 0.1 }]
+    /// ... density = 1000
+    /// ... '''
+    /// >>> world = delassus.World.parse(scene)
+    /// >>> world.body_names
+    /// ['ball']
+    #[staticmethod]
+    #[pyo3(signature = (text, *, folder=None, floating=false))]
+    fn parse(text: &str, folder: Option<PathBuf>, floating: bool) -> PyResult<World> {
+        World::of_text(text, "text", folder.as_deref(), base(floating))
+    }
+
+    /// Makes n steps of `dt` seconds, by default that of the scene, and says how they went. Forces and torques act
+    /// during the first of them. A step that is refused raises, and the world is as it was before that step.
+    #[pyo3(signature = (n=1, dt=None))]
+    fn step(&self, py: Python<'_>, n: u64, dt: Option<f64>) -> PyResult<StepReport> {
+        if n == 0 {
+            return Err(refuse("n is 0; make at least one step"));
+        }
+        let mut inner = self.lock()?;
+        let inner = &mut *inner;
+        let dt = World::dt_of(inner, dt);
+        let quick = inner.quick && is_home();
+        let walk = if quick {
+            self.walk_here(py, inner, n, dt)?
+        } else {
+            let flag = &self.flag;
+            interruptible(py, flag, || inner.walk(n, dt, || !flag.is_raised()))?
+        };
+        if let Some(error) = walk.error {
+            let number = walk.done + 1;
+            return Err(match n {
+                1 => refuse(error),
+                _ => refuse(format!("step {number} of {n}: {error}")),
+            });
+        }
+        let step = walk
+            .last
+            .expect("at least one step was made, and none was refused");
+        let worst = step.worst.filter(|_| 0 < step.unsolved);
+        Ok(StepReport {
+            time: inner.world.time(),
+            steps: walk.done,
+            unsolved: walk.unsolved,
+            worst_residual: walk.worst_residual,
+            worst: worst.map(|key| inner.world.describe(key)),
+            step,
+        })
+    }
+
+    /// Chooses the solver of the steps to come; what is not given stays.
+    #[pyo3(signature = (solver=None, *, tolerance=None, iterations=None, seed=0))]
+    fn use_solver(
+        &self,
+        solver: Option<&str>,
+        tolerance: Option<f64>,
+        iterations: Option<usize>,
+        seed: u64,
+    ) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        let mut run = inner.run.clone();
+        let limits = Limits {
+            tolerance,
+            iterations: iterations.or(Some(run.iterations)),
+            time_limit: None,
+        };
+        let stop = limits.apply(Inner::stop(&run, &self.flag))?;
+        let stop = Stop {
+            pivots: iterations.unwrap_or(Stop::default().pivots),
+            ..stop
+        };
+        (run.tolerance, run.iterations) = (stop.tolerance, stop.sweeps);
+        if let Some(solver) = solver {
+            solver.clone_into(&mut run.solver);
+        }
+        inner.solver = from_spec(&run.solver, stop, seed).map_err(refuse)?;
+        inner.run = run;
+        Ok(())
+    }
+
+    /// The problem the next step would solve, with the impulses it would start from.
+    #[pyo3(signature = (dt=None))]
+    fn problem(&self, py: Python<'_>, dt: Option<f64>) -> PyResult<Problem> {
+        let mut inner = self.lock()?;
+        let inner = &mut *inner;
+        let dt = World::dt_of(inner, dt);
+        let substeps = f64::from(inner.world.settings.substeps.max(1));
+        let part = dt / substeps;
+        if !(part.is_finite() && 0.0 < part) {
+            return Err(refuse(StepError::BadStep { h: dt }));
+        }
+        let found = interruptible(py, &self.flag, || inner.world.problem(part))?;
+        let (problem, start) = found.map_err(refuse)?;
+        Ok(Problem::new(
+            problem,
+            self.title.clone(),
+            Some(start.lambda),
+        ))
+    }
+
+    /// Title of the scene.
+    #[getter]
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What of a robot file was not understood, one sentence each.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// Time simulated so far [s].
+    #[getter]
+    fn time(&self) -> PyResult<f64> {
+        Ok(self.lock()?.world.time())
+    }
+
+    /// The step size of the scene [s].
+    #[getter]
+    fn dt(&self) -> PyResult<f64> {
+        Ok(self.lock()?.run.dt)
+    }
+
+    /// The solver of its steps, with keys.
+    #[getter]
+    fn solver(&self) -> PyResult<String> {
+        Ok(self.lock()?.run.solver.clone())
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let inner = self.lock()?;
+        Ok(format!(
+            "<World \"{}\" at {:.4} s: {} bodies, {} joints, {} robots>",
+            self.title,
+            inner.world.time(),
+            inner.world.bodies().len(),
+            inner.world.joints().len(),
+            inner.world.robots().len()
+        ))
+    }
+}
+
+/// How the root of a URDF robot stands.
+pub(crate) fn base(floating: bool) -> Base {
+    match floating {
+        true => Base::Floating,
+        false => Base::Fixed,
+    }
+}

@@ -1,0 +1,217 @@
+"""Whatever comes from Python, the interpreter lives on: a result, or an exception of the expected kind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import delassus
+
+# What a caller may expect for wrong input. A panic of the engine is none of these.
+EXPECTED = (delassus.Error, TypeError, OverflowError)
+
+dtypes = st.one_of(
+    hnp.floating_dtypes(), hnp.integer_dtypes(), hnp.boolean_dtypes(), hnp.complex_number_dtypes(),
+    hnp.unicode_string_dtypes(max_len=3), st.just(np.dtype(object)),
+)
+arrays = dtypes.flatmap(
+    lambda dtype: hnp.arrays(
+        dtype,
+        hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+        elements=st.integers(-3, 3) if dtype == object else None,
+    )
+)
+small = st.one_of(st.floats(-3, 3), st.floats())
+anything = st.one_of(
+    arrays, st.none(), st.text(max_size=3), small, st.lists(small, max_size=7), st.binary(max_size=4),
+    st.lists(st.lists(small, max_size=4), max_size=4), st.dictionaries(st.text(max_size=1), small, max_size=2),
+)
+fuzz = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def tried(function: Any, *arguments: Any, **named: Any) -> Any:
+    try:
+        return function(*arguments, **named)
+    except EXPECTED:
+        return None
+
+
+@fuzz
+@given(matrix=anything, q=anything, mu=anything)
+def test_problems_of_anything(matrix: Any, q: Any, mu: Any) -> None:
+    for problem in (tried(delassus.lcp, matrix, q), tried(delassus.friction, matrix, q, mu)):
+        if problem is not None:
+            answer = delassus.solve(problem, iterations=50, time_limit=0.2)
+            assert np.isfinite(answer.lambda_).all()
+
+
+@fuzz
+@given(data=st.data(), n=st.integers(0, 6))
+def test_problems_of_any_numbers(data: st.DataObject, n: int) -> None:
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    matrix = data.draw(hnp.arrays(float, (n, n), elements=numbers))
+    q = data.draw(hnp.arrays(float, n, elements=numbers))
+    solver = data.draw(st.sampled_from(delassus.variants()))
+    problem = tried(delassus.lcp, matrix, q)
+    if problem is not None:
+        answer = delassus.solve(problem, solver, iterations=50, time_limit=0.2)
+        assert np.isfinite(answer.lambda_).all()
+        if answer.solved and answer.fit == "exact":
+            assert (answer.z >= 0).all()
+
+
+@fuzz
+@given(start=anything, tolerance=small, iterations=st.integers(-1, 9), limit=small, solver=st.text(max_size=8))
+def test_options_of_anything(start: Any, tolerance: float, iterations: int, limit: float, solver: str) -> None:
+    problem = delassus.lcp([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    tried(delassus.solve, problem, solver)
+    tried(delassus.solve, problem, start=start, iterations=5)
+    tried(delassus.solve, problem, tolerance=tolerance, iterations=iterations, time_limit=limit)
+
+
+WORLD = delassus.World.scene("stack:2")
+
+
+@fuzz
+@given(given=anything, name=st.sampled_from(["positions", "orientations", "velocities", "spins", "forces", "torques"]))
+def test_states_of_anything(given: Any, name: str) -> None:
+    before = getattr(WORLD, name)
+    try:
+        setattr(WORLD, name, given)
+    except EXPECTED:
+        assert (getattr(WORLD, name) == before).all()
+
+
+@fuzz
+@given(content=st.one_of(st.text(), st.binary()), format=st.sampled_from(["json", "dat", "fclib", "lcp", "gmp", "x"]))
+def test_files_of_anything(content: Any, format: str) -> None:
+    tried(delassus.Problem.parse, content, format)
+    tried(WORLD.restore, content)
+    if isinstance(content, str):
+        tried(delassus.World.parse, content)
+        tried(delassus.Robot.parse, content)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "q", "said"),
+    [
+        ([[1.0, 2.0]], [1.0], r"M has shape \(1, 2\)"),
+        ([[np.nan]], [1.0], r"M\[0, 0\] is NaN"),
+        ([[1.0]], [np.inf], r"q\[0\] is inf"),
+        ([[1.0]], [[1.0]], r"q has shape \(1, 1\)"),
+        (np.array([[object()]]), [1.0], "dtype object"),
+        (np.array([["1"]]), [1.0], "real numbers"),
+        (np.array([[1j]]), [1.0], "complex"),
+        (np.array([[True]]), [1.0], "bool"),
+        ([[1.0], [1.0, 2.0]], [1.0], "no array of numbers"),
+        (np.ma.masked_array([[1.0]], mask=[[True]]), [1.0], "masked"),
+    ],
+)
+def test_messages_say_what_is_wrong(matrix: Any, q: Any, said: str) -> None:
+    with pytest.raises(delassus.Error, match=said) as raised:
+        delassus.lcp(matrix, q)
+    assert isinstance(raised.value, ValueError)
+
+
+def test_sparse_matrices_that_lie_are_refused() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.coo_matrix(np.eye(2))
+    matrix.row = np.array([0, 7], dtype=np.int32)
+    with pytest.raises(delassus.Error, match="outside its shape"):
+        delassus.lcp(matrix, [1.0, 1.0])
+    with pytest.raises(delassus.Error, match="NaN"):
+        delassus.lcp(sparse.csr_matrix([[np.nan]]), [1.0])
+
+
+def test_wrong_options_are_refused() -> None:
+    problem = delassus.lcp([[1.0]], [-1.0])
+    for options in ({"tolerance": -1.0}, {"tolerance": float("nan")}, {"tolerance": 0.0}, {"iterations": 0},
+                    {"time_limit": -1.0}, {"time_limit": float("nan")}, {"start": [1.0, 2.0]}):
+        with pytest.raises(delassus.Error):
+            delassus.solve(problem, **options)
+    with pytest.raises(delassus.Error, match="known solvers: .*newton"):
+        delassus.solve(problem, "nweton")
+    with pytest.raises(delassus.Error, match="one for each"):
+        delassus.friction(np.eye(6), np.zeros(6), [0.1, 0.2, 0.3])
+    with pytest.raises(delassus.Error, match="multiple"):
+        delassus.friction(np.eye(4), np.zeros(4), 0.1)
+    with pytest.raises(delassus.Error, match="mu|friction"):
+        delassus.friction(np.eye(3), np.zeros(3), -0.1)
+
+
+def test_solves_run_side_by_side() -> None:
+    problem = delassus.Problem.builtin("stack:6")
+    expected = delassus.solve(problem).lambda_
+    found: list[Any] = []
+    workers = [threading.Thread(target=lambda: found.append(delassus.solve(problem).lambda_)) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(found) == 8 and all((lambda_ == expected).all() for lambda_ in found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_forked_processes_do_not_wait_for_threads_that_are_gone() -> None:
+    # The engine's threads stay behind in the parent: a child that waits for them waits for ever.
+    script = """
+        import multiprocessing, delassus
+        problem = delassus.Problem.builtin("pile:20000")
+        world = delassus.World.scene("pile:2000")
+        def work(_):
+            world.step(2)
+            answer = delassus.solve(problem, "coloured", iterations=20, tolerance=0.0)
+            return problem.residuals(answer.lambda_)["law"], world.problem().n_rows, world.state_hash
+        if __name__ == "__main__":
+            delassus.solve(problem, "coloured", iterations=20, tolerance=0.0)
+            world.step()
+            with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+                found = pool.map(work, range(3), chunksize=1)
+            assert found == [work(0)] * 3, found
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=120)
+
+
+LONG = {
+    "solve": "delassus.solve(delassus.Problem.builtin('pile:20000'), 'gauss-seidel', tolerance=0.0, iterations=10**9)",
+    "step": "delassus.World.scene('pile:300').step(10**9)",
+    "quick steps": "world = delassus.World.scene('stack:1'); world.step(2); world.step(10**9)",
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
+@pytest.mark.parametrize("work", LONG)
+def test_interrupt_ends_long_work(work: str) -> None:
+    script = f"""
+        import delassus, sys
+        print("begun", flush=True)
+        try:
+            {LONG[work]}
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+            # The engine still works, and nothing is left raised.
+            assert delassus.solve(delassus.lcp([[1.0]], [-1.0])).solved
+            sys.exit(3)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 3 and b"interrupted" in output, errors.decode()

@@ -1,0 +1,74 @@
+"""Examples in docstrings and in the chapter run; the stubs say what is there."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import delassus
+import delassus._compare
+import delassus._delassus
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.mark.parametrize("module", [delassus, delassus._delassus, delassus._compare])
+def test_examples_of_docstrings_run(module: ModuleType) -> None:
+    tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    assert tests, "no example was found"
+    runner = doctest.DocTestRunner()
+    for test in tests:
+        assert runner.run(test).failed == 0, test.name
+
+
+def test_examples_of_the_chapter_run() -> None:
+    chapter = HERE.parent / "docs" / "python.md"
+    if not chapter.exists():
+        pytest.skip("the chapter is not here: these tests are run outside a clone")
+    result = doctest.testfile(str(chapter), module_relative=False)
+    assert result.attempted > 10 and result.failed == 0
+
+
+def test_everything_public_says_what_it_is() -> None:
+    for name in delassus.__all__:
+        thing = getattr(delassus, name)
+        assert name == "__version__" or thing.__doc__, name
+        if isinstance(thing, type):
+            for member in vars(thing):
+                assert member.startswith("_") or getattr(thing, member).__doc__, f"{name}.{member}"
+
+
+def test_stubs_are_what_is_there() -> None:
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy.stubtest", "delassus._delassus"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_a_typed_program_passes_strict_mypy() -> None:
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", str(HERE / "typed_program.py")]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert subprocess.run([sys.executable, str(HERE / "typed_program.py")], check=False).returncode == 0
+
+
+def test_the_package_passes_strict_mypy() -> None:
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "-p", "delassus"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_wrong_types_do_not_pass_mypy(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    program = tmp_path / "wrong.py"
+    program.write_text("import delassus\ndelassus.solve(3)\ndelassus.World.scene('stack').step('two')\n")
+    command = [sys.executable, "-m", "mypy", "--strict", str(program)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 1 and told.stdout.count("error:") == 2, told.stdout + told.stderr
