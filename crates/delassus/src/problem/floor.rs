@@ -51,7 +51,7 @@ impl Problem {
     }
 
     /// What trees may lose of their velocities under these impulses \[m/s\]. Their links may be thin, and |M⁻¹| is not
-    /// known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and |M⁻¹(±2ε|M||v|)|, what
+    /// known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and |M⁻¹(±0.2ε|M||v|)|, what
     /// rounded inertias do, for short trees.
     pub(crate) fn lost_in_trees(&self, lambda: &[f64], v: &[f64]) -> f64 {
         let is_tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
@@ -164,11 +164,12 @@ impl Problem {
     }
 }
 
-/// The largest |M⁻¹x| for x = ±2ε|M||v|, all of one sign and of alternating ones.
+/// The largest |M⁻¹x| for x = ±0.2ε|M||v|, all of one sign and of alternating ones: roundings of many inertias that all
+/// go the same way would do ten times as much.
 fn lost_by_inertias(mass: &MassBlock, matrix: &[f64], v: &[f64]) -> f64 {
     let rows = matrix.chunks_exact(v.len());
     let size = |row: &[f64]| row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
-    let sizes: Vec<f64> = rows.map(|row| ROUNDING * size(row)).collect();
+    let sizes: Vec<f64> = rows.map(|row| 0.1 * ROUNDING * size(row)).collect();
     [1.0, -1.0]
         .map(|second| {
             let signs = [1.0, second].into_iter().cycle();

@@ -273,11 +273,14 @@ impl<'a> Monitor<'a> {
     /// velocities, which count as shares of the fastest beyond 1 m/s.
     fn is_below_the_floor(&self, solution: &Solution) -> bool {
         let (tolerance, lambda) = (self.stop.tolerance, &solution.lambda);
+        // Without rows there is nothing to solve.
+        if lambda.is_empty() {
+            return false;
+        }
         if tolerance < self.problem.lost_in_trees(lambda, &solution.v) {
             return true;
         }
-        // Without rows there is nothing to solve.
-        if lambda.is_empty() || !self.problem.may_hide(tolerance, lambda, &solution.v) {
+        if !self.problem.may_hide(tolerance, lambda, &solution.v) {
             return false;
         }
         let floor = self.problem.floor(lambda);
