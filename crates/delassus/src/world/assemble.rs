@@ -7,6 +7,7 @@ pub(super) use contacts::law as contact_law;
 
 use glam::{DMat3, DVec3};
 
+use super::RobotItem;
 use super::robot::PlacedRobot;
 use super::rows::{End, RowBlock, Target};
 use super::warm::Key;
@@ -19,6 +20,9 @@ use crate::problem::mass::MassBlock;
 use crate::problem::place::{At, Place};
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
+
+/// Fastest that loops of robots are closed \[m/s or rad/s\].
+const CLOSING: f64 = 1.0;
 
 /// A problem with the way back to the world.
 #[derive(Debug)]
@@ -279,7 +283,12 @@ impl<'a> Assembling<'a> {
             for block in placed.robot.joint_rows(self.world.time() + h)? {
                 let (mut sigma, mut q) = (Vec::new(), Vec::new());
                 for (gap, velocity) in block.gap.iter().zip(&block.velocity) {
-                    let (s, wanted) = aim(block.target, &hold, h, (*gap, *velocity));
+                    // A loop that starts open is closed at this speed, whatever the step.
+                    let gap = match block.item {
+                        RobotItem::Closure(_) => gap.clamp(-CLOSING * h, CLOSING * h),
+                        RobotItem::Joint(_) | RobotItem::Tendon(_) => *gap,
+                    };
+                    let (s, wanted) = aim(block.target, &hold, h, (gap, *velocity));
                     sigma.push(s);
                     q.push(wanted);
                 }

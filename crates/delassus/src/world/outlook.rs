@@ -61,7 +61,8 @@ impl World {
             .any(|j| 0.0 < j.compliance || joint(&j.kind));
         let robots = self.robots.iter().any(|robot| {
             let held = robot.joints().iter().any(|j| drives(&j.control.drive));
-            held || robot.force.iter().any(|force| *force != 0.0)
+            let given = robot.force.iter().any(|force| *force != 0.0);
+            held || given || robot.is_sprung()
         });
         soft || robots || (0..bodies.len()).any(moved)
     }

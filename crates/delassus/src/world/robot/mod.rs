@@ -158,6 +158,11 @@ struct Projection {
 }
 
 impl Robot {
+    /// Whether springs, tendons or relief of weight act on it, whose energy is not counted.
+    pub(in crate::world) fn is_sprung(&self) -> bool {
+        !(self.springs.is_empty() && self.tendons.is_empty() && self.gravcomp.is_empty())
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
