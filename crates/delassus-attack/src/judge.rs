@@ -319,7 +319,8 @@ fn ellipsoid(mu: &[f64], lambda: &[Wide], w: &[Wide], d: &[Wide]) -> Wide {
 fn facets((mu, count): (f64, u32), lambda: &[Wide], w: &[Wide], d: &[Wide]) -> Wide {
     let rho = Wide::from(d.len() as f64) / d.iter().copied().sum();
     let mut off = vec![(lambda[0] / rho).min(w[0])];
-    if mu == 0.0 {
+    // Without friction or without sides there is no impulse but the normal one.
+    if mu == 0.0 || count == 0 {
         off.extend([lambda[1] / rho, lambda[2] / rho]);
         return length(&off);
     }
@@ -327,7 +328,7 @@ fn facets((mu, count): (f64, u32), lambda: &[Wide], w: &[Wide], d: &[Wide]) -> W
     let directions: Vec<(Wide, Wide)> = (0..count).map(angle).collect();
     let along = |(sin, cos): &(Wide, Wide)| *cos * w[1] + *sin * w[2];
     let slowest = directions.iter().map(along).reduce(Wide::min);
-    let slip = (-slowest.unwrap_or_default()).max(Wide::ZERO);
+    let slip = (-slowest.expect("a cone with friction has sides")).max(Wide::ZERO);
     // φ on the pair of neighbours that gives it two parts that are not negative.
     let mut phi = vec![Wide::ZERO; directions.len()];
     let mut best: Option<(Wide, usize, [Wide; 2])> = None;

@@ -43,6 +43,12 @@ pub(crate) fn at<'a>(value: &'a Value, key: &str) -> Result<&'a Value, Unread> {
     value.get(key).ok_or_else(|| absent(key, "there"))
 }
 
+/// A word under a key.
+fn word<'a>(value: &'a Value, key: &str) -> Result<&'a str, Unread> {
+    let found = at(value, key)?.as_str();
+    Ok(found.ok_or_else(|| absent(key, "a word"))?)
+}
+
 /// A list under a key.
 pub(crate) fn list<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], Unread> {
     let found = at(value, key)?.as_array();
@@ -117,7 +123,7 @@ pub(crate) fn matrix3(value: &Value, key: &str) -> Result<[[Wide; 3]; 3], Unread
 
 /// Reads a problem of any kind that has impulses.
 pub(crate) fn system(file: &Value) -> Result<System, Unread> {
-    let kind = at(file, "kind")?.as_str().unwrap_or_default();
+    let kind = word(file, "kind")?;
     match kind {
         "contact" | "joints" => bodies(file),
         "rows" => rows(file),
@@ -251,7 +257,7 @@ fn bodies(file: &Value) -> Result<System, Unread> {
     let all = all.collect::<Result<Vec<Body>, Unread>>()?;
     let mut blocks = Vec::new();
     if file.get("contacts").is_some() {
-        let cone = at(file, "cone")?.as_str().unwrap_or_default();
+        let cone = word(file, "cone")?;
         for contact in list(file, "contacts")? {
             let frame = [
                 fixed(contact, "n")?,
@@ -399,7 +405,7 @@ fn tree_contact(file: &Value) -> Result<System, Unread> {
 fn named_law(law: &Value, n_rows: usize) -> Result<Law, Unread> {
     let bound = |key: &str, open: f64| law.get(key).and_then(Value::as_f64).unwrap_or(open);
     let mu = || number(law, "mu");
-    Ok(match at(law, "name")?.as_str().unwrap_or_default() {
+    Ok(match word(law, "name")? {
         "equality" => Law::Equality,
         "unilateral" => Law::Bounds(0.0, f64::INFINITY),
         "interval" => Law::Bounds(bound("lo", f64::NEG_INFINITY), bound("hi", f64::INFINITY)),

@@ -58,7 +58,7 @@ pub(super) fn draw(random: &mut Random, class: Class, variant: Variant) -> Value
         for i in 0..contacts.len() {
             let mut copy = contacts[i].clone();
             if once_in(random, 2) {
-                let x = copy["p"][0].as_f64().unwrap_or_default();
+                let x = copy["p"][0].as_f64().expect("points are drawn as numbers");
                 copy["p"][0] = json!(x + 1e-6 * unit);
             }
             contacts.push(copy);

@@ -12,7 +12,7 @@ use crate::tree::Tree;
 use crate::world::{Servo, Tendon};
 
 /// Kinds of actuators: they share one set of defaults.
-const KINDS: [&str; 9] = [
+pub(super) const KINDS: [&str; 9] = [
     "general",
     "motor",
     "position",
@@ -386,7 +386,11 @@ impl<'a> Reader<'a> {
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
         let model = joint.map(|j| &self.joints[j]);
         if let (Some(joint), true) = (model, 0.0 < actuator.inherit) {
-            let range = joint.model.range.unwrap_or_default();
+            let Some(range) = joint.model.range else {
+                return Ok(Err(
+                    "an actuator that inherits the range of a joint without one",
+                ));
+            };
             let [lo, hi] = range.map(|x| x + joint.reference);
             let (middle, half) = (0.5 * (lo + hi), 0.5 * (hi - lo) * actuator.inherit);
             inputs = Some([middle - half, middle + half]);

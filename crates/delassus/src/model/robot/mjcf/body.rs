@@ -204,6 +204,11 @@ impl<'a> Reader<'a> {
             } else {
                 link.armature = joint.armature;
             }
+            if joint.kind == Kind::Free && joint.model.stiffness != 0.0 {
+                let what = format!("stiffness {} of a free joint", joint.model.stiffness);
+                self.lose(joint.view.element, what);
+                joint.model.stiffness = 0.0;
+            }
             if last {
                 link.body = MassProperties {
                     com: mass.com - anchor,

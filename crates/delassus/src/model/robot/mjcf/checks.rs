@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::super::ImportError;
 use super::Reader;
+use super::actuator::KINDS;
 use super::element::Element;
 
 /// Sections whose elements refer to things, or stand behind them, and do not define bodies, joints or geoms.
@@ -79,20 +80,7 @@ const KNOWN: [(&str, &[&str]); 10] = [
     ("contact", &["pair", "exclude"]),
     ("tendon", &["fixed", "spatial"]),
     ("equality", &["connect", "weld", "joint", "tendon"]),
-    (
-        "actuator",
-        &[
-            "general",
-            "motor",
-            "position",
-            "velocity",
-            "intvelocity",
-            "damper",
-            "cylinder",
-            "muscle",
-            "adhesion",
-        ],
-    ),
+    ("actuator", &KINDS),
     ("keyframe", &["key"]),
 ];
 
