@@ -46,7 +46,7 @@ pub(crate) fn at<'a>(value: &'a Value, key: &str) -> Result<&'a Value, Unread> {
 /// A word under a key.
 fn word<'a>(value: &'a Value, key: &str) -> Result<&'a str, Unread> {
     let found = at(value, key)?.as_str();
-    Ok(found.ok_or_else(|| absent(key, "a word"))?)
+    found.ok_or_else(|| absent(key, "a word"))
 }
 
 /// A list under a key.
