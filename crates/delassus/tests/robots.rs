@@ -18,7 +18,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::model::robot::{Base, Loss, Options, RobotFile, parse};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{LinkPoint, TreeJoint, TreeRows};
+use delassus::tree::{KktGiven, KktUnknowns, LinkPoint, TreeJoint, TreeRows};
 use delassus::world::{ClosureKind, Posed};
 
 const ARM: &str = r#"<robot name="arm">
@@ -482,9 +482,18 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
         let mut kkt = TreeKkt::default();
         kkt.solve(
-            (tree, &mut data, &rows),
-            (&y1, &y2, &sigma),
-            (&mut x1, &mut x2),
+            tree,
+            &mut data,
+            &rows,
+            KktGiven {
+                y1: &y1,
+                y2: &y2,
+                sigma: &sigma,
+            },
+            KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            },
         )
         .unwrap();
         let j = tree.rows_matrix(&data, &rows);

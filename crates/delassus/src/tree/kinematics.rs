@@ -109,13 +109,13 @@ impl Tree {
 
     /// The frame of a link in the world.
     pub fn pose(&self, data: &Data, link: LinkId) -> Result<Pose, TreeError> {
-        let (node, seat) = self.seat(link)?;
-        let body = &data.bodies[*node];
+        let seat = self.seat(link)?;
+        let body = &data.bodies[seat.node];
         let frame = Pose {
             rotation: body.rotation,
             position: body.origin,
         };
-        Ok(frame.then(seat))
+        Ok(frame.then(&seat.frame))
     }
 
     /// Angular velocity of a link and velocity of a point of it (world), as of the last call of
@@ -126,14 +126,14 @@ impl Tree {
         link: LinkId,
         point: DVec3,
     ) -> Result<Motion, TreeError> {
-        let body = &data.bodies[self.seat(link)?.0];
+        let body = &data.bodies[self.seat(link)?.node];
         Ok(body.velocity.at(point - body.origin))
     }
 
     /// J̇q̇: angular acceleration of a link and acceleration of a point of it (world) at q̈ = 0, without gravity,
     /// as of the last call of [`Tree::velocities`].
     pub fn point_bias(&self, data: &Data, link: LinkId, point: DVec3) -> Result<Motion, TreeError> {
-        let body = &data.bodies[self.seat(link)?.0];
+        let body = &data.bodies[self.seat(link)?.node];
         let arm = point - body.origin;
         // a = a_O + α × r + ω × (ω × r)
         let mut bias = body.acceleration.at(arm);
@@ -160,7 +160,7 @@ impl Tree {
             });
         }
         rows.fill(0.0);
-        let mut i = self.seat(link)?.0;
+        let mut i = self.seat(link)?.node;
         while i != 0 {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let arm = point - body.origin;

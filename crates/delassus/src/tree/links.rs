@@ -24,7 +24,7 @@ impl Tree {
 
     /// The joint that carries a link of this tree; none where that is the ground.
     pub(crate) fn joint_of(&self, link: LinkId) -> Option<usize> {
-        self.seats[link.index()].0.checked_sub(1)
+        self.seats[link.index()].node.checked_sub(1)
     }
 
     /// The joint before a joint.
@@ -48,7 +48,7 @@ impl Tree {
 
     /// A force about the centre of mass of a link, about the origin of the joint that carries it.
     pub(crate) fn at_joint(&self, data: &Data, link: LinkId, force: Force) -> Force {
-        let node = self.seats[link.index()].0;
+        let node = self.seats[link.index()].node;
         force.from(self.centre(data, link) - data.bodies[node].origin)
     }
 

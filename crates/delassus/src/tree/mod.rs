@@ -33,8 +33,8 @@ pub(crate) use data::Passes;
 pub use efpa::Propagation;
 use joint::Kind;
 pub use joint::TreeJoint;
-pub use midpoint::Midpoint;
-pub use propagate::Elimination;
+pub use midpoint::{Midpoint, MidpointStep};
+pub use propagate::{Elimination, KktGiven, KktUnknowns};
 pub use rows::{LinkPoint, TreeRows};
 use spatial::{Inertia, Pose};
 pub(crate) use squares::LinkSquare;
@@ -116,6 +116,31 @@ impl Link {
     }
 }
 
+/// Where the numbers of a link's joint begin in a configuration and in a velocity.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Offsets {
+    /// First coordinate.
+    pub q: usize,
+    /// First velocity.
+    pub v: usize,
+}
+
+/// Where a link sits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seat {
+    /// The node that carries it; 0 is the ground.
+    node: usize,
+    /// Its frame in that of the node.
+    frame: Pose,
+}
+
+impl Seat {
+    const GROUND: Seat = Seat {
+        node: 0,
+        frame: Pose::IDENTITY,
+    };
+}
+
 /// A kinematic tree: checked, numbered depth-first inside, ready for the recursions.
 ///
 /// Configurations and velocities are arrays in the order in which the links were given, whatever the order of
@@ -123,10 +148,10 @@ impl Link {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     links: Vec<Link>,
-    /// Where each link sits: its node (0 is the ground) and its frame in that of the node.
-    seats: Vec<(usize, Pose)>,
+    /// Where each link sits.
+    seats: Vec<Seat>,
     /// First coordinate and first velocity of each link.
-    offsets: Vec<(usize, usize)>,
+    offsets: Vec<Offsets>,
     /// Elementary joints, parents before children, every subtree contiguous. The first is the ground.
     nodes: Vec<Node>,
     /// The rigid bodies behind them, in their axes; and the same eight by eight.
@@ -192,7 +217,7 @@ impl Tree {
     }
 
     /// First coordinate and first velocity of a link's joint.
-    pub fn offsets(&self, link: LinkId) -> Option<(usize, usize)> {
+    pub fn offsets(&self, link: LinkId) -> Option<Offsets> {
         self.offsets.get(link.index()).copied()
     }
 
@@ -268,8 +293,7 @@ impl Tree {
         }
     }
 
-    /// Node and frame of a link.
-    fn seat(&self, link: LinkId) -> Result<&(usize, Pose), TreeError> {
+    fn seat(&self, link: LinkId) -> Result<&Seat, TreeError> {
         self.seats.get(link.index()).ok_or(TreeError::UnknownLink {
             link,
             count: self.links.len(),

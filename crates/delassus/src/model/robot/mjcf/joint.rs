@@ -8,7 +8,7 @@ use super::compiler::Compiler;
 use super::element::{Element, Tristate, View};
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Tree, TreeJoint};
+use crate::tree::{Offsets, Tree, TreeJoint};
 use crate::world::JointModel;
 
 /// How a joint moves.
@@ -198,7 +198,7 @@ impl Reader<'_> {
                 continue;
             };
             let link = joint.model.link;
-            let Some((_, dof)) = tree.offsets(link) else {
+            let Some(Offsets { v: dof, .. }) = tree.offsets(link) else {
                 continue;
             };
             let (mut force, mut answer) = (zeros.clone(), zeros.clone());

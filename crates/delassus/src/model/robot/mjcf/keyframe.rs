@@ -7,8 +7,8 @@ use super::Reader;
 use super::element::Element;
 use super::joint::{Kind, quaternion};
 use super::pose::unit;
-use crate::tree::Tree;
 use crate::tree::spatial::Pose;
+use crate::tree::{Offsets, Tree};
 use crate::world::Keyframe;
 
 impl Reader<'_> {
@@ -39,7 +39,7 @@ impl Reader<'_> {
         let mut at = (0, 0);
         for joint in &self.joints {
             let link = joint.model.link;
-            let Some((own_q, own_v)) = tree.offsets(link) else {
+            let Some(Offsets { q: own_q, v: own_v }) = tree.offsets(link) else {
                 continue;
             };
             let kind = joint.kind.tree();
