@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::rigid::Own;
 use super::spatial::{Inertia, Pose};
 use super::{Link, LinkName, Node, Offsets, Seat, Swap, Tree, TreeError};
@@ -29,7 +29,7 @@ impl Tree {
         let mut tree = Tree {
             seats: vec![Seat::GROUND; links.len()],
             offsets: Vec::with_capacity(links.len()),
-            nodes: vec![Node::new(0, Kind::Free, Pose::IDENTITY)],
+            nodes: vec![Node::new(0, ElementaryJoint::Free, Pose::IDENTITY)],
             inertias: vec![Inertia::default()],
             own: Vec::new(),
             n_coordinates: 0,
@@ -88,11 +88,11 @@ impl Tree {
             (node.q_at, node.v_at, node.link) = (q_at, v_at, i);
             node.depth = self.nodes[parent].depth + 1;
             (node.armature, node.damping) = (link.armature, link.damping);
-            if matches!(kind, Kind::Ball | Kind::Free) {
+            if matches!(kind, ElementaryJoint::Ball | ElementaryJoint::Free) {
                 node.multi = self.n_multi;
                 self.n_multi += 1;
             }
-            if matches!(kind, Kind::Turn | Kind::Screw(_)) {
+            if matches!(kind, ElementaryJoint::Turn | ElementaryJoint::Screw(_)) {
                 node.turn = self.turning.len();
                 self.turning.push(q_at);
             }
@@ -135,8 +135,8 @@ impl Tree {
 }
 
 impl Node {
-    fn new(parent: usize, kind: Kind, place: Pose) -> Node {
-        let fixed = matches!(kind, Kind::Turn | Kind::Ball);
+    fn new(parent: usize, kind: ElementaryJoint, place: Pose) -> Node {
+        let fixed = matches!(kind, ElementaryJoint::Turn | ElementaryJoint::Ball);
         Node {
             parent,
             kind,

@@ -18,7 +18,7 @@
 
 use glam::DVec3;
 
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::spatial::Force;
 use super::{Data, Tree, TreeError};
 use crate::math::max_abs;
@@ -176,8 +176,8 @@ impl Tree {
             };
             let slide = || momentum.force.dot(carried.angular.cross(axis));
             let kinetic = match node.kind {
-                Kind::Slide => slide(),
-                Kind::Screw(pitch) => turn() + pitch * slide(),
+                ElementaryJoint::Slide => slide(),
+                ElementaryJoint::Screw(pitch) => turn() + pitch * slide(),
                 _ => turn(),
             };
             let k = node.v_at;

@@ -23,15 +23,13 @@ mod squares;
 mod stepping;
 mod turns;
 
-use glam::{DMat3, DVec3};
-
 pub use batch::Batch;
 pub(crate) use build::inertia_fault;
 use data::Body;
 pub use data::Data;
 pub(crate) use data::Passes;
 pub use efpa::Propagation;
-use joint::Kind;
+use joint::ElementaryJoint;
 pub use joint::TreeJoint;
 pub use midpoint::{Midpoint, MidpointStep};
 pub use propagate::{Elimination, KktGiven, KktUnknowns};
@@ -41,6 +39,7 @@ pub(crate) use squares::LinkSquare;
 
 pub use crate::error::{LinkName, TreeError};
 use crate::index::LinkId;
+pub use crate::math::MassProperties;
 
 /// One link, the joint that carries it, and where that joint sits on the parent.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,35 +58,6 @@ pub struct Link {
     pub armature: f64,
     /// Force against each of its velocities, per velocity \[N m s\] or \[N s/m\].
     pub damping: f64,
-}
-
-/// Mass, centre of mass and inertia of a link; all zero for a frame without mass.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MassProperties {
-    /// Mass \[kg\].
-    pub mass: f64,
-    /// Centre of mass in the link's frame \[m\].
-    pub com: DVec3,
-    /// Inertia about the centre of mass, in link axes \[kg m²\].
-    pub inertia: DMat3,
-}
-
-impl MassProperties {
-    /// A frame without mass.
-    pub const NONE: MassProperties = MassProperties {
-        mass: 0.0,
-        com: DVec3::ZERO,
-        inertia: DMat3::ZERO,
-    };
-
-    /// A mass in one point.
-    pub fn point(mass: f64, com: DVec3) -> MassProperties {
-        MassProperties {
-            mass,
-            com,
-            inertia: DMat3::ZERO,
-        }
-    }
 }
 
 impl Link {
@@ -173,7 +143,7 @@ pub struct Tree {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     parent: usize,
-    kind: Kind,
+    kind: ElementaryJoint,
     q_at: usize,
     v_at: usize,
     /// The node's frame at zero displacement, in the parent node's frame.
@@ -231,8 +201,8 @@ impl Tree {
         let mut q = vec![0.0; self.n_coordinates];
         for node in &self.nodes[1..] {
             match node.kind {
-                Kind::Ball => q[node.q_at] = 1.0,
-                Kind::Free => q[node.q_at + 3] = 1.0,
+                ElementaryJoint::Ball => q[node.q_at] = 1.0,
+                ElementaryJoint::Free => q[node.q_at + 3] = 1.0,
                 _ => {}
             }
         }

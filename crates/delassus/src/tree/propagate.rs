@@ -17,7 +17,7 @@
 
 use super::aba::{pass_force, respond};
 use super::efpa::{free_mobility, moved, pass};
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::kinematics::subspace;
 use super::rows::TreeRows;
 use super::spatial::{Articulated, Force, Motion, Sym3};
@@ -169,11 +169,11 @@ impl Tree {
         let set = &work.sets[i];
         let count = work.entries.len();
         let several = match node.kind {
-            Kind::Ball => Some(Articulated {
+            ElementaryJoint::Ball => Some(Articulated {
                 c: data.multi[node.multi].inverse_a,
                 ..Articulated::default()
             }),
-            Kind::Free => Some(free_mobility(&data.multi[node.multi])),
+            ElementaryJoint::Free => Some(free_mobility(&data.multi[node.multi])),
             _ => None,
         };
         let s = subspace(node.kind, body, 0);

@@ -7,7 +7,7 @@
 use glam::DVec3;
 
 use super::data::Data;
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::kinematics::subspace;
 use super::spatial::Force;
 use super::{Tree, TreeError};
@@ -144,7 +144,7 @@ impl Tree {
         // Columns of S are orthonormal but for the screw's, whose turn alone measures the rate.
         let along = subspace(node.kind, body, dof - node.v_at);
         let force = match node.kind {
-            Kind::Screw(_) => Force {
+            ElementaryJoint::Screw(_) => Force {
                 torque: along.angular * factor,
                 force: DVec3::ZERO,
             },

@@ -8,7 +8,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::joint::{self, Kind, quaternion};
+use super::joint::{self, ElementaryJoint, quaternion};
 use super::kinematics::{add_subspace, subspace};
 use super::spatial::{Force, Motion, Pose};
 use super::{Data, LinkPoint, Tree, TreeError, TreeJoint};
@@ -26,7 +26,7 @@ impl Tree {
             }
         }
         for node in tree.nodes[1..].iter_mut() {
-            if node.kind != Kind::Free {
+            if node.kind != ElementaryJoint::Free {
                 node.armature += h * node.damping;
                 node.damping = 0.0;
             }
@@ -146,7 +146,10 @@ impl Tree {
     /// v ← v + h ω × u for floating joints: their velocities as a step in unturned axes begins with them.
     pub fn unturned(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
         self.check("velocity", v, self.n_dofs)?;
-        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+        for node in self.nodes[1..]
+            .iter()
+            .filter(|n| n.kind == ElementaryJoint::Free)
+        {
             let (spin, slide) = velocity(&v[node.v_at..]);
             let slide = slide + h * spin.cross(slide);
             v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
@@ -161,7 +164,7 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         for node in &self.nodes[1..] {
             let coordinates = node.q_at..node.q_at + node.kind.coordinates();
-            if node.kind != Kind::Free {
+            if node.kind != ElementaryJoint::Free {
                 let dofs = node.v_at..node.v_at + node.kind.dofs();
                 joint::advance(node.kind, &mut q[coordinates], &v[dofs], h);
                 continue;
@@ -181,7 +184,10 @@ impl Tree {
     /// Velocities of floating joints in the axes they have turned to after h seconds; a negative h turns them back.
     pub fn turn(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
         self.check("velocity", v, self.n_dofs)?;
-        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+        for node in self.nodes[1..]
+            .iter()
+            .filter(|n| n.kind == ElementaryJoint::Free)
+        {
             let (spin, slide) = velocity(&v[node.v_at..]);
             // u ← exp(−h ω) u
             let slide = DQuat::from_scaled_axis(-h * spin) * slide;

@@ -178,8 +178,11 @@ impl<'a> Assembling<'a> {
             count += u32::from(moves);
             let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
             let given = if rests { [0.0; 6] } else { old };
-            let next = if moves { free.next() } else { None };
-            step.free.push(next.copied().unwrap_or(given));
+            step.free.push(if moves {
+                *free.next().expect("every body that moves alone was added")
+            } else {
+                given
+            });
         }
         step.add_robots()?;
         Ok(step)

@@ -100,17 +100,16 @@ impl WorldBuilder {
         attach: Attach,
     ) -> Result<BodyId, WorldError> {
         let name = body.name.clone();
-        let Some((mass, centre, inertia)) = shape.mass_properties(density) else {
+        let Some(own) = shape.mass_properties(density) else {
             let what = "its shape has no mass of its own; give mass and inertia".to_owned();
             return Err(WorldError::Body { name, what });
         };
-        let inertia = turned(inertia, attach.rotation);
         let id = self.add_body(Body {
-            mass,
-            inertia,
+            mass: own.mass,
+            inertia: turned(own.inertia, attach.rotation),
             ..body
         })?;
-        let position = attach.position - attach.rotation * centre;
+        let position = attach.position - attach.rotation * own.com;
         self.add_collider(id, shape, Attach { position, ..attach })?;
         Ok(id)
     }
