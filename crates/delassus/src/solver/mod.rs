@@ -401,36 +401,3 @@ fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) ->
     };
     Some(text)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::math::DMat3;
-    use crate::problem::ProblemBuilder;
-    use crate::problem::mass::MassBlock;
-
-    /// A unit mass at a speed, with one row along it that wants another.
-    fn carried(speed: f64, wanted: f64) -> Problem {
-        let mut builder = ProblemBuilder::default();
-        let mass = MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap();
-        let mass = builder
-            .add_mass(mass, &[speed, 0.0, 0.0, 0.0, 0.0, 0.0])
-            .unwrap();
-        let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        builder
-            .add_block(Law::Equality, &[(mass, &row)], &[0.0], &[wanted])
-            .unwrap();
-        builder.build().unwrap()
-    }
-
-    #[test]
-    fn the_usual_tolerance_follows_the_speeds_down_to_what_rounding_can_tell() {
-        let tolerance = |speed, wanted| Stop::for_problem(&carried(speed, wanted)).tolerance;
-        // Relative to c = v − q.
-        assert_eq!(tolerance(3.0, 1.0), RELATIVE_TOLERANCE * 2.0);
-        // Large velocities that cancel: what is left of them is rounding.
-        assert_eq!(tolerance(1e6, 1e6), ROUNDING * 2e6);
-        // Nothing moves, and a positive tolerance is asked for all the same.
-        assert_eq!(tolerance(0.0, 0.0), ROUNDING * SMALLEST_SPEED);
-    }
-}
