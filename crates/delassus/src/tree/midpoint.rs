@@ -49,9 +49,9 @@ pub struct MidpointStep<'a> {
     pub v: &'a mut [f64],
     /// Forces of the joints.
     pub tau: &'a [f64],
-    /// Acceleration of everything that falls [m/s²].
+    /// Acceleration of everything that falls \[m/s²\].
     pub gravity: DVec3,
-    /// Length of the step [s].
+    /// Length of the step \[s\].
     pub h: f64,
 }
 
