@@ -237,8 +237,12 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     stage.stop_at_the_floor()?;
     // Where only digits are missing, or nothing but digits can be.
     let near = stage.best.0 <= NEAR * stage.system.scale;
-    let linear = |block: &Block| block.law == Law::Equality;
-    if near || stage.system.blocks().iter().all(linear) {
+    let is_equality = |block: &Block| block.law == Law::Equality;
+    let linear = stage.system.blocks().iter().all(is_equality);
+    if linear {
+        next(stage.semismooth(&vec![0.0; start.len()], 4))?;
+    }
+    if near || linear {
         next(stage.polish_wide())?;
     }
     let best = stage.best.1.clone();
