@@ -508,9 +508,11 @@ fn is_at_the_floor(problem: &Problem, lambda: &[f64], report: &Report) -> bool {
             | Status::Breakdown
             | Status::Ray
     );
-    let floor = || problem.floor(lambda).row;
-    let sure = TOLERABLE * problem.velocity_scale();
-    tried && !is_proven(report) && report.residual.law <= sure && report.residual.law <= floor()
+    let within = |least: f64| report.residual.law <= least;
+    tried
+        && !is_proven(report)
+        && within(TOLERABLE * problem.velocity_scale())
+        && within(problem.floor(lambda).row)
 }
 
 /// Whether a run says more than those before it: a solver without a rule for the laws says nothing.
