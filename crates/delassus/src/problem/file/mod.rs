@@ -13,6 +13,7 @@ pub mod fclib;
 #[cfg(feature = "files")]
 mod friction;
 pub mod json;
+pub mod limit;
 #[cfg(feature = "files")]
 pub mod siconos;
 
