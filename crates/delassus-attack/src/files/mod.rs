@@ -6,6 +6,8 @@ mod corpus;
 pub(crate) mod mutate;
 mod trial;
 
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -137,13 +139,16 @@ fn read_files(asked: &Asked, (count, seed): (u64, u64), scratch: &Path) -> Resul
             continue;
         }
         let corpus = kind.corpus();
+        let mut at = File::create(scratch.join("at")).map_err(disk)?;
         trial::prepare(kind, scratch).map_err(disk)?;
         let row = tally.row("files", name);
         for kind in ["panics", "not finite"] {
             row.failed(kind, 0);
         }
         for i in asked.first..asked.first + count {
-            std::fs::write(scratch.join("at"), i.to_string()).map_err(disk)?;
+            // Over the number before, and of the same length: nothing is made or cut.
+            at.seek(SeekFrom::Start(0)).map_err(disk)?;
+            at.write_all(format!("{i:020}").as_bytes()).map_err(disk)?;
             let (ending, bytes) = bad_file(&corpus, own_seed(seed, class, i));
             let begin = Instant::now();
             let reading = || trial::read(kind, (ending, &bytes), scratch, i);

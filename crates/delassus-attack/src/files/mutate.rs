@@ -58,7 +58,9 @@ fn is_word(byte: u8) -> bool {
 
 /// Changes a file in one to four places; `other` is a file of the same format to take parts from.
 pub(crate) fn mutate(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
-    for _ in 0..1 + random.below(4) {
+    // Every other file has one fault alone, so that it comes as far as it can.
+    let most = 1 + 3 * random.below(2);
+    for _ in 0..1 + random.below(most) {
         once(random, bytes, other);
         bytes.truncate(LONGEST);
     }
@@ -66,7 +68,7 @@ pub(crate) fn mutate(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
 
 fn once(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     let at = place(random, bytes);
-    match random.below(12) {
+    match random.below(18) {
         0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
         1 if at < bytes.len() => bytes[at] = random.bits() as u8,
         2 => bytes.truncate(at),
@@ -87,6 +89,14 @@ fn once(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
                 let from = place(random, other);
                 let taken = word(other, from, is_word).map(|range| other[range].to_vec());
                 bytes.splice(range, taken.unwrap_or_default());
+            }
+        }
+        // A digit: the file stays well formed.
+        8..=12 => {
+            let is_digit = |byte: u8| byte.is_ascii_digit();
+            if let Some(range) = word(bytes, at, is_digit) {
+                let digit = range.start + random.below(range.len());
+                bytes[digit] = b'0' + random.below(10) as u8;
             }
         }
         // Numbers are what most files are made of.

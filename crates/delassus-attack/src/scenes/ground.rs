@@ -200,6 +200,11 @@ impl Wall {
         )
     }
 
+    /// Whether a centre is farther than this behind the middle plane.
+    pub(crate) fn is_behind(&self, p: DVec3, by: f64) -> bool {
+        WALL + by < p.x
+    }
+
     /// Whether a centre went through: its path meets the middle plane at least a metre within the edges.
     pub(crate) fn is_crossed(&self, from: DVec3, to: DVec3) -> bool {
         let (before, after) = (from.x - WALL, to.x - WALL);

@@ -6,6 +6,7 @@ use delassus::math::{DQuat, DVec3};
 use delassus::world::MovedBy;
 
 use super::draw::Drawn;
+use super::ground::Wall;
 
 /// Share of the energy that could have become motion by which energy may exceed that of the start where nothing
 /// supplies it.
@@ -82,25 +83,37 @@ fn radius(knobs: &[Knob]) -> f64 {
 }
 
 /// A body that went through something.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Through {
-    /// Distance of its centre in the step over its own least radius.
+    /// Way of its outside in the step in which its centre went through, over its least radius: (|Δx| + h|ω| reach) / r.
     pub(crate) radii: f64,
-    /// Its speed \[m/s\].
+    /// Its speed then \[m/s\].
     pub(crate) speed: f64,
+}
+
+/// A free body, and what is known of its way.
+struct Watched {
+    /// Its place among all bodies.
+    place: usize,
+    knobs: Vec<Knob>,
+    /// How far its outside is from its centre at least, and at most \[m\].
+    least: f64,
+    most: f64,
+    /// Where its centre was.
+    centre: DVec3,
+    /// Its centre is on the wrong side since a step of this kind.
+    sunk: Option<Through>,
+    /// All of it was on the wrong side.
+    gone: bool,
 }
 
 /// Watches a scene from its start.
 pub(crate) struct Watch<'a> {
     drawn: &'a Drawn,
-    /// Each free body with its knobs and least radius.
-    bodies: Vec<(usize, Vec<Knob>, f64)>,
+    bodies: Vec<Watched>,
     /// Kinetic and potential energy at the start \[J\], and what parting overlaps may bring.
     start: [f64; 2],
     parting: f64,
-    centres: Vec<DVec3>,
-    /// Bodies that have gone through something already.
-    gone: Vec<bool>,
 }
 
 /// What one state shows.
@@ -136,7 +149,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(world: &World, drawn: &'a Drawn) -> Watch<'a> {
         let all = world.bodies();
         let free = (0..all.len()).filter(|i| all.motion[*i] == MovedBy::Dynamic);
-        let bodies: Vec<_> = free
+        let bodies: Vec<Watched> = free
             .map(|i| {
                 let own = world.colliders().iter().filter(|c| c.body == i);
                 let each = own.flat_map(|collider| {
@@ -148,17 +161,23 @@ impl<'a> Watch<'a> {
                     knobs(&collider.shape).into_iter().map(moved)
                 });
                 let knobs: Vec<Knob> = each.collect();
-                let least = radius(&knobs);
-                (i, knobs, least)
+                let reach = knobs.iter().map(|k| k.at.length() + k.radius);
+                Watched {
+                    place: i,
+                    least: radius(&knobs),
+                    most: reach.fold(0.0, f64::max),
+                    knobs,
+                    centre: all.position[i],
+                    sunk: None,
+                    gone: false,
+                }
             })
             .collect();
-        let mass: f64 = bodies.iter().map(|(i, ..)| all.mass[*i]).sum();
+        let mass: f64 = bodies.iter().map(|body| all.mass[body.place]).sum();
         Watch {
             drawn,
             start: energy(world, GRAVITY),
             parting: 0.5 * mass * PARTING * PARTING,
-            centres: all.position.clone(),
-            gone: vec![false; all.len()],
             bodies,
         }
     }
@@ -167,40 +186,12 @@ impl<'a> Watch<'a> {
     pub(crate) fn see(&mut self, world: &World) -> Sight {
         let mut sight = Sight {
             energy: self.energy(world),
+            depth: self.balls(world),
             ..Sight::default()
         };
-        let all = world.bodies();
-        for (i, knobs, least) in &self.bodies {
-            let (position, turn) = (all.position[*i], all.orientation[*i]);
-            for knob in knobs {
-                let p = position + turn * knob.at;
-                if let Some(above) = self.drawn.ground.above(p, knob.radius) {
-                    sight.depth = sight.depth.max(knob.radius - above);
-                }
-            }
-            let before = self.centres[*i];
-            let under = |p| {
-                self.drawn
-                    .ground
-                    .above(p, f64::INFINITY)
-                    .is_some_and(|z| z < 0.0)
-            };
-            let sunk = !under(before) && under(position);
-            let crossed = self
-                .drawn
-                .walls
-                .iter()
-                .any(|w| w.is_crossed(before, position));
-            if (sunk || crossed) && !self.gone[*i] {
-                self.gone[*i] = true;
-                sight.through.push(Through {
-                    radii: (position - before).length() / least,
-                    speed: (position - before).length() / self.drawn.dt,
-                });
-            }
-            self.centres[*i] = position;
+        for body in &mut self.bodies {
+            body.look(world, self.drawn, &mut sight);
         }
-        sight.depth = sight.depth.max(self.balls(world));
         sight
     }
 
@@ -218,14 +209,14 @@ impl<'a> Watch<'a> {
     /// How deep the deepest ball lies in another \[m\].
     fn balls(&self, world: &World) -> f64 {
         let all = world.bodies();
-        let balls = self
-            .bodies
-            .iter()
-            .filter_map(|(i, knobs, _)| match knobs[..] {
-                [one] => Some((all.position[*i] + all.orientation[*i] * one.at, one.radius)),
-                _ => None,
-            });
-        let balls: Vec<(DVec3, f64)> = balls.collect();
+        let ball = |body: &Watched| match body.knobs[..] {
+            [one] => {
+                let (x, turn) = (all.position[body.place], all.orientation[body.place]);
+                Some((x + turn * one.at, one.radius))
+            }
+            _ => None,
+        };
+        let balls: Vec<(DVec3, f64)> = self.bodies.iter().filter_map(ball).collect();
         let mut depth = 0.0_f64;
         for (k, (a, r)) in balls.iter().enumerate() {
             for (b, s) in &balls[k + 1..] {
@@ -233,5 +224,42 @@ impl<'a> Watch<'a> {
             }
         }
         depth
+    }
+}
+
+impl Watched {
+    /// Looks at one body after a step.
+    fn look(&mut self, world: &World, drawn: &Drawn, sight: &mut Sight) {
+        let all = world.bodies();
+        let (position, turn) = (all.position[self.place], all.orientation[self.place]);
+        let mut under = !self.knobs.is_empty();
+        for knob in &self.knobs {
+            let above = drawn.ground.above(position + turn * knob.at, knob.radius);
+            sight.depth = above.map_or(sight.depth, |z| sight.depth.max(knob.radius - z));
+            // Every part of a knob is below the ground where its centre is by its radius.
+            under &= above.is_some_and(|z| z < -knob.radius);
+        }
+        let is_under = |p| drawn.ground.above(p, 0.0).is_some_and(|z| z < 0.0);
+        let crossed = |wall: &Wall| wall.is_crossed(self.centre, position);
+        let behind = drawn.walls.iter().any(|wall| wall.is_behind(position, 0.0));
+        let way = (position - self.centre).length();
+        if is_under(position) || drawn.walls.iter().any(crossed) {
+            let turned = drawn.dt * all.spin[self.place].length() * self.most;
+            self.sunk.get_or_insert(Through {
+                radii: (way + turned) / self.least,
+                speed: way / drawn.dt,
+            });
+        } else if !behind {
+            self.sunk = None;
+        }
+        let past = drawn
+            .walls
+            .iter()
+            .any(|wall| wall.is_behind(position, self.most));
+        if let (Some(through), true, false) = (self.sunk, under || past, self.gone) {
+            self.gone = true;
+            sight.through.push(through);
+        }
+        self.centre = position;
     }
 }
