@@ -12,7 +12,7 @@ use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
 use crate::asked::{Asked, own_seed};
-use crate::files::{Kind, mutate};
+use crate::files::{FileFormat, mutate};
 use crate::process::peak_memory_of;
 use crate::tally::Tally;
 
@@ -263,7 +263,7 @@ fn foreign(random: &mut Random, own: SocketAddr) -> String {
 }
 
 fn bad_message(random: &mut Random) -> Message {
-    let corpus = Kind::Message.corpus();
+    let corpus = FileFormat::Message.corpus();
     let mut bytes = corpus[random.below(corpus.len())].bytes.clone();
     let other = &corpus[random.below(corpus.len())].bytes;
     mutate::mutate(random, &mut bytes, other);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use delassus::math::Random;
 
-use super::corpus::{Kind, RECORDED, Sample};
+use super::corpus::{FileFormat, RECORDED, Sample};
 use super::{bad_file, mutate};
 use crate::asked::{Asked, own_seed};
 use crate::process::{Said, Scratch, binary, said};
@@ -89,11 +89,11 @@ fn resumed(binary: &Path, folder: &Path, good: &[u8], seed: u64) -> Result<Tried
 fn opened(binary: &Path, folder: &Path, seed: u64) -> Result<Tried, String> {
     let mut random = Random::new(seed);
     let choices = [
-        (Kind::Json, "json", &["solve", "info", "compare"][..]),
-        (Kind::Siconos, "siconos", &["solve", "info"]),
-        (Kind::Fclib, "fclib", &["solve", "info"]),
-        (Kind::Scene, "scene", &["run", "doctor"]),
-        (Kind::Robot, "robot", &["run", "doctor"]),
+        (FileFormat::Json, "json", &["solve", "info", "compare"][..]),
+        (FileFormat::Siconos, "siconos", &["solve", "info"]),
+        (FileFormat::Fclib, "fclib", &["solve", "info"]),
+        (FileFormat::Scene, "scene", &["run", "doctor"]),
+        (FileFormat::Robot, "robot", &["run", "doctor"]),
     ];
     let (kind, name, verbs) = choices[random.below(choices.len())];
     let corpus: Vec<Sample> = kind.corpus();

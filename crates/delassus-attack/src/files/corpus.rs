@@ -7,7 +7,7 @@ use crate::draw::Class;
 
 /// A format that the command line or the page reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileFormat {
     /// Problems as JSON.
     Json,
     /// Problems of Siconos, in every one of its formats.
@@ -28,35 +28,35 @@ pub(crate) enum Kind {
     Message,
 }
 
-impl Kind {
+impl FileFormat {
     /// All of them with their names.
-    pub(crate) const ALL: [(&'static str, Kind); 9] = [
-        ("json", Kind::Json),
-        ("siconos", Kind::Siconos),
-        ("fclib", Kind::Fclib),
-        ("scene", Kind::Scene),
-        ("robot", Kind::Robot),
-        ("mesh", Kind::Mesh),
-        ("recording", Kind::Recording),
-        ("state", Kind::State),
-        ("message", Kind::Message),
+    pub(crate) const ALL: [(&'static str, FileFormat); 9] = [
+        ("json", FileFormat::Json),
+        ("siconos", FileFormat::Siconos),
+        ("fclib", FileFormat::Fclib),
+        ("scene", FileFormat::Scene),
+        ("robot", FileFormat::Robot),
+        ("mesh", FileFormat::Mesh),
+        ("recording", FileFormat::Recording),
+        ("state", FileFormat::State),
+        ("message", FileFormat::Message),
     ];
 
     /// Good files of this format, each with the ending of its name.
     pub(crate) fn corpus(self) -> Vec<Sample> {
         match self {
-            Kind::Json => problems(),
-            Kind::Siconos => SICONOS
+            FileFormat::Json => problems(),
+            FileFormat::Siconos => SICONOS
                 .iter()
                 .map(|text| Sample::new("dat", *text))
                 .collect(),
-            Kind::Fclib => fclib(),
-            Kind::Scene => seeds(&SCENES, "toml"),
-            Kind::Robot => robots(),
-            Kind::Mesh => meshes(),
-            Kind::Recording => recordings(),
-            Kind::State => vec![Sample::new("json", state())],
-            Kind::Message => seeds(&MESSAGES, "json"),
+            FileFormat::Fclib => fclib(),
+            FileFormat::Scene => seeds(&SCENES, "toml"),
+            FileFormat::Robot => robots(),
+            FileFormat::Mesh => meshes(),
+            FileFormat::Recording => recordings(),
+            FileFormat::State => vec![Sample::new("json", state())],
+            FileFormat::Message => seeds(&MESSAGES, "json"),
         }
     }
 }

@@ -18,7 +18,7 @@ use delassus::math::Random;
 use crate::asked::{Asked, own_seed};
 use crate::process::{Scratch, peak_memory, wait};
 use crate::tally::Tally;
-pub(crate) use corpus::Kind;
+pub(crate) use corpus::FileFormat;
 use trial::End;
 
 pub(crate) use commands::attack as attack_commands;
@@ -32,9 +32,9 @@ const MEMORY_BOUND: f64 = 1024.0;
 
 /// Draws so many bad files of every format and has them read, in processes of their own.
 pub(crate) fn attack(asked: &Asked, count: u64, seed: u64) -> Result<Tally, String> {
-    asked.check_class(&Kind::ALL.map(|(name, _)| name))?;
+    asked.check_class(&FileFormat::ALL.map(|(name, _)| name))?;
     let mut tally = Tally::default();
-    for (name, _) in Kind::ALL {
+    for (name, _) in FileFormat::ALL {
         if asked.skips(name) {
             continue;
         }
@@ -100,7 +100,7 @@ fn part(
 
 fn keep(asked: &Asked, (name, word): (&str, &str), number: u64, seed: u64) -> Result<(), String> {
     let found = (0_u64..)
-        .zip(Kind::ALL)
+        .zip(FileFormat::ALL)
         .find(|(_, (known, _))| *known == name);
     let Some((class, (_, kind))) = found else {
         return Ok(());
@@ -134,7 +134,7 @@ fn read_files(asked: &Asked, (count, seed): (u64, u64), scratch: &Path) -> Resul
     std::panic::set_hook(Box::new(|_| {}));
     let mut tally = Tally::default();
     let disk = |e: std::io::Error| e.to_string();
-    for (class, (name, kind)) in (0_u64..).zip(Kind::ALL) {
+    for (class, (name, kind)) in (0_u64..).zip(FileFormat::ALL) {
         if asked.skips(name) {
             continue;
         }
@@ -170,7 +170,7 @@ fn read_files(asked: &Asked, (count, seed): (u64, u64), scratch: &Path) -> Resul
                 }
             }
             // What one file leaves behind must not help the next.
-            if kind == Kind::Recording {
+            if kind == FileFormat::Recording {
                 trial::prepare(kind, scratch).map_err(disk)?;
             }
         }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn good_files_are_accepted() {
         let scratch = Scratch::new("good").unwrap();
-        for (name, kind) in Kind::ALL {
+        for (name, kind) in FileFormat::ALL {
             trial::prepare(kind, scratch.path()).unwrap();
             let corpus = kind.corpus();
             assert!(!corpus.is_empty());

@@ -11,7 +11,7 @@ use delassus::world::{Scene, State};
 use delassus::{GaussSeidel, Problem, Solution, Solver, Stop};
 use delassus_view::{Recording, message};
 
-use super::corpus::{Kind, RECORDED};
+use super::corpus::{FileFormat, RECORDED};
 
 /// Larger problems and scenes are read, and not solved: there is time for odd ones, not for big ones.
 const BLOCKS: usize = 50;
@@ -37,30 +37,30 @@ fn finite(yes: bool) -> End {
 
 /// Reads one file; those that are read from a folder are written into this one. `number` chooses among ways to use it.
 pub(crate) fn read(
-    kind: Kind,
+    kind: FileFormat,
     (ending, bytes): (&str, &[u8]),
     folder: &Path,
     number: u64,
 ) -> std::io::Result<End> {
     let text = std::str::from_utf8(bytes);
     Ok(match kind {
-        Kind::Json => problem(bytes, Format::Json, number),
-        Kind::Siconos => {
+        FileFormat::Json => problem(bytes, Format::Json, number),
+        FileFormat::Siconos => {
             let (_, format) = Format::NAMES[2 + number as usize % (Format::NAMES.len() - 2)];
             problem(bytes, format, number)
         }
-        Kind::Fclib => problem(bytes, Format::Fclib, number),
-        Kind::Scene => match text.ok().and_then(|text| parse(text).ok()) {
+        FileFormat::Fclib => problem(bytes, Format::Fclib, number),
+        FileFormat::Scene => match text.ok().and_then(|text| parse(text).ok()) {
             Some(scene) => step(scene),
             None => End::Refused,
         },
-        Kind::Robot => robot(text.unwrap_or_default(), None, number),
-        Kind::Mesh => {
+        FileFormat::Robot => robot(text.unwrap_or_default(), None, number),
+        FileFormat::Mesh => {
             let name = format!("part.{ending}");
             std::fs::write(folder.join(&name), bytes)?;
             robot(&carrier(&name), Some(folder), number)
         }
-        Kind::Recording => {
+        FileFormat::Recording => {
             std::fs::write(folder.join(recorded(ending)), bytes)?;
             let Ok(scene) = parse(RECORDED) else {
                 return Ok(End::Refused);
@@ -70,8 +70,8 @@ pub(crate) fn read(
                 Err(_) => End::Refused,
             }
         }
-        Kind::State => state(bytes),
-        Kind::Message => match message::parse(text.unwrap_or_default()) {
+        FileFormat::State => state(bytes),
+        FileFormat::Message => match message::parse(text.unwrap_or_default()) {
             Ok(_) => End::Accepted,
             Err(_) => End::Refused,
         },
@@ -87,8 +87,8 @@ fn recorded(ending: &str) -> &'static str {
 }
 
 /// Puts good files where the reader of others looks for them.
-pub(crate) fn prepare(kind: Kind, folder: &Path) -> std::io::Result<()> {
-    if kind == Kind::Recording {
+pub(crate) fn prepare(kind: FileFormat, folder: &Path) -> std::io::Result<()> {
+    if kind == FileFormat::Recording {
         for sample in kind.corpus() {
             std::fs::write(folder.join(recorded(sample.ending)), &sample.bytes)?;
         }
