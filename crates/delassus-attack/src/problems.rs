@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use delassus::math::Random;
-use delassus::problem::file::{Format, Work, parse};
+use delassus::problem::file::{FileContent, Format, parse};
 use delassus::solver::from_spec;
 use delassus::{Problem, Solution, Status, Stop};
 use serde_json::Value;
@@ -171,10 +171,10 @@ fn solve(text: &str, spec: &str, system: &System) -> Result<Attempt, String> {
         Ok(loaded) => loaded,
         Err(_) => return Ok(Attempt::of(Ending::Refused)),
     };
-    let problem: Problem = match loaded.work {
-        Work::Problem { problem, .. } => *problem,
-        Work::Tree(work) => work.problem,
-        Work::Stabilisation(_) => return Err("there is nothing to solve".to_owned()),
+    let problem: Problem = match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => return Err("there is nothing to solve".to_owned()),
     };
     let stop = Stop {
         tolerance: TOLERANCE,

@@ -8,7 +8,7 @@ use delassus::gallery::{self, GalleryError};
 use delassus::model::scene::SceneError;
 use delassus::problem::Form;
 use delassus::problem::file::limit::{MOST_BYTES, read_to_end};
-use delassus::problem::file::{self, FileError, Format, Loaded, Work};
+use delassus::problem::file::{self, FileContent, FileError, Format, Loaded};
 use delassus::scenes::ExhibitError;
 
 use crate::folder::DiskError;
@@ -163,7 +163,7 @@ fn build(name: &str) -> Result<Loaded, GalleryError> {
         },
         title: name.to_owned(),
         guess: None,
-        work: Work::Problem {
+        content: FileContent::Problem {
             problem: Box::new(problem),
             velocity_order: None,
         },

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use delassus::model::robot::{Base, Loss, Options};
 use delassus::model::scene::{of_robot, parse};
-use delassus::problem::file::{self, Format, Work};
+use delassus::problem::file::{self, FileContent, Format};
 use delassus::solver::{Rule, from_spec};
 use delassus::world::{Scene, State};
 use delassus::{GaussSeidel, Problem, Solution, Solver, Stop};
@@ -118,10 +118,10 @@ fn problem(bytes: &[u8], format: Format, number: u64) -> End {
     let Ok(loaded) = file::parse(bytes, format) else {
         return End::Refused;
     };
-    let problem: Problem = match loaded.work {
-        Work::Problem { problem, .. } => *problem,
-        Work::Tree(work) => work.problem,
-        Work::Stabilisation(_) => return End::Accepted,
+    let problem: Problem = match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => return End::Accepted,
     };
     if BLOCKS < problem.blocks().len() || VELOCITIES < problem.n_velocities() {
         return End::Accepted;
