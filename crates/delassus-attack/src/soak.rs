@@ -139,7 +139,8 @@ fn soak(asked: &Asked, mut scene: Scene) -> Soaked {
         soaked.unsolved += u64::from(0 < step.unsolved);
         point.law = point.law.max(step.report.residual.law);
         point.depth = point.depth.max(step.penetration);
-        if !soaked.steps.is_multiple_of(stride) && soaked.steps != steps {
+        soaked.cut = patience < begin.elapsed() && soaked.steps < steps;
+        if !soaked.steps.is_multiple_of(stride) && soaked.steps != steps && !soaked.cut {
             continue;
         }
         let places = &world.bodies().position;
@@ -155,8 +156,7 @@ fn soak(asked: &Asked, mut scene: Scene) -> Soaked {
         point.energy = step.probe.kinetic + step.probe.potential;
         point.memory = memory().unwrap_or(0.0);
         soaked.points.push(std::mem::take(&mut point));
-        if patience < begin.elapsed() {
-            soaked.cut = soaked.steps < steps;
+        if soaked.cut {
             break;
         }
     }

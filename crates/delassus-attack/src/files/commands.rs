@@ -1,10 +1,11 @@
 //! Mutated files given to the command line itself, checkpoints among them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use delassus::math::Random;
+use serde_json::Value;
 
 use super::corpus::{FileFormat, RECORDED, Sample};
 use super::{bad_file, mutate};
@@ -23,24 +24,26 @@ pub(crate) fn attack(asked: &Asked, count: u64, seed: u64) -> Result<Tally, Stri
     let mut tally = Tally::default();
     for i in asked.first..asked.first + count {
         let own = own_seed(seed, 32, i);
-        let (name, path, said) = match i % 2 {
+        let Tried {
+            name,
+            path,
+            said,
+            changed,
+        } = match i % 2 {
             0 => resumed(&binary, scratch.path(), &checkpoint, own)?,
             _ => opened(&binary, scratch.path(), own)?,
         };
-        let row = tally.row("commands", name);
+        let (refused, row) = (said.code() == Some(2), tally.row("commands", name));
         row.tried();
-        for kind in ["aborts", "hung", "panics"] {
-            row.failed(kind, u64::from(said.fault() == Some(kind)));
+        let fault = match said.fault() {
+            None if changed && !refused => Some("changed"),
+            fault => fault,
+        };
+        for kind in ["aborts", "changed", "hung", "panics"] {
+            row.failed(kind, u64::from(fault == Some(kind)));
         }
-        row.seen(
-            if said.code() == Some(2) {
-                "refused"
-            } else {
-                "accepted"
-            },
-            1,
-        );
-        if let Some(fault) = said.fault() {
+        row.seen(if refused { "refused" } else { "accepted" }, 1);
+        if let Some(fault) = fault {
             asked.note(&format!("{name} {i}: {fault}: {}", said.err));
             let bytes = std::fs::read(&path).unwrap_or_default();
             let ending = path.extension().unwrap_or_default().to_string_lossy();
@@ -71,7 +74,30 @@ fn checkpoint(binary: &Path, folder: &Path) -> Result<Vec<u8>, String> {
     read.map_err(|e| format!("there is no checkpoint to be damaged ({e}): {}", said.err))
 }
 
-type Tried = (&'static str, std::path::PathBuf, Said);
+/// A file that was tried.
+struct Tried {
+    name: &'static str,
+    path: PathBuf,
+    said: Said,
+    /// It says something else than the good one did, and must be refused.
+    changed: bool,
+}
+
+/// Whether two documents say the same; spaces, the order of keys and how a number is written do not count.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let equal =
+                |(key, value): (&String, &Value)| b.get(key).is_some_and(|b| same(value, b));
+            a.len() == b.len() && a.iter().all(equal)
+        }
+        _ => a == b,
+    }
+}
 
 /// Goes on from a damaged checkpoint.
 fn resumed(binary: &Path, folder: &Path, good: &[u8], seed: u64) -> Result<Tried, String> {
@@ -82,7 +108,13 @@ fn resumed(binary: &Path, folder: &Path, good: &[u8], seed: u64) -> Result<Tried
     std::fs::write(&path, &bytes).map_err(|e| e.to_string())?;
     let mut command = Command::new(binary);
     command.args(["run", "--quiet", "--resume"]).arg(&path);
-    Ok(("checkpoint", path.clone(), said(&mut command, PATIENCE)?))
+    let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+    Ok(Tried {
+        name: "checkpoint",
+        said: said(&mut command, PATIENCE)?,
+        path,
+        changed: !same(&read(&bytes), &read(good)),
+    })
 }
 
 /// Opens a bad file with one of the commands for its format.
@@ -108,5 +140,10 @@ fn opened(binary: &Path, folder: &Path, seed: u64) -> Result<Tried, String> {
         "compare" | "solve" => command.args(["--time-limit", "1", "--quiet"]),
         _ => &mut command,
     };
-    Ok((name, path, said(&mut command, PATIENCE)?))
+    Ok(Tried {
+        name,
+        said: said(&mut command, PATIENCE)?,
+        path,
+        changed: false,
+    })
 }

@@ -235,7 +235,10 @@ impl Watched {
         let mut under = !self.knobs.is_empty();
         for knob in &self.knobs {
             let above = drawn.ground.above(position + turn * knob.at, knob.radius);
-            sight.depth = above.map_or(sight.depth, |z| sight.depth.max(knob.radius - z));
+            // What has gone through falls on and on.
+            if let (Some(z), false) = (above, self.gone) {
+                sight.depth = sight.depth.max(knob.radius - z);
+            }
             // Every part of a knob is below the ground where its centre is by its radius.
             under &= above.is_some_and(|z| z < -knob.radius);
         }
