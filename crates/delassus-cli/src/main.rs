@@ -32,6 +32,7 @@ use console::{Outcome, Printed};
 use refusal::Refusal;
 
 fn main() -> ExitCode {
+    interrupt::hear_of_full_files();
     let args = Args::parse();
     let result = match &args.command {
         Command::Solve(args) => solve::run(args),

@@ -172,9 +172,9 @@ impl<'a> Run<'a> {
             }
             self.keep_frame(world)?;
             if self.plan.checkpoint_is_due(self.step) {
-                self.checkpoint(world)?;
                 // Whoever resumes after a crash finds the recordings up to the checkpoint.
                 self.recorder.as_mut().map_or(Ok(()), Recorder::flush)?;
+                self.checkpoint(world)?;
             }
             if let (Some(gained), false) = (self.tally.gained, self.args.keep_going) {
                 return Ok(Ending::Gained(gained));

@@ -28,11 +28,11 @@ pub(crate) use served::{ShowError, run};
 
 #[cfg(feature = "view")]
 mod served {
-    use std::fs;
     use std::io;
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
+    use delassus::problem::file::limit;
     use delassus_view::{
         NO_PAGE, Options, Recording, RecordingError, Server, Show, Start, ViewError,
     };
@@ -138,7 +138,7 @@ mod served {
                 let mut now = source.clone();
                 // The file as it is now; standard input can be read only once.
                 if path.is_file() {
-                    now.text = Some(fs::read_to_string(&path)?);
+                    now.text = Some(limit::read_text(&path)?);
                 }
                 Ok(now.build()?)
             })),
@@ -153,7 +153,7 @@ mod served {
     /// A folder of `run --out`: its scene, and where the bodies were.
     fn recording(folder: &Path) -> Result<Show, Refusal> {
         let path = folder.join(SCENE);
-        let text = fs::read_to_string(&path).map_err(|cause| ShowError::NoRecording {
+        let text = limit::read_text(&path).map_err(|cause| ShowError::NoRecording {
             path: path.clone(),
             cause,
         })?;

@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use delassus::World;
+use delassus::problem::file::limit;
 use delassus::world::Scene;
 use serde::Serialize;
 
@@ -198,7 +199,7 @@ fn read_name(file: &mut impl Read) -> io::Result<String> {
 
 /// The lines of `steps.csv` that the plots need; none where there is no such file.
 fn samples(path: &Path) -> Vec<Sample> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = limit::read_text(path).unwrap_or_default();
     let mut lines = text.lines();
     let columns: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let sample = |line: &str| {

@@ -3,6 +3,7 @@
 //!
 //! Ground is not a mass block: a constraint against ground simply has no Jacobian there.
 
+mod moments;
 mod moving;
 mod written;
 
@@ -16,6 +17,7 @@ use crate::linalg::TwofoldMatrix;
 use crate::linalg::cholesky::{cholesky, cholesky_forward, cholesky_solve};
 use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
+pub(crate) use moments::check_moments;
 pub(crate) use moving::Moving;
 pub(crate) use written::SHORT;
 use written::Written;
