@@ -142,6 +142,7 @@ impl WorldBuilder {
             tendons: model.tendons.iter().map(|t| tendon(t, &base)).collect(),
             gravcomp: model.gravcomp.clone(),
             apart: Vec::new(),
+            keyframes: model.keyframes.clone(),
             bodies,
             self_collide: placement.self_collide || model.self_collide,
             projection: Projection::default(),
@@ -378,6 +379,7 @@ fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {
             },
             ..Control::default()
         },
+        effort: entry.effort.filter(|_| single),
         at,
         dofs,
     })
