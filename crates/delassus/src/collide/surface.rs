@@ -189,9 +189,10 @@ mod tests {
         ];
         for (shape, exact) in shapes {
             let found = volume(&shape.triangles().unwrap());
-            // A polygon of 32 sides has 0.6 % less than its circle, in both directions of a ball.
+            // With an angle θ between corners a circle loses θ²/6 of its area and a meridian θ²/4 of what it encloses: 1.6 % of
+            // a ball at θ = π/16.
             assert!(
-                (0.985 * exact..=exact + 1e-9).contains(&found),
+                (0.983 * exact..=exact + 1e-9).contains(&found),
                 "{shape:?}: {found} of {exact}"
             );
         }
