@@ -282,7 +282,7 @@ impl Live {
     pub(crate) fn choose(&mut self, pane: usize, choice: Choice) -> Result<(), Refused> {
         let display = self.display;
         match self.panes.get_mut(pane) {
-            Some(pane) => Ok(pane.choose(choice, &display)?),
+            Some(pane) => pane.choose(choice, &display),
             None => Err(NO_SECOND),
         }
     }
@@ -297,7 +297,7 @@ impl Live {
     pub(crate) fn set_display(&mut self, display: Display) -> Result<(), Refused> {
         self.display = display;
         let mut panes = self.panes.iter_mut();
-        Ok(panes.try_for_each(|pane| pane.display(&display))?)
+        panes.try_for_each(|pane| pane.display(&display))
     }
 
     /// Whether somebody reads the numbers of one body.

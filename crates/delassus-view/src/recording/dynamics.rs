@@ -22,8 +22,18 @@ const MOST_BYTES: u32 = 256 << 20;
 pub(crate) struct Dynamics {
     file: BufReader<File>,
     frames: Vec<(u64, u32)>,
-    /// Bodies that move, joints between bodies, and coordinates and dofs of each robot.
-    sizes: (usize, usize, Vec<(usize, usize)>),
+    sizes: Sizes,
+}
+
+/// How many numbers a frame has of each kind.
+#[derive(Debug)]
+struct Sizes {
+    /// Bodies that move.
+    moving: usize,
+    /// Joints between bodies.
+    joints: usize,
+    /// Coordinates and dofs of each robot.
+    robots: Vec<(usize, usize)>,
 }
 
 /// What moves and pushes at one frame.
@@ -98,7 +108,11 @@ impl Dynamics {
     }
 
     fn acting(&self, reader: &mut Reader<'_>, bodies: usize) -> Option<Acting> {
-        let (moving, joints, robots) = &self.sizes;
+        let Sizes {
+            moving,
+            joints,
+            robots,
+        } = &self.sizes;
         let mut acting = Acting::default();
         reader.numbers(1)?;
         for _ in 0..*moving {
@@ -140,10 +154,7 @@ fn whole(file: &mut impl Read) -> io::Result<u32> {
 }
 
 /// Reads the head and compares it with the world.
-fn read_head(
-    file: &mut impl Read,
-    world: &World,
-) -> io::Result<(usize, usize, Vec<(usize, usize)>)> {
+fn read_head(file: &mut impl Read, world: &World) -> io::Result<Sizes> {
     let other = || io::Error::from(io::ErrorKind::InvalidData);
     let same = |is: bool| if is { Ok(()) } else { Err(other()) };
     let mut magic = [0; 8];
@@ -174,5 +185,9 @@ fn read_head(
         }
         robots.push(sizes);
     }
-    Ok((moving.len(), world.joints().len(), robots))
+    Ok(Sizes {
+        moving: moving.len(),
+        joints: world.joints().len(),
+        robots,
+    })
 }
