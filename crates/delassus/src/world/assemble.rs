@@ -8,7 +8,7 @@ pub(super) use contacts::law as contact_law;
 use glam::{DMat3, DVec3};
 
 use super::RobotItem;
-use super::robot::PlacedRobot;
+use super::robot::{PlacedRobot, RobotLink};
 use super::rows::{End, RowBlock, Target};
 use super::warm::Key;
 use super::{World, integrate, stiffness};
@@ -178,8 +178,11 @@ impl<'a> Assembling<'a> {
             count += u32::from(moves);
             let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
             let given = if rests { [0.0; 6] } else { old };
-            let next = if moves { free.next() } else { None };
-            step.free.push(next.copied().unwrap_or(given));
+            step.free.push(if moves {
+                *free.next().expect("every body that moves alone was added")
+            } else {
+                given
+            });
         }
         step.add_robots()?;
         Ok(step)
@@ -312,7 +315,7 @@ impl<'a> Assembling<'a> {
 
     /// Whether a body is a link that its robot moves.
     fn is_link(&self, body: usize) -> bool {
-        self.mass[body].is_some() && self.world.seat(body).is_some()
+        self.mass[body].is_some() && self.world.link_of(body).is_some()
     }
 
     /// Adds a block, given by its ends and, where it acts at a point, by its directions; bodies that impulses do not
@@ -334,8 +337,8 @@ impl<'a> Assembling<'a> {
                 subtract(&mut q, &end.rows, &self.free[body]);
                 continue;
             };
-            let (place, rows) = match (self.world.seat(body), end.point) {
-                (Some((_, link)), _) => (Place::Link { link }, &end.rows[..]),
+            let (place, rows) = match (self.world.link_of(body), end.point) {
+                (Some(RobotLink { link, .. }), _) => (Place::Link { link }, &end.rows[..]),
                 (None, Some(point)) => (point, directions),
                 (None, None) => (Place::Plain, &end.rows[..]),
             };

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 use super::spring::Spring;
 use super::{
     Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Robot, RobotJoint,
-    RobotModel, ShapeModel, Tendon,
+    RobotLink, RobotModel, ShapeModel, Tendon,
 };
 use crate::collide::Groups;
 use crate::index::{BodyId, LinkId, RobotId};
@@ -120,8 +120,11 @@ impl WorldBuilder {
                 inertia: link.body.inertia,
                 ..Body::default()
             })?;
-            self.seats.resize(self.bodies.len(), None);
-            self.seats[body.index()] = Some((id.0, i as u32));
+            self.link_of.resize(self.bodies.len(), None);
+            self.link_of[body.index()] = Some(RobotLink {
+                robot: id,
+                link: LinkId(i as u32),
+            });
             bodies.push(body);
         }
         let closures = model.closures.iter().map(|c| closure(c, &base)).collect();
@@ -263,7 +266,7 @@ impl WorldBuilder {
 
     /// Pairs of links that never touch although their robot's links may, and controls that cannot be.
     pub(in crate::world) fn finish_robots(&mut self) -> Result<Vec<(u32, u32)>, WorldError> {
-        self.seats.resize(self.bodies.len(), None);
+        self.link_of.resize(self.bodies.len(), None);
         let mut joined = Vec::new();
         for robot in &self.robots {
             if let Some(joint) = robot.joints.iter().find(|j| !j.control.is_legal()) {

@@ -26,11 +26,20 @@ pub use effort::Effort;
 pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
 pub use tendon::Tendon;
 
+use step::Flight;
+
 use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
-use crate::tree::{Data, Midpoint, Tree, TreeError, TreeRows};
+use crate::tree::{Data, Midpoint, Offsets, Tree, TreeError, TreeRows};
+
+/// A link of one of a world's robots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RobotLink {
+    pub(super) robot: RobotId,
+    pub(super) link: LinkId,
+}
 
 /// Why a closure has rows.
 const FITS: &str = "closures were tried on the tree when the robot was added";
@@ -67,7 +76,7 @@ pub struct Robot {
     pub force: Vec<f64>,
     projection: Projection,
     /// Where the midpoint rule steps it: velocities at the end, in the axes of the beginning, and in the mean.
-    free: Option<(Vec<f64>, Vec<f64>)>,
+    free: Option<Flight>,
     midpoint: Midpoint,
 }
 
@@ -83,19 +92,19 @@ pub struct RobotJoint {
     /// Largest force of its motor, where the file gives one \[N m\] or \[N\]; [`Robot::force`] is not held to it.
     pub effort: Option<f64>,
     /// First coordinate and first velocity.
-    at: (usize, usize),
+    at: Offsets,
     dofs: usize,
 }
 
 impl RobotJoint {
     /// Its first coordinate in [`Robot::configuration`].
     pub fn coordinate(&self) -> usize {
-        self.at.0
+        self.at.q
     }
 
     /// Its first velocity in [`Robot::velocity`].
     pub fn dof(&self) -> usize {
-        self.at.1
+        self.at.v
     }
 
     /// Number of its velocities.
@@ -208,7 +217,7 @@ impl Robot {
     pub fn position(&self, joint: &str) -> Option<f64> {
         let joint = self.joints.iter().find(|j| j.name == joint)?;
         let single = joint.dofs == 1;
-        self.q.get(joint.at.0).copied().filter(|_| single)
+        self.q.get(joint.at.q).copied().filter(|_| single)
     }
 
     /// Loops that its rows close.
@@ -348,7 +357,7 @@ impl Robot {
         let mut worst: f64 = 0.0;
         for joint in &self.joints {
             if let (Some([lo, hi]), 1) = (joint.control.drive.limits, joint.dofs) {
-                let q = self.q[joint.at.0];
+                let q = self.q[joint.at.q];
                 worst = worst.max(lo - q).max(q - hi);
             }
         }
@@ -407,9 +416,8 @@ impl World {
         Ok(())
     }
 
-    /// Robot and link of a body that is one.
-    pub(super) fn seat(&self, body: usize) -> Option<(usize, LinkId)> {
-        let (robot, link) = self.seats.get(body).copied().flatten()?;
-        Some((robot as usize, LinkId(link)))
+    /// The link that a body is, if it is one.
+    pub(super) fn link_of(&self, body: usize) -> Option<RobotLink> {
+        self.link_of.get(body).copied().flatten()
     }
 }

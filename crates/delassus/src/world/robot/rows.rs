@@ -1,5 +1,6 @@
 //! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
 
+use super::step::Flight;
 use super::{ClosureKind, FITS, OWN_LINK, Robot, RobotJoint};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
@@ -7,7 +8,7 @@ use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
-use crate::tree::{Data, LinkPoint, TreeError, TreeRows};
+use crate::tree::{Data, LinkPoint, Offsets, TreeError, TreeRows};
 use crate::world::rows::Target;
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
@@ -56,7 +57,7 @@ impl Robot {
         };
         let n = self.tree.n_dofs();
         let mut data = self.data.clone();
-        if let Some((end, _)) = &self.free {
+        if let Some(Flight { end, .. }) = &self.free {
             let mut p = vec![0.0; n];
             let block = damped
                 .mul_mass(&mut data, end, &mut p)
@@ -184,7 +185,8 @@ impl Robot {
             lo: -force,
             hi: force,
         };
-        let (control, (at, dof)) = (&joint.control, joint.at);
+        let Offsets { q: at, v: dof } = joint.at;
+        let control = &joint.control;
         let drive = &control.drive;
         if 0.0 < drive.friction {
             let still = Target::Velocity(0.0);
@@ -243,9 +245,10 @@ impl Robot {
     /// The largest angle of a ball: θ = |θ| u changes its length at the rate u·ω, in the axes of the link as of the
     /// parent.
     fn swing_limit(&self, item: RobotItem, joint: &RobotJoint, all: &mut Vec<JointRows>) {
-        let (Some([_, most]), (at, dof)) = (joint.control.drive.limits, joint.at) else {
+        let Some([_, most]) = joint.control.drive.limits else {
             return;
         };
+        let Offsets { q: at, v: dof } = joint.at;
         let turn = super::spring::turn(&self.q[at..at + 4]);
         let Some(axis) = turn.try_normalize() else {
             return;
