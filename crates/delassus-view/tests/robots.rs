@@ -59,6 +59,31 @@ fn recordings_show_velocities_joints_and_forces() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// What a killed run left behind, or somebody else changed, is shown as far as it goes.
+#[test]
+fn a_recording_whose_forces_are_cut_or_changed_is_shown_without_them() {
+    let folder = std::env::temp_dir().join(format!("delassus-mangled-{}", std::process::id()));
+    tape::record(&folder, scenes::build("four-bar").unwrap(), 3);
+    let file = folder.join("dynamics.bin");
+    let whole = std::fs::read(&file).unwrap();
+    let stride = whole.len() / 24;
+    for at in (0..whole.len()).step_by(stride.max(1)) {
+        let mut changed = whole.clone();
+        changed[at] ^= 0xFF;
+        for bytes in [&whole[..at], &changed[..]] {
+            std::fs::write(&file, bytes).unwrap();
+            let scene = scenes::build("four-bar").unwrap();
+            let recording = Recording::open(&folder, "four-bar", scene).unwrap();
+            let show = Show::Recording(Box::new(recording));
+            let server = Server::start(show, &Options::default()).unwrap();
+            let mut page = open(&server);
+            let (head, _) = frame(&mut page, |_| true);
+            assert!(head["replay"]["poses"]["count"] != 0);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_robot_is_moved_by_its_joints_actuators_and_keyframes() {
     let text = r#"<mujoco><worldbody><body name="arm"><joint name="hinge" axis="0 1 0" range="-60 60"/>
