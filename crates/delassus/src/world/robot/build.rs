@@ -127,7 +127,6 @@ impl WorldBuilder {
             });
             bodies.push(body);
         }
-        let closures = model.closures.iter().map(|c| closure(c, &base)).collect();
         let joints = model.joints.iter().map(|j| joint(j, &tree));
         let joints = joints.collect::<Result<_, _>>().map_err(unfit)?;
         let tree = Arc::new(tree);
@@ -141,7 +140,7 @@ impl WorldBuilder {
             springs: springs(&model.joints, &tree),
             drag,
             joints,
-            closures,
+            closures: model.closures.iter().map(|c| closure(c, &base)).collect(),
             tendons: model.tendons.iter().map(|t| tendon(t, &base)).collect(),
             gravcomp: model.gravcomp.clone(),
             apart: Vec::new(),
