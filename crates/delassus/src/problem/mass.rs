@@ -314,7 +314,7 @@ impl MassBlock {
 
 impl Rigid {
     /// An upper bound on how many times harder it is to turn about one axis than about another: tr I tr I⁻¹.
-    pub(super) fn thinness(&self) -> f64 {
+    pub(crate) fn thinness(&self) -> f64 {
         let trace = |m: &DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
         trace(&self.inertia) * trace(&self.inverse_inertia)
     }

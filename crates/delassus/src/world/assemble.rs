@@ -283,7 +283,7 @@ impl<'a> Assembling<'a> {
         let robots = std::mem::take(&mut self.robots);
         for (r, placed) in robots.iter().enumerate() {
             let Some(placed) = placed else { continue };
-            for block in placed.robot.joint_rows(self.world.time() + h)? {
+            for block in placed.robot.joint_rows(self.world.time() + h, h)? {
                 let (mut sigma, mut q) = (Vec::new(), Vec::new());
                 for (gap, velocity) in block.gap.iter().zip(&block.velocity) {
                     // A loop that starts open is closed at this speed, whatever the step.

@@ -7,6 +7,7 @@ mod assemble;
 mod bodies;
 mod bounce;
 mod builder;
+mod calm;
 mod contacts;
 mod handle;
 mod integrate;

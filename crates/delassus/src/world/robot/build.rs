@@ -108,14 +108,13 @@ impl WorldBuilder {
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
         for (i, (link, name)) in tree.links().iter().zip(names).enumerate() {
-            let moves = tree.moves(LinkId(i as u32));
+            let motion = match tree.moves(LinkId(i as u32)) {
+                true => MovedBy::Link,
+                false => MovedBy::Static,
+            };
             let body = self.add_body(Body {
                 name,
-                motion: if moves {
-                    MovedBy::Link
-                } else {
-                    MovedBy::Static
-                },
+                motion,
                 mass: link.body.mass,
                 inertia: link.body.inertia,
                 ..Body::default()
@@ -132,6 +131,7 @@ impl WorldBuilder {
         let tree = Arc::new(tree);
         let mut robot = Robot {
             name: name.clone(),
+            reached: Vec::new(),
             damped: (0.0, Arc::clone(&tree)),
             data: tree.data(),
             q: tree.neutral(),

@@ -8,6 +8,7 @@
 mod build;
 mod closure;
 mod effort;
+mod limits;
 mod model;
 mod rows;
 mod spring;
@@ -75,6 +76,8 @@ pub struct Robot {
     /// Joint forces for the next step, one per dof \[N m or N\]; a step that succeeds sets them to zero.
     pub force: Vec<f64>,
     projection: Projection,
+    /// Joints whose limits the step under way was found to reach.
+    reached: Vec<usize>,
     /// Where the midpoint rule steps it: velocities at the end, in the axes of the beginning, and in the mean.
     free: Option<Flight>,
     midpoint: Midpoint,

@@ -124,11 +124,15 @@ impl Robot {
         })
     }
 
-    /// Limits, motors, servos, friction and loops at the end of the step.
-    pub(in crate::world) fn joint_rows(&self, time: f64) -> Result<Vec<JointRows>, BuildError> {
+    /// Limits, motors, servos, friction and loops at the end, `time`, of a step of h seconds.
+    pub(in crate::world) fn joint_rows(
+        &self,
+        time: f64,
+        h: f64,
+    ) -> Result<Vec<JointRows>, BuildError> {
         let mut all = Vec::new();
-        for (item, joint) in self.joints.iter().enumerate() {
-            self.drive(RobotItem::Joint(item as u32), joint, time, &mut all);
+        for item in 0..self.joints.len() {
+            self.drive(item, (time, h), &mut all);
         }
         self.tendon_rows(&mut all)?;
         for (i, closure) in self.closures.iter().enumerate() {
@@ -168,7 +172,8 @@ impl Robot {
         Ok(all)
     }
 
-    fn drive(&self, item: RobotItem, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
+    fn drive(&self, number: usize, (time, h): (f64, f64), all: &mut Vec<JointRows>) {
+        let (item, joint) = (RobotItem::Joint(number as u32), &self.joints[number]);
         let mut push = |dof: usize, sign: f64, (part, law, target, gap)| {
             all.push(JointRows {
                 item,
@@ -208,7 +213,7 @@ impl Robot {
             return;
         }
         let q = self.q[at];
-        if let Some([lo, hi]) = drive.limits {
+        if let Some([lo, hi]) = drive.limits.filter(|_| !self.leaves_out(number, h)) {
             use JointPart::{FirstLimit, SecondLimit};
             push(
                 dof,
