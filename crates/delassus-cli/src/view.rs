@@ -34,11 +34,13 @@ mod served {
 
     use delassus::problem::file::limit;
     use delassus_view::{
-        NO_PAGE, Options, Recording, RecordingError, Server, Show, Start, ViewError,
+        Catalogue, NO_PAGE, Options, Recording, RecordingError, Server, Show, Start, ViewError,
     };
 
     use super::{Printed, Refusal, ViewArgs};
+    use crate::args::BaseChoice;
     use crate::console::note;
+    use crate::input;
     use crate::run::SCENE;
     use crate::scene::Source;
     use crate::solvers;
@@ -118,12 +120,21 @@ mod served {
             solvers::make(spec, delassus::Stop::default(), 0)?;
         }
         let source = Source {
+            floating: args.base == BaseChoice::Floating,
             lossy: args.lossy,
             ..Source::find(&args.what)?
         };
         // A bad scene is refused here, with its line and column.
-        source.build()?;
+        for warning in source.build()?.warnings {
+            note(&warning);
+        }
+        let state = args.state.as_deref().map(input::read_text).transpose()?;
         let start = Start {
+            state,
+            catalogue: Catalogue {
+                entries: solvers::entries().collect(),
+                make: |spec, stop, seed| Ok(solvers::make(spec, stop, seed)?),
+            },
             solvers: args.solvers.clone(),
             tolerance: args.tolerance,
             iterations: args.iterations.map(|count| count as usize),
