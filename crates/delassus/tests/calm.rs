@@ -7,7 +7,7 @@ use delassus::collide::Shape;
 use delassus::math::DVec3;
 use delassus::solver::from_spec;
 use delassus::world::{Attach, Body};
-use delassus::{GaussSeidel, Solver, Stop, WorldBuilder, scenes};
+use delassus::{GaussSeidel, Stop, WorldBuilder, scenes};
 
 /// Eight sweeps a step, whatever they reach.
 fn eight() -> Stop {
