@@ -47,10 +47,10 @@ impl<S: Simd> LanePart<S> {
     }
 }
 
-/// The largest of three sizes.
+/// The largest of three squares.
 #[inline(always)]
-pub(super) fn largest<S: Simd>(a: Vec3<S>) -> X<S> {
-    a[0].abs().max(a[1].abs()).max(a[2].abs())
+pub(super) fn largest_square<S: Simd>(a: Vec3<S>) -> X<S> {
+    (a[0] * a[0]).max(a[1] * a[1]).max(a[2] * a[2])
 }
 
 /// A vector of a body in the world.
@@ -84,10 +84,10 @@ pub(super) fn stiffness<S: Simd>(force: Vec3<S>, r: Vec3<S>) -> Sym<S> {
     let n = scaled(r, s);
     [
         n[0].neg_mul_add(r[0], k),
-        -(n[0] * r[1]),
-        -(n[0] * r[2]),
+        n[0].neg_mul_add(r[1], zero),
+        n[0].neg_mul_add(r[2], zero),
         n[1].neg_mul_add(r[1], k),
-        -(n[1] * r[2]),
+        n[1].neg_mul_add(r[2], zero),
         n[2].neg_mul_add(r[2], k),
     ]
 }

@@ -19,8 +19,8 @@ use pulp::{Simd, WithSimd};
 use super::super::Gyroscopic;
 use super::super::stiffness::{GeometricStiffness, LIMIT};
 use super::algebra::{
-    LanePart, add_matrices, columns, cross_both, cross_once, flat, gyroscopic, largest, matrix,
-    plus_diagonal, rows, stiffness, times_cross, turned,
+    LanePart, add_matrices, columns, cross_both, cross_once, flat, gyroscopic, largest_square,
+    matrix, plus_diagonal, rows, stiffness, times_cross, turned,
 };
 use super::layout::{Link, Made, Parent};
 use crate::linalg::sym3::lanes::{Sym, congruent, inverse_by_cofactors, sym_column, sym_mul};
@@ -95,17 +95,18 @@ pub(super) struct Rule {
     pub(super) stiffness: GeometricStiffness,
 }
 
-/// What the judge finds in each lane.
+/// What the judge finds in each lane, squared where a size is meant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
-    /// Largest |w|² of a joint and which it is, the sum over all, and the largest |λᵀw|.
+    /// Largest |w|² of a joint and which it is, the sum over all, and the largest (λᵀw)².
     pub(super) worst: Lane,
     pub(super) at: Lane,
     pub(super) sum: Lane,
     pub(super) complementarity: Lane,
-    /// Largest |c|, c = G v¹ − q.
+    /// Largest c², c = G v¹ − q.
     pub(super) c: Lane,
-    /// Largest |D||λ|, free velocity and velocity, and tr I tr I⁻¹: what rounding may hide follows from them.
+    /// Largest (|D||λ|)², squared velocity without and with constraints, and tr I tr I⁻¹, which is none: what rounding
+    /// may hide follows from them.
     pub(super) cancelling: Lane,
     pub(super) free: Lane,
     pub(super) speed: Lane,
@@ -363,8 +364,14 @@ impl Substep<'_> {
             part.store(&mut work.ease, [ease, trace]);
             let thinness = trace * (inertia[0] + inertia[3] + inertia[5]);
             part.raise(&mut self.found.thinness, thinness);
-            part.raise(&mut self.found.free, largest(free).max(largest(free_spin)));
-            part.raise(&mut self.found.speed, largest(v).max(largest(w)));
+            part.raise(
+                &mut self.found.free,
+                largest_square(free).max(largest_square(free_spin)),
+            );
+            part.raise(
+                &mut self.found.speed,
+                largest_square(v).max(largest_square(w)),
+            );
             if self.links[i].parent != Parent::None {
                 let r = part.load(&work.arm);
                 let mut u = add_cross(v, w, r);
@@ -419,8 +426,9 @@ impl Found {
         part.raise(&mut self.worst, square);
         let [total] = part.load(&[self.sum]);
         (total + square).store(&mut self.sum, part.index);
-        part.raise(&mut self.complementarity, dot(lambda, w).abs());
-        part.raise(&mut self.c, largest(c));
-        part.raise(&mut self.cancelling, dot(lambda, lambda).sqrt() * d);
+        let product = dot(lambda, w);
+        part.raise(&mut self.complementarity, product * product);
+        part.raise(&mut self.c, largest_square(c));
+        part.raise(&mut self.cancelling, dot(lambda, lambda) * d * d);
     }
 }

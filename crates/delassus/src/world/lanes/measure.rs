@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::algebra::{LanePart, largest, matrix, turned};
+use super::algebra::{LanePart, largest_square, matrix, turned};
 use super::kernel::{Lane3, State};
 use super::layout::{Link, Made, Parent};
 use crate::linalg::sym3::lanes::{congruent, sym_column, sym_mul};
@@ -16,7 +16,7 @@ pub(super) struct Stock {
     pub(super) potential: Lane,
     pub(super) momentum: Lane3,
     pub(super) angular: Lane3,
-    /// Largest component of a gap.
+    /// Largest component of a gap, squared.
     pub(super) gap: Lane,
 }
 
@@ -65,18 +65,18 @@ impl Measure<'_> {
             potential = m.neg_mul_add(dot(gravity, x), potential);
             momentum = add_scaled(momentum, v, m);
             angular = add_scaled(sum(angular, spun), cross(x, v), m);
-            let point = || sum(x, turned(q, part.load(&made.arm)));
+            let point = sum(x, turned(q, part.load(&made.arm)));
             let above = part.load(&made.above);
             let gap = match link.parent {
                 Parent::None => continue,
-                Parent::Ground => difference(point(), above),
+                Parent::Ground => difference(point, above),
                 Parent::Link(parent) => {
                     let parent = &self.state[parent as usize];
                     let end = turned(part.load(&parent.q), above);
-                    difference(point(), sum(part.load(&parent.x), end))
+                    difference(point, sum(part.load(&parent.x), end))
                 }
             };
-            open = open.max(largest(gap));
+            open = open.max(largest_square(gap));
         }
         kinetic.store(&mut stock.kinetic, part.index);
         potential.store(&mut stock.potential, part.index);

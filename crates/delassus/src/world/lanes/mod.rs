@@ -287,7 +287,7 @@ impl World {
         for (team, room) in layout.teams.iter().zip(&lanes.rooms) {
             let stock = &room.stock;
             for l in 0..team.used {
-                violation = violation.max(stock.gap[l]);
+                violation = violation.max(stock.gap[l].sqrt());
                 probe.kinetic += stock.kinetic[l];
                 probe.potential += stock.potential[l];
                 probe.momentum += vector(&stock.momentum, l);
@@ -467,11 +467,12 @@ impl Total {
                 self.joint = team.joints.get(found.at[l] as usize).map(|lanes| lanes[l]);
             }
             self.sum += found.sum[l];
-            self.complementarity = self.complementarity.max(found.complementarity[l]);
-            self.c = self.c.max(found.c[l]);
-            self.hidden.cancelling = self.hidden.cancelling.max(found.cancelling[l]);
-            self.hidden.free = self.hidden.free.max(found.free[l]);
-            self.hidden.speed = self.hidden.speed.max(found.speed[l]);
+            let raise = |most: &mut f64, square: f64| *most = most.max(square.sqrt());
+            raise(&mut self.complementarity, found.complementarity[l]);
+            raise(&mut self.c, found.c[l]);
+            raise(&mut self.hidden.cancelling, found.cancelling[l]);
+            raise(&mut self.hidden.free, found.free[l]);
+            raise(&mut self.hidden.speed, found.speed[l]);
             self.hidden.thinness = self.hidden.thinness.max(found.thinness[l]);
         }
     }
