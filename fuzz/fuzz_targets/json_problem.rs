@@ -1,7 +1,7 @@
 //! No JSON text makes the reader panic, and what it accepts can be swept by every rule with finite answers.
 #![no_main]
 
-use delassus::problem::file::{Format, Work, parse};
+use delassus::problem::file::{Format, FileContent, parse};
 use delassus::solver::Rule;
 use delassus::solver::sweep::gauss_seidel::SweepKind;
 use delassus::{GaussSeidel, Solution, Solver, Stop};
@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(loaded) = parse(data, Format::Json) else {
         return;
     };
-    let Work::Problem { problem, .. } = loaded.work else {
+    let FileContent::Problem { problem, .. } = loaded.content else {
         return;
     };
     if BLOCKS < problem.blocks().len() || VELOCITIES < problem.n_velocities() {

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use delassus::math::Random;
-use delassus::problem::file::{Format, Work, parse};
+use delassus::problem::file::{FileContent, Format, parse};
 use delassus::solver::from_spec;
 use delassus::{Problem, Solution, Status, Stop};
 use serde_json::Value;
@@ -165,10 +165,10 @@ fn solve(text: &str, spec: &str, system: &System) -> Result<Line, String> {
         Ok(loaded) => loaded,
         Err(_) => return Ok(Line::of(Ending::Refused, Duration::ZERO, None)),
     };
-    let problem: Problem = match loaded.work {
-        Work::Problem { problem, .. } => *problem,
-        Work::Tree(work) => work.problem,
-        Work::Stabilisation(_) => return Err("there is nothing to solve".to_owned()),
+    let problem: Problem = match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => return Err("there is nothing to solve".to_owned()),
     };
     let stop = Stop {
         tolerance: TOLERANCE,

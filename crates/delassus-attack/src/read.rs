@@ -518,7 +518,7 @@ fn dual(file: &Value) -> Result<System, Unread> {
 #[cfg(test)]
 mod tests {
     use delassus::math::Random;
-    use delassus::problem::file::{Format, Work, parse};
+    use delassus::problem::file::{FileContent, Format, parse};
     use delassus::{Residual, Solution};
 
     use super::*;
@@ -542,10 +542,10 @@ mod tests {
                 seen += 1;
                 let loaded = parse(problem.to_string().as_bytes(), Format::Json)
                     .unwrap_or_else(|e| panic!("{name} {seed}: {e}"));
-                let loaded = match loaded.work {
-                    Work::Problem { problem, .. } => *problem,
-                    Work::Tree(work) => work.problem,
-                    Work::Stabilisation(_) => panic!("nothing to solve"),
+                let loaded = match loaded.content {
+                    FileContent::Problem { problem, .. } => *problem,
+                    FileContent::Tree(work) => work.problem,
+                    FileContent::Stabilisation(_) => panic!("nothing to solve"),
                 };
                 let lambda = (0..loaded.n_rows()).map(|_| random.range(-1.0, 2.0));
                 let solution = Solution::from_lambda(&loaded, lambda.collect());

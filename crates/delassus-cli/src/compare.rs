@@ -21,7 +21,7 @@ use crate::folder::{self, Folder};
 use crate::input;
 use crate::interrupt::{self, Worker};
 use crate::plot::{self, Curve, MOST_PANELS, Panel};
-use crate::progress::{self, Forecast, Kind};
+use crate::progress::{self, Forecast, SimilarRuns};
 use crate::refusal::{Refusal, Usage};
 use crate::solve::pool;
 use crate::solvers;
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Printed, Refusal> {
     let is_scene = |work: &&Subject| matches!(work, Subject::Scene(_));
     let scenes = works.iter().filter(is_scene).count();
     let kinds = [
-        Kind::new((works.len() - scenes) * specs.len(), PROBLEM_GUESS),
-        Kind::new(scenes * specs.len(), SCENE_GUESS),
+        SimilarRuns::new((works.len() - scenes) * specs.len(), PROBLEM_GUESS),
+        SimilarRuns::new(scenes * specs.len(), SCENE_GUESS),
     ];
     let mut contest = Contest {
         args,

@@ -2,7 +2,7 @@
 
 use delassus::Stop;
 use delassus::doctor::{Diagnosis, Finding, Severity, of_problem, of_scene};
-use delassus::problem::file::Work;
+use delassus::problem::file::FileContent;
 use delassus::solver::auto::NAME;
 use serde::Serialize;
 
@@ -79,10 +79,10 @@ fn scene(args: &DoctorArgs) -> Result<Sheet, Refusal> {
 fn problem(args: &DoctorArgs) -> Result<Sheet, Refusal> {
     let name = input::name(&args.work);
     let loaded = input::load(&args.work, args.format)?;
-    let problem = match loaded.work {
-        Work::Problem { problem, .. } => *problem,
-        Work::Tree(work) => work.problem,
-        Work::Stabilisation(_) => {
+    let problem = match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => {
             let kind = loaded.kind;
             return Err(InputError::NothingToLookAt { name, kind }.into());
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use delassus::gallery::{self, GalleryError};
 use delassus::model::scene::SceneError;
 use delassus::problem::Form;
-use delassus::problem::file::{self, FileError, Format, Loaded, Work};
+use delassus::problem::file::{self, FileContent, FileError, Format, Loaded};
 use delassus::scenes::ExhibitError;
 
 use crate::folder::DiskError;
@@ -168,7 +168,7 @@ fn build(name: &str) -> Result<Loaded, GalleryError> {
         },
         title: name.to_owned(),
         guess: None,
-        work: Work::Problem {
+        content: FileContent::Problem {
             problem: Box::new(problem),
             velocity_order: None,
         },

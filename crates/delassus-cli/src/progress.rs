@@ -35,7 +35,7 @@ pub(crate) fn steps(first: u64, last: u64, quiet: bool) -> ProgressBar {
 }
 
 /// A bar over runs of two kinds that take very different times; it forecasts what may be left of both.
-pub(crate) fn forecast(kinds: [Kind; 2], quiet: bool) -> Forecast {
+pub(crate) fn forecast(kinds: [SimilarRuns; 2], quiet: bool) -> Forecast {
     let runs: usize = kinds.iter().map(|kind| kind.left).sum();
     let bar = match quiet {
         true => ProgressBar::hidden(),
@@ -61,7 +61,7 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
 
 /// Runs that take about the same time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct SimilarRuns {
     left: usize,
     /// Time of one \[s\]: a guess, then what the last ones took on average.
     seconds: f64,
@@ -74,7 +74,7 @@ const MEMORY: usize = 40;
 /// Progress over runs of two kinds.
 pub(crate) struct Forecast {
     pub(crate) bar: ProgressBar,
-    kinds: [Kind; 2],
+    kinds: [SimilarRuns; 2],
 }
 
 impl Forecast {
@@ -94,16 +94,16 @@ impl Forecast {
     }
 
     fn tell(&self) {
-        let left: f64 = self.kinds.iter().map(Kind::remaining).sum();
+        let left: f64 = self.kinds.iter().map(SimilarRuns::remaining).sum();
         let left = HumanDuration(Duration::from_secs_f64(left));
         self.bar.set_prefix(format!("about {left:#} left"));
     }
 }
 
-impl Kind {
+impl SimilarRuns {
     /// So many runs, each of which takes so many seconds, as far as one can guess.
-    pub(crate) fn new(left: usize, seconds: f64) -> Kind {
-        Kind {
+    pub(crate) fn new(left: usize, seconds: f64) -> SimilarRuns {
+        SimilarRuns {
             left,
             seconds,
             done: 0,
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_guess_counts_until_a_run_is_done_and_the_last_runs_count_most() {
-        let mut kind = Kind::new(100, 2.0);
+        let mut kind = SimilarRuns::new(100, 2.0);
         assert_eq!(kind.remaining(), 200.0);
         kind.add(Duration::from_millis(100));
         assert!(

@@ -4,7 +4,7 @@ mod tree;
 
 use std::path::Path;
 
-use delassus::problem::file::{Loaded, Work, json};
+use delassus::problem::file::{FileContent, Loaded, json};
 use delassus::solver::{Cancel, Record, auto};
 use delassus::{Problem, Report, Solution, Stop};
 use indicatif::ProgressBar;
@@ -22,15 +22,6 @@ use crate::solvers::{self, SolverError};
 use crate::table::{self, Table};
 
 pub(crate) use tree::MatricesError;
-
-/// Tolerance where none is asked for, relative to the row velocities without impulses.
-const RELATIVE_TOLERANCE: f64 = 1e-10;
-/// The tolerance is at least this share of the velocities that cancel in a row: a few dozen roundings.
-const ROUNDING: f64 = 1e-14;
-/// Smallest speed that tolerances refer to [m/s].
-const SMALLEST_SPEED: f64 = 1e-12;
-/// Most sweeps where none are asked for.
-const ITERATIONS: usize = 1_000_000;
 
 /// Solves what the command line names.
 pub(crate) fn run(args: &SolveArgs) -> Result<Printed, Refusal> {
@@ -132,10 +123,10 @@ impl Job<'_> {
         let Some(path) = &self.args.save_problem else {
             return Ok(());
         };
-        let problem = match &loaded.work {
-            Work::Problem { problem, .. } => problem,
-            Work::Tree(work) => &work.problem,
-            Work::Stabilisation(_) => {
+        let problem = match &loaded.content {
+            FileContent::Problem { problem, .. } => problem,
+            FileContent::Tree(work) => &work.problem,
+            FileContent::Stabilisation(_) => {
                 let kind = loaded.kind;
                 let name = name.to_owned();
                 return Err(InputError::NothingToSave { name, kind }.into());
@@ -153,12 +144,12 @@ impl Job<'_> {
     fn answer(&self, name: &str, loaded: &Loaded, spec: &str) -> Result<Answer, Refusal> {
         let head = (name, loaded.kind);
         let seed = self.args.common.seed;
-        match &loaded.work {
-            Work::Stabilisation(rows) => {
+        match &loaded.content {
+            FileContent::Stabilisation(rows) => {
                 let solver = solvers::make(spec, Stop::default(), seed)?;
                 Ok(Answer::computed(head, solver.as_ref(), rows.clone()))
             }
-            Work::Problem {
+            FileContent::Problem {
                 problem,
                 velocity_order,
             } => {
@@ -166,7 +157,7 @@ impl Job<'_> {
                 let solved = self.solve_problem((problem, guess), spec)?;
                 Ok(self.finish(head, problem, velocity_order.as_deref(), solved))
             }
-            Work::Tree(work) => {
+            FileContent::Tree(work) => {
                 let solved = self.solve_problem((&work.problem, None), spec)?;
                 let rank = tree::rank(&work.problem, &solved.1);
                 let matrices = self.args.matrices.then(|| tree::matrices(work));
@@ -213,12 +204,9 @@ impl Job<'_> {
 
     fn stop(&self, problem: &Problem) -> Stop {
         let common = &self.args.common;
-        // Relative to the speeds there are, but never below what rounding can tell.
-        let speed = problem.c().iter().fold(0.0, |m: f64, c| c.abs().max(m));
-        let rounding = ROUNDING * problem.velocity_scale().max(SMALLEST_SPEED);
-        let tolerance = (RELATIVE_TOLERANCE * speed).max(rounding);
+        let usual = Stop::for_problem(problem);
         let stop = Stop {
-            tolerance: common.tolerance.unwrap_or(tolerance),
+            tolerance: common.tolerance.unwrap_or(usual.tolerance),
             time: common.time_limit,
             record: if self.args.history {
                 Record::Residuals
@@ -226,9 +214,9 @@ impl Job<'_> {
                 Record::Sweeps
             },
             cancel: Some(self.cancel),
-            ..Stop::default()
+            ..usual
         };
-        let stop = solvers::limited(stop, common.iterations, ITERATIONS);
+        let stop = solvers::limited(stop, common.iterations, usual.sweeps);
         Stop {
             pivots: self.args.pivots.unwrap_or(stop.pivots),
             ..stop

@@ -372,8 +372,8 @@ fn a_necklace_swings_as_the_reference_trajectory_says() {
 
 #[test]
 fn chains_of_the_library_are_the_same_scene() {
-    let (ball, along) = ((1.0, 0.05), DVec3::X);
-    let chain = |y: f64| Chain::straight(DVec3::Y * y, along, 7, ball);
+    let along = DVec3::X;
+    let chain = |y: f64| Chain::straight(DVec3::Y * y, along, 7, 1.0, 0.05);
     let scene = ChainScene::of([0.0, 0.0, -9.81], &[chain(0.0), chain(0.25)]);
     let expected = ChainScene::necklaces(2, 7);
     assert_eq!((scene.beads.len(), &scene.joints), (14, &expected.joints));

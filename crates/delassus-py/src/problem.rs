@@ -7,7 +7,7 @@ use std::sync::Arc;
 use delassus::gallery;
 use delassus::problem::Form;
 use delassus::problem::delassus::BlockMatrix;
-use delassus::problem::file::{self, Format, Loaded, Work, json};
+use delassus::problem::file::{self, FileContent, Format, Loaded, json};
 use delassus::{Law, Residual, Solution};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -63,13 +63,13 @@ impl Problem {
 
     fn of(loaded: Loaded) -> PyResult<Problem> {
         let kind = loaded.kind;
-        let (problem, order) = match loaded.work {
-            Work::Problem {
+        let (problem, order) = match loaded.content {
+            FileContent::Problem {
                 problem,
                 velocity_order,
             } => (*problem, velocity_order),
-            Work::Tree(work) => (work.problem, None),
-            Work::Stabilisation(_) => {
+            FileContent::Tree(work) => (work.problem, None),
+            FileContent::Stabilisation(_) => {
                 return Err(refuse(format!(
                     "a file of kind {kind} is computed, not solved; use `delassus solve` on the command line"
                 )));

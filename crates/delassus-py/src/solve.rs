@@ -13,15 +13,6 @@ use crate::error::refuse;
 use crate::interrupt::{Flag, interruptible};
 use crate::problem::Problem;
 
-/// Tolerance where none is asked for, relative to the row velocities without impulses; as on the command line.
-const RELATIVE_TOLERANCE: f64 = 1e-10;
-/// The tolerance is at least this share of the velocities that cancel in a row: a few dozen roundings.
-const ROUNDING: f64 = 1e-14;
-/// Smallest speed that tolerances refer to [m/s].
-const SMALLEST_SPEED: f64 = 1e-12;
-/// Most sweeps where none are asked for.
-const ITERATIONS: usize = 1_000_000;
-
 /// Limits as given from Python.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
@@ -65,18 +56,6 @@ impl Limits {
     }
 }
 
-/// When a solve of this problem stops, where nothing is asked for.
-fn usual(problem: &delassus::Problem) -> Stop {
-    // Relative to the speeds there are, but never below what rounding can tell.
-    let speed = problem.c().iter().fold(0.0, |m: f64, c| c.abs().max(m));
-    let rounding = ROUNDING * problem.velocity_scale().max(SMALLEST_SPEED);
-    Stop {
-        tolerance: (RELATIVE_TOLERANCE * speed).max(rounding),
-        sweeps: ITERATIONS,
-        ..Stop::default()
-    }
-}
-
 /// Solves a problem and judges the answer.
 ///
 /// `solver` is a name with keys, as `gauss-seidel,rule=exact,relax=1.3`; `solvers()` lists the names. `tolerance` is the
@@ -116,7 +95,7 @@ pub(crate) fn solve(
             false => Record::Sweeps,
         },
         cancel: Some(flag.cancel()),
-        ..usual(problem)
+        ..Stop::for_problem(problem)
     })?;
     let start = start
         .map(|start| shaped("start", start, &[problem.n_rows()]))

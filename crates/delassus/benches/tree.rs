@@ -24,7 +24,8 @@ use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
 use delassus::tree::{
-    Batch, Data, Elimination, Link, LinkPoint, Propagation, Tree, TreeJoint, TreeRows,
+    Batch, Data, Elimination, KktGiven, KktUnknowns, Link, LinkPoint, Propagation, Tree, TreeJoint,
+    TreeRows,
 };
 use trees::{random_body, random_configuration, random_vector, weld};
 
@@ -104,9 +105,16 @@ fn model(name: &str) {
         let time = best(|| {
             tree.factor(&mut data, &q).unwrap();
             contact_rows(&tree, &data, &mut rows, contacts);
-            let system = (&tree, &mut data, &rows);
-            kkt.solve(system, (&tau, &zeros, &zeros), (&mut out, &mut x2))
-                .unwrap();
+            let given = KktGiven {
+                y1: &tau,
+                y2: &zeros,
+                sigma: &zeros,
+            };
+            let unknowns = KktUnknowns {
+                x1: &mut out,
+                x2: &mut x2,
+            };
+            kkt.solve(&tree, &mut data, &rows, given, unknowns).unwrap();
             black_box(&out);
         });
         let j = tree.rows_matrix(&data, &rows);
@@ -217,18 +225,31 @@ fn crossover() {
         }
         let m = rows.len();
         let (y2, sigma) = (vec![0.0; m], vec![1e-4; m]);
-        let (y, mut kkt) = ((&*y1, &*y2, &*sigma), TreeKkt::default());
+        let mut kkt = TreeKkt::default();
+        let given = KktGiven {
+            y1: &y1,
+            y2: &y2,
+            sigma: &sigma,
+        };
         let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
         let steps = best(|| {
             tree.factor(&mut data, &q).unwrap();
-            kkt.four_steps((&tree, &mut data, &rows), y, (&mut x1, &mut x2))
+            let unknowns = KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            };
+            kkt.four_steps(&tree, &mut data, &rows, given, unknowns)
                 .unwrap();
             black_box(&x1);
         });
         let (mut z1, mut work) = (vec![0.0; n], Elimination::default());
         let propagated = best(|| {
             tree.kinematics(&q, &mut data).unwrap();
-            tree.propagate((&mut data, &rows), &mut work, y, (&mut z1, &mut x2))
+            let unknowns = KktUnknowns {
+                x1: &mut z1,
+                x2: &mut x2,
+            };
+            tree.propagate(&mut data, &rows, &mut work, given, unknowns)
                 .unwrap();
             black_box(&z1);
         });

@@ -6,7 +6,7 @@
 
 use std::error::Error;
 
-use delassus::problem::file::{Work, json};
+use delassus::problem::file::{FileContent, json};
 use delassus::solver::{Observed, from_spec};
 use delassus::{GaussSeidel, Solution, Status, Stop, scenes};
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("not solved: {} of 20 steps; the last one:", kept.len());
     let loaded = json::parse(kept.last().ok_or("all were solved")?.as_bytes())?;
-    let (Work::Problem { problem, .. }, Some(start)) = (loaded.work, loaded.guess) else {
+    let (FileContent::Problem { problem, .. }, Some(start)) = (loaded.content, loaded.guess) else {
         return Err("a captured step is a problem with the impulses it started from".into());
     };
     for spec in ["auto", "gauss-seidel", "coloured,rule=exact", "lemke"] {

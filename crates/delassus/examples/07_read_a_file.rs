@@ -4,7 +4,7 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it found")]
 
-use delassus::problem::file::{FileError, Format, Work, json, parse};
+use delassus::problem::file::{FileContent, FileError, Format, json, parse};
 use delassus::{Auto, Solution, Solver};
 
 const BALL: &str = r#"{
@@ -22,7 +22,7 @@ const BALL: &str = r#"{
 fn main() -> Result<(), FileError> {
     // `Format::of_name` tells the format from the name of a file: JSON, Siconos .dat, FCLIB .hdf5.
     let loaded = parse(BALL.as_bytes(), Format::Json)?;
-    if let Work::Problem { problem, .. } = loaded.work {
+    if let FileContent::Problem { problem, .. } = loaded.content {
         let mut solution = Solution::zeros(&problem);
         println!("{}", Auto::default().solve(&problem, &mut solution));
         println!("impulse {:+.6?}", solution.lambda);

@@ -15,7 +15,9 @@ use delassus::math::{DMat3, DVec3};
 use delassus::solver::exact::kkt::TreeKkt;
 use delassus::solver::from_spec;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Link, LinkPoint, MassProperties, Tree, TreeJoint, TreeRows};
+use delassus::tree::{
+    KktGiven, KktUnknowns, Link, LinkPoint, MassProperties, Tree, TreeJoint, TreeRows,
+};
 use delassus::{LinkId, Problem, Solution, Stop, gallery};
 
 struct Counting;
@@ -79,9 +81,21 @@ fn recursions() {
             )
             .unwrap();
         }
-        let system = (&tree, &mut data, &rows);
-        kkt.solve(system, (&v, &[0.0; 3], &[0.0; 3]), (&mut out, &mut x2))
-            .unwrap();
+        kkt.solve(
+            &tree,
+            &mut data,
+            &rows,
+            KktGiven {
+                y1: &v,
+                y2: &[0.0; 3],
+                sigma: &[0.0; 3],
+            },
+            KktUnknowns {
+                x1: &mut out,
+                x2: &mut x2,
+            },
+        )
+        .unwrap();
         COUNT.load(Ordering::Relaxed) - before
     };
     round();

@@ -27,7 +27,7 @@ fn gravity() -> DVec3 {
 
 fn level(angle: f64, beads: usize) -> Chain {
     let direction = DVec3::new(angle.cos(), angle.sin(), 0.0);
-    Chain::straight(DVec3::ZERO, direction, beads, (1.0, 0.05))
+    Chain::straight(DVec3::ZERO, direction, beads, 1.0, 0.05)
 }
 
 fn rattle(adapt: Option<Adapt>) -> Integrator {

@@ -153,7 +153,7 @@ fn drift_is_an_error_of_the_step_and_not_of_rounding() {
     // errata Chain-drift: joints open "because of floating point". They open as much in exact arithmetic, and half as
     // much with half the step.
     let opening = |substeps| {
-        let chain = Chain::straight(DVec3::ZERO, DVec3::X, 40, (1.0, 0.05));
+        let chain = Chain::straight(DVec3::ZERO, DVec3::X, 40, 1.0, 0.05);
         let mut chains = Chains::new(DVec3::new(0.0, 0.0, -9.81), &[chain]).unwrap();
         let mut widest = 0.0_f64;
         for _ in 0..30 {
@@ -175,7 +175,7 @@ fn drift_is_an_error_of_the_step_and_not_of_rounding() {
 fn velocity_changes_that_are_never_added_let_the_chain_fall() {
     // errata Chain-update: the changes of velocity stay in their buffers, and poses are moved without them.
     let gravity = DVec3::new(0.0, 0.0, -9.81);
-    let chain = Chain::straight(DVec3::ZERO, DVec3::NEG_Z, 10, (1.0, 0.05));
+    let chain = Chain::straight(DVec3::ZERO, DVec3::NEG_Z, 10, 1.0, 0.05);
     let start = chain.beads[9].position;
     let mut chains = Chains::new(gravity, &[chain]).unwrap();
     let (mut velocity, mut printed) = (DVec3::ZERO, start);

@@ -15,7 +15,7 @@ mod trees;
 use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{Data, Link, LinkPoint, Tree, TreeJoint, TreeRows};
+use delassus::tree::{Data, KktGiven, KktUnknowns, Link, LinkPoint, Tree, TreeJoint, TreeRows};
 use trees::{random_body, random_configuration, random_vector};
 
 /// Numbers of size one after small dense solves.
@@ -112,9 +112,21 @@ impl Held {
         let (mut x1, mut x2) = (vec![0.0; self.tree.n_dofs()], vec![0.0; self.rows.len()]);
         let mut kkt = TreeKkt::default();
         let sigma = vec![sigma; self.rows.len()];
-        let system = (&self.tree, &mut self.data, &self.rows);
-        kkt.solve(system, (&self.y1, &self.y2, &sigma), (&mut x1, &mut x2))
-            .unwrap();
+        kkt.solve(
+            &self.tree,
+            &mut self.data,
+            &self.rows,
+            KktGiven {
+                y1: &self.y1,
+                y2: &self.y2,
+                sigma: &sigma,
+            },
+            KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            },
+        )
+        .unwrap();
         (x1, x2, kkt)
     }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use delassus::problem::Form;
-use delassus::problem::file::{self, Format, Work};
+use delassus::problem::file::{self, DatFormat, FileContent, Format};
 use delassus::solver::from_spec;
 use delassus::{Problem, Residual, Solution, Status, Stop};
 
@@ -27,8 +27,8 @@ fn shared(folder: &str) -> Vec<PathBuf> {
 fn read(path: &Path) -> Problem {
     let bytes = std::fs::read(path).unwrap();
     let loaded = file::parse(&bytes, Format::of_name(path.to_str().unwrap())).unwrap();
-    match loaded.work {
-        Work::Problem { problem, .. } => *problem,
+    match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
         other => panic!("{}: {other:?}", path.display()),
     }
 }
@@ -67,9 +67,9 @@ fn a_matrix_that_is_not_symmetric_is_solved_as_it_is_given() {
     let asymmetric = |path: &PathBuf| path.ends_with("asym.dat");
     for path in shared("attack").into_iter().filter(asymmetric) {
         let bytes = std::fs::read(path).unwrap();
-        let loaded = file::parse(&bytes, Format::Gfc3d).unwrap();
+        let loaded = file::parse(&bytes, Format::Dat(Some(DatFormat::Gfc3d))).unwrap();
         assert_eq!(loaded.kind, "friction-unsymmetric");
-        let Work::Problem { problem, .. } = loaded.work else {
+        let FileContent::Problem { problem, .. } = loaded.content else {
             panic!()
         };
         let Form::Dual(matrix) = problem.form() else {

@@ -8,8 +8,8 @@
 
 use std::path::PathBuf;
 
-use delassus::problem::file::{Format, Loaded, Work, json, parse};
-use delassus::{GaussSeidel, Problem, Residual, Solution, Solver, Status, Stop, gallery};
+use delassus::problem::file::{FileContent, Format, Loaded, json, parse};
+use delassus::{GaussSeidel, Problem, Report, Residual, Solution, Solver, Status, Stop, gallery};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -33,10 +33,10 @@ fn cases() -> Option<Vec<(String, serde_json::Value)>> {
 }
 
 fn problem_of(loaded: Loaded) -> Problem {
-    match loaded.work {
-        Work::Problem { problem, .. } => *problem,
-        Work::Tree(work) => work.problem,
-        Work::Stabilisation(_) => panic!("not a problem"),
+    match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => panic!("not a problem"),
     }
 }
 
@@ -55,6 +55,22 @@ fn error_of(text: &str) -> String {
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).fold(0.0, |m, (x, y)| (x - y).abs().max(m))
+}
+
+/// The answer of Gauss-Seidel from zero.
+fn swept(problem: &Problem, tolerance: f64, sweeps: usize) -> (Solution, Report) {
+    let stop = Stop {
+        tolerance,
+        sweeps,
+        ..Stop::default()
+    };
+    let mut solution = Solution::zeros(problem);
+    let mut solver = GaussSeidel {
+        stop,
+        ..Default::default()
+    };
+    let report = solver.solve(problem, &mut solution);
+    (solution, report)
 }
 
 #[test]
@@ -76,17 +92,7 @@ fn oracle_answers_are_reproduced() {
                 value["id"]
             );
         }
-        let stop = Stop {
-            tolerance: 1e-11,
-            sweeps: 200_000,
-            ..Stop::default()
-        };
-        let mut solution = Solution::zeros(&problem);
-        let report = GaussSeidel {
-            stop,
-            ..Default::default()
-        }
-        .solve(&problem, &mut solution);
+        let (solution, report) = swept(&problem, 1e-11, 200_000);
         assert_eq!(report.status, Status::Solved, "{}: {report}", value["id"]);
         let v = numbers(&value["expect"]["v"]);
         assert!(distance(&v, &solution.v) < ANSWER, "{}", value["id"]);
@@ -108,17 +114,7 @@ fn sweeps_and_dual_decrease_match_the_stored_iterates() {
     for (text, value) in cases.iter().filter(|(_, value)| value["kind"] == "joints") {
         let problem = problem_of(parse(text.as_bytes(), Format::Json).unwrap());
         let iterations = value["expect"]["iterations"].as_u64().unwrap() as usize;
-        let stop = Stop {
-            tolerance: 0.0,
-            sweeps: iterations,
-            ..Stop::default()
-        };
-        let mut solution = Solution::zeros(&problem);
-        let report = GaussSeidel {
-            stop,
-            ..Default::default()
-        }
-        .solve(&problem, &mut solution);
+        let (solution, report) = swept(&problem, 0.0, iterations);
         assert_eq!(
             (report.status, report.iterations),
             (Status::IterationLimit, iterations)
@@ -146,7 +142,9 @@ fn spook_coefficients_match_the_stored_ones() {
         .iter()
         .filter(|(_, value)| value["kind"] == "stabilisation")
     {
-        let Work::Stabilisation(rows) = parse(text.as_bytes(), Format::Json).unwrap().work else {
+        let FileContent::Stabilisation(rows) =
+            parse(text.as_bytes(), Format::Json).unwrap().content
+        else {
             panic!("not a stabilisation file");
         };
         for (row, case) in rows.iter().zip(value["cases"].as_array().unwrap()) {
@@ -426,8 +424,8 @@ fn a_start_comes_back_bit_for_bit_and_must_fit() {
         let loaded = json::parse(text.as_bytes()).unwrap();
         let bits = |list: &[f64]| list.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         assert_eq!(bits(&loaded.guess.unwrap()), bits(&guess));
-        let Work::Problem { problem: back, .. } = loaded.work else {
-            panic!("{:?}", loaded.work);
+        let FileContent::Problem { problem: back, .. } = loaded.content else {
+            panic!("{:?}", loaded.content);
         };
         assert_eq!(*back, problem);
         let short = json::save_with(&problem, "", Some(&guess[..2]), None);

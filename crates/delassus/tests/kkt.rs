@@ -14,7 +14,9 @@ mod trees;
 
 use delassus::math::{DVec3, Random};
 use delassus::solver::exact::kkt::{Kkt, TreeKkt};
-use delassus::tree::{Data, Elimination, LinkPoint, Propagation, Tree, TreeRows};
+use delassus::tree::{
+    Data, Elimination, KktGiven, KktUnknowns, LinkPoint, Propagation, Tree, TreeRows,
+};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
 use trees::{assert_close, largest, random_configuration, random_tree, random_vector, weld};
 
@@ -156,9 +158,18 @@ fn four_steps_agree_with_dense_elimination_of_the_whole_system() {
         let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
         let mut kkt = TreeKkt::default();
         kkt.solve(
-            (&tree, &mut data, &rows),
-            (&y1, &y2, &sigma),
-            (&mut x1, &mut x2),
+            &tree,
+            &mut data,
+            &rows,
+            KktGiven {
+                y1: &y1,
+                y2: &y2,
+                sigma: &sigma,
+            },
+            KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            },
         )
         .unwrap();
         if sigma[0] == 0.0 && dense_rank(&j, n) < m {
@@ -188,9 +199,17 @@ fn propagated(system: System, random: &mut Random, sigma: f64) -> Option<()> {
     let sigma = vec![sigma; m];
     let (y1, y2) = (random_vector(random, n), random_vector(random, m));
     let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
-    let (state, y) = ((&mut data, &rows), (&*y1, &*y2, &*sigma));
+    let given = KktGiven {
+        y1: &y1,
+        y2: &y2,
+        sigma: &sigma,
+    };
+    let unknowns = KktUnknowns {
+        x1: &mut x1,
+        x2: &mut x2,
+    };
     let mut work = Elimination::default();
-    let solved = tree.propagate(state, &mut work, y, (&mut x1, &mut x2));
+    let solved = tree.propagate(&mut data, &rows, &mut work, given, unknowns);
     let full = sigma[0] != 0.0 || dense_rank(&j, n) == m;
     assert_eq!(solved, Ok(full), "{n} velocities, {m} rows");
     if !full {
@@ -227,15 +246,27 @@ fn a_hundred_links_on_the_ground_are_propagated_as_the_four_steps_have_them() {
     let (n, m) = (tree.n_dofs(), rows.len());
     let (y1, y2) = (random_vector(&mut random, n), random_vector(&mut random, m));
     let sigma = vec![1e-3; m];
-    let y = (&*y1, &*y2, &*sigma);
+    let given = KktGiven {
+        y1: &y1,
+        y2: &y2,
+        sigma: &sigma,
+    };
     let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
-    let state = (&tree, &mut data.clone(), &rows);
     let mut kkt = TreeKkt::default();
-    kkt.four_steps(state, y, (&mut x1, &mut x2)).unwrap();
+    let unknowns = KktUnknowns {
+        x1: &mut x1,
+        x2: &mut x2,
+    };
+    kkt.four_steps(&tree, &mut data.clone(), &rows, given, unknowns)
+        .unwrap();
     let (mut z1, mut z2) = (vec![0.0; n], vec![0.0; m]);
-    let state = (&tree, &mut data.clone(), &rows);
     let mut kkt = TreeKkt::default();
-    kkt.solve(state, y, (&mut z1, &mut z2)).unwrap();
+    let unknowns = KktUnknowns {
+        x1: &mut z1,
+        x2: &mut z2,
+    };
+    kkt.solve(&tree, &mut data.clone(), &rows, given, unknowns)
+        .unwrap();
     assert!(kkt.matrix().is_empty(), "the matrix was formed");
     assert_eq!(kkt.rank().rank, m);
     assert_close(&z1, &x1, DENSE, "x1");
@@ -326,9 +357,18 @@ fn redundant_rows_are_named_and_do_no_harm() {
         let mut kkt = TreeKkt::default();
         let sigma = vec![0.0; 2 * m];
         kkt.solve(
-            (&tree, &mut data, &rows),
-            (&y1, &y2, &sigma),
-            (&mut x1, &mut x2),
+            &tree,
+            &mut data,
+            &rows,
+            KktGiven {
+                y1: &y1,
+                y2: &y2,
+                sigma: &sigma,
+            },
+            KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            },
         )
         .unwrap();
         assert_close(&x1, &x[..n], DENSE, "x1");
@@ -377,9 +417,21 @@ fn two_welded_feet_have_six_rows_too_many_only_where_the_legs_cannot_give() {
             weld(&tree, &data, &mut rows, contacts[foot]);
         }
         let (mut x1, mut x2) = (vec![0.0; tree.n_dofs()], vec![0.0; 12]);
-        let state = (&tree, &mut data, &rows);
-        kkt.solve(state, (&y1, &[0.0; 12], &[0.0; 12]), (&mut x1, &mut x2))
-            .unwrap();
+        kkt.solve(
+            &tree,
+            &mut data,
+            &rows,
+            KktGiven {
+                y1: &y1,
+                y2: &[0.0; 12],
+                sigma: &[0.0; 12],
+            },
+            KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            },
+        )
+        .unwrap();
         assert_eq!(kkt.rank().rank, rank);
         let j = tree.rows_matrix(&data, &rows);
         let slip: Vec<f64> = j

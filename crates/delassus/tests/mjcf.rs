@@ -60,6 +60,21 @@ fn what_means_nothing_is_refused_with_its_line_and_element() {
             "<motor>",
             "ghost",
         ),
+        // Not the asset that has neither name nor file.
+        (
+            r#"<asset><mesh vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>"#,
+            with(r#"type="mesh""#),
+            3,
+            "<geom>",
+            "attribute mesh is missing",
+        ),
+        (
+            "",
+            with(r#"type="hfield" mass="1""#),
+            3,
+            "<geom>",
+            "attribute hfield is missing",
+        ),
         (
             r#"<compiler eulerseq="abc"/>"#,
             hinge.to_owned() + BODY,

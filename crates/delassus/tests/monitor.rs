@@ -8,10 +8,11 @@ use common::dense::{self, Matrix};
 use common::planted::{Recipe, draw, law_residual, planted};
 use common::scenes::{self, Wrench, chain, conflict, one_contact, tilted_rod};
 use common::{assert_finite, distance, label, solve, sweeps, variants, with_rule};
-use delassus::math::Random;
+use delassus::math::{DMat3, Random};
+use delassus::problem::mass::MassBlock;
 use delassus::solver::sweep::gauss_seidel::Order;
 use delassus::solver::{Record, Rule};
-use delassus::{Fit, GaussSeidel, Law, Problem, Solution, Solver, Status, Stop};
+use delassus::{Fit, GaussSeidel, Law, Problem, ProblemBuilder, Solution, Solver, Status, Stop};
 
 /// Identities between quantities of size one, a few dozen products each.
 const ROUNDING: f64 = 1e-11;
@@ -441,4 +442,28 @@ fn approximate_rules_do_not_hide_a_violated_row_they_obey() {
         assert_eq!(report.status, Status::Stalled, "{rule:?}");
         assert!((report.residual.law - 1.0).abs() < 1e-12);
     }
+}
+
+/// A unit mass at a speed, with one row along it that wants another.
+fn carried(speed: f64, wanted: f64) -> Problem {
+    let mut builder = ProblemBuilder::default();
+    let mass = MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap();
+    let momentum = [speed, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let mass = builder.add_mass(mass, &momentum).unwrap();
+    let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    builder
+        .add_block(Law::Equality, &[(mass, &row)], &[0.0], &[wanted])
+        .unwrap();
+    builder.build().unwrap()
+}
+
+#[test]
+fn the_usual_tolerance_follows_the_speeds_down_to_what_rounding_can_tell() {
+    let tolerance = |speed, wanted| Stop::for_problem(&carried(speed, wanted)).tolerance;
+    // 1e-10 of c = v − q.
+    assert_eq!(tolerance(3.0, 1.0), 1e-10 * 2.0);
+    // Large velocities that cancel: what is left of them is rounding, 1e-14 of both together.
+    assert_eq!(tolerance(1e6, 1e6), 1e-14 * 2e6);
+    // Nothing moves, and a positive tolerance is asked for all the same.
+    assert_eq!(tolerance(0.0, 0.0), 1e-14 * 1e-12);
 }

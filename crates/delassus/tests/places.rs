@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use common::planted::{dense_mass, rigid_mass};
 use delassus::math::{DVec3, Random, tangents};
-use delassus::problem::file::{Format, Work, json, parse};
+use delassus::problem::file::{FileContent, Format, json, parse};
 use delassus::problem::place::{At, Place, Point, Side};
 use delassus::problem::{Form, Primal};
 use delassus::scenes;
@@ -341,8 +341,8 @@ fn a_contact_of_two_bodies_takes_fifteen_numbers() {
 
 #[test]
 fn saved_places_come_back_bit_for_bit() {
-    let back = |text: &str| match parse(text.as_bytes(), Format::Json).unwrap().work {
-        Work::Problem { problem, .. } => *problem,
+    let back = |text: &str| match parse(text.as_bytes(), Format::Json).unwrap().content {
+        FileContent::Problem { problem, .. } => *problem,
         _ => panic!("a saved problem is a problem"),
     };
     for problem in (0..10).map(every_place) {

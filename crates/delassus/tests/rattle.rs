@@ -57,7 +57,7 @@ fn a_world_and_chains_take_the_same_steps() {
     let start: Vec<DVec3> = world.bodies().position.clone();
     let chain = |i: usize| {
         let direction = (start[7 * i + 1] - start[7 * i]).normalize();
-        Chain::straight(start[7 * i] - 0.05 * direction, direction, 7, (1.0, 0.05))
+        Chain::straight(start[7 * i] - 0.05 * direction, direction, 7, 1.0, 0.05)
     };
     let all: Vec<Chain> = (0..3).map(chain).collect();
     let mut side_by_side = Chains::new(world.gravity, &all).unwrap();

@@ -18,8 +18,18 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::model::robot::{Base, Loss, Options, RobotFile, parse};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{LinkPoint, TreeJoint, TreeRows};
-use delassus::world::{ClosureKind, Posed};
+use delassus::tree::{Data, KktGiven, KktUnknowns, LinkPoint, TreeJoint, TreeRows};
+use delassus::world::{ClosureKind, Posed, RobotModel};
+
+/// Adds the rows that close the loops of a robot, and says how far each is open.
+fn close(robot: &RobotModel, data: &Data, q: &[f64], rows: &mut TreeRows) -> Vec<f64> {
+    let (tree, mut gap) = (&robot.tree, Vec::new());
+    for closure in &robot.closures {
+        let posed = Posed { tree, data, q };
+        closure.kind.add_rows(posed, rows, &mut gap).unwrap();
+    }
+    gap
+}
 
 const ARM: &str = r#"<robot name="arm">
   <link name="base"/>
@@ -318,12 +328,8 @@ fn mjcf_gives_bodies_stacked_joints_geom_masses_and_equalities() {
     let com = pose.point(tree.links()[rod.index()].body.com);
     assert!((com - DVec3::new(1.5, 0.0, 1.0)).length() < 1e-15);
     assert_eq!(robot.closures.len(), 3);
-    let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
-    for closure in &robot.closures {
-        let (data, q) = (&data, &tree.neutral());
-        let posed = Posed { tree, data, q };
-        closure.kind.add_rows(posed, &mut rows, &mut gap).unwrap();
-    }
+    let mut rows = TreeRows::default();
+    let gap = close(&robot, &data, &tree.neutral(), &mut rows);
     assert_eq!((rows.len(), gap.len()), (10, 10));
     assert!(gap.iter().all(|gap| gap.abs() < 1e-15), "{gap:?}");
     assert_eq!(warnings, []);
@@ -453,21 +459,8 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         let q = trees::random_configuration(&mut random, tree);
         let (mut data, mut mass) = (tree.data(), vec![0.0; n * n]);
         tree.mass_matrix(&mut data, &q, &mut mass).unwrap();
-        let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
-        for closure in &robot.closures {
-            closure
-                .kind
-                .add_rows(
-                    Posed {
-                        tree,
-                        data: &data,
-                        q: &q,
-                    },
-                    &mut rows,
-                    &mut gap,
-                )
-                .unwrap();
-        }
+        let mut rows = TreeRows::default();
+        close(&robot, &data, &q, &mut rows);
         let last = LinkId(tree.links().len() as u32 - 1);
         for axis in DVec3::AXES {
             rows.start();
@@ -482,9 +475,18 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
         let mut kkt = TreeKkt::default();
         kkt.solve(
-            (tree, &mut data, &rows),
-            (&y1, &y2, &sigma),
-            (&mut x1, &mut x2),
+            tree,
+            &mut data,
+            &rows,
+            KktGiven {
+                y1: &y1,
+                y2: &y2,
+                sigma: &sigma,
+            },
+            KktUnknowns {
+                x1: &mut x1,
+                x2: &mut x2,
+            },
         )
         .unwrap();
         let j = tree.rows_matrix(&data, &rows);
@@ -573,25 +575,12 @@ fn mangled_files_are_read_or_refused_but_never_panic() {
             read += 1;
             let tree = &robot.tree;
             let (n, q) = (tree.n_dofs(), tree.neutral());
-            let (mut data, mut rows, mut gap) = (tree.data(), TreeRows::default(), Vec::new());
+            let (mut data, mut rows) = (tree.data(), TreeRows::default());
             let zeros = vec![0.0; n];
             let mut a = zeros.clone();
             let done = tree.forward_dynamics(&mut data, (&q, &zeros, &zeros), DVec3::Z, &mut a);
             assert!(done.is_err() || a.iter().all(|a| !a.is_nan()), "{text}");
-            for closure in &robot.closures {
-                closure
-                    .kind
-                    .add_rows(
-                        Posed {
-                            tree,
-                            data: &data,
-                            q: &q,
-                        },
-                        &mut rows,
-                        &mut gap,
-                    )
-                    .unwrap();
-            }
+            close(&robot, &data, &q, &mut rows);
         }
     }
     assert!(100 < read, "{read}");

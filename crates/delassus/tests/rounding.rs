@@ -1,15 +1,15 @@
 //! Answers that rounding decides: given inverses, thin bodies, and terms that cancel.
 
-use delassus::problem::file::{Format, Work, json, parse};
+use delassus::problem::file::{FileContent, Format, json, parse};
 use delassus::solver::from_spec;
 use delassus::{Problem, Solution, Status, Stop};
 
 fn read(text: &str) -> Problem {
     match parse(text.as_bytes(), Format::Json)
         .expect("a problem of this test")
-        .work
+        .content
     {
-        Work::Problem { problem, .. } => *problem,
+        FileContent::Problem { problem, .. } => *problem,
         _ => panic!("a problem was expected"),
     }
 }

@@ -449,7 +449,7 @@ fn a_solid_that_is_turned_in_its_body_turns_its_inertia() {
         half_length: 1.0,
         radius: 0.1,
     };
-    let axial = shape.mass_properties(1.0).unwrap().2.z_axis.z;
+    let axial = shape.mass_properties(1.0).unwrap().inertia.z_axis.z;
     builder
         .add_solid(shape, 1.0, Body::default(), attach)
         .unwrap();

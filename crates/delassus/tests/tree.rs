@@ -113,7 +113,7 @@ fn mass_matrix_is_the_kinetic_energy_of_the_links() {
                         + column(a, 0).dot(inertia * column(b, 0));
                 }
             }
-            let (_, at) = tree.offsets(id).unwrap();
+            let at = tree.offsets(id).unwrap().v;
             for k in at..at + link.joint.dofs() {
                 expected[k * n + k] += link.armature;
             }
@@ -125,7 +125,7 @@ fn mass_matrix_is_the_kinetic_energy_of_the_links() {
                 + 0.5 * motion.angular.dot(inertia * motion.angular);
         }
         energy += tree.links().iter().enumerate().fold(0.0, |sum, (i, link)| {
-            let (_, at) = tree.offsets(LinkId(i as u32)).unwrap();
+            let at = tree.offsets(LinkId(i as u32)).unwrap().v;
             sum + 0.5
                 * link.armature
                 * v[at..at + link.joint.dofs()]
@@ -261,12 +261,12 @@ fn order_of_the_links_changes_nothing() {
         let tau = random_vector(&mut random, tree.n_dofs());
         let moved = |x: &[f64], coordinates: bool| -> Vec<f64> {
             let pick = |&old: &usize| {
-                let (q_at, v_at) = tree.offsets(LinkId(old as u32)).unwrap();
+                let at = tree.offsets(LinkId(old as u32)).unwrap();
                 let joint = tree.links()[old].joint;
                 if coordinates {
-                    x[q_at..q_at + joint.coordinates()].to_vec()
+                    x[at.q..at.q + joint.coordinates()].to_vec()
                 } else {
-                    x[v_at..v_at + joint.dofs()].to_vec()
+                    x[at.v..at.v + joint.dofs()].to_vec()
                 }
             };
             order.iter().flat_map(pick).collect()

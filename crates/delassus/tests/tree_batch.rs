@@ -98,7 +98,7 @@ fn angles_far_from_zero_and_the_states_beside_change_nothing() {
     let mut states = states(&mut random, &tree, 13);
     let revolute = |link: &Link| matches!(link.joint, TreeJoint::Revolute { .. });
     let at = tree.links().iter().position(revolute).unwrap();
-    let (at, _) = tree.offsets(LinkId(at as u32)).unwrap();
+    let at = tree.offsets(LinkId(at as u32)).unwrap().q;
     states.q[3 * tree.n_coordinates() + at] = 7.5e6;
     assert!(worst(&tree, &states) < 1e-9);
     let mut batch = Batch::default();

@@ -318,7 +318,7 @@
     if (scenes.length) byId("tables").append(table("Scenes", SCENE, scenes));
     const misfits = list.filter((work) => work.misfits.length).map((work) => `${short(work.name)}: ${work.misfits.join("; ")}`);
     if (misfits.length) byId("tables").append(element("p", { class: "hint" }, `No rule for a law of the work: ${misfits.join(" · ")}`));
-    byId("tables").append(element("p", { class: "hint" }, "Grey rows did not reach the tolerance. The residual is always that of the work's own law; for an approximate solver it is the price of its neighbour."));
+    byId("tables").append(element("p", { class: "hint" }, "Grey rows did not reach the tolerance. The residual is always that of the work's own law; an approximate solver obeys a nearby law, and so keeps some residual."));
   }
 
   function legend() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use delassus::gallery::experiments::{self, Experiment};
-use delassus::problem::file::{Format, Loaded, Work};
+use delassus::problem::file::{FileContent, Format, Loaded};
 use delassus::{BuildError, Problem, Solution};
 
 use crate::console::Outcome;
@@ -134,10 +134,10 @@ pub(super) fn load(
 }
 
 fn problem_of(name: &str, loaded: Loaded) -> Result<Start, InputError> {
-    let problem = match loaded.work {
-        Work::Problem { problem, .. } => *problem,
-        Work::Tree(work) => work.problem,
-        Work::Stabilisation(_) => {
+    let problem = match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => {
             return Err(InputError::NothingToCompare {
                 name: name.to_owned(),
                 kind: loaded.kind,

@@ -1,7 +1,7 @@
 //! What an answer to a file of kind `tree` says beside it: which rows are independent, and the parts of the system.
 
 use delassus::math::DVec3;
-use delassus::problem::file::TreeWork;
+use delassus::problem::file::TreeProblem;
 use delassus::problem::{Form, Primal};
 use delassus::solver::Rank;
 use delassus::solver::exact::kkt::{Kkt, tree_delassus};
@@ -33,7 +33,7 @@ pub(super) fn rank(problem: &Problem, report: &Report) -> Option<Rank> {
 }
 
 /// M, J, J M⁻¹Jᵀ and the bias force under gravity.
-pub(super) fn matrices(work: &TreeWork) -> Result<Matrices, MatricesError> {
+pub(super) fn matrices(work: &TreeProblem) -> Result<Matrices, MatricesError> {
     let Form::Primal(primal) = work.problem.form() else {
         return Err(MatricesError::NotATree);
     };

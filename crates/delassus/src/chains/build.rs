@@ -55,7 +55,8 @@ impl Chain {
         anchor: DVec3,
         direction: DVec3,
         beads: usize,
-        (mass, radius): (f64, f64),
+        mass: f64,
+        radius: f64,
     ) -> Chain {
         let direction = direction.normalize_or(DVec3::X);
         let turn = DQuat::from_rotation_arc(DVec3::X, direction);

@@ -202,7 +202,7 @@ mod tests {
         let all: Vec<Chain> = (0..11)
             .map(|i| {
                 let direction = DVec3::new(f64::from(i).cos(), f64::from(i).sin(), 0.1);
-                Chain::straight(DVec3::ZERO, direction, 6, (1.0, 0.05))
+                Chain::straight(DVec3::ZERO, direction, 6, 1.0, 0.05)
             })
             .collect();
         let adapt = Some(Adapt::default());

@@ -11,7 +11,7 @@ use parry3d_f64::query::gjk::{GJKResult, VoronoiSimplex};
 use crate::math::{DVec3, tangents};
 
 use super::hull::Hull;
-use super::sat;
+use super::sat::{self, PlacedBox};
 use super::solid::{Core, Feature, Placed};
 
 /// Distances below this share of the size give no direction.
@@ -57,9 +57,16 @@ pub(crate) fn axis(a: Placed, b: Placed, reach: f64) -> Option<Axis> {
         (Core::Point, _) => point(a.frame.at(), b, reach)?,
         (_, Core::Point) => point(b.frame.at(), a, reach)?.flipped(),
         (Core::Segment(_), Core::Segment(_)) => segments(a, b),
-        (Core::Block(p), Core::Block(q)) => sat::blocks((*p, a.frame), (*q, b.frame)),
+        (Core::Block(p), Core::Block(q)) => {
+            let placed = |half, frame| PlacedBox { half, frame };
+            sat::blocks(placed(*p, a.frame), placed(*q, b.frame))
+        }
         (Core::Block(half), Core::Triangle(corners, _)) => {
-            sat::block_triangle((*half, a.frame), corners)
+            let block = PlacedBox {
+                half: *half,
+                frame: a.frame,
+            };
+            sat::block_triangle(block, corners)
         }
         _ => general(a, b, reach)?,
     };

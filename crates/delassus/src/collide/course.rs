@@ -9,7 +9,7 @@ use glam::{DQuat, DVec3};
 
 use super::Collisions;
 use super::clip::Scratch;
-use super::narrow::{self, Solid};
+use super::narrow::{self, PlacedSolid, Solid};
 use super::solid::PoseMatrix;
 
 /// Pairs nearer than this share of the smaller of them are taken to touch.
@@ -85,13 +85,11 @@ impl Collisions {
             });
             // It cannot be farther than before and what was gone since.
             let farthest = distance + speed * ahead + size;
-            narrow::contacts(
-                (&self.colliders[a as usize].solid, &frames[0]),
-                (&self.colliders[b as usize].solid, &frames[1]),
-                farthest,
-                &mut scratch,
-                &mut raw,
-            );
+            let [x, y] = [(a, &frames[0]), (b, &frames[1])].map(|(i, frame)| PlacedSolid {
+                solid: &self.colliders[i as usize].solid,
+                frame,
+            });
+            narrow::contacts(x, y, farthest, &mut scratch, &mut raw);
             distance = raw.iter().fold(farthest, |least, r| least.min(r.gap));
         }
         true

@@ -96,7 +96,7 @@ impl Ground {
     }
 
     /// A height field that passed its check.
-    pub(crate) fn grid((rows, columns): (usize, usize), heights: &[f64], size: [f64; 3]) -> Ground {
+    pub(crate) fn grid(rows: usize, columns: usize, heights: &[f64], size: [f64; 3]) -> Ground {
         let heights: Vec<f64> = heights.iter().map(|h| h * size[2]).collect();
         let step = [size[0] / (columns - 1) as f64, size[1] / (rows - 1) as f64];
         let (bottom, top) = heights
@@ -292,14 +292,38 @@ fn is_oriented(triangles: &[[u32; 3]]) -> bool {
     edges.windows(2).all(|w| w[0] != w[1])
 }
 
+/// Ground where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacedGround<'a> {
+    pub(crate) ground: &'a Ground,
+    pub(crate) frame: &'a PoseMatrix,
+}
+
+/// One triangle of ground, seen from a solid above it.
+struct Facet<'a> {
+    of: PlacedGround<'a>,
+    /// Its number.
+    number: u32,
+    /// The triangle as a solid.
+    solid: Placed<'a>,
+    /// Its outward normal.
+    up: DVec3,
+    /// The middle of the solid above it.
+    middle: DVec3,
+}
+
 /// All contacts of a solid with ground, not yet reduced; the normal points from the ground to the solid.
 pub(crate) fn contacts(
     a: Placed,
-    (ground, place): (&Ground, &PoseMatrix),
+    of: PlacedGround<'_>,
     prediction: f64,
     scratch: &mut Scratch,
     out: &mut Vec<Raw>,
 ) {
+    let PlacedGround {
+        ground,
+        frame: place,
+    } = of;
     let local = place.pose.inv_mul(&a.frame.pose);
     let relative = PoseMatrix::new(local.translation, local.rotation);
     let (centre, half) = bounds(a.solid, &relative);
@@ -324,54 +348,53 @@ pub(crate) fn contacts(
         };
         let up = normal(&corners);
         let side = side.unwrap_or_else(|| 1.0_f64.copysign(up.dot(middle - corners[0])));
-        let up = up * side;
-        one(
-            (a, b),
-            (ground, place, t),
-            (up, middle, prediction),
-            (scratch, out),
-        );
+        let facet = Facet {
+            of,
+            number: t,
+            solid: b,
+            up: up * side,
+            middle,
+        };
+        facet.contacts(a, prediction, scratch, out);
     }
 }
 
-/// Contacts with one triangle whose outward normal is `up`.
-fn one(
-    (a, b): (Placed, Placed),
-    (ground, place, t): (&Ground, &PoseMatrix, u32),
-    (up, middle, prediction): (DVec3, DVec3, f64),
-    (scratch, out): (&mut Scratch, &mut Vec<Raw>),
-) {
-    let reach = prediction + a.solid.radius;
-    let height = separation(a, b, up);
-    if reach < height || height < -2.0 * a.solid.size {
-        return;
-    }
-    let Some(found) = axis(a, b, reach) else {
-        return;
-    };
-    // Under ground the nearest way out is up, whatever the triangle alone says.
-    let below = ground.is_solid_below() && found.normal.dot(up) <= 0.0;
-    if !below && ground.is_ridge(t, place.turn_in(found.normal)) {
-        Pairing {
-            a,
-            b,
-            axis: found,
-            prediction,
+impl Facet<'_> {
+    /// Contacts of a solid with this triangle.
+    fn contacts(&self, a: Placed, prediction: f64, scratch: &mut Scratch, out: &mut Vec<Raw>) {
+        let (ground, b, up) = (self.of.ground, self.solid, self.up);
+        let reach = prediction + a.solid.radius;
+        let height = separation(a, b, up);
+        if reach < height || height < -2.0 * a.solid.size {
+            return;
         }
-        .manifold(scratch, out);
-    } else if ground.is_solid_below() || 0.0 <= up.dot(middle - b.support(up)) {
-        // A centre behind the face sees the inner side of a wall whose outer side is meant: no contact of its own.
-        let axis = Axis {
-            normal: up,
-            separation: height,
-            nearest: None,
+        let Some(found) = axis(a, b, reach) else {
+            return;
         };
-        Pairing {
-            a,
-            b,
-            axis,
-            prediction,
+        // Under ground the nearest way out is up, whatever the triangle alone says.
+        let below = ground.is_solid_below() && found.normal.dot(up) <= 0.0;
+        if !below && ground.is_ridge(self.number, self.of.frame.turn_in(found.normal)) {
+            Pairing {
+                a,
+                b,
+                axis: found,
+                prediction,
+            }
+            .manifold(scratch, out);
+        } else if ground.is_solid_below() || 0.0 <= up.dot(self.middle - b.support(up)) {
+            // A centre behind the face sees the inner side of a wall whose outer side is meant: no contact of its own.
+            let axis = Axis {
+                normal: up,
+                separation: height,
+                nearest: None,
+            };
+            Pairing {
+                a,
+                b,
+                axis,
+                prediction,
+            }
+            .face(scratch, out);
         }
-        .face(scratch, out);
     }
 }

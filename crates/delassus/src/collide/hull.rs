@@ -24,6 +24,17 @@ pub(crate) struct Face {
     pub(crate) corners: Vec<u32>,
 }
 
+/// Moments of the space a solid fills.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    /// Volume \[m³\].
+    pub(crate) volume: f64,
+    /// Centre \[m\].
+    pub(crate) centre: DVec3,
+    /// ∫ (x − c)(x − c)ᵀ about the centre c \[m⁵\].
+    pub(crate) second: DMat3,
+}
+
 impl Hull {
     /// The hull of finite points.
     pub(crate) fn new(points: &[[f64; 3]]) -> Result<Hull, ShapeError> {
@@ -56,14 +67,14 @@ impl Hull {
                 .iter()
                 .any(|p| 1e-6 * size < face.normal.dot(*p) - level)
         });
-        if hull.faces.len() < 4 || outside || hull.moments().0 <= 0.0 {
+        if hull.faces.len() < 4 || outside || hull.moments().volume <= 0.0 {
             return Err(flat("the triangulation is not convex"));
         }
         Ok(hull)
     }
 
-    /// Volume, centre and second moments ∫ x xᵀ about the centre, summed over tetrahedra from the first corner.
-    pub(crate) fn moments(&self) -> (f64, DVec3, DMat3) {
+    /// Its moments, summed over tetrahedra from the first corner.
+    pub(crate) fn moments(&self) -> Moments {
         let origin = self.corners[0];
         let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
         for t in &self.triangles {
@@ -78,7 +89,11 @@ impl Hull {
         }
         // About the centre: ∫ (x − c)(x − c)ᵀ = ∫ x xᵀ − V c cᵀ.
         let centre = first / volume;
-        (volume, origin + centre, second - outer(centre) * volume)
+        Moments {
+            volume,
+            centre: origin + centre,
+            second: second - outer(centre) * volume,
+        }
     }
 }
 
@@ -163,7 +178,7 @@ mod tests {
         let hull = Hull::new(&points).unwrap();
         assert_eq!(hull.faces.len(), 6);
         assert!(hull.faces.iter().all(|f| f.corners.len() == 4));
-        assert!((hull.moments().0 - 1.0).abs() < 1e-14);
+        assert!((hull.moments().volume - 1.0).abs() < 1e-14);
     }
 
     #[test]
@@ -182,7 +197,7 @@ mod tests {
                 })
                 .collect();
             if let Ok(hull) = Hull::new(&points) {
-                assert!(0.0 < hull.moments().0);
+                assert!(0.0 < hull.moments().volume);
             }
         }
     }

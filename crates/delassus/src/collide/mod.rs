@@ -34,7 +34,7 @@ use crate::math::{DQuat, DVec3};
 use broad::{Broad, unpack};
 use clip::Scratch;
 pub(crate) use course::Course;
-use narrow::Solid;
+use narrow::{Ball, PlacedSolid, Solid};
 use ready::{Ready, check_pose, extent, prepare};
 use reduce::{Raw, mix};
 use solid::PoseMatrix;
@@ -411,17 +411,18 @@ impl Lane {
             let (first, second) = (&tags[i as usize], &tags[j as usize]);
             let prediction = prediction(first, second);
             if first.ball && second.ball {
-                let (x, y) = ((first.centre, first.size), (second.centre, second.size));
+                let [x, y] = [first, second].map(|tag| Ball {
+                    centre: tag.centre,
+                    radius: tag.size,
+                });
                 raw.clear();
                 raw.extend(narrow::balls(x, y, prediction));
             } else {
-                narrow::contacts(
-                    (&colliders[i as usize].solid, &frames[i as usize]),
-                    (&colliders[j as usize].solid, &frames[j as usize]),
-                    prediction,
-                    scratch,
-                    raw,
-                );
+                let [x, y] = [i as usize, j as usize].map(|k| PlacedSolid {
+                    solid: &colliders[k].solid,
+                    frame: &frames[k],
+                });
+                narrow::contacts(x, y, prediction, scratch, raw);
             }
             let bodies = [a, b].map(|c| tags[c as usize].body as usize).into();
             finish(raw, (a, b), bodies, contacts);

@@ -8,7 +8,7 @@ use crate::math::DVec3;
 
 use super::axis::{axis, closest};
 use super::clip::{Pairing, Scratch, corner_id};
-use super::ground::{self, Ground};
+use super::ground::{self, Ground, PlacedGround};
 use super::plane;
 use super::reduce::{Raw, reduce};
 use super::solid::{Convex, Core, Placed, PoseMatrix};
@@ -29,56 +29,44 @@ impl Solid {
     }
 }
 
+/// A solid where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacedSolid<'a> {
+    pub(crate) solid: &'a Solid,
+    pub(crate) frame: &'a PoseMatrix,
+}
+
+/// A ball where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ball {
+    pub(crate) centre: DVec3,
+    pub(crate) radius: f64,
+}
+
 /// All contacts of two solids, but two balls, whose gap is at most `prediction`; normals point from the second to the first.
 pub(crate) fn contacts(
-    (first, at_first): (&Solid, &PoseMatrix),
-    (second, at_second): (&Solid, &PoseMatrix),
+    first: PlacedSolid<'_>,
+    second: PlacedSolid<'_>,
     prediction: f64,
     scratch: &mut Scratch,
     out: &mut Vec<Raw>,
 ) {
     out.clear();
-    let size = match (first, second) {
-        (Solid::Convex(a), Solid::Convex(b)) => {
-            let a = Placed {
-                solid: a,
-                frame: at_first,
-            };
-            let b = Placed {
-                solid: b,
-                frame: at_second,
-            };
+    let size = match (first.convex(), second.convex()) {
+        (Some(a), Some(b)) => {
             convex(a, b, prediction, scratch, out);
             a.solid.size.min(b.solid.size)
         }
-        (Solid::Convex(a), other) => {
-            one_sided(
-                Placed {
-                    solid: a,
-                    frame: at_first,
-                },
-                (other, at_second),
-                prediction,
-                scratch,
-                out,
-            );
-            a.size
+        (Some(a), None) => {
+            one_sided(a, second, prediction, scratch, out);
+            a.solid.size
         }
-        (other, Solid::Convex(b)) => {
-            one_sided(
-                Placed {
-                    solid: b,
-                    frame: at_second,
-                },
-                (other, at_first),
-                prediction,
-                scratch,
-                out,
-            );
+        (None, Some(b)) => {
+            one_sided(b, first, prediction, scratch, out);
             out.iter_mut().for_each(flip);
-            b.size
+            b.solid.size
         }
-        _ => return,
+        (None, None) => return,
     };
     reduce(out, size);
 }
@@ -89,24 +77,42 @@ pub(crate) fn flip(raw: &mut Raw) {
     raw.normal = -raw.normal;
 }
 
+impl<'a> PlacedSolid<'a> {
+    /// The solid, where it is convex.
+    fn convex(self) -> Option<Placed<'a>> {
+        match self.solid {
+            Solid::Convex(solid) => Some(Placed {
+                solid,
+                frame: self.frame,
+            }),
+            Solid::Plane | Solid::Ground(_) => None,
+        }
+    }
+}
+
+/// Contacts with a solid that is not convex.
 fn one_sided(
     a: Placed,
-    (other, place): (&Solid, &PoseMatrix),
+    other: PlacedSolid<'_>,
     prediction: f64,
     scratch: &mut Scratch,
     out: &mut Vec<Raw>,
 ) {
-    match other {
-        Solid::Plane => plane::contacts(a, place, prediction, out),
-        Solid::Ground(ground) => ground::contacts(a, (ground, place), prediction, scratch, out),
+    let frame = other.frame;
+    match other.solid {
+        Solid::Plane => plane::contacts(a, frame, prediction, out),
+        Solid::Ground(ground) => {
+            let ground = PlacedGround { ground, frame };
+            ground::contacts(a, ground, prediction, scratch, out);
+        }
         Solid::Convex(_) => {}
     }
 }
 
-/// Two balls, given by centre and radius, without any of the machinery.
-pub(crate) fn balls(a: (DVec3, f64), b: (DVec3, f64), prediction: f64) -> Option<Raw> {
-    let arm = a.0 - b.0;
-    let reach = prediction + a.1 + b.1;
+/// Two balls, without any of the machinery.
+pub(crate) fn balls(a: Ball, b: Ball, prediction: f64) -> Option<Raw> {
+    let arm = a.centre - b.centre;
+    let reach = prediction + a.radius + b.radius;
     let square = arm.length_squared();
     if reach * reach < square {
         return None;
@@ -119,10 +125,10 @@ pub(crate) fn balls(a: (DVec3, f64), b: (DVec3, f64), prediction: f64) -> Option
         DVec3::Z
     };
     Some(Raw {
-        a: a.0 - normal * a.1,
-        b: b.0 + normal * b.1,
+        a: a.centre - normal * a.radius,
+        b: b.centre + normal * b.radius,
         normal,
-        gap: distance - a.1 - b.1,
+        gap: distance - a.radius - b.radius,
         id: corner_id(0),
     })
 }

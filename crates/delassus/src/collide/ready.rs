@@ -115,6 +115,6 @@ fn build(shape: Shape) -> Result<Solid, ShapeError> {
             columns,
             heights,
             size,
-        } => Solid::Ground(Ground::grid((rows, columns), &heights, size)),
+        } => Solid::Ground(Ground::grid(rows, columns, &heights, size)),
     })
 }

@@ -39,8 +39,18 @@ impl Best {
     }
 }
 
+/// A box where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacedBox<'a> {
+    /// Half of its edges.
+    pub(crate) half: DVec3,
+    pub(crate) frame: &'a PoseMatrix,
+}
+
 /// Two boxes; the normal points from the second to the first.
-pub(crate) fn blocks((half_a, a): (DVec3, &PoseMatrix), (half_b, b): (DVec3, &PoseMatrix)) -> Axis {
+pub(crate) fn blocks(first: PlacedBox<'_>, second: PlacedBox<'_>) -> Axis {
+    let (half_a, a) = (first.half, first.frame);
+    let (half_b, b) = (second.half, second.frame);
     let apart = a.at() - b.at();
     let (ea, eb) = (
         [a.axes.x_axis, a.axes.y_axis, a.axes.z_axis],
@@ -102,7 +112,8 @@ pub(crate) fn blocks((half_a, a): (DVec3, &PoseMatrix), (half_b, b): (DVec3, &Po
 }
 
 /// A box against a triangle given in the world; the normal points from the triangle to the box.
-pub(crate) fn block_triangle((half, frame): (DVec3, &PoseMatrix), corners: &[DVec3; 3]) -> Axis {
+pub(crate) fn block_triangle(block: PlacedBox<'_>, corners: &[DVec3; 3]) -> Axis {
+    let PlacedBox { half, frame } = block;
     let corner = corners.map(|c| c - frame.at());
     let edges = [
         corner[1] - corner[0],
@@ -170,7 +181,8 @@ mod tests {
             };
             let (fa, fb) = (frame(0.1), frame(0.6));
             let (ha, hb) = (DVec3::new(0.3, 0.2, 0.4), DVec3::new(0.2, 0.5, 0.25));
-            let found = blocks((ha, &fa), (hb, &fb));
+            let placed = |half, frame| PlacedBox { half, frame };
+            let found = blocks(placed(ha, &fa), placed(hb, &fb));
             let width = |h: DVec3, f: &PoseMatrix, n: DVec3| f.turn_in(n).abs().dot(h);
             let along = |n: DVec3| n.dot(fa.at() - fb.at()) - width(ha, &fa, n) - width(hb, &fb, n);
             assert!((along(found.normal) - found.separation).abs() < 1e-12);

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::math::{DMat3, DVec3};
+use crate::math::{DMat3, DVec3, MassProperties};
 
-use super::hull::Hull;
+use super::hull::{Hull, Moments};
 
 /// Most points a hull may be given.
 pub const MAX_HULL_POINTS: usize = 4096;
@@ -228,29 +228,21 @@ impl Shape {
             .collect()
     }
 
-    /// Mass \[kg\], centre \[m\] and inertia about the centre \[kg m²\] of the solid of that density \[kg/m³\];
+    /// Mass, centre and inertia of the solid of that density \[kg/m³\];
     /// `None` for ground, for a shape that does not pass [`Shape::check`] and for a density that is not positive.
-    pub fn mass_properties(&self, density: f64) -> Option<(f64, DVec3, DMat3)> {
+    pub fn mass_properties(&self, density: f64) -> Option<MassProperties> {
         if self.check().is_err() || !(0.0 < density && density.is_finite()) {
             return None;
         }
-        let (volume, centre, second) = match self {
+        let moments = match self {
             Shape::Sphere { radius: r } => {
                 let volume = 4.0 / 3.0 * std::f64::consts::PI * r.powi(3);
-                (
-                    volume,
-                    DVec3::ZERO,
-                    DMat3::from_diagonal(DVec3::splat(volume * r * r / 5.0)),
-                )
+                centred(volume, DVec3::splat(volume * r * r / 5.0))
             }
             Shape::Box { half } => {
                 let h = DVec3::from(*half);
                 let volume = 8.0 * h.x * h.y * h.z;
-                (
-                    volume,
-                    DVec3::ZERO,
-                    DMat3::from_diagonal(volume * h * h / 3.0),
-                )
+                centred(volume, volume * h * h / 3.0)
             }
             Shape::Cylinder {
                 half_length: l,
@@ -258,11 +250,7 @@ impl Shape {
             } => {
                 let volume = std::f64::consts::TAU * l * r * r;
                 let side = r * r / 4.0;
-                (
-                    volume,
-                    DVec3::ZERO,
-                    DMat3::from_diagonal(volume * DVec3::new(side, side, l * l / 3.0)),
-                )
+                centred(volume, volume * DVec3::new(side, side, l * l / 3.0))
             }
             Shape::Capsule {
                 half_length,
@@ -272,24 +260,34 @@ impl Shape {
             Shape::HalfSpace | Shape::Mesh { .. } | Shape::HeightField { .. } => return None,
         };
         // J = tr(C) 1 − C for the second moments C = ∫ x xᵀ about the centre.
+        let second = moments.second;
         let trace = second.x_axis.x + second.y_axis.y + second.z_axis.z;
         let inertia = DMat3::from_diagonal(DVec3::splat(trace)) - second;
-        Some((density * volume, centre, inertia * density))
+        Some(MassProperties {
+            mass: density * moments.volume,
+            com: moments.centre,
+            inertia: inertia * density,
+        })
     }
 }
 
-/// Volume, centre and second moments of a capsule: a cylinder and two half balls moved out by l + 3r/8.
-fn capsule_moments(l: f64, r: f64) -> (f64, DVec3, DMat3) {
+/// Moments of a solid about the origin whose second ones are those along the axes.
+fn centred(volume: f64, second: DVec3) -> Moments {
+    Moments {
+        volume,
+        centre: DVec3::ZERO,
+        second: DMat3::from_diagonal(second),
+    }
+}
+
+/// Moments of a capsule: a cylinder and two half balls moved out by l + 3r/8.
+fn capsule_moments(l: f64, r: f64) -> Moments {
     let tube = std::f64::consts::TAU * l * r * r;
     let ball = 4.0 / 3.0 * std::f64::consts::PI * r.powi(3);
     let side = tube * r * r / 4.0 + ball * r * r / 5.0;
     // ∫ (l + u)² over a half ball, twice: ball (l² + 2 l · 3r/8 + r²/5).
     let along = tube * l * l / 3.0 + ball * (l * l + 0.75 * l * r + r * r / 5.0);
-    (
-        tube + ball,
-        DVec3::ZERO,
-        DMat3::from_diagonal(DVec3::new(side, side, along)),
-    )
+    centred(tube + ball, DVec3::new(side, side, along))
 }
 
 /// Whether a triangle has no area worth a normal: its height is below 1e-7 of its longest edge.
@@ -462,31 +460,32 @@ mod tests {
 
     #[test]
     fn a_hull_of_box_corners_weighs_what_the_box_does() {
-        let (m, c, j) = Shape::Box { half: [0.5; 3] }.mass_properties(3.0).unwrap();
-        let (hull_m, hull_c, hull_j) = Shape::Hull {
+        let cube = Shape::Box { half: [0.5; 3] }.mass_properties(3.0).unwrap();
+        let hull = Shape::Hull {
             points: cube_points(0.5),
         }
         .mass_properties(3.0)
         .unwrap();
-        assert!((m - 3.0).abs() < 1e-14 && (m - hull_m).abs() < 1e-13);
-        assert!((c - hull_c).length() < 1e-14);
-        assert!((j - hull_j).abs_diff_eq(DMat3::ZERO, 1e-13), "{j} {hull_j}");
-        assert!((j.x_axis.x - 3.0 / 6.0).abs() < 1e-14);
+        assert!((cube.mass - 3.0).abs() < 1e-14 && (cube.mass - hull.mass).abs() < 1e-13);
+        assert!((cube.com - hull.com).length() < 1e-14);
+        let apart = cube.inertia - hull.inertia;
+        assert!(apart.abs_diff_eq(DMat3::ZERO, 1e-13), "{cube:?} {hull:?}");
+        assert!((cube.inertia.x_axis.x - 3.0 / 6.0).abs() < 1e-14);
     }
 
     #[test]
     fn a_long_capsule_weighs_a_cylinder_and_a_ball() {
-        let (m, _, j) = Shape::Capsule {
+        let capsule = Shape::Capsule {
             half_length: 1.0,
             radius: 0.5,
         }
         .mass_properties(1.0)
         .unwrap();
         let pi = std::f64::consts::PI;
-        assert!((m - (0.5 * pi + pi / 6.0)).abs() < 1e-14);
+        assert!((capsule.mass - (0.5 * pi + pi / 6.0)).abs() < 1e-14);
         // About the axis: m r²/2 of the tube and 2 m r²/5 of the ball.
         let axial = 0.5 * pi * 0.125 + pi / 6.0 * 0.1;
-        assert!((j.z_axis.z - axial).abs() < 1e-14);
+        assert!((capsule.inertia.z_axis.z - axial).abs() < 1e-14);
     }
 
     #[test]

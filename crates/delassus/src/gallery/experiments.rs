@@ -47,7 +47,7 @@ pub struct Experiment {
     /// The test it belongs to.
     pub family: Family,
     bodies: Vec<Body>,
-    contacts: Vec<Contact>,
+    contacts: Vec<ContactSpec>,
     gravity: f64,
 }
 
@@ -59,7 +59,7 @@ struct Body {
 
 /// A contact of body `a` on `b`, or on the ground.
 #[derive(Clone, Debug)]
-struct Contact {
+struct ContactSpec {
     a: usize,
     b: Option<usize>,
     point: DVec3,
@@ -129,7 +129,7 @@ impl Experiment {
     }
 
     fn of_one_body(name: &str, inertia: DVec3, points: Vec<(DVec3, DVec3)>) -> Experiment {
-        let touch = |(point, normal)| Contact {
+        let touch = |(point, normal)| ContactSpec {
             a: 0,
             b: None,
             point,
@@ -247,7 +247,7 @@ pub fn stack(faces: &[usize]) -> Experiment {
             (HALF / f64::cos(TAU / 16.0), TAU / 16.0)
         };
         for k in 0..count {
-            contacts.push(Contact {
+            contacts.push(ContactSpec {
                 a: i,
                 b: i.checked_sub(1),
                 point: height + on_circle(k, count, turn) * radius,

@@ -1,6 +1,7 @@
 //! What every layer computes with: vectors, lanes of the processor, a seeded generator, and work shared between threads
 //! in a fixed order. Factorisations are in [`crate::linalg`].
 
+mod mass_properties;
 pub(crate) mod parallel;
 mod random;
 #[cfg(not(feature = "parallel"))]
@@ -10,6 +11,7 @@ mod vectors;
 
 pub use glam::{DMat3, DQuat, DVec3};
 
+pub use self::mass_properties::MassProperties;
 pub use self::random::Random;
 pub use self::vectors::tangents;
 pub(crate) use self::vectors::{

@@ -7,7 +7,7 @@ mod reused;
 use glam::DVec3;
 
 use super::delassus::{DiagonalBlocks, add_entry};
-use super::jacobian::{Entry, Jacobian, Kind, On, Part, point_row, spin_axes, spin_row};
+use super::jacobian::{Entry, EntryKind, Jacobian, On, PlacedRows, point_row, spin_axes, spin_row};
 use super::mass::MassBlock;
 use super::place::{At, Place, Point, Side};
 use super::{Block, Form, Primal, Problem};
@@ -30,7 +30,7 @@ pub struct ProblemBuilder {
     /// First entry of each block, entries, their parts, and their values.
     starts: Vec<u32>,
     entries: Vec<Entry>,
-    parts: Vec<Part>,
+    parts: Vec<PlacedRows>,
     values: Reused<f64>,
     blocks: Reused<Block>,
     sigma: Reused<f64>,
@@ -274,7 +274,7 @@ impl ProblemBuilder {
             self.values.extend_from_slice(first.rows);
             for (at, arms_before) in on.iter().zip(0..) {
                 if let Place::Point { arm, side } = at.place {
-                    let kind = Kind::Point {
+                    let kind = EntryKind::Point {
                         n_rows: n,
                         side,
                         arms_before,
@@ -291,11 +291,11 @@ impl ProblemBuilder {
                     let mut rows = vec![0.0; n_rows * mass.dim()];
                     at.place.write(mass, at.rows, &mut rows);
                     let length = rows.len() as u32;
-                    self.push_entry(at.mass, Kind::Plain { length }, &rows);
+                    self.push_entry(at.mass, EntryKind::Plain { length }, &rows);
                 }
                 Place::Plain => {
                     let length = at.rows.len() as u32;
-                    self.push_entry(at.mass, Kind::Plain { length }, at.rows);
+                    self.push_entry(at.mass, EntryKind::Plain { length }, at.rows);
                 }
                 Place::Link { .. } | Place::Coordinate { .. } => {
                     // All parts on one mass stand together, where the first of them is named.
@@ -308,7 +308,7 @@ impl ProblemBuilder {
         }
     }
 
-    fn push_entry(&mut self, mass: MassId, kind: Kind, numbers: &[f64]) {
+    fn push_entry(&mut self, mass: MassId, kind: EntryKind, numbers: &[f64]) {
         let start = self.values.len() as u32;
         self.entries.push(Entry { mass, start, kind });
         self.values.extend_from_slice(numbers);
@@ -329,12 +329,12 @@ impl ProblemBuilder {
                 Place::Point { .. } | Place::Plain => continue,
             };
             let start = self.values.len() as u32;
-            self.parts.push(Part { on, start, n_rows });
+            self.parts.push(PlacedRows { on, start, n_rows });
             self.values.extend_from_slice(at.rows);
         }
         // No more than the places of a block, which are counted when they are checked.
         let count = (self.parts.len() as u32 - first) as u16;
-        let kind = Kind::Parts { first, count };
+        let kind = EntryKind::Parts { first, count };
         self.entries.push(Entry { mass, start, kind });
     }
 

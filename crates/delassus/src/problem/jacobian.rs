@@ -18,7 +18,7 @@ pub struct Jacobian {
     pub(super) starts: Vec<u32>,
     pub(super) entries: Vec<Entry>,
     /// Parts of entries on links and coordinates.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PlacedRows>,
     pub(super) values: Vec<f64>,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Entry {
     pub(super) mass: MassId,
     /// First number of the entry's own: the arm of a point, the rows of plain ones.
     pub(super) start: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: EntryKind,
 }
 
 /// What stands there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     /// An arm. Before the arms of the block, of which so many come before this one, stand its directions.
     Point {
         n_rows: u16,
@@ -48,7 +48,7 @@ pub(super) enum Kind {
 
 /// Rows on one link or coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct PlacedRows {
     pub(super) on: On,
     pub(super) start: u32,
     pub(super) n_rows: u32,
@@ -77,9 +77,9 @@ impl<'a> PointBlock<'a> {
         let ends = self.entries.iter().zip(self.arms);
         ends.map(|(entry, arm)| {
             let side = match entry.kind {
-                Kind::Point { side, .. } => side,
+                EntryKind::Point { side, .. } => side,
                 // All entries of such a block are points.
-                Kind::Parts { .. } | Kind::Plain { .. } => Side::First,
+                EntryKind::Parts { .. } | EntryKind::Plain { .. } => Side::First,
             };
             (entry.mass.index(), DVec3::from_array(*arm), side)
         })
@@ -110,7 +110,7 @@ impl Jacobian {
     pub(crate) fn point(&self, k: usize) -> Option<PointBlock<'_>> {
         let entries = &self.entries[self.entry_range(k)];
         let first = entries.first()?;
-        let Kind::Point { n_rows, .. } = first.kind else {
+        let EntryKind::Point { n_rows, .. } = first.kind else {
             return None;
         };
         let (n_rows, arms) = (usize::from(n_rows), first.start as usize);
@@ -128,8 +128,8 @@ impl Jacobian {
     pub(crate) fn places(&self, e: usize) -> impl Iterator<Item = (Place, &[f64])> {
         let entry = self.entries[e];
         let count = match entry.kind {
-            Kind::Parts { count, .. } => count,
-            Kind::Point { .. } | Kind::Plain { .. } => 1,
+            EntryKind::Parts { count, .. } => count,
+            EntryKind::Point { .. } | EntryKind::Plain { .. } => 1,
         };
         (0..u32::from(count)).map(move |part| self.place(entry, part))
     }
@@ -138,7 +138,7 @@ impl Jacobian {
     fn place(&self, entry: Entry, part: u32) -> (Place, &[f64]) {
         let start = entry.start as usize;
         match entry.kind {
-            Kind::Point {
+            EntryKind::Point {
                 n_rows,
                 side,
                 arms_before,
@@ -149,11 +149,11 @@ impl Jacobian {
                 let directions = &self.values[first..first + 3 * n];
                 (Place::Point { arm, side }, directions)
             }
-            Kind::Plain { length } => {
+            EntryKind::Plain { length } => {
                 let rows = &self.values[start..start + length as usize];
                 (Place::Plain, rows)
             }
-            Kind::Parts { first, .. } => {
+            EntryKind::Parts { first, .. } => {
                 let part = self.parts[(first + part) as usize];
                 let (place, width) = match part.on {
                     On::Link(link) => (Place::Link { link }, 6),
@@ -185,13 +185,14 @@ impl Jacobian {
                 let mut new = *entry;
                 new.mass = place[entry.mass.index()].unwrap_or(entry.mass);
                 new.start = moved(entry.start);
-                if let Kind::Parts { first, count } = &mut new.kind {
+                if let EntryKind::Parts { first, count } = &mut new.kind {
                     let old = *first as usize..*first as usize + usize::from(*count);
                     *first = part.parts.len() as u32;
-                    part.parts.extend(self.parts[old].iter().map(|old| Part {
-                        start: moved(old.start),
-                        ..*old
-                    }));
+                    part.parts
+                        .extend(self.parts[old].iter().map(|old| PlacedRows {
+                            start: moved(old.start),
+                            ..*old
+                        }));
                 }
                 part.entries.push(new);
             }
@@ -207,7 +208,7 @@ impl Jacobian {
     fn numbers(&self, entry: &Entry) -> impl Iterator<Item = (usize, usize)> {
         let start = entry.start as usize;
         let (own, parts) = match entry.kind {
-            Kind::Point {
+            EntryKind::Point {
                 n_rows,
                 arms_before,
                 ..
@@ -215,8 +216,8 @@ impl Jacobian {
                 let before = 3 * (usize::from(n_rows) + usize::from(arms_before));
                 (Some((start - before, before + 3)), 0..0)
             }
-            Kind::Plain { length } => (Some((start, length as usize)), 0..0),
-            Kind::Parts { first, count } => {
+            EntryKind::Plain { length } => (Some((start, length as usize)), 0..0),
+            EntryKind::Parts { first, count } => {
                 let first = first as usize;
                 (None, first..first + usize::from(count))
             }

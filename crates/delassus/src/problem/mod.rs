@@ -189,6 +189,22 @@ impl Problem {
         scale
     }
 
+    /// The wanted velocity of one row; zero where only S is given.
+    pub(crate) fn wanted(&self, row: usize) -> f64 {
+        match &self.form {
+            Form::Primal(primal) => primal.q[row],
+            Form::Dual(_) => 0.0,
+        }
+    }
+
+    /// Another wanted velocity for one row of bodies: c = G v¹ − q follows.
+    pub(crate) fn want(&mut self, row: usize, q: f64) {
+        if let Form::Primal(primal) = &mut self.form {
+            self.c[row] += primal.q[row] - q;
+            primal.q[row] = q;
+        }
+    }
+
     /// The problem with springs between its impulses and given ones: w + R(λ − λ_c).
     pub(crate) fn softened(&self, spring: &[f64], centre: &[f64]) -> Problem {
         let mut problem = self.clone();

@@ -6,6 +6,7 @@ use glam::{DQuat, DVec3};
 
 use super::{Made, Stage, at, run};
 use crate::collide::Shape;
+use crate::math::MassProperties;
 use crate::world::{Body, Drive, JointAxis, JointKind, Motor, WorldError};
 
 /// A block on a slope of 20°, μ = 0.5: it sticks, since tan 20° = 0.364.
@@ -47,7 +48,7 @@ pub(super) fn spinning_top(_: usize) -> Result<Made, WorldError> {
     let density = 2000.0;
     let turn = DQuat::from_rotation_y(tilt);
     let axis = turn * DVec3::Z;
-    let (mass, _, inertia) = shape
+    let MassProperties { mass, inertia, .. } = shape
         .mass_properties(density)
         .expect("a cylinder has a mass");
     let across = inertia.x_axis.x + mass * height * height;

@@ -44,18 +44,18 @@ pub(super) fn arch(voussoirs: usize) -> Result<Made, WorldError> {
 /// A hull given in world coordinates, as a body at its centre of mass.
 fn wedge(stage: &mut Stage, name: String, points: Vec<[f64; 3]>) -> Result<(), WorldError> {
     let shape = Shape::Hull { points };
-    let Some((mass, centre, inertia)) = shape.mass_properties(2000.0) else {
+    let Some(own) = shape.mass_properties(2000.0) else {
         let what = "its corners span no volume; take fewer wedges".to_owned();
         return Err(WorldError::Body { name, what });
     };
     let body = Body {
-        mass,
-        inertia,
-        ..at(name, centre)
+        mass: own.mass,
+        inertia: own.inertia,
+        ..at(name, own.com)
     };
     let id = stage.builder.add_body(body)?;
     let attach = Attach {
-        position: -centre,
+        position: -own.com,
         ..stage.attach
     };
     stage.builder.add_collider(id, shape, attach)

@@ -38,11 +38,11 @@ impl Rig {
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
         let solid = shape.mass_properties(DENSITY);
-        let (mass, centre, inertia) = solid.expect("links of built-in robots are solids");
-        let inertia = pose.rotation * inertia * pose.rotation.transpose();
+        let own = solid.expect("links of built-in robots are solids");
+        let inertia = pose.rotation * own.inertia * pose.rotation.transpose();
         let body = MassProperties {
-            mass,
-            com: pose.point(centre),
+            mass: own.mass,
+            com: pose.point(own.com),
             inertia: 0.5 * (inertia + inertia.transpose()),
         };
         let link = Link::new(parent, joint, Pose::at(at), body);

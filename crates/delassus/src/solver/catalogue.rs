@@ -375,7 +375,8 @@ pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'
     names
         .iter()
         .find(|(_, other)| *other == value)
-        .map_or("", |(name, _)| name)
+        .map(|(name, _)| *name)
+        .expect("every value has its name in the table")
 }
 
 /// The value a name stands for.

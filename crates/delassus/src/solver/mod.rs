@@ -43,6 +43,7 @@ pub use topology::Topology;
 pub use crate::linalg::Rank;
 
 use crate::law::Law;
+use crate::math::max_abs;
 use crate::problem::residual::Residual;
 use crate::problem::{Block, Problem, Solution};
 
@@ -117,6 +118,15 @@ impl Fit {
     }
 }
 
+/// Tolerance where none is asked for, relative to the row velocities without impulses.
+const RELATIVE_TOLERANCE: f64 = 1e-10;
+/// It is at least this share of the velocities that cancel in a row: a few dozen roundings.
+const ROUNDING: f64 = 1e-14;
+/// Smallest speed that it refers to \[m/s\].
+const SMALLEST_SPEED: f64 = 1e-12;
+/// Most sweeps where only the tolerance matters.
+const MANY_SWEEPS: usize = 1_000_000;
+
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
@@ -137,6 +147,20 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// When a solve of this problem stops where nothing is asked for: a tolerance relative to the speeds there are, but
+    /// never below what rounding can tell, and so many sweeps that only the tolerance matters.
+    ///
+    /// tolerance = max(10⁻¹⁰ ‖c‖∞, 10⁻¹⁴ s), with c the row velocities without impulses and s the size of the
+    /// velocities that cancel in a row, at least 10⁻¹² m/s.
+    pub fn for_problem(problem: &Problem) -> Stop {
+        let rounding = ROUNDING * problem.velocity_scale().max(SMALLEST_SPEED);
+        Stop {
+            tolerance: (RELATIVE_TOLERANCE * max_abs(problem.c())).max(rounding),
+            sweeps: MANY_SWEEPS,
+            ..Stop::default()
+        }
+    }
+
     /// Whether a run that ended so did the sweeps asked for, where no tolerance was: that is no failure.
     pub fn is_swept_as_asked(&self, status: Status) -> bool {
         self.tolerance <= 0.0 && matches!(status, Status::IterationLimit | Status::Stalled)

@@ -15,7 +15,7 @@
 use glam::{DMat3, DVec3};
 
 use super::data::{Body, Multi, Pass, Passes};
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::spatial::{Articulated, Force, Motion, Sym3};
 use super::{Data, Node, Tree, TreeError};
 
@@ -170,9 +170,11 @@ impl Tree {
         multi: &mut [Multi],
     ) -> Result<(), TreeError> {
         let fault = match node.kind {
-            Kind::Turn | Kind::Slide | Kind::Screw(_) => eliminate_axis(node, body, inertia),
-            Kind::Ball => eliminate_ball(node.armature, inertia, &mut multi[node.multi]),
-            Kind::Free => eliminate_free(inertia, &mut multi[node.multi]),
+            ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
+                eliminate_axis(node, body, inertia)
+            }
+            ElementaryJoint::Ball => eliminate_ball(node.armature, inertia, &mut multi[node.multi]),
+            ElementaryJoint::Free => eliminate_free(inertia, &mut multi[node.multi]),
         };
         fault.map_err(|pivot| TreeError::Singular {
             link: self.name_of(node.link),
@@ -185,7 +187,7 @@ impl Tree {
 fn eliminate_axis(node: &Node, body: &mut Body, i: &mut Articulated) -> Result<(), f64> {
     let axis = body.rotation.z_axis;
     let (u, d, scale) = match node.kind {
-        Kind::Slide => {
+        ElementaryJoint::Slide => {
             let force = i.c.mul(axis);
             let torque = i.b * axis;
             (
@@ -194,7 +196,7 @@ fn eliminate_axis(node: &Node, body: &mut Body, i: &mut Articulated) -> Result<(
                 i.c.xx + i.c.yy + i.c.zz,
             )
         }
-        Kind::Screw(pitch) => {
+        ElementaryJoint::Screw(pitch) => {
             let motion = Motion {
                 angular: axis,
                 linear: axis * pitch,
@@ -273,10 +275,10 @@ pub(super) fn pass_force(
     let axis = body.rotation.z_axis;
     let local = |at: usize| body.rotation * DVec3::new(tau(at), tau(at + 1), tau(at + 2));
     let along = match node.kind {
-        Kind::Turn => axis.dot(p.torque),
-        Kind::Slide => axis.dot(p.force),
-        Kind::Screw(pitch) => axis.dot(p.torque) + pitch * axis.dot(p.force),
-        Kind::Ball => {
+        ElementaryJoint::Turn => axis.dot(p.torque),
+        ElementaryJoint::Slide => axis.dot(p.force),
+        ElementaryJoint::Screw(pitch) => axis.dot(p.torque) + pitch * axis.dot(p.force),
+        ElementaryJoint::Ball => {
             let factor = &multi[node.multi];
             let torque = local(node.v_at);
             let rest = torque - p.torque;
@@ -291,7 +293,7 @@ pub(super) fn pass_force(
                 force: p.force + factor.coupling.transpose() * rest,
             };
         }
-        Kind::Free => {
+        ElementaryJoint::Free => {
             let applied = Force {
                 torque: local(node.v_at),
                 force: local(node.v_at + 3),
@@ -324,19 +326,19 @@ pub(super) fn respond(
     let axis = body.rotation.z_axis;
     let mut motion = carried;
     match node.kind {
-        Kind::Turn | Kind::Slide | Kind::Screw(_) => {
+        ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
             let rate = body.inverse_d * (pass.tau - body.u.power(carried));
             x[node.v_at] = rate;
             match node.kind {
-                Kind::Slide => motion.linear += axis * rate,
-                Kind::Screw(pitch) => {
+                ElementaryJoint::Slide => motion.linear += axis * rate,
+                ElementaryJoint::Screw(pitch) => {
                     motion.angular += axis * rate;
                     motion.linear += axis * (rate * pitch);
                 }
                 _ => motion.angular += axis * rate,
             }
         }
-        Kind::Ball => {
+        ElementaryJoint::Ball => {
             // D⁻¹(τ − aα − b v) with a = D − κ1: the joint takes back the carried turn up to armature.
             let factor = &multi[node.multi];
             let mut rate =
@@ -349,7 +351,7 @@ pub(super) fn respond(
             let local = body.rotation.transpose() * rate;
             x[node.v_at..node.v_at + 3].copy_from_slice(&local.to_array());
         }
-        Kind::Free => {
+        ElementaryJoint::Free => {
             let factor = &multi[node.multi];
             let rest = pass.force.torque - factor.coupling * pass.force.force;
             let angular = factor.inverse_a.mul(rest);

@@ -2,10 +2,10 @@
 
 use glam::{DMat3, DVec3};
 
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::rigid::Own;
 use super::spatial::{Inertia, Pose};
-use super::{Link, LinkName, Node, Swap, Tree, TreeError};
+use super::{Link, LinkName, Node, Offsets, Seat, Swap, Tree, TreeError};
 use crate::index::LinkId;
 use crate::linalg::sym3::Sym3;
 use crate::math::simd::LANES;
@@ -27,9 +27,9 @@ impl Tree {
         }
         let order = depth_first(&links)?;
         let mut tree = Tree {
-            seats: vec![(0, Pose::IDENTITY); links.len()],
+            seats: vec![Seat::GROUND; links.len()],
             offsets: Vec::with_capacity(links.len()),
-            nodes: vec![Node::new(0, Kind::Free, Pose::IDENTITY)],
+            nodes: vec![Node::new(0, ElementaryJoint::Free, Pose::IDENTITY)],
             inertias: vec![Inertia::default()],
             own: Vec::new(),
             n_coordinates: 0,
@@ -41,7 +41,10 @@ impl Tree {
             links,
         };
         for link in &tree.links {
-            tree.offsets.push((tree.n_coordinates, tree.n_dofs));
+            tree.offsets.push(Offsets {
+                q: tree.n_coordinates,
+                v: tree.n_dofs,
+            });
             tree.n_coordinates += link.joint.coordinates();
             tree.n_dofs += link.joint.dofs();
         }
@@ -60,17 +63,21 @@ impl Tree {
     /// Adds the elementary joints of a link and lays its body on the last of them.
     fn add_nodes(&mut self, i: usize) -> Result<(), TreeError> {
         let link = &self.links[i];
-        let (mut parent, seat) = match link.parent {
+        let seat = match link.parent {
             Some(parent) => self.seats[parent.index()],
-            None => (0, Pose::IDENTITY),
+            None => Seat::GROUND,
         };
+        let mut parent = seat.node;
         let parts = link.joint.parts().ok_or_else(|| TreeError::BadAxis {
             link: self.name_of(i),
             joint: link.joint.name(),
         })?;
-        let (mut q_at, mut v_at) = self.offsets[i];
+        let Offsets {
+            q: mut q_at,
+            v: mut v_at,
+        } = self.offsets[i];
         // What is left between the last node and the frame that comes next.
-        let mut gap = seat.then(&link.place);
+        let mut gap = seat.frame.then(&link.place);
         for (kind, axis) in parts {
             let (t1, t2) = tangents(axis);
             let turn = Pose {
@@ -81,11 +88,11 @@ impl Tree {
             (node.q_at, node.v_at, node.link) = (q_at, v_at, i);
             node.depth = self.nodes[parent].depth + 1;
             (node.armature, node.damping) = (link.armature, link.damping);
-            if matches!(kind, Kind::Ball | Kind::Free) {
+            if matches!(kind, ElementaryJoint::Ball | ElementaryJoint::Free) {
                 node.multi = self.n_multi;
                 self.n_multi += 1;
             }
-            if matches!(kind, Kind::Turn | Kind::Screw(_)) {
+            if matches!(kind, ElementaryJoint::Turn | ElementaryJoint::Screw(_)) {
                 node.turn = self.turning.len();
                 self.turning.push(q_at);
             }
@@ -110,7 +117,10 @@ impl Tree {
                 reason: "about its joint it overflows".to_owned(),
             });
         }
-        self.seats[i] = (parent, gap);
+        self.seats[i] = Seat {
+            node: parent,
+            frame: gap,
+        };
         Ok(())
     }
 
@@ -125,8 +135,8 @@ impl Tree {
 }
 
 impl Node {
-    fn new(parent: usize, kind: Kind, place: Pose) -> Node {
-        let fixed = matches!(kind, Kind::Turn | Kind::Ball);
+    fn new(parent: usize, kind: ElementaryJoint, place: Pose) -> Node {
+        let fixed = matches!(kind, ElementaryJoint::Turn | ElementaryJoint::Ball);
         Node {
             parent,
             kind,

@@ -7,7 +7,7 @@
 use glam::DVec3;
 
 use super::data::Body;
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::spatial::{Force, Inertia, Motion};
 use super::{Data, Node, Tree, TreeError};
 
@@ -78,15 +78,15 @@ impl Tree {
     fn fill_rows(&self, node: &Node, body: &Body, columns: &[Force], m: &mut [f64]) {
         let axis = body.rotation.z_axis;
         match node.kind {
-            Kind::Turn => self.fill_row(node, columns, m, |f| axis.dot(f.torque)),
-            Kind::Slide => self.fill_row(node, columns, m, |f| axis.dot(f.force)),
-            Kind::Screw(pitch) => self.fill_row(node, columns, m, |f| {
+            ElementaryJoint::Turn => self.fill_row(node, columns, m, |f| axis.dot(f.torque)),
+            ElementaryJoint::Slide => self.fill_row(node, columns, m, |f| axis.dot(f.force)),
+            ElementaryJoint::Screw(pitch) => self.fill_row(node, columns, m, |f| {
                 axis.dot(f.torque) + pitch * axis.dot(f.force)
             }),
-            Kind::Ball => self.fill_block(node, columns, m, |f| {
+            ElementaryJoint::Ball => self.fill_block(node, columns, m, |f| {
                 (body.rotation.transpose() * f.torque).to_array()
             }),
-            Kind::Free => self.fill_block(node, columns, m, |f| {
+            ElementaryJoint::Free => self.fill_block(node, columns, m, |f| {
                 let back = body.rotation.transpose();
                 let (torque, force) = (back * f.torque, back * f.force);
                 [torque.x, torque.y, torque.z, force.x, force.y, force.z]
@@ -162,19 +162,19 @@ fn own_columns(node: &Node, body: &Body, composite: &Inertia, columns: &mut [For
     };
     let r = &body.rotation;
     match node.kind {
-        Kind::Turn => columns[0] = turn(r.z_axis),
-        Kind::Slide => columns[0] = slide(r.z_axis),
-        Kind::Screw(pitch) => {
+        ElementaryJoint::Turn => columns[0] = turn(r.z_axis),
+        ElementaryJoint::Slide => columns[0] = slide(r.z_axis),
+        ElementaryJoint::Screw(pitch) => {
             columns[0] = composite.mul(Motion {
                 angular: r.z_axis,
                 linear: r.z_axis * pitch,
             });
         }
-        Kind::Ball | Kind::Free => {
+        ElementaryJoint::Ball | ElementaryJoint::Free => {
             for (column, axis) in columns.iter_mut().zip([r.x_axis, r.y_axis, r.z_axis]) {
                 *column = turn(axis);
             }
-            if node.kind == Kind::Free {
+            if node.kind == ElementaryJoint::Free {
                 let slides = columns[3..].iter_mut();
                 for (column, axis) in slides.zip([r.x_axis, r.y_axis, r.z_axis]) {
                     *column = slide(axis);

@@ -16,7 +16,7 @@
 use glam::DMat3;
 
 use super::data::{Body, Multi};
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::joint_sums::{Eight, JointSums};
 use super::kinematics::subspace;
 use super::rows::TreeRows;
@@ -105,15 +105,19 @@ impl Tree {
             }
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let mut omega = Articulated::default();
-            if node.parent != 0 && !matches!(node.kind, Kind::Free) {
+            if node.parent != 0 && !matches!(node.kind, ElementaryJoint::Free) {
                 omega = work.mobility[node.parent];
                 omega.shift(-body.arm);
             }
             // Ω = S D⁻¹Sᵀ + Lᵀ shift(Ω_parent) L
             match node.kind {
-                Kind::Turn | Kind::Slide | Kind::Screw(_) => through_axis(node, body, &mut omega),
-                Kind::Ball => through_ball(node.armature, &data.multi[node.multi], &mut omega),
-                Kind::Free => omega = free_mobility(&data.multi[node.multi]),
+                ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
+                    through_axis(node, body, &mut omega)
+                }
+                ElementaryJoint::Ball => {
+                    through_ball(node.armature, &data.multi[node.multi], &mut omega)
+                }
+                ElementaryJoint::Free => omega = free_mobility(&data.multi[node.multi]),
             }
             work.mobility[i] = omega;
         }
@@ -226,17 +230,17 @@ pub(super) fn moved(mobility: &Articulated, force: Force) -> Motion {
 pub(super) fn pass(node: &Node, body: &Body, multi: &[Multi], f: Force) -> Force {
     let axis = body.rotation.z_axis;
     let along = match node.kind {
-        Kind::Turn => axis.dot(f.torque),
-        Kind::Slide => axis.dot(f.force),
-        Kind::Screw(pitch) => axis.dot(f.torque) + pitch * axis.dot(f.force),
-        Kind::Ball => {
+        ElementaryJoint::Turn => axis.dot(f.torque),
+        ElementaryJoint::Slide => axis.dot(f.force),
+        ElementaryJoint::Screw(pitch) => axis.dot(f.torque) + pitch * axis.dot(f.force),
+        ElementaryJoint::Ball => {
             let factor = &multi[node.multi];
             return Force {
                 torque: node.armature * factor.inverse_a.mul(f.torque),
                 force: f.force - factor.coupling.transpose() * f.torque,
             };
         }
-        Kind::Free => return Force::ZERO,
+        ElementaryJoint::Free => return Force::ZERO,
     };
     let step = body.inverse_d * along;
     Force {
@@ -263,7 +267,7 @@ fn through_axis(node: &Node, body: &Body, omega: &mut Articulated) {
     b.x_axis += t_linear * s.angular.x;
     b.y_axis += t_linear * s.angular.y;
     b.z_axis += t_linear * s.angular.z;
-    if !matches!(node.kind, Kind::Turn) {
+    if !matches!(node.kind, ElementaryJoint::Turn) {
         omega.a.add_both_outer(s.linear, t_linear);
         b.x_axis += s.linear * t_angular.x;
         b.y_axis += s.linear * t_angular.y;

@@ -67,7 +67,7 @@ pub enum TreeJoint {
 
 /// An elementary joint; single-axis ones act along z of their node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ElementaryJoint {
     Turn,
     Slide,
     Screw(f64),
@@ -75,20 +75,20 @@ pub(super) enum Kind {
     Free,
 }
 
-impl Kind {
+impl ElementaryJoint {
     pub(super) fn dofs(self) -> usize {
         match self {
-            Kind::Turn | Kind::Slide | Kind::Screw(_) => 1,
-            Kind::Ball => 3,
-            Kind::Free => 6,
+            ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => 1,
+            ElementaryJoint::Ball => 3,
+            ElementaryJoint::Free => 6,
         }
     }
 
     pub(super) fn coordinates(self) -> usize {
         match self {
-            Kind::Turn | Kind::Slide | Kind::Screw(_) => 1,
-            Kind::Ball => 4,
-            Kind::Free => 7,
+            ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => 1,
+            ElementaryJoint::Ball => 4,
+            ElementaryJoint::Free => 7,
         }
     }
 }
@@ -131,27 +131,34 @@ impl TreeJoint {
     }
 
     /// The elementary joints from parent to link, each with its axis; `None` where an axis is not a direction.
-    pub(super) fn parts(&self) -> Option<Vec<(Kind, DVec3)>> {
+    pub(super) fn parts(&self) -> Option<Vec<(ElementaryJoint, DVec3)>> {
         let unit = |axis: DVec3| axis.try_normalize();
         Some(match *self {
             TreeJoint::Fixed => vec![],
-            TreeJoint::Floating => vec![(Kind::Free, DVec3::Z)],
-            TreeJoint::Ball => vec![(Kind::Ball, DVec3::Z)],
+            TreeJoint::Floating => vec![(ElementaryJoint::Free, DVec3::Z)],
+            TreeJoint::Ball => vec![(ElementaryJoint::Ball, DVec3::Z)],
             TreeJoint::Revolute { axis } | TreeJoint::Continuous { axis } => {
-                vec![(Kind::Turn, unit(axis)?)]
+                vec![(ElementaryJoint::Turn, unit(axis)?)]
             }
-            TreeJoint::Prismatic { axis } => vec![(Kind::Slide, unit(axis)?)],
+            TreeJoint::Prismatic { axis } => vec![(ElementaryJoint::Slide, unit(axis)?)],
             TreeJoint::Helical { axis, pitch } => {
-                let kind = pitch.is_finite().then_some(Kind::Screw(pitch))?;
+                let kind = pitch.is_finite().then_some(ElementaryJoint::Screw(pitch))?;
                 vec![(kind, unit(axis)?)]
             }
             TreeJoint::Universal { first, second } => {
-                vec![(Kind::Turn, unit(first)?), (Kind::Turn, unit(second)?)]
+                vec![
+                    (ElementaryJoint::Turn, unit(first)?),
+                    (ElementaryJoint::Turn, unit(second)?),
+                ]
             }
             TreeJoint::Planar { normal } => {
                 let normal = unit(normal)?;
                 let (t1, t2) = tangents(normal);
-                vec![(Kind::Slide, t1), (Kind::Slide, t2), (Kind::Turn, normal)]
+                vec![
+                    (ElementaryJoint::Slide, t1),
+                    (ElementaryJoint::Slide, t2),
+                    (ElementaryJoint::Turn, normal),
+                ]
             }
         })
     }
@@ -170,14 +177,16 @@ pub(super) fn store(quat: DQuat, q: &mut [f64]) {
 
 /// Moves the configuration of an elementary joint for the time h at constant velocity, exactly: angles and
 /// displacements add up, orientations follow the exponential of the turn, a free frame that of the screw.
-pub(super) fn advance(kind: Kind, q: &mut [f64], v: &[f64], h: f64) {
+pub(super) fn advance(kind: ElementaryJoint, q: &mut [f64], v: &[f64], h: f64) {
     match kind {
-        Kind::Turn | Kind::Slide | Kind::Screw(_) => q[0] += h * v[0],
-        Kind::Ball => {
+        ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
+            q[0] += h * v[0]
+        }
+        ElementaryJoint::Ball => {
             let turn = h * DVec3::from_slice(v);
             store(quaternion(q) * DQuat::from_scaled_axis(turn), q);
         }
-        Kind::Free => {
+        ElementaryJoint::Free => {
             let turn = h * DVec3::from_slice(v);
             let step = h * DVec3::from_slice(&v[3..]);
             let old = quaternion(&q[3..]);
@@ -215,10 +224,15 @@ mod tests {
         let v = [0.3, -0.8, 0.5, 1.0, 0.2, -0.4];
         let mut once = [0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0];
         let mut often = once;
-        advance(Kind::Free, &mut once, &v, 2.0);
+        advance(ElementaryJoint::Free, &mut once, &v, 2.0);
         let count = 5000;
         for _ in 0..count {
-            advance(Kind::Free, &mut often, &v, 2.0 / f64::from(count));
+            advance(
+                ElementaryJoint::Free,
+                &mut often,
+                &v,
+                2.0 / f64::from(count),
+            );
         }
         for (a, b) in once.iter().zip(&often) {
             assert!((a - b).abs() < 1e-11, "{once:?} {often:?}");
@@ -229,7 +243,7 @@ mod tests {
     fn orientations_keep_unit_length_over_many_steps() {
         let mut q = [0.5, 0.5, 0.5, 0.5];
         for _ in 0..100_000 {
-            advance(Kind::Ball, &mut q, &[3.0, -2.0, 1.0], 1e-3);
+            advance(ElementaryJoint::Ball, &mut q, &[3.0, -2.0, 1.0], 1e-3);
         }
         let length: f64 = q.iter().map(|x| x * x).sum();
         assert!((length - 1.0).abs() < 1e-15, "{length}");

@@ -8,7 +8,7 @@ use pulp::Simd;
 
 use super::data::{Body, Multi};
 use super::efpa::free_mobility;
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::lanes::{Spatial, constant, inside};
 use super::{Data, Node, Tree};
 use crate::linalg::sym3::lanes::{Sym, add_sym_mul, sym_constant, sym_mul};
@@ -98,11 +98,13 @@ fn at_joint<S: Simd>(
     let simd = inside.0;
     let none = [X::splat(simd, 0.0); 3];
     let (along, weighed, mut passed) = match node.kind {
-        Kind::Turn | Kind::Slide | Kind::Screw(_) => {
+        ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
             let axis = constant(simd, body.rotation.z_axis);
             let along = match node.kind {
-                Kind::Slide => dot(axis, force),
-                Kind::Screw(pitch) => dot(axis, torque) + inside.like(pitch) * dot(axis, force),
+                ElementaryJoint::Slide => dot(axis, force),
+                ElementaryJoint::Screw(pitch) => {
+                    dot(axis, torque) + inside.like(pitch) * dot(axis, force)
+                }
                 _ => dot(axis, torque),
             };
             let along = along * inside;
@@ -116,7 +118,7 @@ fn at_joint<S: Simd>(
             (left[0][0], right[0][0]) = (along, step);
             (left, right, passed)
         }
-        Kind::Ball => {
+        ElementaryJoint::Ball => {
             let factor = &multi[node.multi];
             let inverse: Sym<S> = sym_constant(simd, &factor.inverse_a);
             let coupling: Mat3<S> = three!(j => constant(simd, factor.coupling.col(j)));
@@ -129,7 +131,7 @@ fn at_joint<S: Simd>(
             ];
             ([along, none], [weighed, none], passed)
         }
-        Kind::Free => {
+        ElementaryJoint::Free => {
             let mobility = free_mobility(&multi[node.multi]);
             let (t, f) = (scaled(torque, inside), scaled(force, inside));
             let b: Mat3<S> = three!(j => constant(simd, mobility.b.col(j)));

@@ -4,7 +4,7 @@
 use glam::{DMat3, DVec3};
 
 use super::data::{Body, pair};
-use super::joint::{Kind, quaternion};
+use super::joint::{ElementaryJoint, quaternion};
 use super::rigid::{Own, Rigid};
 use super::spatial::{Force, Motion, Pose};
 use super::turns::Turns;
@@ -88,8 +88,8 @@ impl Tree {
         }
         for node in &self.nodes[1..] {
             let at = match node.kind {
-                Kind::Ball => node.q_at,
-                Kind::Free => node.q_at + 3,
+                ElementaryJoint::Ball => node.q_at,
+                ElementaryJoint::Free => node.q_at + 3,
                 _ => continue,
             };
             // As `quaternion` asks, without its root.
@@ -109,13 +109,13 @@ impl Tree {
 
     /// The frame of a link in the world.
     pub fn pose(&self, data: &Data, link: LinkId) -> Result<Pose, TreeError> {
-        let (node, seat) = self.seat(link)?;
-        let body = &data.bodies[*node];
+        let seat = self.seat(link)?;
+        let body = &data.bodies[seat.node];
         let frame = Pose {
             rotation: body.rotation,
             position: body.origin,
         };
-        Ok(frame.then(seat))
+        Ok(frame.then(&seat.frame))
     }
 
     /// Angular velocity of a link and velocity of a point of it (world), as of the last call of
@@ -126,14 +126,14 @@ impl Tree {
         link: LinkId,
         point: DVec3,
     ) -> Result<Motion, TreeError> {
-        let body = &data.bodies[self.seat(link)?.0];
+        let body = &data.bodies[self.seat(link)?.node];
         Ok(body.velocity.at(point - body.origin))
     }
 
     /// J̇q̇: angular acceleration of a link and acceleration of a point of it (world) at q̈ = 0, without gravity,
     /// as of the last call of [`Tree::velocities`].
     pub fn point_bias(&self, data: &Data, link: LinkId, point: DVec3) -> Result<Motion, TreeError> {
-        let body = &data.bodies[self.seat(link)?.0];
+        let body = &data.bodies[self.seat(link)?.node];
         let arm = point - body.origin;
         // a = a_O + α × r + ω × (ω × r)
         let mut bias = body.acceleration.at(arm);
@@ -160,7 +160,7 @@ impl Tree {
             });
         }
         rows.fill(0.0);
-        let mut i = self.seat(link)?.0;
+        let mut i = self.seat(link)?.node;
         while i != 0 {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let arm = point - body.origin;
@@ -199,7 +199,7 @@ impl Tree {
         let (node, body) = (&self.nodes[i], &data.bodies[i]);
         let carried = data.bodies[node.parent].velocity.at(body.arm);
         match node.kind {
-            Kind::Slide => (body.velocity.linear - carried.linear).length_squared(),
+            ElementaryJoint::Slide => (body.velocity.linear - carried.linear).length_squared(),
             _ => (body.velocity.angular - carried.angular).length_squared(),
         }
     }
@@ -279,19 +279,19 @@ impl Node {
 }
 
 /// Column k of the motion subspace of a node, in world axes about its origin.
-pub(super) fn subspace(kind: Kind, body: &Body, k: usize) -> Motion {
+pub(super) fn subspace(kind: ElementaryJoint, body: &Body, k: usize) -> Motion {
     let (turn, slide) = (Motion::turning, Motion::sliding);
     let axis = body.rotation.z_axis;
     match kind {
-        Kind::Turn => turn(axis),
-        Kind::Slide => slide(axis),
-        Kind::Screw(pitch) => Motion {
+        ElementaryJoint::Turn => turn(axis),
+        ElementaryJoint::Slide => slide(axis),
+        ElementaryJoint::Screw(pitch) => Motion {
             angular: axis,
             linear: axis * pitch,
         },
-        Kind::Ball => turn(body.rotation.col(k)),
-        Kind::Free if k < 3 => turn(body.rotation.col(k)),
-        Kind::Free => slide(body.rotation.col(k - 3)),
+        ElementaryJoint::Ball => turn(body.rotation.col(k)),
+        ElementaryJoint::Free if k < 3 => turn(body.rotation.col(k)),
+        ElementaryJoint::Free => slide(body.rotation.col(k - 3)),
     }
 }
 
@@ -312,17 +312,17 @@ fn place(node: &Node, (q, turns): (&[f64], &Turns), parent: &Body, body: &mut Bo
         DMat3::from_cols(x * cos + y * sin, y * cos - x * sin, base.z_axis)
     };
     body.rotation = match node.kind {
-        Kind::Turn => turned(),
-        Kind::Slide => {
+        ElementaryJoint::Turn => turned(),
+        ElementaryJoint::Slide => {
             arm += base.z_axis * q[node.q_at];
             base
         }
-        Kind::Screw(pitch) => {
+        ElementaryJoint::Screw(pitch) => {
             arm += base.z_axis * (pitch * q[node.q_at]);
             turned()
         }
-        Kind::Ball => base * orientation(&q[node.q_at..]),
-        Kind::Free => {
+        ElementaryJoint::Ball => base * orientation(&q[node.q_at..]),
+        ElementaryJoint::Free => {
             arm += base * DVec3::from_slice(&q[node.q_at..]);
             base * orientation(&q[node.q_at + 3..])
         }
@@ -348,17 +348,17 @@ fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
         acceleration.linear += spin.cross(carried);
     }
     match node.kind {
-        Kind::Turn => {
+        ElementaryJoint::Turn => {
             let rate = body.rotation.z_axis * v[node.v_at];
             velocity.angular += rate;
             acceleration.angular += spin.cross(rate);
         }
-        Kind::Slide => {
+        ElementaryJoint::Slide => {
             let rate = body.rotation.z_axis * v[node.v_at];
             velocity.linear += rate;
             acceleration.linear += 2.0 * spin.cross(rate);
         }
-        Kind::Screw(pitch) => {
+        ElementaryJoint::Screw(pitch) => {
             let rate = body.rotation.z_axis * v[node.v_at];
             velocity.angular += rate;
             velocity.linear += rate * pitch;
@@ -366,12 +366,12 @@ fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
             acceleration.angular += coriolis;
             acceleration.linear += 2.0 * pitch * coriolis;
         }
-        Kind::Ball => {
+        ElementaryJoint::Ball => {
             let rate = body.rotation * DVec3::from_slice(&v[node.v_at..]);
             velocity.angular += rate;
             acceleration.angular += spin.cross(rate);
         }
-        Kind::Free => {
+        ElementaryJoint::Free => {
             let rate = body.rotation * DVec3::from_slice(&v[node.v_at..]);
             let slide = body.rotation * DVec3::from_slice(&v[node.v_at + 3..]);
             velocity.angular += rate;
@@ -389,15 +389,17 @@ fn moves(node: &Node, v: &[f64], parent: &Body, body: &mut Body) {
 #[inline]
 pub(super) fn add_subspace(node: &Node, body: &Body, x: &[f64], motion: &mut Motion) {
     match node.kind {
-        Kind::Turn => motion.angular += body.rotation.z_axis * x[node.v_at],
-        Kind::Slide => motion.linear += body.rotation.z_axis * x[node.v_at],
-        Kind::Screw(pitch) => {
+        ElementaryJoint::Turn => motion.angular += body.rotation.z_axis * x[node.v_at],
+        ElementaryJoint::Slide => motion.linear += body.rotation.z_axis * x[node.v_at],
+        ElementaryJoint::Screw(pitch) => {
             let turn = body.rotation.z_axis * x[node.v_at];
             motion.angular += turn;
             motion.linear += turn * pitch;
         }
-        Kind::Ball => motion.angular += body.rotation * DVec3::from_slice(&x[node.v_at..]),
-        Kind::Free => {
+        ElementaryJoint::Ball => {
+            motion.angular += body.rotation * DVec3::from_slice(&x[node.v_at..])
+        }
+        ElementaryJoint::Free => {
             motion.angular += body.rotation * DVec3::from_slice(&x[node.v_at..]);
             motion.linear += body.rotation * DVec3::from_slice(&x[node.v_at + 3..]);
         }
@@ -409,14 +411,16 @@ pub(super) fn add_subspace(node: &Node, body: &Body, x: &[f64], motion: &mut Mot
 pub(super) fn project(node: &Node, body: &Body, f: Force, out: &mut [f64]) {
     let axis = body.rotation.z_axis;
     match node.kind {
-        Kind::Turn => out[node.v_at] = axis.dot(f.torque),
-        Kind::Slide => out[node.v_at] = axis.dot(f.force),
-        Kind::Screw(pitch) => out[node.v_at] = axis.dot(f.torque) + pitch * axis.dot(f.force),
-        Kind::Ball => {
+        ElementaryJoint::Turn => out[node.v_at] = axis.dot(f.torque),
+        ElementaryJoint::Slide => out[node.v_at] = axis.dot(f.force),
+        ElementaryJoint::Screw(pitch) => {
+            out[node.v_at] = axis.dot(f.torque) + pitch * axis.dot(f.force)
+        }
+        ElementaryJoint::Ball => {
             let torque = body.rotation.transpose() * f.torque;
             out[node.v_at..node.v_at + 3].copy_from_slice(&torque.to_array());
         }
-        Kind::Free => {
+        ElementaryJoint::Free => {
             let back = body.rotation.transpose();
             out[node.v_at..node.v_at + 3].copy_from_slice(&(back * f.torque).to_array());
             out[node.v_at + 3..node.v_at + 6].copy_from_slice(&(back * f.force).to_array());

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::data::Data;
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::kinematics::{add_subspace, subspace};
 use super::spatial::{Force, Inertia, Motion};
 use super::{Body, Tree};
@@ -24,7 +24,7 @@ impl Tree {
 
     /// The joint that carries a link of this tree; none where that is the ground.
     pub(crate) fn joint_of(&self, link: LinkId) -> Option<usize> {
-        self.seats[link.index()].0.checked_sub(1)
+        self.seats[link.index()].node.checked_sub(1)
     }
 
     /// The joint before a joint.
@@ -48,7 +48,7 @@ impl Tree {
 
     /// A force about the centre of mass of a link, about the origin of the joint that carries it.
     pub(crate) fn at_joint(&self, data: &Data, link: LinkId, force: Force) -> Force {
-        let node = self.seats[link.index()].0;
+        let node = self.seats[link.index()].node;
         force.from(self.centre(data, link) - data.bodies[node].origin)
     }
 
@@ -89,18 +89,18 @@ impl Tree {
     }
 }
 
-fn basis(kind: Kind, body: &Body) -> ([Motion; 6], f64) {
+fn basis(kind: ElementaryJoint, body: &Body) -> ([Motion; 6], f64) {
     let (turn, slide) = (Motion::turning, Motion::sliding);
     let r = &body.rotation;
     let (x, y, z) = (r.x_axis, r.y_axis, r.z_axis);
     let turns = [turn(z), turn(x), turn(y), slide(x), slide(y), slide(z)];
     match kind {
-        Kind::Turn => (turns, 1.0),
-        Kind::Slide => {
+        ElementaryJoint::Turn => (turns, 1.0),
+        ElementaryJoint::Slide => {
             let slides = [slide(z), slide(x), slide(y), turn(x), turn(y), turn(z)];
             (slides, 1.0)
         }
-        Kind::Screw(pitch) => {
+        ElementaryJoint::Screw(pitch) => {
             let length = pitch.hypot(1.0);
             let mut screw = turns;
             screw[0] = Motion {
@@ -113,7 +113,7 @@ fn basis(kind: Kind, body: &Body) -> ([Motion; 6], f64) {
             };
             (screw, length)
         }
-        Kind::Ball | Kind::Free => {
+        ElementaryJoint::Ball | ElementaryJoint::Free => {
             let axes = [turn(x), turn(y), turn(z), slide(x), slide(y), slide(z)];
             (axes, 1.0)
         }

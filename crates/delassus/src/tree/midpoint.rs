@@ -18,7 +18,7 @@
 
 use glam::DVec3;
 
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::spatial::Force;
 use super::{Data, Tree, TreeError};
 use crate::math::max_abs;
@@ -38,6 +38,21 @@ pub struct Midpoint {
     momentum: Vec<f64>,
     force: Vec<f64>,
     q: Vec<f64>,
+}
+
+/// What [`Tree::midpoint`] steps over: the state, the forces and the time.
+#[derive(Debug)]
+pub struct MidpointStep<'a> {
+    /// Configuration before the step.
+    pub q: &'a [f64],
+    /// Velocity before the step, and after it.
+    pub v: &'a mut [f64],
+    /// Forces of the joints.
+    pub tau: &'a [f64],
+    /// Acceleration of everything that falls \[m/s²\].
+    pub gravity: DVec3,
+    /// Length of the step \[s\].
+    pub h: f64,
 }
 
 impl Midpoint {
@@ -63,11 +78,17 @@ impl Tree {
     /// False, and v unchanged, where the step is too long for the repetition.
     pub fn midpoint(
         &self,
-        (data, work): (&mut Data, &mut Midpoint),
-        (q, v, tau): (&[f64], &mut [f64], &[f64]),
-        gravity: DVec3,
-        h: f64,
+        data: &mut Data,
+        work: &mut Midpoint,
+        step: MidpointStep<'_>,
     ) -> Result<bool, TreeError> {
+        let MidpointStep {
+            q,
+            v,
+            tau,
+            gravity,
+            h,
+        } = step;
         self.check("velocity", v, self.n_dofs)?;
         self.check("force", tau, self.n_dofs)?;
         work.mean.clear();
@@ -155,8 +176,8 @@ impl Tree {
             };
             let slide = || momentum.force.dot(carried.angular.cross(axis));
             let kinetic = match node.kind {
-                Kind::Slide => slide(),
-                Kind::Screw(pitch) => turn() + pitch * slide(),
+                ElementaryJoint::Slide => slide(),
+                ElementaryJoint::Screw(pitch) => turn() + pitch * slide(),
                 _ => turn(),
             };
             let k = node.v_at;
@@ -187,6 +208,17 @@ mod tests {
     const GRAVITY: DVec3 = DVec3::new(0.0, 0.0, -9.81);
 
     /// Largest energy error of a double pendulum, and its last configuration.
+    /// A step under gravity alone.
+    fn falling<'a>(q: &'a [f64], v: &'a mut [f64], h: f64) -> MidpointStep<'a> {
+        MidpointStep {
+            q,
+            v,
+            tau: &[0.0; 2],
+            gravity: GRAVITY,
+            h,
+        }
+    }
+
     fn swing(start: [f64; 2], h: f64, seconds: f64) -> (f64, Vec<f64>) {
         let tree = pendulum();
         let (mut data, mut work) = (tree.data(), Midpoint::default());
@@ -198,8 +230,8 @@ mod tests {
         let first = energy(&mut data, &q, &v);
         let mut worst: f64 = 0.0;
         for _ in 0..(seconds / h).round() as usize {
-            let state = (&*q, &mut *v, &[0.0, 0.0][..]);
-            let found = tree.midpoint((&mut data, &mut work), state, GRAVITY, h);
+            let step = falling(&q, &mut v, h);
+            let found = tree.midpoint(&mut data, &mut work, step);
             assert!(found.unwrap());
             tree.integrate(&mut q, work.mean(), h).unwrap();
             worst = worst.max((energy(&mut data, &q, &v) - first).abs());
@@ -227,8 +259,8 @@ mod tests {
         let (mut q, mut v) = (vec![1.2, 0.7], vec![0.5, -2.0]);
         let start = (q.clone(), v.clone());
         for h in [0.02, -0.02] {
-            let state = (&*q, &mut *v, &[0.0, 0.0][..]);
-            let found = tree.midpoint((&mut data, &mut work), state, GRAVITY, h);
+            let step = falling(&q, &mut v, h);
+            let found = tree.midpoint(&mut data, &mut work, step);
             assert!(found.unwrap());
             tree.integrate(&mut q, work.mean(), h).unwrap();
         }
@@ -243,8 +275,8 @@ mod tests {
         let tree = pendulum();
         let (mut data, mut work) = (tree.data(), Midpoint::default());
         let (q, mut v) = (vec![1.2, 0.7], vec![30.0, -40.0]);
-        let state = (&*q, &mut *v, &[0.0, 0.0][..]);
-        let found = tree.midpoint((&mut data, &mut work), state, GRAVITY, 1.0);
+        let step = falling(&q, &mut v, 1.0);
+        let found = tree.midpoint(&mut data, &mut work, step);
         assert!(!found.unwrap());
         assert_eq!(v, [30.0, -40.0]);
     }

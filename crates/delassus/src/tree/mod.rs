@@ -23,24 +23,23 @@ mod squares;
 mod stepping;
 mod turns;
 
-use glam::{DMat3, DVec3};
-
 pub use batch::Batch;
 pub(crate) use build::inertia_fault;
 use data::Body;
 pub use data::Data;
 pub(crate) use data::Passes;
 pub use efpa::Propagation;
-use joint::Kind;
+use joint::ElementaryJoint;
 pub use joint::TreeJoint;
-pub use midpoint::Midpoint;
-pub use propagate::Elimination;
+pub use midpoint::{Midpoint, MidpointStep};
+pub use propagate::{Elimination, KktGiven, KktUnknowns};
 pub use rows::{LinkPoint, TreeRows};
 use spatial::{Inertia, Pose};
 pub(crate) use squares::LinkSquare;
 
 pub use crate::error::{LinkName, TreeError};
 use crate::index::LinkId;
+pub use crate::math::MassProperties;
 
 /// One link, the joint that carries it, and where that joint sits on the parent.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,35 +58,6 @@ pub struct Link {
     pub armature: f64,
     /// Force against each of its velocities, per velocity \[N m s\] or \[N s/m\].
     pub damping: f64,
-}
-
-/// Mass, centre of mass and inertia of a link; all zero for a frame without mass.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MassProperties {
-    /// Mass \[kg\].
-    pub mass: f64,
-    /// Centre of mass in the link's frame \[m\].
-    pub com: DVec3,
-    /// Inertia about the centre of mass, in link axes \[kg m²\].
-    pub inertia: DMat3,
-}
-
-impl MassProperties {
-    /// A frame without mass.
-    pub const NONE: MassProperties = MassProperties {
-        mass: 0.0,
-        com: DVec3::ZERO,
-        inertia: DMat3::ZERO,
-    };
-
-    /// A mass in one point.
-    pub fn point(mass: f64, com: DVec3) -> MassProperties {
-        MassProperties {
-            mass,
-            com,
-            inertia: DMat3::ZERO,
-        }
-    }
 }
 
 impl Link {
@@ -116,6 +86,31 @@ impl Link {
     }
 }
 
+/// Where the numbers of a link's joint begin in a configuration and in a velocity.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Offsets {
+    /// First coordinate.
+    pub q: usize,
+    /// First velocity.
+    pub v: usize,
+}
+
+/// Where a link sits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seat {
+    /// The node that carries it; 0 is the ground.
+    node: usize,
+    /// Its frame in that of the node.
+    frame: Pose,
+}
+
+impl Seat {
+    const GROUND: Seat = Seat {
+        node: 0,
+        frame: Pose::IDENTITY,
+    };
+}
+
 /// A kinematic tree: checked, numbered depth-first inside, ready for the recursions.
 ///
 /// Configurations and velocities are arrays in the order in which the links were given, whatever the order of
@@ -123,10 +118,10 @@ impl Link {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     links: Vec<Link>,
-    /// Where each link sits: its node (0 is the ground) and its frame in that of the node.
-    seats: Vec<(usize, Pose)>,
+    /// Where each link sits.
+    seats: Vec<Seat>,
     /// First coordinate and first velocity of each link.
-    offsets: Vec<(usize, usize)>,
+    offsets: Vec<Offsets>,
     /// Elementary joints, parents before children, every subtree contiguous. The first is the ground.
     nodes: Vec<Node>,
     /// The rigid bodies behind them, in their axes; and the same eight by eight.
@@ -148,7 +143,7 @@ pub struct Tree {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     parent: usize,
-    kind: Kind,
+    kind: ElementaryJoint,
     q_at: usize,
     v_at: usize,
     /// The node's frame at zero displacement, in the parent node's frame.
@@ -192,7 +187,7 @@ impl Tree {
     }
 
     /// First coordinate and first velocity of a link's joint.
-    pub fn offsets(&self, link: LinkId) -> Option<(usize, usize)> {
+    pub fn offsets(&self, link: LinkId) -> Option<Offsets> {
         self.offsets.get(link.index()).copied()
     }
 
@@ -206,8 +201,8 @@ impl Tree {
         let mut q = vec![0.0; self.n_coordinates];
         for node in &self.nodes[1..] {
             match node.kind {
-                Kind::Ball => q[node.q_at] = 1.0,
-                Kind::Free => q[node.q_at + 3] = 1.0,
+                ElementaryJoint::Ball => q[node.q_at] = 1.0,
+                ElementaryJoint::Free => q[node.q_at + 3] = 1.0,
                 _ => {}
             }
         }
@@ -268,8 +263,7 @@ impl Tree {
         }
     }
 
-    /// Node and frame of a link.
-    fn seat(&self, link: LinkId) -> Result<&(usize, Pose), TreeError> {
+    fn seat(&self, link: LinkId) -> Result<&Seat, TreeError> {
         self.seats.get(link.index()).ok_or(TreeError::UnknownLink {
             link,
             count: self.links.len(),

@@ -17,7 +17,7 @@
 
 use super::aba::{pass_force, respond};
 use super::efpa::{free_mobility, moved, pass};
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::kinematics::subspace;
 use super::rows::TreeRows;
 use super::spatial::{Articulated, Force, Motion, Sym3};
@@ -31,6 +31,26 @@ const SOUND: f64 = 1e-6;
 const RANK: f64 = 1e-9;
 /// Largest error of a row, relative to the largest of its terms.
 const RESIDUAL: f64 = 1e-11;
+
+/// What is given in [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂].
+#[derive(Clone, Copy, Debug)]
+pub struct KktGiven<'a> {
+    /// y₁, one number for each velocity.
+    pub y1: &'a [f64],
+    /// y₂, one number for each row.
+    pub y2: &'a [f64],
+    /// The diagonal of Σ: the compliance of each row.
+    pub sigma: &'a [f64],
+}
+
+/// Where the answer to a [`KktGiven`] is written.
+#[derive(Debug)]
+pub struct KktUnknowns<'a> {
+    /// x₁, one number for each velocity.
+    pub x1: &'a mut [f64],
+    /// x₂, one number for each row.
+    pub x2: &'a mut [f64],
+}
 
 /// Work arrays of [`Tree::propagate`]; kept between calls.
 #[derive(Clone, Debug, Default)]
@@ -78,8 +98,9 @@ struct Gone {
     force: Force,
     rest: f64,
     inverse: f64,
-    /// Range of what it was coupled to.
-    coupled: (usize, usize),
+    /// What it was coupled to, in [`Elimination::coupled`].
+    coupled_from: usize,
+    coupled_to: usize,
 }
 
 impl Tree {
@@ -87,11 +108,14 @@ impl Tree {
     /// in x₁ and x₂, where rows depend on each other or digits were lost.
     pub fn propagate(
         &self,
-        (data, rows): (&mut Data, &TreeRows),
+        data: &mut Data,
+        rows: &TreeRows,
         work: &mut Elimination,
-        (y1, y2, sigma): (&[f64], &[f64], &[f64]),
-        (x1, x2): (&mut [f64], &mut [f64]),
+        given: KktGiven<'_>,
+        unknowns: KktUnknowns<'_>,
     ) -> Result<bool, TreeError> {
+        let KktGiven { y1, y2, sigma } = given;
+        let KktUnknowns { x1, x2 } = unknowns;
         self.check_length("y1", y1, self.n_dofs)?;
         self.check_length("x1", x1, self.n_dofs)?;
         for (what, values) in [("y2", y2), ("sigma", sigma), ("x2", &*x2)] {
@@ -109,17 +133,17 @@ impl Tree {
             self.pass_rows(data, work, i, y1)?;
             let parent = self.nodes[i].parent;
             let force = &mut data.passes[parent].force;
-            work.eliminate((i, parent), force, (y2, sigma));
+            work.eliminate(i, parent, force, given);
             work.merge(i, parent);
         }
-        if !work.close(y2, sigma) {
+        if !work.close(given) {
             return Ok(false);
         }
         self.answer(data, work, x1);
         for (x, f) in x2.iter_mut().zip(&work.f) {
             *x = -f;
         }
-        Ok(work.obeyed((data, rows), (y2, sigma)))
+        Ok(work.obeyed(data, rows, given))
     }
 
     /// Takes the joint of a node out of its inertia and out of the rows at it, and hands the rest to the parent.
@@ -145,11 +169,11 @@ impl Tree {
         let set = &work.sets[i];
         let count = work.entries.len();
         let several = match node.kind {
-            Kind::Ball => Some(Articulated {
+            ElementaryJoint::Ball => Some(Articulated {
                 c: data.multi[node.multi].inverse_a,
                 ..Articulated::default()
             }),
-            Kind::Free => Some(free_mobility(&data.multi[node.multi])),
+            ElementaryJoint::Free => Some(free_mobility(&data.multi[node.multi])),
             _ => None,
         };
         let s = subspace(node.kind, body, 0);
@@ -305,12 +329,7 @@ impl Elimination {
     }
 
     /// Eliminates the rows at a node, past its joint, that are ripe: the best first.
-    fn eliminate(
-        &mut self,
-        (i, parent): (usize, usize),
-        force: &mut Force,
-        (y2, sigma): (&[f64], &[f64]),
-    ) {
+    fn eliminate(&mut self, i: usize, parent: usize, force: &mut Force, given: KktGiven<'_>) {
         let third = |s: &Sym3| ((s.xx + s.yy + s.zz) / 3.0).max(f64::MIN_POSITIVE);
         loop {
             let inertia = &self.inertias[parent];
@@ -321,13 +340,13 @@ impl Elimination {
                 let sound = SOUND * entry.reach < pivot;
                 if sound { pivot / (pivot + ahead) } else { 0.0 }
             };
-            let Some((place, ripe)) = self.best(i, sigma, ripeness) else {
+            let Some((place, ripe)) = self.best(i, given.sigma, ripeness) else {
                 return;
             };
             if !(RIPE < ripe) {
                 return;
             }
-            let gone = self.remove(i, place, (y2, sigma));
+            let gone = self.remove(i, place, given);
             // I_parent += KᵀK/π,   p_parent −= Kᵀ(y₂ − c)/π
             self.inertias[parent].subtract_outer(-gone.inverse, gone.force);
             *force += gone.force * (-gone.rest * gone.inverse);
@@ -357,7 +376,8 @@ impl Elimination {
     }
 
     /// Takes a row out of a set and out of the rows beside it.
-    fn remove(&mut self, i: usize, place: usize, (y2, sigma): (&[f64], &[f64])) -> Gone {
+    fn remove(&mut self, i: usize, place: usize, given: KktGiven<'_>) -> Gone {
+        let KktGiven { y2, sigma, .. } = given;
         let count = self.entries.len();
         let e = self.sets[i].swap_remove(place);
         let entry = self.entries[e];
@@ -386,7 +406,8 @@ impl Elimination {
             force: entry.force,
             rest,
             inverse,
-            coupled: (start, self.coupled.len()),
+            coupled_from: start,
+            coupled_to: self.coupled.len(),
         };
         self.reach[entry.row] = entry.reach + sigma[entry.row];
         self.gone[i].push(gone);
@@ -394,7 +415,8 @@ impl Elimination {
     }
 
     /// Eliminates what has come to the ground; `false` where a row depends on others.
-    fn close(&mut self, y2: &[f64], sigma: &[f64]) -> bool {
+    fn close(&mut self, given: KktGiven<'_>) -> bool {
+        let KktGiven { y2, sigma, .. } = given;
         for row in 0..self.ends.len() {
             if self.ends[row] == 0 {
                 if !(0.0 < sigma[row]) {
@@ -406,7 +428,7 @@ impl Elimination {
         while !self.sets[0].is_empty() {
             let share = |entry: &Entry, pivot: f64| pivot / (entry.reach + sigma[entry.row]);
             match self.best(0, sigma, share) {
-                Some((place, share)) if RANK < share => self.remove(0, place, (y2, sigma)),
+                Some((place, share)) if RANK < share => self.remove(0, place, given),
                 _ => return false,
             };
         }
@@ -418,7 +440,7 @@ impl Elimination {
         for gone in self.gone[i].iter().rev() {
             // f_e = (y₂ − c − K a_parent − Σ L_es f_s)/π
             let mut rest = gone.rest - gone.force.power(motion);
-            for &(row, coupling) in &self.coupled[gone.coupled.0..gone.coupled.1] {
+            for &(row, coupling) in &self.coupled[gone.coupled_from..gone.coupled_to] {
                 rest -= coupling * self.f[row];
             }
             self.f[gone.row] = rest * gone.inverse;
@@ -426,7 +448,8 @@ impl Elimination {
     }
 
     /// Whether every row holds, up to rounding, for the responses that were found.
-    fn obeyed(&self, (data, rows): (&Data, &TreeRows), (y2, sigma): (&[f64], &[f64])) -> bool {
+    fn obeyed(&self, data: &Data, rows: &TreeRows, given: KktGiven<'_>) -> bool {
+        let KktGiven { y2, sigma, .. } = given;
         let (mut scale, mut worst): (f64, f64) = (0.0, 0.0);
         let mut ends = rows.ends.iter().peekable();
         for row in 0..rows.len() {

@@ -7,7 +7,7 @@
 use glam::DVec3;
 
 use super::data::Data;
-use super::joint::Kind;
+use super::joint::ElementaryJoint;
 use super::kinematics::subspace;
 use super::spatial::Force;
 use super::{Tree, TreeError};
@@ -84,7 +84,7 @@ impl Tree {
         at: LinkPoint,
         direction: DVec3,
     ) -> Result<(), TreeError> {
-        let node = self.seat(at.link)?.0;
+        let node = self.seat(at.link)?.node;
         let force = Force {
             torque: DVec3::ZERO,
             force: direction,
@@ -104,7 +104,7 @@ impl Tree {
             torque: direction,
             force: DVec3::ZERO,
         };
-        rows.end(self.seat(link)?.0, force);
+        rows.end(self.seat(link)?.node, force);
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl Tree {
         link: LinkId,
         force: Force,
     ) {
-        let node = self.seats[link.index()].0;
+        let node = self.seats[link.index()].node;
         let arm = self.centre(data, link) - data.bodies[node].origin;
         rows.end(node, force.from(arm));
     }
@@ -144,7 +144,7 @@ impl Tree {
         // Columns of S are orthonormal but for the screw's, whose turn alone measures the rate.
         let along = subspace(node.kind, body, dof - node.v_at);
         let force = match node.kind {
-            Kind::Screw(_) => Force {
+            ElementaryJoint::Screw(_) => Force {
                 torque: along.angular * factor,
                 force: DVec3::ZERO,
             },

@@ -8,7 +8,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::joint::{self, Kind, quaternion};
+use super::joint::{self, ElementaryJoint, quaternion};
 use super::kinematics::{add_subspace, subspace};
 use super::spatial::{Force, Motion, Pose};
 use super::{Data, LinkPoint, Tree, TreeError, TreeJoint};
@@ -26,7 +26,7 @@ impl Tree {
             }
         }
         for node in tree.nodes[1..].iter_mut() {
-            if node.kind != Kind::Free {
+            if node.kind != ElementaryJoint::Free {
                 node.armature += h * node.damping;
                 node.damping = 0.0;
             }
@@ -44,7 +44,7 @@ impl Tree {
         row: &mut [f64],
     ) -> Result<(), TreeError> {
         self.check_length("row", row, self.n_dofs)?;
-        let node = self.seat(at.link)?.0;
+        let node = self.seat(at.link)?.node;
         let arm = at.point - data.bodies[node].origin;
         self.climb(data, node, force.from(arm), row);
         Ok(())
@@ -65,13 +65,15 @@ impl Tree {
 
     /// The centre of mass of a link of this tree, in the world.
     pub(crate) fn centre(&self, data: &Data, link: LinkId) -> DVec3 {
-        let (node, seat) = &self.seats[link.index()];
-        let body = &data.bodies[*node];
+        let seat = &self.seats[link.index()];
+        let body = &data.bodies[seat.node];
         let frame = Pose {
             rotation: body.rotation,
             position: body.origin,
         };
-        frame.then(seat).point(self.links[link.index()].body.com)
+        frame
+            .then(&seat.frame)
+            .point(self.links[link.index()].body.com)
     }
 
     /// [`Tree::add_wrench`] about the centre of mass of a link of this tree, for a row of the right length.
@@ -82,7 +84,7 @@ impl Tree {
         force: Force,
         row: &mut [f64],
     ) {
-        let node = self.seats[link.index()].0;
+        let node = self.seats[link.index()].node;
         let arm = self.centre(data, link) - data.bodies[node].origin;
         self.climb(data, node, force.from(arm), row);
     }
@@ -92,7 +94,7 @@ impl Tree {
     pub(crate) fn centre_velocity(&self, data: &Data, link: LinkId, v: &[f64]) -> Motion {
         let centre = self.centre(data, link);
         let mut sum = Motion::ZERO;
-        let mut i = self.seats[link.index()].0;
+        let mut i = self.seats[link.index()].node;
         while i != 0 {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let mut own = Motion::ZERO;
@@ -107,12 +109,14 @@ impl Tree {
 
     /// Whether some joint between a link and the ground moves.
     pub fn moves(&self, link: LinkId) -> bool {
-        self.seats.get(link.index()).is_some_and(|seat| seat.0 != 0)
+        self.seats
+            .get(link.index())
+            .is_some_and(|seat| seat.node != 0)
     }
 
     /// Whether two links are one rigid body, or neighbours across one joint.
     pub fn adjacent(&self, a: LinkId, b: LinkId) -> bool {
-        let node = |link: LinkId| self.seats.get(link.index()).map(|seat| seat.0);
+        let node = |link: LinkId| self.seats.get(link.index()).map(|seat| seat.node);
         let (Some(a), Some(b)) = (node(a), node(b)) else {
             return false;
         };
@@ -142,7 +146,10 @@ impl Tree {
     /// v ← v + h ω × u for floating joints: their velocities as a step in unturned axes begins with them.
     pub fn unturned(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
         self.check("velocity", v, self.n_dofs)?;
-        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+        for node in self.nodes[1..]
+            .iter()
+            .filter(|n| n.kind == ElementaryJoint::Free)
+        {
             let (spin, slide) = velocity(&v[node.v_at..]);
             let slide = slide + h * spin.cross(slide);
             v[node.v_at + 3..node.v_at + 6].copy_from_slice(&slide.to_array());
@@ -157,7 +164,7 @@ impl Tree {
         self.check("velocity", v, self.n_dofs)?;
         for node in &self.nodes[1..] {
             let coordinates = node.q_at..node.q_at + node.kind.coordinates();
-            if node.kind != Kind::Free {
+            if node.kind != ElementaryJoint::Free {
                 let dofs = node.v_at..node.v_at + node.kind.dofs();
                 joint::advance(node.kind, &mut q[coordinates], &v[dofs], h);
                 continue;
@@ -177,7 +184,10 @@ impl Tree {
     /// Velocities of floating joints in the axes they have turned to after h seconds; a negative h turns them back.
     pub fn turn(&self, v: &mut [f64], h: f64) -> Result<(), TreeError> {
         self.check("velocity", v, self.n_dofs)?;
-        for node in self.nodes[1..].iter().filter(|n| n.kind == Kind::Free) {
+        for node in self.nodes[1..]
+            .iter()
+            .filter(|n| n.kind == ElementaryJoint::Free)
+        {
             let (spin, slide) = velocity(&v[node.v_at..]);
             // u ← exp(−h ω) u
             let slide = DQuat::from_scaled_axis(-h * spin) * slide;

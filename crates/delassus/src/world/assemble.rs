@@ -181,8 +181,11 @@ impl<'a> Assembling<'a> {
             count += u32::from(moves);
             let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
             let given = if rests { [0.0; 6] } else { old };
-            let next = if moves { free.next() } else { None };
-            step.free.push(next.copied().unwrap_or(given));
+            step.free.push(if moves {
+                *free.next().expect("every body that moves alone was added")
+            } else {
+                given
+            });
         }
         step.add_robots()?;
         Ok(step)
@@ -244,7 +247,7 @@ impl<'a> Assembling<'a> {
         let robots = std::mem::take(&mut self.robots);
         for (r, placed) in robots.iter().enumerate() {
             let Some(placed) = placed else { continue };
-            for block in placed.robot.joint_rows(self.world.time() + h)? {
+            for block in placed.robot.joint_rows(self.world.time() + h, h)? {
                 let (mut sigma, mut q) = (Vec::new(), Vec::new());
                 for (gap, velocity) in block.gap.iter().zip(&block.velocity) {
                     // A loop that starts open is closed at this speed, whatever the step.
@@ -276,7 +279,7 @@ impl<'a> Assembling<'a> {
 
     /// Whether a body is a link that its robot moves.
     fn is_link(&self, body: usize) -> bool {
-        self.mass[body].is_some() && self.world.seat(body).is_some()
+        self.mass[body].is_some() && self.world.link_of(body).is_some()
     }
 }
 

@@ -5,6 +5,7 @@ use glam::{DMat3, DQuat, DVec3};
 use super::lanes::Lanes;
 use super::rattle::Factors;
 use super::reaction::Reactions;
+use super::robot::RobotLink;
 use super::touches::Touches;
 use super::warm::Warm;
 use super::{
@@ -31,8 +32,8 @@ pub struct WorldBuilder {
     surfaces: Vec<Surface>,
     pairs: Vec<((u32, u32), Surface)>,
     pub(super) robots: Vec<Robot>,
-    /// Robot and link of each body that is one.
-    pub(super) seats: Vec<Option<(u32, u32)>>,
+    /// The link that each body is, if it is one.
+    pub(super) link_of: Vec<Option<RobotLink>>,
 }
 
 impl Default for WorldBuilder {
@@ -47,7 +48,7 @@ impl Default for WorldBuilder {
             surfaces: vec![Surface::default()],
             pairs: Vec::new(),
             robots: Vec::new(),
-            seats: Vec::new(),
+            link_of: Vec::new(),
         }
     }
 }
@@ -100,17 +101,16 @@ impl WorldBuilder {
         attach: Attach,
     ) -> Result<BodyId, WorldError> {
         let name = body.name.clone();
-        let Some((mass, centre, inertia)) = shape.mass_properties(density) else {
+        let Some(own) = shape.mass_properties(density) else {
             let what = "its shape has no mass of its own; give mass and inertia".to_owned();
             return Err(WorldError::Body { name, what });
         };
-        let inertia = turned(inertia, attach.rotation);
         let id = self.add_body(Body {
-            mass,
-            inertia,
+            mass: own.mass,
+            inertia: turned(own.inertia, attach.rotation),
             ..body
         })?;
-        let position = attach.position - attach.rotation * centre;
+        let position = attach.position - attach.rotation * own.com;
         self.add_collider(id, shape, Attach { position, ..attach })?;
         Ok(id)
     }
@@ -216,7 +216,7 @@ impl WorldBuilder {
             bodies: self.bodies,
             joints: self.joints,
             robots: self.robots,
-            seats: self.seats,
+            link_of: self.link_of,
             collisions: may_meet(&self.colliders).then_some(collisions),
             colliders: self.colliders,
             surfaces: self.surfaces,

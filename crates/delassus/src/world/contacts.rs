@@ -83,12 +83,12 @@ impl World {
             .extend(bodies.ids().map(|id| bodies.is_free(id)));
         in_the_way.iter().for_each(|i| near.movable[*i] = true);
         near.reach = reaches;
-        let (joined, seats, robots) = (&self.joined, &self.seats, &self.robots);
+        let (joined, link_of, robots) = (&self.joined, &self.link_of, &self.robots);
         let excluded = |a: usize, b: usize| {
             if !robots.is_empty()
-                && let (Some((first, _)), Some((second, _))) = (seats[a], seats[b])
-                && first == second
-                && !robots[first as usize].self_collides()
+                && let (Some(first), Some(second)) = (link_of[a], link_of[b])
+                && first.robot == second.robot
+                && !robots[first.robot.index()].self_collides()
             {
                 return true;
             }

@@ -7,6 +7,7 @@ mod assemble;
 mod bodies;
 mod bounce;
 mod builder;
+mod calm;
 mod contacts;
 mod handle;
 mod integrate;
@@ -36,6 +37,7 @@ pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, GearTerm, Joint, JointAxis, JointKind, Motor, Servo};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
+use robot::RobotLink;
 pub use robot::{
     Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Keyframe, Placement, Posed,
     Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
@@ -254,8 +256,8 @@ pub struct World {
     bodies: Bodies,
     joints: Vec<Joint>,
     robots: Vec<Robot>,
-    /// Robot and link of each body that is one.
-    seats: Vec<Option<(u32, u32)>>,
+    /// The link that each body is, if it is one.
+    link_of: Vec<Option<RobotLink>>,
     colliders: Vec<Collider>,
     surfaces: Vec<Surface>,
     pairs: Vec<((u32, u32), Surface)>,

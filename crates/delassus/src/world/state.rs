@@ -227,22 +227,13 @@ impl World {
             if matches!(self.bodies.motion[i], MovedBy::Static | MovedBy::Link) {
                 continue;
             }
-            self.bodies.position[i]
-                .to_array()
-                .into_iter()
-                .for_each(&mut add);
-            self.bodies.orientation[i]
-                .to_array()
-                .into_iter()
-                .for_each(&mut add);
-            self.bodies.velocity[i]
-                .to_array()
-                .into_iter()
-                .for_each(&mut add);
-            self.bodies.spin[i]
-                .to_array()
-                .into_iter()
-                .for_each(&mut add);
+            let bodies = &self.bodies;
+            bodies.position[i].to_array().into_iter().for_each(&mut add);
+            let turn = bodies.orientation[i].to_array();
+            turn.into_iter().for_each(&mut add);
+            for vector in [bodies.velocity[i], bodies.spin[i]] {
+                vector.to_array().into_iter().for_each(&mut add);
+            }
         }
         hash
     }

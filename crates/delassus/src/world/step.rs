@@ -6,8 +6,9 @@ use glam::DVec3;
 
 use super::assemble::{self, Assembly};
 use super::bounce::HALVINGS;
+use super::calm::Halves;
 use super::{Integrator, Key, Probe, World};
-use crate::collide::CollideError;
+use crate::collide::{CollideError, ContactPoint};
 use crate::error::BuildError;
 use crate::index::RobotId;
 use crate::problem::{Problem, Solution};
@@ -188,37 +189,22 @@ impl World {
             return Ok(step);
         }
         let room = std::mem::take(&mut self.spare.room);
-        let mut assembly = assemble::assemble(self, h, &contacts, room)?;
+        let assembly = assemble::assemble(self, h, &contacts, room)?;
         let mut solution = std::mem::take(&mut self.spare.solution);
         self.warm.guess(&assembly, h, &mut solution.lambda);
         lap(&mut clock.assemble);
-        let mut report = solver.solve(&assembly.problem, &mut solution);
-        while self.spare.halvings <= HALVINGS
-            && self.contacts_gain((&assembly, &solution), &contacts, h)
-        {
-            self.spare.halvings += 1;
-            let room = assembly.recycle();
-            assembly = match assemble::assemble(self, h, &contacts, room) {
-                Ok(assembly) => assembly,
-                Err(error) => {
-                    self.spare.halvings = 0;
-                    return Err(error.into());
-                }
-            };
-            let again = solver.solve(&assembly.problem, &mut solution);
-            report = Report {
-                iterations: report.iterations + again.iterations,
-                ..again
-            };
-        }
+        let solved = self.solve(h, &contacts, (assembly, &mut solution), solver);
         self.spare.halvings = 0;
+        self.forget_reached_limits();
+        let (assembly, report, pushed) = solved?;
         lap(&mut clock.solve);
         if report.status != crate::Status::Solved && solver.stop().is_cancelled() {
             return Err(StepError::Interrupted);
         }
         self.add_reactions(&assembly, &solution.lambda, h);
         let worst = assembly.key(report.residual.worst_block);
-        let mut assembly = self.commit(h, assembly, &solution, worst)?;
+        let moves = pushed.as_deref().unwrap_or(&solution.v);
+        let mut assembly = self.commit(h, assembly, (moves, &solution.v), worst)?;
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
         let violation = self.violation();
@@ -247,24 +233,69 @@ impl World {
         })
     }
 
-    /// Writes the new velocities and moves the bodies, unless a number would stop being finite.
+    /// Solves the step, again with less restitution where contacts bring energy, and again with the limits of robots
+    /// that it turned out to reach. Returns also the velocity that bodies move with, where it is not the one they keep.
+    fn solve(
+        &mut self,
+        h: f64,
+        contacts: &[ContactPoint],
+        (mut assembly, solution): (Assembly, &mut Solution),
+        solver: &mut dyn Solver,
+    ) -> Result<(Assembly, Report, Option<Vec<f64>>), StepError> {
+        let halves = Halves::begin(self, solver, &assembly);
+        let mut report = solver.solve(&assembly.problem, solution);
+        loop {
+            let bounces = self.spare.halvings <= HALVINGS
+                && self.contacts_gain((&assembly, solution), contacts, h);
+            let passes = self.note_reached_limits(&solution.v[6 * assembly.bodies.len()..], h);
+            if !bounces && !passes {
+                break;
+            }
+            self.spare.halvings += u32::from(bounces);
+            let again = assemble::assemble(self, h, contacts, assembly.recycle());
+            assembly = match again {
+                Ok(assembly) => assembly,
+                Err(error) => {
+                    if let Some(halves) = halves {
+                        halves.end(solver);
+                    }
+                    return Err(error.into());
+                }
+            };
+            if passes {
+                self.warm.guess(&assembly, h, &mut solution.lambda);
+            }
+            let again = solver.solve(&assembly.problem, solution);
+            report = Report {
+                iterations: report.iterations + again.iterations,
+                ..again
+            };
+        }
+        let pushed = halves.and_then(|halves| {
+            let found = (&mut *solution, &mut report);
+            let pushed = self.calm(&halves, solver, (&mut assembly, contacts), found, h);
+            halves.end(solver);
+            pushed
+        });
+        Ok((assembly, report, pushed))
+    }
+
+    /// Moves the bodies with one velocity and gives them another one to keep, unless a number would stop being finite.
     fn commit(
         &mut self,
         h: f64,
         assembly: Assembly,
-        solution: &Solution,
+        (moves, keeps): (&[f64], &[f64]),
         worst: Option<Key>,
     ) -> Result<Assembly, StepError> {
-        for (id, v) in assembly.bodies.iter().zip(solution.v.chunks_exact(6)) {
-            self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
-            self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
-        }
+        self.write_velocities(&assembly, moves);
         let mut before = Vec::new();
         if self.joints.iter().any(|joint| joint.counts_turns()) {
             before.clone_from(&self.bodies.orientation);
         }
         self.bodies.advance(h);
-        let moved = self.move_robots(h, &solution.v[6 * assembly.bodies.len()..]);
+        self.write_velocities(&assembly, keeps);
+        let moved = self.move_robots(h, &moves[6 * assembly.bodies.len()..]);
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
         let robot = |id: RobotId| self.robots[id.index()].name().to_owned();
@@ -278,6 +309,13 @@ impl World {
         }
         self.time.add(h);
         Ok(assembly)
+    }
+
+    fn write_velocities(&mut self, assembly: &Assembly, v: &[f64]) {
+        for (id, v) in assembly.bodies.iter().zip(v.chunks_exact(6)) {
+            self.bodies.velocity[id.index()] = DVec3::from_slice(&v[..3]);
+            self.bodies.spin[id.index()] = DVec3::from_slice(&v[3..]);
+        }
     }
 
     /// Refuses numbers that a caller put into the bodies and that no step can start from.

@@ -85,6 +85,7 @@ impl Touches {
 
 /// Impulse and impulse of torque of a contact, both about (n, t₁, t₂).
 fn split(law: &Law, lambda: &[f64]) -> ([f64; 3], [f64; 3]) {
+    // A frictionless contact has the normal row alone.
     let impulse = std::array::from_fn(|i| lambda.get(i).copied().unwrap_or(0.0));
     let torque = match (law, lambda) {
         (Law::RollingCone { .. }, &[_, _, _, r1, r2]) => [0.0, r1, r2],

@@ -85,7 +85,7 @@ fn examples_fit_on_a_page() {
 fn every_example_file_in_the_docs_is_read() {
     let mut read = BTreeMap::new();
     for source in chapters() {
-        for (fence, format) in [("```json\n", Format::Json), ("```dat\n", Format::Dat)] {
+        for (fence, format) in [("```json\n", Format::Json), ("```dat\n", Format::Dat(None))] {
             let mut from = 0;
             while let Some(start) = source.text[from..].find(fence) {
                 let begin = from + start + fence.len();

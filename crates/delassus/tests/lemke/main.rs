@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use delassus::math::{DMat3, Random};
 use delassus::problem::Form;
 use delassus::problem::delassus::BlockMatrix;
-use delassus::problem::file::{Format, Loaded, Work, parse};
+use delassus::problem::file::{FileContent, Format, Loaded, parse};
 use delassus::solver::from_spec;
 use delassus::solver::pivot::{CoverChoice, Lcp, Method, Pivot};
 use delassus::{
@@ -53,8 +53,8 @@ fn by(method: Method, pivot: Pivot, problem: &Problem) -> (Report, Solution) {
 }
 
 fn problem_of(loaded: Loaded) -> Problem {
-    match loaded.work {
-        Work::Problem { problem, .. } => *problem,
+    match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
         _ => panic!("no problem"),
     }
 }
@@ -84,7 +84,7 @@ fn files_of_complementarity_problems_are_solved_and_one_game_by_another_start() 
     for folder in ["LCP", "MLCP"] {
         for path in files(&format!("data/siconos_dat/{folder}")) {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let problem = problem_of(parse(&fs::read(&path).unwrap(), Format::Dat).unwrap());
+            let problem = problem_of(parse(&fs::read(&path).unwrap(), Format::Dat(None)).unwrap());
             for method in [Method::Best, Method::Standard] {
                 for pivot in [Pivot::Big, Pivot::Lex] {
                     let (report, _) = by(method, pivot, &problem);

@@ -97,7 +97,7 @@ pub(super) fn scene(count: usize, ratio: f64) -> Vec<Chain> {
     let place = |n: usize| 0.25 * (n as f64 - middle);
     let chain = |i: usize| {
         let anchor = DVec3::new(place(i % side), place(i / side), 0.0);
-        let mut chain = Chain::straight(anchor, direction(i), BEADS, (1.0, 0.05));
+        let mut chain = Chain::straight(anchor, direction(i), BEADS, 1.0, 0.05);
         if let Some(last) = chain.beads.last_mut() {
             last.mass *= ratio;
             last.inertia *= ratio;

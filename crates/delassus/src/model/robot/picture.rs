@@ -29,12 +29,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
         rest = after[4 + length..].get(4..).unwrap_or_default();
     }
     let header = header.ok_or("has no header")?;
-    let size = |at: usize| {
-        header[at..]
-            .first_chunk()
-            .map_or(0, |b| u32::from_be_bytes(*b) as usize)
-    };
-    let (width, height) = (size(0), size(4));
+    let size = |bytes: [u8; 4]| u32::from_be_bytes(bytes) as usize;
+    let [w0, w1, w2, w3, h0, h1, h2, h3, ..] = *header;
+    let (width, height) = (size([w0, w1, w2, w3]), size([h0, h1, h2, h3]));
     let (depth, colour) = (usize::from(header[8]), header[9]);
     let pixels = width
         .checked_mul(height)
@@ -75,10 +72,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<(usize, usize, Vec<u8>), String> {
                 }
             };
             heights.push(match colour {
-                3 => palette
+                3 => *palette
                     .get(3 * usize::from(value))
-                    .copied()
-                    .unwrap_or_default(),
+                    .ok_or("has a colour that is not in its palette")?,
                 _ => value,
             });
         }
@@ -163,6 +159,9 @@ mod tests {
         assert_eq!(pixels[12..], [1, 2, 3]);
         let bits = png([1, 0, 0, 0, 0], [3, 1], &[0, 0b1010_0000]);
         assert_eq!(read(&bits).unwrap().2, [255, 0, 255]);
+        // Colours by number, and no palette that has them.
+        let coloured = png([8, 3, 0, 0, 0], [3, 1], &[0, 1, 2, 3]);
+        assert!(read(&coloured).unwrap_err().contains("palette"));
         for cut in 0..bytes.len() - 20 {
             assert!(read(&bytes[..cut]).is_err(), "{cut}");
         }

@@ -9,6 +9,7 @@ use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
 use crate::linalg::largest_eigenvalue_3;
+use crate::math::MassProperties;
 use crate::world::{Attach, Body, MaterialId, MovedBy, WorldBuilder, turned};
 
 /// Materials by name.
@@ -26,9 +27,6 @@ const SHAPES: [&str; 8] = [
     "mesh",
     "height-field",
 ];
-
-/// Mass \[kg\], centre \[m\] and inertia about the centre \[kg m²\].
-type Inertial = (f64, DVec3, DMat3);
 
 /// Reads every body and adds them in the order of their names, whatever their order in the file.
 pub(super) fn add_bodies(
@@ -119,16 +117,16 @@ fn add_body(
         shapes.push((read, shape));
     }
     let solids: Vec<_> = shapes.iter().map(|(read, _)| read).collect();
-    let (mass, centre, inertia) = read_mass(table, body.motion, &solids)?;
-    body.mass = mass;
-    body.inertia = inertia;
+    let own = read_mass(table, body.motion, &solids)?;
+    body.mass = own.mass;
+    body.inertia = own.inertia;
     // The file places the frame of the shapes; a body's place is its centre of mass.
-    body.position += body.orientation * centre;
+    body.position += body.orientation * own.com;
     let id = builder
         .add_body(body)
         .map_err(|error| table.refuse(error))?;
     for ((shape, attach), place) in shapes {
-        let position = attach.position - centre;
+        let position = attach.position - own.com;
         builder
             .add_collider(id, shape, Attach { position, ..attach })
             .map_err(|error| place.refuse(error))?;
@@ -141,19 +139,23 @@ fn read_mass(
     table: &Table,
     motion: MovedBy,
     solids: &[&(Shape, Attach)],
-) -> Result<Inertial, SceneError> {
+) -> Result<MassProperties, SceneError> {
     let mass = table.read("mass", Value::positive)?;
     let inertia = table.read("inertia", read_inertia)?;
     let density = table.read("density", Value::positive)?;
     if motion != MovedBy::Dynamic {
-        return Ok((1.0, DVec3::ZERO, DMat3::IDENTITY));
+        return Ok(about_the_origin(1.0, DMat3::IDENTITY));
     }
     match (mass, inertia, density) {
-        (Some(mass), Some(inertia), None) => Ok((mass, DVec3::ZERO, inertia)),
+        (Some(mass), Some(inertia), None) => Ok(about_the_origin(mass, inertia)),
         (None, None, Some(density)) => compound(table, density, solids),
         (Some(mass), None, None) => {
-            let (one, centre, inertia) = compound(table, 1.0, solids)?;
-            Ok((mass, centre, inertia * (mass / one)))
+            let one = compound(table, 1.0, solids)?;
+            Ok(MassProperties {
+                mass,
+                inertia: one.inertia * (mass / one.mass),
+                ..one
+            })
         }
         _ => Err(table.fault(
             "give mass and inertia, or mass alone, or density alone (the last two need shapes)",
@@ -203,38 +205,49 @@ fn check_moments(value: &Value, largest: f64, sum: f64) -> Result<(), SceneError
     Ok(())
 }
 
+/// What is given of a body whose frame is at its centre.
+fn about_the_origin(mass: f64, inertia: DMat3) -> MassProperties {
+    MassProperties {
+        mass,
+        com: DVec3::ZERO,
+        inertia,
+    }
+}
+
 /// Mass, centre and inertia of several solids of one density, by parallel axes.
 fn compound(
     table: &Table,
     density: f64,
     solids: &[&(Shape, Attach)],
-) -> Result<Inertial, SceneError> {
+) -> Result<MassProperties, SceneError> {
     let mut parts = Vec::with_capacity(solids.len());
     for (shape, attach) in solids {
-        let (mass, centre, inertia) = shape
+        let own = shape
             .mass_properties(density)
             .ok_or_else(|| table.fault("one of its shapes has no mass; give mass and inertia"))?;
-        let centre = attach.position + attach.rotation * centre;
-        let inertia = turned(inertia, attach.rotation);
-        parts.push((mass, centre, inertia));
+        parts.push(MassProperties {
+            com: attach.position + attach.rotation * own.com,
+            inertia: turned(own.inertia, attach.rotation),
+            ..own
+        });
     }
     if let [part] = parts[..] {
         return Ok(part);
     }
-    let mass: f64 = parts.iter().map(|part| part.0).sum();
+    let mass: f64 = parts.iter().map(|part| part.mass).sum();
     if !(0.0 < mass && mass.is_finite()) {
         return Err(table.fault("it has no shapes to take its mass from; give mass and inertia"));
     }
-    let moment: DVec3 = parts.iter().map(|part| part.0 * part.1).sum();
-    let centre = moment / mass;
+    let moment: DVec3 = parts.iter().map(|part| part.mass * part.com).sum();
+    let com = moment / mass;
     let mut inertia = DMat3::ZERO;
-    for (part, at, own) in parts {
-        let d = at - centre;
+    for part in parts {
+        let d = part.com - com;
         let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
         let square = DMat3::from_diagonal(DVec3::splat(d.length_squared()));
-        inertia += own + (square - outer) * part;
+        inertia += part.inertia + (square - outer) * part.mass;
     }
-    Ok((mass, centre, inertia))
+    Ok(MassProperties { mass, com, inertia })
 }
 
 fn read_shape(table: &Table, materials: &Materials) -> Result<(Shape, Attach), SceneError> {

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::super::delassus::add_entry;
-use super::super::jacobian::{Entry, Kind, point_rows};
+use super::super::jacobian::{Entry, EntryKind, point_rows};
 use super::super::mass::MassBlock;
 use super::super::place::Side;
 use super::{Block, ProblemBuilder, check_compliance, next_id, place_of_c};
@@ -56,7 +56,7 @@ impl ProblemBuilder {
             let sides = pair.iter().zip(SIDES);
             let present = sides.filter_map(|(mass, side)| Some(((*mass)?, side)));
             for ((mass, side), arms_before) in present.zip(0..) {
-                let kind = Kind::Point {
+                let kind = EntryKind::Point {
                     n_rows: 3,
                     side,
                     arms_before,
@@ -85,7 +85,7 @@ impl ProblemBuilder {
             let masses = &masses[start..start + blocks.len()];
             let arms = masses.iter().flatten().flatten().count();
             let numbers = FRAME * masses.len() + 3 * arms;
-            parts.push(Part {
+            parts.push(ContactRun {
                 first,
                 row,
                 start,
@@ -114,7 +114,7 @@ fn chunks<const N: usize>(numbers: &mut [f64]) -> std::slice::ChunksMut<'_, [f64
 }
 
 /// Consecutive contacts with their places in the arrays of the problem.
-struct Part<'a> {
+struct ContactRun<'a> {
     /// First contact block of the problem and its first row, and first contact of this part.
     first: usize,
     row: usize,
@@ -128,7 +128,7 @@ struct Part<'a> {
     d: &'a mut [[f64; 9]],
 }
 
-impl Part<'_> {
+impl ContactRun<'_> {
     /// Fills in frames and arms and computes what follows from them: c = G v¹ − q and D. Says whether nothing moves
     /// some row.
     #[inline(always)]

@@ -3,7 +3,7 @@
 
 mod unsymmetric;
 
-use super::{FileError, FrictionFile, FrictionForm, Loaded, Triplets, Work};
+use super::{FileContent, FileError, FrictionFile, FrictionForm, Loaded, Triplets};
 use crate::error::BuildError;
 use crate::index::MassId;
 use crate::law::Law;
@@ -37,7 +37,7 @@ impl FrictionFile {
                 w,
                 equalities,
             } => {
-                let contacts = Rows {
+                let contacts = MatrixRows {
                     h: &h,
                     offset: &w,
                     laws: &laws,
@@ -45,13 +45,13 @@ impl FrictionFile {
                 };
                 let equal = equalities.as_ref().map_or(0, |(_, b)| b.len());
                 let equal = vec![Law::Equality; equal];
-                let held = equalities.as_ref().map(|(g, b)| Rows {
+                let held = equalities.as_ref().map(|(g, b)| MatrixRows {
                     h: g,
                     offset: b,
                     laws: &equal,
                     size: 1,
                 });
-                let rows: Vec<Rows<'_>> = std::iter::once(contacts).chain(held).collect();
+                let rows: Vec<MatrixRows<'_>> = std::iter::once(contacts).chain(held).collect();
                 let unsymmetric = m.most_unsymmetric();
                 if unsymmetric.is_some_and(|(.., share)| ASYMMETRY < share) {
                     let problem = unsymmetric::local(&m, &f, &rows)?;
@@ -63,7 +63,7 @@ impl FrictionFile {
                     global.add_rows(rows)?;
                 }
                 let problem = global.builder.build().map_err(refused)?;
-                let work = Work::Problem {
+                let content = FileContent::Problem {
                     problem: Box::new(problem),
                     velocity_order: Some(global.order),
                 };
@@ -71,7 +71,7 @@ impl FrictionFile {
                     kind: "friction-global",
                     title: self.title,
                     guess: None,
-                    work,
+                    content,
                 })
             }
         }
@@ -97,7 +97,7 @@ fn refused(error: BuildError) -> FileError {
 }
 
 /// Rows of the problem: columns of H or G, what is added to their velocities, and a law for every `size` of them.
-struct Rows<'a> {
+struct MatrixRows<'a> {
     h: &'a Triplets,
     offset: &'a [f64],
     laws: &'a [Law],
@@ -152,8 +152,8 @@ impl Global {
     }
 
     /// Adds a block of columns of H for each law, with q = −`offset`.
-    fn add_rows(&mut self, rows: &Rows<'_>) -> Result<(), FileError> {
-        let &Rows {
+    fn add_rows(&mut self, rows: &MatrixRows<'_>) -> Result<(), FileError> {
+        let &MatrixRows {
             h,
             offset,
             laws,

@@ -10,6 +10,7 @@ mod condense;
 mod error;
 #[cfg(feature = "files")]
 pub mod fclib;
+mod format;
 #[cfg(feature = "files")]
 mod friction;
 pub mod json;
@@ -17,50 +18,15 @@ pub mod json;
 pub mod siconos;
 
 pub use error::{FileError, Place, Unfit};
+pub use format::{DatFormat, Format};
 #[cfg(feature = "files")]
 pub use friction::{FrictionFile, FrictionForm, Triplets};
 #[cfg(feature = "files")]
-use siconos::{DatFile, DatFormat, GenericBlock, GenericLaw, MlcpLaw};
+use siconos::{DatFile, GenericBlock, GenericLaw, MlcpLaw};
 
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::delassus::BlockMatrix;
-
-/// How a file's bytes are to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// Own JSON, all kinds.
-    Json,
-    /// FCLIB HDF5, local or global.
-    Fclib,
-    /// Siconos text whose kind is told from its shape.
-    Dat,
-    /// Siconos: linear complementarity.
-    Lcp,
-    /// Siconos: mixed linear complementarity.
-    Mlcp,
-    /// Siconos: friction in the plane, local form.
-    Fc2d,
-    /// Siconos: friction in space, local form.
-    Fc3d,
-    /// Siconos: friction in the plane, global form.
-    Gfc2d,
-    /// Siconos: friction in space, global form.
-    Gfc3d,
-    /// Siconos: rolling friction in the plane, local form.
-    Rfc2d,
-    /// Siconos: rolling friction in space, local form.
-    Rfc3d,
-    /// Siconos: rolling friction in the plane, global form.
-    Grfc2d,
-    /// Siconos: rolling friction in space, global form.
-    Grfc3d,
-    /// Siconos: variables between bounds.
-    Relay,
-    /// Siconos: a matrix with a law for each block row.
-    Gmp,
-}
 
 /// A file as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,12 +38,12 @@ pub struct Loaded {
     /// Impulses to start from, where the file has them: those a captured step started from.
     pub guess: Option<Vec<f64>>,
     /// What there is to do.
-    pub work: Work,
+    pub content: FileContent,
 }
 
 /// What a file asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum FileContent {
     /// A constraint problem.
     Problem {
         /// The problem.
@@ -86,14 +52,14 @@ pub enum Work {
         velocity_order: Option<Vec<usize>>,
     },
     /// Constrained dynamics of a kinematic tree, kept as such beside the problem it is.
-    Tree(Box<TreeWork>),
+    Tree(Box<TreeProblem>),
     /// Coefficients of SPOOK rows: nothing to iterate, only to compute.
     Stabilisation(Vec<SpookRow>),
 }
 
 /// A `tree` file: [M Jᵀ; J −Σ][x₁; x₂] = [y₁; y₂].
 #[derive(Clone, Debug, PartialEq)]
-pub struct TreeWork {
+pub struct TreeProblem {
     /// As a problem: v = x₁, λ = −x₂, p = y₁, q = y₂, every row an equality on links of the tree.
     pub problem: Problem,
     /// A velocity, for the bias force.
@@ -111,36 +77,6 @@ pub struct SpookRow {
     pub q: f64,
     /// Spectral radius of the drift map without compliance.
     pub rho_drift: f64,
-}
-
-impl Format {
-    /// All formats, with the names used on the command line.
-    pub const NAMES: [(&'static str, Format); 15] = [
-        ("json", Format::Json),
-        ("fclib", Format::Fclib),
-        ("dat", Format::Dat),
-        ("lcp", Format::Lcp),
-        ("mlcp", Format::Mlcp),
-        ("fc2d", Format::Fc2d),
-        ("fc3d", Format::Fc3d),
-        ("gfc2d", Format::Gfc2d),
-        ("gfc3d", Format::Gfc3d),
-        ("rfc2d", Format::Rfc2d),
-        ("rfc3d", Format::Rfc3d),
-        ("grfc2d", Format::Grfc2d),
-        ("grfc3d", Format::Grfc3d),
-        ("relay", Format::Relay),
-        ("gmp", Format::Gmp),
-    ];
-
-    /// Tells the format from a file's name: `.dat`, `.hdf5`/`.h5`, anything else is JSON.
-    pub fn of_name(name: &str) -> Format {
-        match name.rsplit('.').next() {
-            Some("dat") => Format::Dat,
-            Some("hdf5" | "h5") => Format::Fclib,
-            _ => Format::Json,
-        }
-    }
 }
 
 /// Reads a problem file from memory.
@@ -164,19 +100,7 @@ fn other(bytes: &[u8], format: Format) -> Result<Loaded, FileError> {
     match format {
         Format::Json => json::parse(bytes),
         Format::Fclib => fclib::read(bytes)?.into_loaded(),
-        Format::Dat => siconos_dat(bytes, None),
-        Format::Lcp => siconos_dat(bytes, Some(DatFormat::Lcp)),
-        Format::Mlcp => siconos_dat(bytes, Some(DatFormat::Mlcp)),
-        Format::Fc2d => siconos_dat(bytes, Some(DatFormat::Fc2d)),
-        Format::Fc3d => siconos_dat(bytes, Some(DatFormat::Fc3d)),
-        Format::Gfc2d => siconos_dat(bytes, Some(DatFormat::Gfc2d)),
-        Format::Gfc3d => siconos_dat(bytes, Some(DatFormat::Gfc3d)),
-        Format::Rfc2d => siconos_dat(bytes, Some(DatFormat::Rfc2d)),
-        Format::Rfc3d => siconos_dat(bytes, Some(DatFormat::Rfc3d)),
-        Format::Grfc2d => siconos_dat(bytes, Some(DatFormat::Grfc2d)),
-        Format::Grfc3d => siconos_dat(bytes, Some(DatFormat::Grfc3d)),
-        Format::Relay => siconos_dat(bytes, Some(DatFormat::Relay)),
-        Format::Gmp => siconos_dat(bytes, Some(DatFormat::Gmp)),
+        Format::Dat(kind) => siconos_dat(bytes, kind),
     }
 }
 
@@ -241,7 +165,7 @@ impl Loaded {
             kind,
             title,
             guess: None,
-            work: Work::Problem {
+            content: FileContent::Problem {
                 problem: Box::new(problem),
                 velocity_order: None,
             },

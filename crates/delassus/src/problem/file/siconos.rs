@@ -21,76 +21,12 @@ mod matrix;
 mod mlcp;
 mod tokens;
 
+pub use super::DatFormat;
 use super::error::{FileError, Place};
 use super::friction::{FrictionFile, FrictionForm, Triplets};
 pub use generic::{GenericBlock, GenericLaw};
 pub use mlcp::{MlcpBlock, MlcpLaw};
 use tokens::{Token, Tokens};
-
-/// What a `.dat` file holds, for files whose numbers do not tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DatFormat {
-    /// Linear complementarity problem.
-    Lcp,
-    /// Mixed linear complementarity problem.
-    Mlcp,
-    /// Planar frictional contact, local form.
-    Fc2d,
-    /// Spatial frictional contact, local form.
-    Fc3d,
-    /// Planar frictional contact, global form.
-    Gfc2d,
-    /// Spatial frictional contact, global form.
-    Gfc3d,
-    /// Planar rolling friction, local form; never told from the numbers, which may be those of `Fc3d`.
-    Rfc2d,
-    /// Spatial rolling friction, local form.
-    Rfc3d,
-    /// Planar rolling friction, global form; never told from the numbers.
-    Grfc2d,
-    /// Spatial rolling friction, global form.
-    Grfc3d,
-    /// Variables between bounds.
-    Relay,
-    /// A matrix with a law for each block row.
-    Gmp,
-}
-
-impl DatFormat {
-    /// Every format, in the order in which they are tried.
-    pub const ALL: [DatFormat; 12] = [
-        DatFormat::Lcp,
-        DatFormat::Mlcp,
-        DatFormat::Fc2d,
-        DatFormat::Fc3d,
-        DatFormat::Gfc2d,
-        DatFormat::Gfc3d,
-        DatFormat::Rfc2d,
-        DatFormat::Rfc3d,
-        DatFormat::Grfc2d,
-        DatFormat::Grfc3d,
-        DatFormat::Relay,
-        DatFormat::Gmp,
-    ];
-
-    /// The name that `--format` takes.
-    pub fn name(self) -> &'static str {
-        match self {
-            DatFormat::Lcp => "lcp",
-            DatFormat::Mlcp => "mlcp",
-            DatFormat::Fc2d => "fc2d",
-            DatFormat::Fc3d => "fc3d",
-            DatFormat::Gfc2d => "gfc2d",
-            DatFormat::Gfc3d => "gfc3d",
-            DatFormat::Rfc2d => "rfc2d",
-            DatFormat::Rfc3d => "rfc3d",
-            DatFormat::Grfc2d => "grfc2d",
-            DatFormat::Grfc3d => "grfc3d",
-            DatFormat::Relay => "relay",
-            DatFormat::Gmp => "gmp",
-        }
-    }
-}
 
 /// The content of a `.dat` file.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use crate::solver::{Certificate, Fit, Report, Status, Stop, Sweep};
 
 /// Kinds of islands: those of one kind have the same line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum IslandLaws {
     Facets,
     Joints,
     Mechanism,
@@ -66,14 +66,14 @@ fn is_faceted(law: &Law) -> bool {
     matches!(law, Law::FrictionFacets { mu, .. } if *mu != 0.0)
 }
 
-fn kind(problem: &Problem, island: &[BlockId]) -> Kind {
+fn kind(problem: &Problem, island: &[BlockId]) -> IslandLaws {
     let laws = || island.iter().map(|id| &problem.blocks()[id.index()].law);
     let equalities = laws().filter(|law| **law == Law::Equality).count();
     match equalities {
-        _ if laws().any(is_faceted) => Kind::Facets,
-        0 => Kind::Contacts,
-        count if count == island.len() => Kind::Joints,
-        _ => Kind::Mechanism,
+        _ if laws().any(is_faceted) => IslandLaws::Facets,
+        0 => IslandLaws::Contacts,
+        count if count == island.len() => IslandLaws::Joints,
+        _ => IslandLaws::Mechanism,
     }
 }
 

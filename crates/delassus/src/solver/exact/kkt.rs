@@ -11,7 +11,9 @@ use crate::problem::mass::{MassBlock, TreeMass};
 use crate::problem::place::{At, Place};
 use crate::problem::{Form, Primal, Problem, Solution};
 use crate::tree::spatial::Force;
-use crate::tree::{Data, Elimination, Propagation, Tree, TreeError, TreeRows};
+use crate::tree::{
+    Data, Elimination, KktGiven, KktUnknowns, Propagation, Tree, TreeError, TreeRows,
+};
 
 /// From this many rows, or velocities, on, rows are propagated rather than put into a matrix.
 const MANY_ROWS: usize = 36;
@@ -35,28 +37,35 @@ impl TreeKkt {
     /// Where rows depend on each other x₂ is one of many answers, but x₁ and Jᵀx₂ are the only ones.
     pub fn solve(
         &mut self,
-        (tree, data, rows): (&Tree, &mut Data, &TreeRows),
-        y: (&[f64], &[f64], &[f64]),
-        (x1, x2): (&mut [f64], &mut [f64]),
+        tree: &Tree,
+        data: &mut Data,
+        rows: &TreeRows,
+        given: KktGiven<'_>,
+        unknowns: KktUnknowns<'_>,
     ) -> Result<(), TreeError> {
+        let KktUnknowns { x1, x2 } = unknowns;
         self.propagated = None;
         if MANY_ROWS <= rows.len() || MANY_DOFS <= tree.n_dofs() {
-            let elimination = &mut self.elimination;
-            if tree.propagate((data, rows), elimination, y, (x1, x2))? {
+            let unknowns = KktUnknowns { x1, x2 };
+            if tree.propagate(data, rows, &mut self.elimination, given, unknowns)? {
                 self.propagated = Some(rows.len());
                 return Ok(());
             }
         }
-        self.four_steps((tree, data, rows), y, (x1, x2))
+        self.four_steps(tree, data, rows, given, KktUnknowns { x1, x2 })
     }
 
     /// As [`TreeKkt::solve`], always by the four steps.
     pub fn four_steps(
         &mut self,
-        (tree, data, rows): (&Tree, &mut Data, &TreeRows),
-        (y1, y2, sigma): (&[f64], &[f64], &[f64]),
-        (x1, x2): (&mut [f64], &mut [f64]),
+        tree: &Tree,
+        data: &mut Data,
+        rows: &TreeRows,
+        given: KktGiven<'_>,
+        unknowns: KktUnknowns<'_>,
     ) -> Result<(), TreeError> {
+        let KktGiven { y1, y2, sigma } = given;
+        let KktUnknowns { x1, x2 } = unknowns;
         let m = rows.len();
         self.propagated = None;
         for (what, values) in [("y2", y2), ("sigma", sigma), ("x2", &*x2)] {
@@ -142,14 +151,19 @@ impl Kkt {
     ) -> Result<Rank, TreeError> {
         let Carried { primal, mass, rows } = carried;
         let mut data = mass.data().clone();
-        let y = (primal.p(), primal.q(), primal.sigma());
+        let given = KktGiven {
+            y1: primal.p(),
+            y2: primal.q(),
+            sigma: primal.sigma(),
+        };
         let mut x2 = vec![0.0; rows.len()];
         solution.v.resize(mass.tree().n_dofs(), 0.0);
-        self.tree.solve(
-            (mass.tree(), &mut data, rows),
-            y,
-            (&mut solution.v, &mut x2),
-        )?;
+        let unknowns = KktUnknowns {
+            x1: &mut solution.v,
+            x2: &mut x2,
+        };
+        self.tree
+            .solve(mass.tree(), &mut data, rows, given, unknowns)?;
         // Taken from zero, no λ is −0.
         solution.lambda = x2.iter().map(|x| 0.0 - x).collect();
         Ok(self.tree.rank())

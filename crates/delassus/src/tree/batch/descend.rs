@@ -7,7 +7,7 @@ use super::{Pass, at};
 use crate::math::simd::fused::{Mat3, add_cross, add_mul, add_scaled, cross, mul, product};
 use crate::math::simd::{Vec3, X, scaled, sum, three};
 use crate::tree::Node;
-use crate::tree::joint::Kind;
+use crate::tree::joint::ElementaryJoint;
 use crate::tree::lanes::{orientation, turned};
 
 impl<S: Simd> Pass<'_, S> {
@@ -31,7 +31,7 @@ impl<S: Simd> Pass<'_, S> {
         if !node.concentric {
             self.set(i, at::ARM, arm);
         }
-        if matches!(node.kind, Kind::Ball | Kind::Free) {
+        if matches!(node.kind, ElementaryJoint::Ball | ElementaryJoint::Free) {
             self.set_matrix(i, at::TURNED, rotation);
         }
         self.moves(i, node, v, (rotation, arm));
@@ -58,18 +58,18 @@ impl<S: Simd> Pass<'_, S> {
             arm = mul(parent, self.constant(node.place.position));
         }
         match node.kind {
-            Kind::Turn => (turned(base, self.load(q, node.q_at)), arm),
-            Kind::Slide => {
+            ElementaryJoint::Turn => (turned(base, self.load(q, node.q_at)), arm),
+            ElementaryJoint::Slide => {
                 let [x] = self.load(q, node.q_at);
                 (base, add_scaled(arm, base[2], x))
             }
-            Kind::Screw(pitch) => {
+            ElementaryJoint::Screw(pitch) => {
                 let [x] = self.load(q, node.q_at);
                 let arm = add_scaled(arm, base[2], x * x.like(pitch));
                 (turned(base, [x]), arm)
             }
-            Kind::Ball => (product(base, orientation(self.load(q, node.q_at))), arm),
-            Kind::Free => {
+            ElementaryJoint::Ball => (product(base, orientation(self.load(q, node.q_at))), arm),
+            ElementaryJoint::Free => {
                 let arm = add_mul(arm, base, self.load(q, node.q_at));
                 let rotation = product(base, orientation(self.load(q, node.q_at + 3)));
                 (rotation, arm)
@@ -88,13 +88,13 @@ impl<S: Simd> Pass<'_, S> {
         }
         let mut own = spin;
         match node.kind {
-            Kind::Turn | Kind::Slide | Kind::Screw(_) => {
+            ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
                 let [x] = self.load(v, node.v_at);
                 let rate = scaled(rotation[2], x);
                 let coriolis = cross(spin, rate);
                 let (turns, slides) = match node.kind {
-                    Kind::Turn => (true, None),
-                    Kind::Screw(pitch) => (true, Some(pitch)),
+                    ElementaryJoint::Turn => (true, None),
+                    ElementaryJoint::Screw(pitch) => (true, Some(pitch)),
                     _ => (false, Some(1.0)),
                 };
                 if turns {
@@ -105,11 +105,11 @@ impl<S: Simd> Pass<'_, S> {
                     push = add_scaled(push, coriolis, x.like(2.0 * pitch));
                 }
             }
-            Kind::Ball | Kind::Free => {
+            ElementaryJoint::Ball | ElementaryJoint::Free => {
                 let rate = mul(rotation, self.load(v, node.v_at));
                 own = sum(own, rate);
                 turn = add_cross(turn, spin, rate);
-                if node.kind == Kind::Free {
+                if node.kind == ElementaryJoint::Free {
                     let slide = mul(rotation, self.load(v, node.v_at + 3));
                     // Velocities in link axes turn with the link, hence ω_rel × u beside Coriolis: 2ω + ω_rel.
                     push = add_cross(push, sum(spin, own), slide);

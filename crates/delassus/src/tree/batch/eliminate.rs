@@ -13,7 +13,7 @@ use crate::math::simd::fused::{
 use crate::math::simd::{Vec3, X, difference, scaled, sum, three};
 use crate::tree::Node;
 use crate::tree::aba::PIVOT;
-use crate::tree::joint::Kind;
+use crate::tree::joint::ElementaryJoint;
 use crate::tree::lanes::{Moments, Spatial, newton_euler};
 
 /// An articulated inertia [[a, b], [bᵀ, c]].
@@ -33,19 +33,19 @@ impl<S: Simd> Pass<'_, S> {
     ) -> Result<(), f64> {
         let gathered = self.gather(i, node);
         let (inertia, force) = match node.kind {
-            Kind::Turn | Kind::Slide | Kind::Screw(_) => {
+            ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
                 let [x] = self.load(tau, node.v_at);
                 let [rate] = self.load(v, node.v_at);
                 let tau = x.like(node.damping).neg_mul_add(rate, x);
                 self.eliminate_axis(i, node, gathered, tau)?
             }
-            Kind::Ball => {
+            ElementaryJoint::Ball => {
                 let tau: Vec3<S> = self.load(tau, node.v_at);
                 let damping = tau[0].like(node.damping);
                 let tau = subtract_scaled(tau, self.load(v, node.v_at), damping);
                 self.eliminate_ball(i, node, gathered, tau)?
             }
-            Kind::Free => {
+            ElementaryJoint::Free => {
                 let damping = X::splat(self.simd, node.damping);
                 let (t, f) = (self.load(tau, node.v_at), self.load(tau, node.v_at + 3));
                 let applied = (
@@ -136,11 +136,11 @@ impl<S: Simd> Pass<'_, S> {
     ) -> Result<(Inertia<S>, Force<S>), f64> {
         let axis: Vec3<S> = self.get(i, at::ROTATION + 6);
         let (u, d, along, scale) = match node.kind {
-            Kind::Slide => {
+            ElementaryJoint::Slide => {
                 let u = [mul(b, axis), sym_mul(c, axis)];
                 (u, dot(axis, u[1]), dot(axis, force), c)
             }
-            Kind::Screw(pitch) => {
+            ElementaryJoint::Screw(pitch) => {
                 let pitch = tau.like(pitch);
                 let along = scaled(axis, pitch);
                 let u = [

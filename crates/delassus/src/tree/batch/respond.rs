@@ -7,7 +7,7 @@ use crate::linalg::sym3::lanes::sym_mul;
 use crate::math::simd::fused::{add_cross, add_scaled, dot, mul, mul_transposed};
 use crate::math::simd::{Vec3, X, difference, sum};
 use crate::tree::Node;
-use crate::tree::joint::Kind;
+use crate::tree::joint::ElementaryJoint;
 use crate::tree::lanes::Spatial;
 
 /// Joint accelerations, of which a joint writes its own.
@@ -28,9 +28,11 @@ impl<S: Simd> Pass<'_, S> {
             }
             let parent = [turn, push];
             let [turn, push] = match node.kind {
-                Kind::Turn | Kind::Slide | Kind::Screw(_) => self.along(i, node, parent, x),
-                Kind::Ball => self.about(i, node, parent, x),
-                Kind::Free => self.freely(i, node, parent, x),
+                ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
+                    self.along(i, node, parent, x)
+                }
+                ElementaryJoint::Ball => self.about(i, node, parent, x),
+                ElementaryJoint::Free => self.freely(i, node, parent, x),
             };
             self.set(i, at::RESPONSE, turn);
             self.set(i, at::RESPONSE + 3, push);
@@ -47,8 +49,8 @@ impl<S: Simd> Pass<'_, S> {
         let rate = rest - (from_turn + dot(self.get(i, at::GAIN + 3), push));
         x[node.v_at] = rate.1;
         match node.kind {
-            Kind::Slide => [turn, add_scaled(push, axis, rate)],
-            Kind::Screw(pitch) => [
+            ElementaryJoint::Slide => [turn, add_scaled(push, axis, rate)],
+            ElementaryJoint::Screw(pitch) => [
                 add_scaled(turn, axis, rate),
                 add_scaled(push, axis, rate * rate.like(pitch)),
             ],

@@ -1,10 +1,12 @@
 //! Contacts of a step: who of them is in the problem, how fast each shall part, and what it feels of bodies that move
 //! by themselves. Contacts with rolling or spinning friction have rows of relative spin and stand behind those without.
 
+use glam::DVec3;
+
 use super::super::rows::End;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
-use super::{Assembling, dot, subtract};
+use super::{Assembling, Assembly, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, MassId};
@@ -104,6 +106,30 @@ impl Assembling<'_> {
     }
 }
 
+impl Assembly {
+    /// Takes the push that parts overlaps from the wanted velocities. Returns whether there was any.
+    pub(in crate::world) fn take_pushes(
+        &mut self,
+        world: &World,
+        contacts: &[ContactPoint],
+        h: f64,
+    ) -> bool {
+        let known = (&self.room.free[..], &self.room.old[..]);
+        let shared = Contacts::new(world, h, contacts.len(), known);
+        let mut any = false;
+        for (i, c) in self.contacts.iter().enumerate() {
+            let push = shared.push(&contacts[*c]);
+            if 0.0 < push {
+                let row = self.problem.blocks()[self.first_contact + i].start;
+                let wanted = self.problem.wanted(row);
+                self.problem.want(row, wanted - push);
+                any = true;
+            }
+        }
+        any
+    }
+}
+
 impl World {
     /// Whether any surface resists rolling or spinning.
     fn resists_spin(&self) -> bool {
@@ -193,31 +219,11 @@ impl<'a> Contacts<'a> {
     /// Where a contact acts on both bodies, its law, and how fast it shall part.
     #[inline(always)]
     fn contact(&self, point: &ContactPoint) -> Contact {
-        let (a, b) = point.bodies;
-        let position = &self.world.bodies().position;
-        // Both bodies are pushed at one point, so that no couple is left over.
-        let middle = 0.5 * (point.point_a + point.point_b);
         let (t1, t2) = tangents(point.normal);
         let frame = [point.normal, t1, t2];
-        let arms = [middle - position[a], middle - position[b]];
+        let arms = self.arms(point);
         let surface = self.surface(point.colliders);
-        // Only what may bounce asks how fast it approaches.
-        let bounces = 0.0 < surface.restitution;
-        let normal = |side: usize, sign| point_row(point.normal, arms[side], sign);
-        let along = |v: &[[f64; 6]]| match bounces {
-            true => dot(&normal(0, 1.0), &v[a]) + dot(&normal(1, -1.0), &v[b]),
-            false => 0.0,
-        };
-        let approach = Approach {
-            gap: point.gap.max(-self.deepest),
-            velocity: along(self.old),
-            free_velocity: along(self.free),
-        };
-        let restitution = Restitution {
-            coefficient: self.bounce * surface.restitution,
-            threshold: self.world.settings.restitution_threshold,
-        };
-        let (sigma, q) = self.coefficients.contact(self.h, approach, restitution);
+        let (sigma, q) = self.wanted(point, arms, &surface, -self.deepest);
         let law = law(self.world.settings.friction, &surface);
         Contact {
             law,
@@ -226,6 +232,58 @@ impl<'a> Contacts<'a> {
             sigma: [sigma, 0.0, 0.0],
             q: [q, 0.0, 0.0],
         }
+    }
+}
+
+impl Contacts<'_> {
+    /// Compliance and wanted velocity of the normal, with overlaps no deeper than this gap.
+    #[inline(always)]
+    fn wanted(
+        &self,
+        point: &ContactPoint,
+        arms: [DVec3; 2],
+        surface: &Surface,
+        deepest: f64,
+    ) -> (f64, f64) {
+        let (a, b) = point.bodies;
+        // Only what may bounce asks how fast it approaches.
+        let bounces = 0.0 < surface.restitution;
+        let normal = |side: usize, sign| point_row(point.normal, arms[side], sign);
+        let along = |v: &[[f64; 6]]| match bounces {
+            true => dot(&normal(0, 1.0), &v[a]) + dot(&normal(1, -1.0), &v[b]),
+            false => 0.0,
+        };
+        let approach = Approach {
+            gap: point.gap.max(deepest),
+            velocity: along(self.old),
+            free_velocity: along(self.free),
+        };
+        let restitution = Restitution {
+            coefficient: self.bounce * surface.restitution,
+            threshold: self.world.settings.restitution_threshold,
+        };
+        self.coefficients.contact(self.h, approach, restitution)
+    }
+
+    /// What parting the overlap adds to the wanted velocity of a contact.
+    fn push(&self, point: &ContactPoint) -> f64 {
+        if 0.0 <= point.gap {
+            return 0.0;
+        }
+        let arms = self.arms(point);
+        let surface = self.surface(point.colliders);
+        let with = self.wanted(point, arms, &surface, -self.deepest).1;
+        with - self.wanted(point, arms, &surface, 0.0).1
+    }
+
+    /// From the centres of both bodies to the contact.
+    #[inline(always)]
+    fn arms(&self, point: &ContactPoint) -> [DVec3; 2] {
+        let position = &self.world.bodies().position;
+        // Both bodies are pushed at one point, so that no couple is left over.
+        let middle = 0.5 * (point.point_a + point.point_b);
+        let (a, b) = point.bodies;
+        [middle - position[a], middle - position[b]]
     }
 }
 

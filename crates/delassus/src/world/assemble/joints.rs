@@ -4,6 +4,7 @@
 
 use glam::DVec3;
 
+use super::super::robot::RobotLink;
 use super::super::rows::{End, Ends, Row, RowBlock, common_point, spin};
 use super::super::warm::{JointPart, Key};
 use super::super::{Joint, JointBody, JointKind};
@@ -35,7 +36,7 @@ impl Assembling<'_> {
     /// Adds the blocks of all joints.
     pub(super) fn joints(&mut self) -> Result<(), BuildError> {
         let world = self.world;
-        let on_link = |body: &JointBody| body.is_some_and(|id| world.seat(id.index()).is_some());
+        let on_link = |body: &JointBody| body.is_some_and(|id| world.link_of(id.index()).is_some());
         let simple =
             |joint: &Joint| joint.kind == JointKind::Ball && !joint.bodies.iter().any(on_link);
         let mut first = 0;
@@ -236,8 +237,8 @@ impl Assembling<'_> {
             subtract(q, end.rows, &self.free[body]);
             return None;
         };
-        let (place, rows) = match (self.world.seat(body), end.point) {
-            (Some((_, link)), _) => (Place::Link { link }, end.rows),
+        let (place, rows) = match (self.world.link_of(body), end.point) {
+            (Some(RobotLink { link, .. }), _) => (Place::Link { link }, end.rows),
             (None, Some((point, directions))) => (point, directions),
             (None, None) => (Place::Plain, end.rows),
         };

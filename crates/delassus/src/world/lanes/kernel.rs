@@ -22,7 +22,7 @@ use super::algebra::{
     LanePart, add_matrices, columns, cross_both, cross_once, flat, gyroscopic, largest_square,
     matrix, plus_diagonal, rows, stiffness, times_cross, turned,
 };
-use super::layout::{Link, Made, Parent};
+use super::layout::{BodyMake, Parent, TreeBody};
 use crate::linalg::sym3::lanes::{Sym, congruent, inverse_by_cofactors, sym_column, sym_mul};
 use crate::math::simd::fused::{add_cross, add_scaled, cross, dot, mul_transposed};
 use crate::math::simd::turn::{SMALL_TURN, turned_frame};
@@ -34,7 +34,7 @@ pub(super) type Lane3 = [Lane; 3];
 /// The state of a body of eight trees.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct State {
+pub(super) struct BodyState {
     pub(super) x: Lane3,
     /// Orientation (x, y, z, w).
     pub(super) q: [Lane; 4],
@@ -49,7 +49,7 @@ pub(super) struct State {
 /// What a substep needs of a body besides.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Work {
+pub(super) struct BodyWork {
     /// From its centre to its joint, and from the centre of the body above to it.
     arm: Lane3,
     above: Lane3,
@@ -82,7 +82,7 @@ pub(super) type Pushed = [Lane3; 2];
 
 /// What all bodies have in common in a substep.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(super) struct SubstepRule {
     /// Length of the substep \[s\].
     pub(super) h: f64,
     /// One over the length of the one before; zero where there was none.
@@ -115,11 +115,11 @@ pub(super) struct Found {
 
 /// A substep of eight trees.
 pub(super) struct Substep<'a> {
-    pub(super) links: &'a [Link],
-    pub(super) made: &'a [Made],
-    pub(super) rule: Rule,
-    pub(super) state: &'a mut [State],
-    pub(super) work: &'a mut [Work],
+    pub(super) links: &'a [TreeBody],
+    pub(super) made: &'a [BodyMake],
+    pub(super) rule: SubstepRule,
+    pub(super) state: &'a mut [BodyState],
+    pub(super) work: &'a mut [BodyWork],
     /// Empty where nothing was given.
     pub(super) pushed: &'a [Pushed],
     pub(super) found: &'a mut Found,

@@ -21,7 +21,7 @@ pub(super) enum Parent {
 
 /// A body of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Link {
+pub(super) struct TreeBody {
     pub(super) parent: Parent,
     /// Whether it is the first body of its joint.
     pub(super) first: bool,
@@ -32,7 +32,7 @@ pub(super) struct Link {
 /// What a body of eight trees is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(64))]
-pub(super) struct Made {
+pub(super) struct BodyMake {
     pub(super) mass: Lane,
     pub(super) mass_inverse: Lane,
     /// In body axes: xx, xy, xz, yy, yz, zz.
@@ -53,13 +53,13 @@ pub(super) struct Team {
     /// Bodies and joints of each link, lane by lane; links without a joint have any.
     pub(super) bodies: Vec<[u32; LANES]>,
     pub(super) joints: Vec<[u32; LANES]>,
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<BodyMake>,
 }
 
 /// All bodies of a world in lanes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
-    pub(super) shapes: Vec<Vec<Link>>,
+    pub(super) shapes: Vec<Vec<TreeBody>>,
     pub(super) teams: Vec<Team>,
     /// What moved each body when the lanes were laid out.
     motion: Vec<MovedBy>,
@@ -80,8 +80,9 @@ impl Layout {
     /// where most lanes would stay empty.
     pub(super) fn new(world: &World) -> Option<Layout> {
         let (starts, held) = neighbours(world)?;
-        let mut kinds: HashMap<Vec<Link>, usize> = HashMap::new();
-        let (mut shapes, mut trees): (Vec<Vec<Link>>, Vec<Vec<Tree>>) = (Vec::new(), Vec::new());
+        let mut kinds: HashMap<Vec<TreeBody>, usize> = HashMap::new();
+        let (mut shapes, mut trees): (Vec<Vec<TreeBody>>, Vec<Vec<Tree>>) =
+            (Vec::new(), Vec::new());
         let mut seen = vec![false; world.bodies.len()];
         let dynamic = |b: u32| world.bodies.motion[b as usize] == MovedBy::Dynamic;
         let of = |b: u32| &held[starts[b as usize] as usize..starts[b as usize + 1] as usize];
@@ -130,7 +131,7 @@ impl Layout {
         for team in &mut self.teams {
             let links = &self.shapes[team.shape];
             for (i, made) in team.made.iter_mut().enumerate() {
-                let mut new = Made::default();
+                let mut new = BodyMake::default();
                 for l in 0..LANES {
                     new.put(l, world, links[i], (team.bodies[i][l], team.joints[i][l]));
                 }
@@ -195,16 +196,16 @@ fn grow<'a>(
     root: u32,
     of: &impl Fn(u32) -> &'a [Held],
     seen: &mut [bool],
-) -> Option<(Vec<Link>, Tree)> {
+) -> Option<(Vec<TreeBody>, Tree)> {
     let mut grounds = of(root).iter().filter(|held| held.other.is_none());
     let ground = grounds.next();
     if grounds.next().is_some() {
         return None;
     }
-    let (mut links, mut tree): (Vec<Link>, Tree) = (Vec::new(), Vec::new());
+    let (mut links, mut tree): (Vec<TreeBody>, Tree) = (Vec::new(), Vec::new());
     let mut add = |tree: &mut Tree, parent: Parent, body: u32, joint: u32| {
         let first = |id: BodyId| id.0 == body && parent != Parent::None;
-        links.push(Link {
+        links.push(TreeBody {
             parent,
             first: world.joints[joint as usize].bodies[0].is_some_and(first),
             round: is_round(&world.bodies.inertia[body as usize]),
@@ -257,14 +258,14 @@ impl Team {
                 .iter()
                 .map(|lanes| lanes.map(|(_, joint)| joint))
                 .collect(),
-            made: vec![Made::default(); n],
+            made: vec![BodyMake::default(); n],
         }
     }
 }
 
-impl Made {
+impl BodyMake {
     /// Writes one lane.
-    fn put(&mut self, l: usize, world: &World, link: Link, (body, joint): (u32, u32)) {
+    fn put(&mut self, l: usize, world: &World, link: TreeBody, (body, joint): (u32, u32)) {
         let (bodies, body) = (&world.bodies, body as usize);
         self.mass[l] = bodies.mass[body];
         self.mass_inverse[l] = 1.0 / bodies.mass[body];

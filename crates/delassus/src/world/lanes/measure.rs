@@ -3,8 +3,8 @@
 use pulp::{Simd, WithSimd};
 
 use super::algebra::{LanePart, largest_square, matrix, turned};
-use super::kernel::{Lane3, State};
-use super::layout::{Link, Made, Parent};
+use super::kernel::{BodyState, Lane3};
+use super::layout::{BodyMake, Parent, TreeBody};
 use crate::linalg::sym3::lanes::{congruent, sym_column, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::{LANES, Lane, difference, scaled, sum, three};
@@ -22,10 +22,10 @@ pub(super) struct Stock {
 
 /// Taking stock of eight trees.
 pub(super) struct Measure<'a> {
-    pub(super) links: &'a [Link],
-    pub(super) made: &'a [Made],
+    pub(super) links: &'a [TreeBody],
+    pub(super) made: &'a [BodyMake],
     pub(super) gravity: [f64; 3],
-    pub(super) state: &'a [State],
+    pub(super) state: &'a [BodyState],
 }
 
 impl WithSimd for Measure<'_> {

@@ -24,8 +24,8 @@ use crate::problem::floor::Hidden;
 use crate::problem::residual::Residual;
 use crate::problem::stabilise::Stabilise;
 use crate::solver::{Fit, Record, Report, Solver, Status, Stop};
-use kernel::{Found, Pushed, Rule, State, Substep, Work};
-use layout::{Layout, Link, Parent, Team};
+use kernel::{BodyState, BodyWork, Found, Pushed, Substep, SubstepRule};
+use layout::{Layout, Parent, Team, TreeBody};
 use measure::{Measure, Stock};
 
 /// Fewer bodies than this are not worth waking another thread for.
@@ -39,8 +39,8 @@ pub(super) struct Lanes {
     /// The world in lanes; `None` where it does not go into them.
     layout: Option<Layout>,
     known: Known,
-    rooms: Vec<Room>,
-    work: Vec<Work>,
+    rooms: Vec<TeamRoom>,
+    work: Vec<BodyWork>,
     /// Impulses of the last substep, by joint.
     pulls: Vec<[f64; 3]>,
     /// Whether forces or torques are given.
@@ -61,8 +61,8 @@ enum Known {
 
 /// The state of a team while it is stepped, and what was found.
 #[derive(Debug, Default)]
-struct Room {
-    state: Vec<State>,
+struct TeamRoom {
+    state: Vec<BodyState>,
     pushed: Vec<Pushed>,
     /// One for each substep.
     found: Vec<Found>,
@@ -96,9 +96,9 @@ impl Lanes {
 }
 
 /// What a whole step is told.
-struct Plan<'a> {
+struct WholeStep<'a> {
     world: &'a World,
-    rule: Rule,
+    rule: SubstepRule,
     /// Length of the last substep \[s\].
     last: f64,
     substeps: u32,
@@ -212,9 +212,9 @@ impl World {
             damping: 2.0 * h,
         };
         let c = hold.coefficients(h);
-        let plan = Plan {
+        let plan = WholeStep {
             world: self,
-            rule: Rule {
+            rule: SubstepRule {
                 h,
                 per_last: 0.0,
                 closing: c.e / h,
@@ -228,7 +228,9 @@ impl World {
             is_pushed: lanes.is_pushed,
             pulls: &lanes.pulls,
         };
-        lanes.rooms.resize_with(layout.teams.len(), Room::default);
+        lanes
+            .rooms
+            .resize_with(layout.teams.len(), TeamRoom::default);
         let arch = pulp::Arch::new();
         let shapes = &layout.shapes;
         if !self.shares_lanes() {
@@ -299,7 +301,7 @@ impl World {
 }
 
 /// Shows every body with the state of its lane.
-fn each_body(layout: &Layout, lanes: &Lanes, mut show: impl FnMut(usize, &State, usize)) {
+fn each_body(layout: &Layout, lanes: &Lanes, mut show: impl FnMut(usize, &BodyState, usize)) {
     for (team, room) in layout.teams.iter().zip(&lanes.rooms) {
         for (bodies, state) in team.bodies.iter().zip(&room.state) {
             for (l, body) in bodies[..team.used].iter().enumerate() {
@@ -310,7 +312,11 @@ fn each_body(layout: &Layout, lanes: &Lanes, mut show: impl FnMut(usize, &State,
 }
 
 /// Shows every joint, whether its first body hangs by it, and the state of that body's lane.
-fn each_joint(layout: &Layout, lanes: &Lanes, mut show: impl FnMut(usize, bool, &State, usize)) {
+fn each_joint(
+    layout: &Layout,
+    lanes: &Lanes,
+    mut show: impl FnMut(usize, bool, &BodyState, usize),
+) {
     for (team, room) in layout.teams.iter().zip(&lanes.rooms) {
         let links = layout.shapes[team.shape].iter();
         for ((link, joints), state) in links.zip(&team.joints).zip(&room.state) {
@@ -329,17 +335,17 @@ fn vector(lanes: &kernel::Lane3, l: usize) -> DVec3 {
     DVec3::new(lanes[0][l], lanes[1][l], lanes[2][l])
 }
 
-impl Plan<'_> {
+impl WholeStep<'_> {
     /// All substeps of one team.
     fn run(
         &self,
         arch: pulp::Arch,
-        (links, team): (&[Link], &Team),
-        room: &mut Room,
-        work: &mut Vec<Work>,
+        (links, team): (&[TreeBody], &Team),
+        room: &mut TeamRoom,
+        work: &mut Vec<BodyWork>,
     ) {
         room.load(self, links, team);
-        work.resize(links.len(), Work::default());
+        work.resize(links.len(), BodyWork::default());
         room.found.clear();
         let mut rule = self.rule;
         for k in 0..self.substeps {
@@ -363,11 +369,11 @@ impl Plan<'_> {
             gravity: rule.gravity,
             state: &room.state,
         });
-        room.is_sound &= room.state.iter().all(State::is_finite);
+        room.is_sound &= room.state.iter().all(BodyState::is_finite);
     }
 }
 
-impl State {
+impl BodyState {
     fn is_finite(&self) -> bool {
         let numbers = self.x.iter().chain(&self.q).chain(&self.v).chain(&self.w);
         // A product with zero is zero for every finite number and not-a-number for all others.
@@ -376,11 +382,11 @@ impl State {
     }
 }
 
-impl Room {
+impl TeamRoom {
     /// Takes states, impulses and forces of a team's bodies out of the world.
-    fn load(&mut self, plan: &Plan<'_>, links: &[Link], team: &Team) {
+    fn load(&mut self, plan: &WholeStep<'_>, links: &[TreeBody], team: &Team) {
         let bodies = &plan.world.bodies;
-        self.state.resize(links.len(), State::default());
+        self.state.resize(links.len(), BodyState::default());
         self.is_sound = true;
         for (i, state) in self.state.iter_mut().enumerate() {
             let sign = if links[i].first { 1.0 } else { -1.0 };
@@ -429,7 +435,7 @@ impl Lanes {
         let first = self.rooms.first()?;
         let mut worst: Option<(Residual, Option<Key>)> = None;
         for k in 0..first.found.len() {
-            let mut total = Total::default();
+            let mut total = AllFound::default();
             for (team, room) in layout.teams.iter().zip(&self.rooms) {
                 if !room.is_sound {
                     return None;
@@ -450,7 +456,7 @@ impl Lanes {
 
 /// What the judge found in all lanes.
 #[derive(Default)]
-struct Total {
+struct AllFound {
     worst: f64,
     joint: Option<u32>,
     sum: f64,
@@ -459,7 +465,7 @@ struct Total {
     hidden: Hidden,
 }
 
-impl Total {
+impl AllFound {
     fn add(&mut self, found: &Found, team: &Team) {
         for l in 0..team.used {
             if self.worst < found.worst[l] {

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 use super::spring::Spring;
 use super::{
     Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Robot, RobotJoint,
-    RobotModel, ShapeModel, Tendon,
+    RobotLink, RobotModel, ShapeModel, Tendon,
 };
 use crate::collide::Groups;
 use crate::index::{BodyId, LinkId, RobotId};
@@ -108,20 +108,22 @@ impl WorldBuilder {
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
         for (i, (link, name)) in tree.links().iter().zip(names).enumerate() {
-            let moves = tree.moves(LinkId(i as u32));
+            let motion = match tree.moves(LinkId(i as u32)) {
+                true => MovedBy::Link,
+                false => MovedBy::Static,
+            };
             let body = self.add_body(Body {
                 name,
-                motion: if moves {
-                    MovedBy::Link
-                } else {
-                    MovedBy::Static
-                },
+                motion,
                 mass: link.body.mass,
                 inertia: link.body.inertia,
                 ..Body::default()
             })?;
-            self.seats.resize(self.bodies.len(), None);
-            self.seats[body.index()] = Some((id.0, i as u32));
+            self.link_of.resize(self.bodies.len(), None);
+            self.link_of[body.index()] = Some(RobotLink {
+                robot: id,
+                link: LinkId(i as u32),
+            });
             bodies.push(body);
         }
         let closures = model.closures.iter().map(|c| closure(c, &base)).collect();
@@ -130,6 +132,7 @@ impl WorldBuilder {
         let tree = Arc::new(tree);
         let mut robot = Robot {
             name: name.clone(),
+            reached: Vec::new(),
             damped: (0.0, Arc::clone(&tree)),
             data: tree.data(),
             q: tree.neutral(),
@@ -262,7 +265,7 @@ impl WorldBuilder {
 
     /// Pairs of links that never touch although their robot's links may, and controls that cannot be.
     pub(in crate::world) fn finish_robots(&mut self) -> Result<Vec<(u32, u32)>, WorldError> {
-        self.seats.resize(self.bodies.len(), None);
+        self.link_of.resize(self.bodies.len(), None);
         let mut joined = Vec::new();
         for robot in &self.robots {
             if let Some(joint) = robot.joints.iter().find(|j| !j.control.is_legal()) {

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, LinkName, LinkPoint, Tree, TreeError, TreeRows};
+use crate::tree::{Data, LinkName, LinkPoint, Offsets, Tree, TreeError, TreeRows};
 
 /// One closed loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -187,7 +187,7 @@ impl Posed<'_> {
             link,
             count: links.len(),
         };
-        let (at, dof) = self.tree.offsets(link).ok_or(unknown)?;
+        let Offsets { q: at, v: dof } = self.tree.offsets(link).ok_or(unknown)?;
         let carrier = &links[link.index()];
         if carrier.joint.dofs() != 1 {
             return Err(TreeError::BadValue {

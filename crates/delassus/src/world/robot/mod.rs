@@ -7,6 +7,7 @@
 
 mod build;
 mod closure;
+mod limits;
 mod model;
 mod rows;
 mod spring;
@@ -24,11 +25,20 @@ pub use closure::{Anchor, Closure, ClosureKind, Posed};
 pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
 pub use tendon::Tendon;
 
+use step::Flight;
+
 use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
 use crate::solver::exact::kkt::TreeKkt;
-use crate::tree::{Data, Midpoint, Tree, TreeError, TreeRows};
+use crate::tree::{Data, Midpoint, Offsets, Tree, TreeError, TreeRows};
+
+/// A link of one of a world's robots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RobotLink {
+    pub(super) robot: RobotId,
+    pub(super) link: LinkId,
+}
 
 /// Why a closure has rows.
 const FITS: &str = "closures were tried on the tree when the robot was added";
@@ -62,8 +72,10 @@ pub struct Robot {
     /// Joint forces for the next step, one per dof \[N m or N\]; a step that succeeds sets them to zero.
     pub force: Vec<f64>,
     projection: Projection,
+    /// Joints whose limits the step under way was found to reach.
+    reached: Vec<usize>,
     /// Where the midpoint rule steps it: velocities at the end, in the axes of the beginning, and in the mean.
-    free: Option<(Vec<f64>, Vec<f64>)>,
+    free: Option<Flight>,
     midpoint: Midpoint,
 }
 
@@ -77,19 +89,19 @@ pub struct RobotJoint {
     /// What acts along it.
     pub control: Control,
     /// First coordinate and first velocity.
-    at: (usize, usize),
+    at: Offsets,
     dofs: usize,
 }
 
 impl RobotJoint {
     /// Its first coordinate in [`Robot::configuration`].
     pub fn coordinate(&self) -> usize {
-        self.at.0
+        self.at.q
     }
 
     /// Its first velocity in [`Robot::velocity`].
     pub fn dof(&self) -> usize {
-        self.at.1
+        self.at.v
     }
 
     /// Number of its velocities.
@@ -202,7 +214,7 @@ impl Robot {
     pub fn position(&self, joint: &str) -> Option<f64> {
         let joint = self.joints.iter().find(|j| j.name == joint)?;
         let single = joint.dofs == 1;
-        self.q.get(joint.at.0).copied().filter(|_| single)
+        self.q.get(joint.at.q).copied().filter(|_| single)
     }
 
     /// Loops that its rows close.
@@ -321,7 +333,7 @@ impl Robot {
         let mut worst: f64 = 0.0;
         for joint in &self.joints {
             if let (Some([lo, hi]), 1) = (joint.control.drive.limits, joint.dofs) {
-                let q = self.q[joint.at.0];
+                let q = self.q[joint.at.q];
                 worst = worst.max(lo - q).max(q - hi);
             }
         }
@@ -380,9 +392,8 @@ impl World {
         Ok(())
     }
 
-    /// Robot and link of a body that is one.
-    pub(super) fn seat(&self, body: usize) -> Option<(usize, LinkId)> {
-        let (robot, link) = self.seats.get(body).copied().flatten()?;
-        Some((robot as usize, LinkId(link)))
+    /// The link that a body is, if it is one.
+    pub(super) fn link_of(&self, body: usize) -> Option<RobotLink> {
+        self.link_of.get(body).copied().flatten()
     }
 }

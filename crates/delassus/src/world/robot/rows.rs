@@ -1,5 +1,6 @@
 //! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
 
+use super::step::Flight;
 use super::{ClosureKind, FITS, OWN_LINK, Robot, RobotJoint};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
@@ -7,7 +8,7 @@ use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::problem::place::Place;
 use crate::tree::spatial::Force;
-use crate::tree::{Data, LinkPoint, TreeError, TreeRows};
+use crate::tree::{Data, LinkPoint, Offsets, TreeError, TreeRows};
 use crate::world::rows::Target;
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
@@ -56,7 +57,7 @@ impl Robot {
         };
         let n = self.tree.n_dofs();
         let mut data = self.data.clone();
-        if let Some((end, _)) = &self.free {
+        if let Some(Flight { end, .. }) = &self.free {
             let mut p = vec![0.0; n];
             let block = damped
                 .mul_mass(&mut data, end, &mut p)
@@ -123,11 +124,15 @@ impl Robot {
         })
     }
 
-    /// Limits, motors, servos, friction and loops at the end of the step.
-    pub(in crate::world) fn joint_rows(&self, time: f64) -> Result<Vec<JointRows>, BuildError> {
+    /// Limits, motors, servos, friction and loops at the end, `time`, of a step of h seconds.
+    pub(in crate::world) fn joint_rows(
+        &self,
+        time: f64,
+        h: f64,
+    ) -> Result<Vec<JointRows>, BuildError> {
         let mut all = Vec::new();
-        for (item, joint) in self.joints.iter().enumerate() {
-            self.drive(RobotItem::Joint(item as u32), joint, time, &mut all);
+        for item in 0..self.joints.len() {
+            self.drive(item, (time, h), &mut all);
         }
         self.tendon_rows(&mut all)?;
         for (i, closure) in self.closures.iter().enumerate() {
@@ -167,7 +172,8 @@ impl Robot {
         Ok(all)
     }
 
-    fn drive(&self, item: RobotItem, joint: &RobotJoint, time: f64, all: &mut Vec<JointRows>) {
+    fn drive(&self, number: usize, (time, h): (f64, f64), all: &mut Vec<JointRows>) {
+        let (item, joint) = (RobotItem::Joint(number as u32), &self.joints[number]);
         let mut push = |dof: usize, sign: f64, (part, law, target, gap)| {
             all.push(JointRows {
                 item,
@@ -184,7 +190,8 @@ impl Robot {
             lo: -force,
             hi: force,
         };
-        let (control, (at, dof)) = (&joint.control, joint.at);
+        let Offsets { q: at, v: dof } = joint.at;
+        let control = &joint.control;
         let drive = &control.drive;
         if 0.0 < drive.friction {
             let still = Target::Velocity(0.0);
@@ -206,7 +213,7 @@ impl Robot {
             return;
         }
         let q = self.q[at];
-        if let Some([lo, hi]) = drive.limits {
+        if let Some([lo, hi]) = drive.limits.filter(|_| !self.leaves_out(number, h)) {
             use JointPart::{FirstLimit, SecondLimit};
             push(
                 dof,
@@ -243,9 +250,10 @@ impl Robot {
     /// The largest angle of a ball: θ = |θ| u changes its length at the rate u·ω, in the axes of the link as of the
     /// parent.
     fn swing_limit(&self, item: RobotItem, joint: &RobotJoint, all: &mut Vec<JointRows>) {
-        let (Some([_, most]), (at, dof)) = (joint.control.drive.limits, joint.at) else {
+        let Some([_, most]) = joint.control.drive.limits else {
             return;
         };
+        let Offsets { q: at, v: dof } = joint.at;
         let turn = super::spring::turn(&self.q[at..at + 4]);
         let Some(axis) = turn.try_normalize() else {
             return;

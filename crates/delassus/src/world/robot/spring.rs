@@ -11,7 +11,7 @@ use glam::{DQuat, DVec3};
 use super::Robot;
 use crate::index::LinkId;
 use crate::tree::spatial::Force;
-use crate::tree::{LinkPoint, Tree, TreeError, TreeRows};
+use crate::tree::{LinkPoint, Offsets, Tree, TreeError, TreeRows};
 use crate::world::Bodies;
 
 /// A spring along a joint.
@@ -19,7 +19,7 @@ use crate::world::Bodies;
 pub(super) struct Spring {
     pub(super) link: LinkId,
     /// First coordinate and first velocity.
-    pub(super) at: (usize, usize),
+    pub(super) at: Offsets,
     pub(super) dofs: usize,
     pub(super) stiffness: f64,
     pub(super) rest: f64,
@@ -31,9 +31,9 @@ impl Spring {
     /// How far it is strained; a ball by the vector of its turn.
     fn strain(&self, q: &[f64]) -> [f64; 3] {
         if self.dofs == 1 {
-            return [q[self.at.0] - self.rest, 0.0, 0.0];
+            return [q[self.at.q] - self.rest, 0.0, 0.0];
         }
-        turn(&q[self.at.0..self.at.0 + 4]).to_array()
+        turn(&q[self.at.q..self.at.q + 4]).to_array()
     }
 }
 
@@ -72,7 +72,7 @@ impl Robot {
             for spring in &self.springs {
                 let strain = spring.strain(&q);
                 for k in 0..spring.dofs {
-                    tau[spring.at.1 + k] += spring.push - spring.stiffness * strain[k];
+                    tau[spring.at.v + k] += spring.push - spring.stiffness * strain[k];
                 }
             }
         }

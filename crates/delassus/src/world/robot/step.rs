@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::{Posed, Robot};
 use crate::index::RobotId;
 use crate::math::max_abs;
-use crate::tree::{Data, TreeError};
+use crate::tree::{Data, KktGiven, KktUnknowns, MidpointStep, TreeError};
 use crate::world::{Bodies, Integrator, StateError, World};
 
 /// Loops are closed to this \[m or rad\].
@@ -17,8 +17,17 @@ const OPEN: f64 = 5e-3;
 /// Newton steps at most; each squares the error.
 const NEWTON: usize = 4;
 
-/// The state of a robot.
+/// The state of a robot, (q, v): a pair, as saved states have it.
 pub(in crate::world) type RobotState = (Vec<f64>, Vec<f64>);
+
+/// A midpoint step of a robot left to itself.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    /// The velocity at its end.
+    pub(super) end: Vec<f64>,
+    /// The velocity that its configuration moves with.
+    mean: Vec<f64>,
+}
 
 impl World {
     /// What a step of h seconds needs of all robots; their bodies show their joints, whatever a caller wrote there.
@@ -74,22 +83,31 @@ impl World {
 
 impl Robot {
     /// The midpoint step of the robot left to itself; `None` where it is too long for it.
-    fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<(Vec<f64>, Vec<f64>)> {
+    fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<Flight> {
         let tau = self.applied(bodies, (gravity, 0.5 * h)).ok()?;
         let mut v = self.v.clone();
-        let work = (&mut self.data.clone(), &mut self.midpoint);
+        let step = MidpointStep {
+            q: &self.q,
+            v: &mut v,
+            tau: &tau,
+            gravity,
+            h,
+        };
         let found = self
             .tree
-            .midpoint(work, (&self.q, &mut v, &tau), gravity, h);
+            .midpoint(&mut self.data.clone(), &mut self.midpoint, step);
         // In axes that do not turn during the step.
         let turned = self.tree.turn(&mut v, -h);
-        (found.ok()? && turned.is_ok()).then(|| (v, self.midpoint.mean().to_vec()))
+        (found.ok()? && turned.is_ok()).then(|| Flight {
+            end: v,
+            mean: self.midpoint.mean().to_vec(),
+        })
     }
 
     fn advance(&mut self, h: f64) -> Result<(), TreeError> {
         match self.free.take() {
             None => self.tree.advance(&mut self.q, &mut self.v, h)?,
-            Some((end, mut mean)) => {
+            Some(Flight { end, mut mean }) => {
                 // What impulses changed of the velocity acts during the whole step.
                 for ((mean, end), v) in mean.iter_mut().zip(&end).zip(&self.v) {
                     *mean += v - end;
@@ -131,11 +149,16 @@ impl Robot {
             let still = vec![0.0; tree.n_dofs().max(m)];
             let (mut move_by, mut force) = (vec![0.0; tree.n_dofs()], vec![0.0; m]);
             let wanted: Vec<f64> = gap.iter().map(|g| -g).collect();
-            work.kkt.solve(
-                (tree, data, &work.rows),
-                (&still[..tree.n_dofs()], &wanted, &still[..m]),
-                (&mut move_by, &mut force),
-            )?;
+            let given = KktGiven {
+                y1: &still[..tree.n_dofs()],
+                y2: &wanted,
+                sigma: &still[..m],
+            };
+            let unknowns = KktUnknowns {
+                x1: &mut move_by,
+                x2: &mut force,
+            };
+            work.kkt.solve(tree, data, &work.rows, given, unknowns)?;
             let mut q = self.q.clone();
             tree.integrate(&mut q, &move_by, 1.0)?;
             work.rows.clear();

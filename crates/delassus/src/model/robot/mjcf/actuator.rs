@@ -8,7 +8,7 @@ use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, Tristate, View};
 use super::joint::limits;
-use crate::tree::Tree;
+use crate::tree::{Offsets, Tree};
 use crate::world::{Servo, Tendon};
 
 /// Kinds of actuators: they share one set of defaults.
@@ -436,14 +436,11 @@ impl<'a> Reader<'a> {
     /// The diagonal entry of M of a joint of one dof in the configuration of the file.
     fn inertia_at(&self, tree: &Tree, link: crate::index::LinkId) -> f64 {
         let (n, mut data) = (tree.n_dofs(), tree.data());
-        let Some((_, dof)) = tree.offsets(link) else {
-            return 0.0;
-        };
+        let Offsets { v: dof, .. } = tree.offsets(link).expect("links of joints are in the tree");
         let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
         unit[dof] = 1.0;
-        match tree.mul_mass(&mut data, &unit, &mut column) {
-            Ok(()) => column[dof],
-            Err(_) => 0.0,
-        }
+        tree.mul_mass(&mut data, &unit, &mut column)
+            .expect("both have one number for each velocity");
+        column[dof]
     }
 }

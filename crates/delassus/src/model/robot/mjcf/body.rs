@@ -6,7 +6,7 @@ use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, View};
 use super::geom::{Files, Geom};
-use super::joint::{Joint, Kind};
+use super::joint::{Joint, JointType};
 use super::pose::pose;
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
@@ -198,13 +198,13 @@ impl<'a> Reader<'a> {
             } else {
                 joint.damping
             };
-            if joint.kind == Kind::Free && joint.armature != 0.0 {
+            if joint.kind == JointType::Free && joint.armature != 0.0 {
                 let what = format!("armature {} of a free joint", joint.armature);
                 self.lose(joint.view.element, what);
             } else {
                 link.armature = joint.armature;
             }
-            if joint.kind == Kind::Free && joint.model.stiffness != 0.0 {
+            if joint.kind == JointType::Free && joint.model.stiffness != 0.0 {
                 let what = format!("stiffness {} of a free joint", joint.model.stiffness);
                 self.lose(joint.view.element, what);
                 joint.model.stiffness = 0.0;
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
 
 /// What MuJoCo does not let pass about the joints of a body.
 fn check_joints(body: &Element, parent: usize, joints: &[Joint<'_>]) -> Result<(), ImportError> {
-    let Some(free) = joints.iter().find(|joint| joint.kind == Kind::Free) else {
+    let Some(free) = joints.iter().find(|joint| joint.kind == JointType::Free) else {
         return Ok(());
     };
     if 1 < joints.len() {

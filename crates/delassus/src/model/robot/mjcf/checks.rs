@@ -57,23 +57,7 @@ const KNOWN: [(&str, &[&str]); 10] = [
     (
         "default",
         &[
-            "default",
-            "joint",
-            "geom",
-            "site",
-            "mesh",
-            "equality",
-            "tendon",
-            "pair",
-            "general",
-            "motor",
-            "position",
-            "velocity",
-            "intvelocity",
-            "damper",
-            "cylinder",
-            "muscle",
-            "adhesion",
+            "default", "joint", "geom", "site", "mesh", "equality", "tendon", "pair",
         ],
     ),
     ("body", BODY),
@@ -329,7 +313,9 @@ fn count_unknown<'a>(element: &'a Element, found: &mut Vec<(&'a Element, usize)>
     };
     for child in &element.children {
         let tag = child.tag.as_str();
-        if listed.contains(&tag) {
+        // Defaults are given for actuators too.
+        let of_actuators = parent == "default" && KINDS.contains(&tag);
+        if of_actuators || listed.contains(&tag) {
             count_unknown(child, found);
             continue;
         }

@@ -240,10 +240,10 @@ impl<'a> View<'a> {
 
     /// A whole number, or what stands for it where it is not given.
     pub(super) fn whole(&self, name: &str, default: i64) -> Result<i64, ImportError> {
-        let Some(giver) = self.giver(name) else {
+        let (Some(giver), Some(text)) = (self.giver(name), self.get(name)) else {
             return Ok(default);
         };
-        let text = giver.attribute(name).unwrap_or_default().trim();
+        let text = text.trim();
         let number = text.parse::<i64>().ok();
         let rounded = text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
         number

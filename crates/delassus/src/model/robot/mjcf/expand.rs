@@ -204,6 +204,7 @@ fn replicate(
     let offset = view.vector("offset", glam::DVec3::ZERO)?;
     let turn = orientation(&view, &scopes[node.scope])?;
     let step = Pose::new(offset, turn);
+    // The format's own defaults: nothing between name and number, nothing before a name.
     let separator = node.attribute("sep").unwrap_or_default();
     let digits = (times - 1).to_string().len();
     let mut copies = Copies {

@@ -18,7 +18,7 @@ use crate::world::{ContactRule, Surface};
 
 /// What a geom is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GeomType {
     Plane,
     Field,
     Sphere,
@@ -30,23 +30,23 @@ pub(super) enum Kind {
     Sdf,
 }
 
-const KINDS: [(&str, Kind); 9] = [
-    ("plane", Kind::Plane),
-    ("hfield", Kind::Field),
-    ("sphere", Kind::Sphere),
-    ("capsule", Kind::Capsule),
-    ("ellipsoid", Kind::Ellipsoid),
-    ("cylinder", Kind::Cylinder),
-    ("box", Kind::Box),
-    ("mesh", Kind::Mesh),
-    ("sdf", Kind::Sdf),
+const KINDS: [(&str, GeomType); 9] = [
+    ("plane", GeomType::Plane),
+    ("hfield", GeomType::Field),
+    ("sphere", GeomType::Sphere),
+    ("capsule", GeomType::Capsule),
+    ("ellipsoid", GeomType::Ellipsoid),
+    ("cylinder", GeomType::Cylinder),
+    ("box", GeomType::Box),
+    ("mesh", GeomType::Mesh),
+    ("sdf", GeomType::Sdf),
 ];
 
 /// A geom in the frame of its body.
 #[derive(Clone, Debug)]
 pub(super) struct Geom<'a> {
     pub(super) view: View<'a>,
-    pub(super) kind: Kind,
+    pub(super) kind: GeomType,
     pub(super) pose: Pose,
     size: [f64; 3],
     pub(super) contype: u32,
@@ -69,7 +69,7 @@ impl<'a> Geom<'a> {
         compiler: &Compiler,
         files: &mut Files<'_, 'a>,
     ) -> Result<Geom<'a>, ImportError> {
-        let kind = view.word("type", &KINDS, Kind::Sphere)?;
+        let kind = view.word("type", &KINDS, GeomType::Sphere)?;
         let condim = view.whole("condim", 3)?;
         if !matches!(condim, 1 | 3 | 4 | 6) {
             let what = format!("condim is {condim}; it is 1, 3, 4 or 6");
@@ -125,8 +125,8 @@ impl<'a> Geom<'a> {
             self.pose = Pose::new(0.5 * (from + to), turn);
             let [r, ..] = self.size;
             self.size = match self.kind {
-                Kind::Capsule | Kind::Cylinder => [r, half.length(), 0.0],
-                Kind::Box | Kind::Ellipsoid => [r, r, half.length()],
+                GeomType::Capsule | GeomType::Cylinder => [r, half.length(), 0.0],
+                GeomType::Box | GeomType::Ellipsoid => [r, r, half.length()],
                 _ => {
                     let what = "it has no two ends that fromto could give";
                     return Err(self.element().fault(what));
@@ -162,9 +162,9 @@ impl<'a> Geom<'a> {
         let scale = self.view.number("fitscale", 1.0)?;
         let across = 0.5 * (half[0] + half[1]);
         let size = match self.kind {
-            Kind::Sphere => [(half[0] + half[1] + half[2]) / 3.0, 0.0, 0.0],
-            Kind::Capsule => [across, (half[2] - 0.5 * across).max(0.0), 0.0],
-            Kind::Cylinder => [across, half[2], 0.0],
+            GeomType::Sphere => [(half[0] + half[1] + half[2]) / 3.0, 0.0, 0.0],
+            GeomType::Capsule => [across, (half[2] - 0.5 * across).max(0.0), 0.0],
+            GeomType::Cylinder => [across, half[2], 0.0],
             _ => half,
         };
         self.size = size.map(|x| x * scale);
@@ -178,9 +178,9 @@ impl<'a> Geom<'a> {
 
     fn check_size(&self) -> Result<(), ImportError> {
         let needed = match self.kind {
-            Kind::Sphere => 1,
-            Kind::Capsule | Kind::Cylinder => 2,
-            Kind::Box | Kind::Ellipsoid => 3,
+            GeomType::Sphere => 1,
+            GeomType::Capsule | GeomType::Cylinder => 2,
+            GeomType::Box | GeomType::Ellipsoid => 3,
             _ => 0,
         };
         let Some(bad) = self.size[..needed].iter().find(|x| !(0.0 < **x)) else {
@@ -197,13 +197,22 @@ impl<'a> Geom<'a> {
     fn solid(&self) -> Option<Solid> {
         let [x, y, z] = self.size;
         Some(match self.kind {
-            Kind::Sphere => Solid::Sphere(x),
-            Kind::Capsule => Solid::Capsule(x, y),
-            Kind::Cylinder => Solid::Cylinder(x, y),
-            Kind::Box => Solid::Box(DVec3::new(x, y, z)),
-            Kind::Ellipsoid => Solid::Ellipsoid(DVec3::new(x, y, z)),
+            GeomType::Sphere => Solid::Sphere(x),
+            GeomType::Capsule => Solid::Capsule(x, y),
+            GeomType::Cylinder => Solid::Cylinder(x, y),
+            GeomType::Box => Solid::Box(DVec3::new(x, y, z)),
+            GeomType::Ellipsoid => Solid::Ellipsoid(DVec3::new(x, y, z)),
             _ => return None,
         })
+    }
+
+    /// The name of the mesh or height field that it must have.
+    fn asset(&self, attribute: &str) -> Result<&'a str, ImportError> {
+        let missing = || {
+            let what = format!("attribute {attribute} is missing: it names the asset of the geom");
+            self.element().fault(what)
+        };
+        self.view.get(attribute).ok_or_else(missing)
     }
 
     /// The moments of its mesh.
@@ -212,15 +221,14 @@ impl<'a> Geom<'a> {
         compiler: &Compiler,
         files: &mut Files<'_, 'a>,
     ) -> Result<Option<Extent>, ImportError> {
-        let name = self.view.get("mesh").unwrap_or_default();
+        let name = self.asset("mesh")?;
         let loaded = files.assets.load(name, compiler, files.folder);
         let loaded = loaded.map(|loaded| loaded.extent);
-        loaded.map_err(|what| self.mesh_fault(files, &what))
+        loaded.map_err(|what| self.mesh_fault(files, name, &what))
     }
 
     /// A fault of its mesh, at the mesh where there is one.
-    fn mesh_fault(&self, files: &Files<'_, 'a>, what: &str) -> ImportError {
-        let name = self.view.get("mesh").unwrap_or_default();
+    fn mesh_fault(&self, files: &Files<'_, 'a>, name: &str, what: &str) -> ImportError {
         let at = files
             .assets
             .mesh(name)
@@ -249,7 +257,7 @@ impl<'a> Geom<'a> {
         let extent = match (self.solid(), self.kind) {
             (Some(solid), _) if shell => solid.shell(),
             (Some(solid), _) => solid.filled(),
-            (None, Kind::Mesh) => {
+            (None, GeomType::Mesh) => {
                 let Some(extent) = self.extent(compiler, files)? else {
                     let what = "its mesh encloses nothing; give the body an <inertial>";
                     return Err(self.element().fault(what));
@@ -272,44 +280,44 @@ impl<'a> Geom<'a> {
         let name = self.element().name();
         let (radius, half_length) = (x, y);
         Ok(match self.kind {
-            Kind::Sphere => (Shape::Sphere { radius }, None),
-            Kind::Box => (Shape::Box { half: [x, y, z] }, None),
-            Kind::Cylinder => (
+            GeomType::Sphere => (Shape::Sphere { radius }, None),
+            GeomType::Box => (Shape::Box { half: [x, y, z] }, None),
+            GeomType::Cylinder => (
                 Shape::Cylinder {
                     half_length,
                     radius,
                 },
                 None,
             ),
-            Kind::Capsule => (
+            GeomType::Capsule => (
                 Shape::Capsule {
                     half_length,
                     radius,
                 },
                 None,
             ),
-            Kind::Ellipsoid => {
+            GeomType::Ellipsoid => {
                 let text = format!("the hull of some points stands for the ellipsoid \"{name}\"");
                 (hull::ellipsoid(self.size), Some(text))
             }
-            Kind::Plane => (Shape::HalfSpace, None),
-            Kind::Field => {
-                let name = self.view.get("hfield").unwrap_or_default();
+            GeomType::Plane => (Shape::HalfSpace, None),
+            GeomType::Field => {
+                let name = self.asset("hfield").map_err(Outside::Fault)?;
                 let folder = files.folder;
                 let path = |file: &str| Some(folder?.join(compiler.mesh_path(file)));
                 let field = files.assets.field(name, &path);
                 (field.map_err(Outside::Lost)?, None)
             }
-            Kind::Sdf => return Err(Outside::Lost("a shape by a plugin".to_owned())),
-            Kind::Mesh => {
-                let wanted = self.view.get("mesh").unwrap_or_default();
+            GeomType::Sdf => return Err(Outside::Lost("a shape by a plugin".to_owned())),
+            GeomType::Mesh => {
+                let wanted = self.asset("mesh").map_err(Outside::Fault)?;
                 let loaded = files.assets.load(wanted, compiler, files.folder);
                 let points = loaded.map(|loaded| loaded.mesh.points.clone());
                 let points = points.map_err(|what| {
                     if files.folder.is_none() && files.assets.mesh(wanted).is_some() {
                         return Outside::Lost(format!("the mesh {what}"));
                     }
-                    Outside::Fault(self.mesh_fault(files, &what))
+                    Outside::Fault(self.mesh_fault(files, wanted, &what))
                 })?;
                 let (mut shape, mut said) = hull::of_points(points.iter().copied());
                 if shape.check().is_err() {

@@ -8,25 +8,25 @@ use super::compiler::Compiler;
 use super::element::{Element, Tristate, View};
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Tree, TreeJoint};
+use crate::tree::{Offsets, Tree, TreeJoint};
 use crate::world::JointModel;
 
 /// How a joint moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum JointType {
     Free,
     Ball,
     Slide(DVec3),
     Hinge(DVec3),
 }
 
-impl Kind {
+impl JointType {
     pub(super) fn tree(self) -> TreeJoint {
         match self {
-            Kind::Free => TreeJoint::Floating,
-            Kind::Ball => TreeJoint::Ball,
-            Kind::Slide(axis) => TreeJoint::Prismatic { axis },
-            Kind::Hinge(axis) => TreeJoint::Revolute { axis },
+            JointType::Free => TreeJoint::Floating,
+            JointType::Ball => TreeJoint::Ball,
+            JointType::Slide(axis) => TreeJoint::Prismatic { axis },
+            JointType::Hinge(axis) => TreeJoint::Revolute { axis },
         }
     }
 }
@@ -36,7 +36,7 @@ impl Kind {
 pub(super) struct Joint<'a> {
     pub(super) view: View<'a>,
     pub(super) model: JointModel,
-    pub(super) kind: Kind,
+    pub(super) kind: JointType,
     /// A point of it in the frame of the body.
     pub(super) anchor: DVec3,
     pub(super) damping: f64,
@@ -55,7 +55,7 @@ impl<'a> Joint<'a> {
         Joint {
             view: View::plain(element),
             model: JointModel::free(element.name(), LinkId(0)),
-            kind: Kind::Free,
+            kind: JointType::Free,
             anchor: DVec3::ZERO,
             damping: 0.0,
             armature: 0.0,
@@ -77,15 +77,15 @@ impl<'a> Joint<'a> {
         let axis = (frame.rotation * axis).try_normalize();
         let axis = axis.ok_or_else(|| view.element.fault("its axis is zero"));
         let kind = match number {
-            0 => Kind::Free,
-            1 => Kind::Ball,
-            2 => Kind::Slide(axis?),
-            _ => Kind::Hinge(axis?),
+            0 => JointType::Free,
+            1 => JointType::Ball,
+            2 => JointType::Slide(axis?),
+            _ => JointType::Hinge(axis?),
         };
-        let turns = matches!(kind, Kind::Hinge(_) | Kind::Ball);
+        let turns = matches!(kind, JointType::Hinge(_) | JointType::Ball);
         let angle = |x: f64| if turns { compiler.radians(x) } else { x };
         let reference = match kind {
-            Kind::Hinge(_) | Kind::Slide(_) => angle(view.number("ref", 0.0)?),
+            JointType::Hinge(_) | JointType::Slide(_) => angle(view.number("ref", 0.0)?),
             _ => 0.0,
         };
         let mut model = JointModel::free(view.element.name(), LinkId(0));
@@ -93,13 +93,15 @@ impl<'a> Joint<'a> {
             &view,
             ("limited", "range"),
             compiler.autolimits,
-            kind != Kind::Free,
+            kind != JointType::Free,
         )?;
         model.range = range.map(|range| range.map(|x| angle(x) - reference));
         model.friction = view.number("frictionloss", 0.0)?;
         model.stiffness = view.padded::<5>("stiffness", [0.0; 5])?[0];
         model.rest = match kind {
-            Kind::Hinge(_) | Kind::Slide(_) => angle(view.number("springref", 0.0)?) - reference,
+            JointType::Hinge(_) | JointType::Slide(_) => {
+                angle(view.number("springref", 0.0)?) - reference
+            }
             _ => 0.0,
         };
         let damping = view.padded::<5>("damping", [0.0; 5])?[0];
@@ -124,7 +126,7 @@ impl<'a> Joint<'a> {
         )?;
         Ok(Joint {
             anchor: match kind {
-                Kind::Free => DVec3::ZERO,
+                JointType::Free => DVec3::ZERO,
                 _ => frame.point(view.vector("pos", DVec3::ZERO)?),
             },
             damping,
@@ -140,7 +142,7 @@ impl<'a> Joint<'a> {
 
     /// Whether it has one velocity.
     pub(super) fn is_single(&self) -> bool {
-        matches!(self.kind, Kind::Slide(_) | Kind::Hinge(_))
+        matches!(self.kind, JointType::Slide(_) | JointType::Hinge(_))
     }
 }
 
@@ -198,7 +200,7 @@ impl Reader<'_> {
                 continue;
             };
             let link = joint.model.link;
-            let Some((_, dof)) = tree.offsets(link) else {
+            let Some(Offsets { v: dof, .. }) = tree.offsets(link) else {
                 continue;
             };
             let (mut force, mut answer) = (zeros.clone(), zeros.clone());

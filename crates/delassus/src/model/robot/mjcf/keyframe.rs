@@ -5,10 +5,10 @@ use glam::DVec3;
 use super::super::ImportError;
 use super::Reader;
 use super::element::Element;
-use super::joint::{Kind, quaternion};
+use super::joint::{JointType, quaternion};
 use super::pose::unit;
-use crate::tree::Tree;
 use crate::tree::spatial::Pose;
+use crate::tree::{Offsets, Tree};
 use crate::world::Keyframe;
 
 impl Reader<'_> {
@@ -39,7 +39,7 @@ impl Reader<'_> {
         let mut at = (0, 0);
         for joint in &self.joints {
             let link = joint.model.link;
-            let Some((own_q, own_v)) = tree.offsets(link) else {
+            let Some(Offsets { q: own_q, v: own_v }) = tree.offsets(link) else {
                 continue;
             };
             let kind = joint.kind.tree();
@@ -48,7 +48,7 @@ impl Reader<'_> {
                 let given = &list[at.0..at.0 + kind.coordinates()];
                 let turn = |q: &[f64]| unit(quaternion([q[0], q[1], q[2], q[3]])).ok_or_else(none);
                 match joint.kind {
-                    Kind::Free => {
+                    JointType::Free => {
                         // The file gives the pose in the world, the tree counts from that of the body.
                         pose = Pose::new(DVec3::from_slice(given), turn(&given[3..])?);
                         let place = tree.links()[link.index()].place;
@@ -57,19 +57,19 @@ impl Reader<'_> {
                         q[own_q..own_q + 3].copy_from_slice(&own.position.to_array());
                         q[own_q + 3..own_q + 7].copy_from_slice(&[turn.w, turn.x, turn.y, turn.z]);
                     }
-                    Kind::Ball => {
+                    JointType::Ball => {
                         let turn = turn(given)?;
                         q[own_q..own_q + 4].copy_from_slice(&[turn.w, turn.x, turn.y, turn.z]);
                     }
                     _ => q[own_q] = given[0] - joint.reference,
                 }
-            } else if joint.kind == Kind::Free {
+            } else if joint.kind == JointType::Free {
                 pose = tree.links()[link.index()].place;
             }
             if let Some(list) = &qvel {
                 let given = &list[at.1..at.1 + kind.dofs()];
                 let own = &mut v[own_v..own_v + kind.dofs()];
-                if joint.kind == Kind::Free {
+                if joint.kind == JointType::Free {
                     // Linear in world axes first; the tree has turning first, and both in its own axes.
                     let linear = pose.rotation.transpose() * DVec3::from_slice(given);
                     own[..3].copy_from_slice(&given[3..]);

@@ -34,21 +34,27 @@ pub(super) fn orientation(view: &View<'_>, compiler: &Compiler) -> Result<DQuat,
     Ok(DQuat::IDENTITY)
 }
 
+/// Exactly N numbers, which must be there.
+fn given<const N: usize>(element: &Element, name: &str) -> Result<[f64; N], ImportError> {
+    let numbers = element.exactly(name)?;
+    numbers.ok_or_else(|| element.fault(format!("attribute {name} is missing")))
+}
+
 /// One orientation as it is written.
 fn turn(element: &Element, name: &str, compiler: &Compiler) -> Result<DQuat, ImportError> {
     let none = || element.fault(format!("{name} has no direction"));
     match name {
         "quat" => {
-            let [w, x, y, z] = element.exactly(name)?.unwrap_or([1.0, 0.0, 0.0, 0.0]);
+            let [w, x, y, z] = given(element, name)?;
             unit(DQuat::from_xyzw(x, y, z, w)).ok_or_else(none)
         }
         "axisangle" => {
-            let [x, y, z, angle] = element.exactly(name)?.unwrap_or([0.0, 0.0, 1.0, 0.0]);
+            let [x, y, z, angle] = given(element, name)?;
             let axis = DVec3::new(x, y, z).try_normalize().ok_or_else(none)?;
             Ok(DQuat::from_axis_angle(axis, compiler.radians(angle)))
         }
         "euler" => {
-            let angles: [f64; 3] = element.exactly(name)?.unwrap_or_default();
+            let angles: [f64; 3] = given(element, name)?;
             let mut all = DQuat::IDENTITY;
             for (letter, angle) in compiler.euler.iter().zip(angles) {
                 let angle = compiler.radians(angle);
@@ -67,7 +73,7 @@ fn turn(element: &Element, name: &str, compiler: &Compiler) -> Result<DQuat, Imp
             Ok(all)
         }
         "xyaxes" => {
-            let [a, b, c, d, e, f] = element.exactly(name)?.unwrap_or_default();
+            let [a, b, c, d, e, f] = given(element, name)?;
             let x = DVec3::new(a, b, c).try_normalize().ok_or_else(none)?;
             let y = DVec3::new(d, e, f);
             // y is made orthogonal to x, and z = x × y.
@@ -76,7 +82,7 @@ fn turn(element: &Element, name: &str, compiler: &Compiler) -> Result<DQuat, Imp
             Ok(DQuat::from_mat3(&frame).normalize())
         }
         _ => {
-            let z: [f64; 3] = element.exactly(name)?.unwrap_or_default();
+            let z: [f64; 3] = given(element, name)?;
             let z = DVec3::from(z).try_normalize().ok_or_else(none)?;
             Ok(from_z(z))
         }

@@ -4,14 +4,18 @@
 //! the library are symmetric, so that such a file becomes its local form, which need not be. Each component of M is
 //! factored by itself.
 
-use super::{Components, MAX_VALUES, Rows, check_sizes, components, refused};
+use super::{Components, MAX_VALUES, MatrixRows, check_sizes, components, refused};
 use crate::linalg::lu::ProfileLu;
 use crate::problem::Problem;
 use crate::problem::delassus::BlockMatrix;
 use crate::problem::file::{FileError, Triplets};
 
 /// The local form of M v = H r + G λ + f, u = Hᵀv + w, 0 = Gᵀv + b.
-pub(super) fn local(m: &Triplets, f: &[f64], rows: &[Rows<'_>]) -> Result<Problem, FileError> {
+pub(super) fn local(
+    m: &Triplets,
+    f: &[f64],
+    rows: &[MatrixRows<'_>],
+) -> Result<Problem, FileError> {
     let parts = components(m);
     let factors = factored(m, &parts)?;
     let (place, sizes, order) = parts;

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
-use super::super::{FileError, Loaded, Unfit, Work};
+use super::super::{FileContent, FileError, Loaded, Unfit};
 use super::keyed::Keyed;
 use super::plain::flat;
 use super::tree_mass::TreeEntry;
@@ -340,8 +340,8 @@ pub(super) fn dual(file: DualFile) -> Result<Loaded, FileError> {
 
 /// The same with the impulses to start from: one for each row.
 fn guessed(loaded: Loaded, guess: Option<Vec<f64>>) -> Result<Loaded, FileError> {
-    let rows = match &loaded.work {
-        Work::Problem { problem, .. } => problem.n_rows(),
+    let rows = match &loaded.content {
+        FileContent::Problem { problem, .. } => problem.n_rows(),
         _ => 0,
     };
     match guess.as_ref().map(Vec::len) {

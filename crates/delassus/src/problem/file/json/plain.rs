@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::{FileError, Loaded, SpookRow, Work, matrix_problem};
+use super::super::{FileContent, FileError, Loaded, SpookRow, matrix_problem};
 use super::keyed::Keyed;
 use crate::law::Law;
 use crate::problem::Problem;
@@ -168,7 +168,7 @@ pub(super) fn stabilisation(file: StabilisationFile) -> Result<Loaded, FileError
         kind: "stabilisation",
         title: file.title,
         guess: None,
-        work: Work::Stabilisation(rows),
+        content: FileContent::Stabilisation(rows),
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{DMat3, DQuat, DVec3};
 use serde::Deserialize;
 
-use super::super::{FileError, Loaded, TreeWork, Unfit, Work};
+use super::super::{FileContent, FileError, Loaded, TreeProblem, Unfit};
 use super::keyed::Keyed;
 use super::physical::{Cone, Friction, UNIT_TOLERANCE, contact_frame, contact_law, eight};
 use crate::error::BuildError;
@@ -146,7 +146,7 @@ pub(super) fn tree(file: TreeFile) -> Result<Loaded, FileError> {
         kind: "tree",
         title: file.title,
         guess: None,
-        work: Work::Tree(Box::new(TreeWork { problem, v })),
+        content: FileContent::Tree(Box::new(TreeProblem { problem, v })),
     })
 }
 
