@@ -60,8 +60,13 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
     Info(InfoArgs),
-    /// Show a scene or a recorded run in the browser and play with it.
+    /// Show a scene, a robot or a recorded run in the browser and play with it.
     View(ViewArgs),
+    /// Print a script that lets a shell complete commands and options, as `delassus completions bash`.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Options of every command that solves.
@@ -69,7 +74,7 @@ pub(crate) enum Command {
 pub(crate) struct Common {
     /// Solver with its keys, as `gauss-seidel,rule=exact,relax=1.3`; repeat for several. `all` stands for every
     /// variant a comparison runs. [default: for solve `auto`, for compare `all`]
-    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
+    #[arg(short = 's', long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 
     /// Most sweeps or pivots. [default: 1000000 for solve; for compare 10000, or the scene's]
@@ -98,11 +103,11 @@ pub(crate) struct Common {
     pub(crate) seed: u64,
 
     /// Print JSON instead of tables.
-    #[arg(long)]
+    #[arg(short = 'j', long)]
     pub(crate) json: bool,
 
     /// No progress and no remarks on standard error; errors and skipped files are still reported.
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 
     /// How files are read. [default: by name: .dat, .hdf5 or .h5, otherwise json; standard input: json]
@@ -110,11 +115,11 @@ pub(crate) struct Common {
     pub(crate) format: Option<Format>,
 
     /// Also write the answers as JSON into this folder, which must be empty or new.
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
     /// Let `--out` write into a folder that is not empty, and `--save-problem` over a file.
-    #[arg(long)]
+    #[arg(short = 'f', long)]
     pub(crate) force: bool,
 
     /// Start from zero even where a file has impulses to start from, as captured ones do.
@@ -177,7 +182,7 @@ pub(crate) struct CompareArgs {
     pub(crate) svg: Option<PathBuf>,
 
     /// Simulated time of each scene in seconds. [default: the scene's]
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) time: Option<f64>,
 }
 
@@ -205,19 +210,19 @@ pub(crate) struct BenchArgs {
     pub(crate) seed: u64,
 
     /// Also write JSON and figures into this folder, which must be empty or new.
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
     /// Let `--out` write into a folder that is not empty.
-    #[arg(long)]
+    #[arg(short = 'f', long)]
     pub(crate) force: bool,
 
     /// Print JSON instead of tables.
-    #[arg(long)]
+    #[arg(short = 'j', long)]
     pub(crate) json: bool,
 
     /// No progress on standard error.
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 
     /// Chains of `chains`.
@@ -254,7 +259,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) lossy: bool,
 
     /// Steps a scene is watched for.
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) steps: usize,
 
     /// Length of a step in seconds. [default: the scene's]
@@ -262,7 +267,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) dt: Option<f64>,
 
     /// Solver with its keys that steps the scene. [default: the scene's]
-    #[arg(long, value_name = "NAME[,KEY=VALUE…]")]
+    #[arg(short = 's', long, value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solver: Option<String>,
 
     /// Law residual to reach in m/s. [default: the scene's, or 1e-6 for a problem]
@@ -274,7 +279,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) format: Option<Format>,
 
     /// Print JSON instead of words.
-    #[arg(long)]
+    #[arg(short = 'j', long)]
     pub(crate) json: bool,
 }
 
@@ -298,7 +303,7 @@ pub(crate) struct InfoArgs {
     pub(crate) dynamics: bool,
 
     /// Print JSON instead of a table.
-    #[arg(long)]
+    #[arg(short = 'j', long)]
     pub(crate) json: bool,
 }
 
@@ -318,7 +323,7 @@ pub(crate) struct ListArgs {
     pub(crate) what: Option<Section>,
 
     /// Print JSON instead of tables.
-    #[arg(long)]
+    #[arg(short = 'j', long)]
     pub(crate) json: bool,
 }
 

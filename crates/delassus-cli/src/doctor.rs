@@ -141,19 +141,21 @@ fn told(finding: &Finding) -> String {
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    let mut text = format!("{severity:<8}  {}: {}\n", finding.kind.name(), finding.what);
+    let what = format!("{severity:<8}  {}: {}", finding.kind.name(), finding.what);
+    let mut text = table::paragraph(&what, 10);
     if !finding.places.is_empty() {
         let more = match finding.count - finding.places.len() {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        text.push_str(&format!("  where   {}{more}\n", finding.places.join("; ")));
+        let places = format!("  where   {}{more}", finding.places.join("; "));
+        text.push_str(&table::paragraph(&places, 10));
     }
-    text.push_str(&format!(
-        "  number  {}: {}\n  remedy  {}\n\n",
-        finding.unit,
-        table::number(finding.number),
-        finding.remedy
-    ));
+    let number = table::number(finding.number);
+    let number = format!("  number  {}: {number}", finding.unit);
+    text.push_str(&table::paragraph(&number, 10));
+    let remedy = format!("  remedy  {}", finding.remedy);
+    text.push_str(&table::paragraph(&remedy, 10));
+    text.push('\n');
     text
 }

@@ -118,10 +118,15 @@ pub(crate) fn claim(path: &Path) -> Result<Option<fs::File>, DiskError> {
 
 /// Writes a file whole or not at all: under another name first, then renamed.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), DiskError> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// The same for what is no text.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.tmp"));
     let written = fs::File::create(&temporary).and_then(|mut file| {
-        io::Write::write_all(&mut file, text.as_bytes())?;
+        io::Write::write_all(&mut file, bytes)?;
         // On the disk before it gets its name: a crash must not leave the name without the content.
         file.sync_all()?;
         fs::rename(&temporary, path)

@@ -7,14 +7,12 @@ use std::path::{Path, PathBuf};
 use delassus::gallery::{self, GalleryError};
 use delassus::model::scene::SceneError;
 use delassus::problem::Form;
+use delassus::problem::file::limit::{MOST_BYTES, read_to_end};
 use delassus::problem::file::{self, FileContent, FileError, Format, Loaded};
 use delassus::scenes::ExhibitError;
 
 use crate::folder::DiskError;
 use crate::refusal::Usage;
-
-/// Most bytes that are read from a file or standard input.
-pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
 /// Put in front of a name that is both a problem and a scene, to mean the built-in problem.
 pub(crate) const PROBLEM: &str = "problem:";
@@ -121,17 +119,14 @@ pub(crate) fn text(name: &str, bytes: Vec<u8>) -> Result<String, InputError> {
 
 /// Everything a source has, unless it has more than anybody would write: a device may never end.
 fn limited(name: &str, source: impl Read) -> Result<Vec<u8>, InputError> {
-    let mut bytes = Vec::new();
-    let taken = source.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     let name = || name.to_owned();
-    taken.map_err(|cause| InputError::Unreadable {
-        name: name(),
-        cause,
-    })?;
-    if MOST_BYTES < bytes.len() as u64 {
-        return Err(InputError::TooLong { name: name() });
-    }
-    Ok(bytes)
+    read_to_end(source).map_err(|cause| match cause.kind() {
+        io::ErrorKind::FileTooLarge => InputError::TooLong { name: name() },
+        _ => InputError::Unreadable {
+            name: name(),
+            cause,
+        },
+    })
 }
 
 /// How a source is called in answers.

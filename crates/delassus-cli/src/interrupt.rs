@@ -31,6 +31,17 @@ pub(crate) fn watch(quiet: bool) -> &'static AtomicBool {
     flag
 }
 
+/// A file that grows beyond what the system allows is an error of the write, which has a message; unheard, the signal
+/// would end the process without a word.
+pub(crate) fn hear_of_full_files() {
+    #[cfg(unix)]
+    {
+        static HEARD: AtomicBool = AtomicBool::new(false);
+        // Where the signal cannot be heard all is as before.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, &HEARD);
+    }
+}
+
 /// Does jobs one after the other on threads of its own, and can be called away from one.
 pub(crate) struct Worker {
     pool: ThreadPool,

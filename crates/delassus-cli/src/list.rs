@@ -10,7 +10,7 @@ use crate::args::{ListArgs, Section};
 use crate::console::{Outcome, Printed};
 use crate::refusal::Refusal;
 use crate::solvers::{self, SolverError};
-use crate::table::Table;
+use crate::table::{Table, paragraph};
 
 /// One example of each law. Friction is not zero, so that a solver which is only right without friction is not
 /// called exact.
@@ -103,19 +103,20 @@ fn scenes_text() -> String {
 
 /// A table of what can be asked for by name, with the sizes taken where none is given.
 fn named<'a>(title: &str, entries: impl Iterator<Item = (&'a str, [usize; 2], &'a str)>) -> String {
-    let mut table = Table::new(&["  name", ">size", "what it is"]);
+    let mut table = Table::new(&["  name", "as", "what it is"]);
     for (name, sizes, about) in entries {
-        let size = match sizes {
-            [0, _] => "-".to_owned(),
-            [size, 0] => size.to_string(),
-            [size, second] => format!("{size}x{second}"),
+        let (spec, size) = match sizes {
+            [0, _] => (name.to_owned(), String::new()),
+            [size, 0] => (format!("{name}:N"), format!("N = {size}")),
+            [size, second] => (format!("{name}:NxM"), format!("{size} x {second}")),
         };
-        table.push(vec![format!("  {name}"), size, about.to_owned()]);
+        table.push(vec![format!("  {spec}"), size, about.to_owned()]);
     }
     if table.is_empty() {
         return format!("{title}: none yet\n");
     }
-    format!("{title} (another size: name:size)\n{}", table.text())
+    let heading = format!("{title} (a name alone takes the size beside it; another: name:size)");
+    format!("{}{}", paragraph(&heading, 2), table.text())
 }
 
 fn scene_json(exhibit: &scenes::Exhibit) -> Value {
@@ -131,9 +132,9 @@ fn problem_json(exhibit: &Exhibit) -> Value {
 fn solvers_text() -> Result<String, SolverError> {
     let mut text = "Solvers (keys with the default first)\n".to_owned();
     for entry in solvers::entries() {
-        text.push_str(&format!("  {}: {}\n", entry.name, entry.about));
+        text.push_str(&paragraph(&format!("  {}: {}", entry.name, entry.about), 4));
         for (key, values) in entry.keys {
-            text.push_str(&format!("      {key}={values}\n"));
+            text.push_str(&paragraph(&format!("      {key}={values}"), 8));
         }
     }
     let mut headings = vec!["  laws they fit"];

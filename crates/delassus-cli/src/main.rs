@@ -27,11 +27,12 @@ mod view;
 use std::process::ExitCode;
 
 use args::{Args, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use console::{Outcome, Printed};
 use refusal::Refusal;
 
 fn main() -> ExitCode {
+    interrupt::hear_of_full_files();
     let args = Args::parse();
     let result = match &args.command {
         Command::Solve(args) => solve::run(args),
@@ -42,8 +43,19 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Info(args) => info::run(args),
         Command::View(args) => view::run(args),
+        Command::Completions { shell } => Ok(completions(*shell)),
     };
     finish(result).exit_code()
+}
+
+/// The script of a shell.
+fn completions(shell: clap_complete::Shell) -> Printed {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "delassus", &mut script);
+    Printed {
+        text: String::from_utf8_lossy(&script).into_owned(),
+        outcome: Outcome::Solved,
+    }
 }
 
 /// Writes what a command has to say and gives the worst outcome.

@@ -14,7 +14,7 @@ use crate::bench::BenchError;
 use crate::compare::CompareError;
 use crate::folder::DiskError;
 use crate::input::InputError;
-use crate::run::CheckpointError;
+use crate::run::{CheckpointError, ExportError};
 use crate::solve::MatricesError;
 use crate::solvers::{MisfitError, SolverError};
 use crate::view::ShowError;
@@ -46,6 +46,9 @@ pub(crate) enum Refusal {
     /// A checkpoint cannot be written or resumed.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A file for another program cannot be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// A measurement failed.
     #[error(transparent)]
     Bench(#[from] BenchError),

@@ -2,7 +2,9 @@
 
 mod capture;
 mod checkpoint;
+mod dynamics;
 mod ending;
+mod export;
 mod frames;
 mod outline;
 mod plan;
@@ -22,7 +24,7 @@ use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
 use crate::console::{Outcome, Printed, complain, note};
-use crate::folder::{self, DiskError};
+use crate::folder;
 use crate::interrupt;
 use crate::progress;
 use crate::refusal::Refusal;
@@ -31,6 +33,7 @@ use crate::solvers;
 use capture::Capture;
 use checkpoint::Checkpoint;
 use ending::{Ending, Interrupted, Kept, RefusedStep};
+use export::Export;
 use frames::Sheet;
 use plan::Plan;
 use record::Recorder;
@@ -42,6 +45,7 @@ pub(crate) use tally::{Tally, WorstBlock};
 
 pub(crate) use checkpoint::CheckpointError;
 pub(crate) use ending::NamedStepError;
+pub(crate) use export::ExportError;
 
 /// The scene of a run, in the folder of its recordings.
 pub(crate) const SCENE: &str = "scene.json";
@@ -115,6 +119,7 @@ struct Run<'a> {
     tally: Tally,
     capture: Capture<'a>,
     recorder: Option<Recorder>,
+    exports: Vec<Export>,
     sheet: Sheet,
     /// Steps done since time zero.
     step: u64,
@@ -131,6 +136,9 @@ impl<'a> Run<'a> {
             Some(out) => Some(Recorder::create(out, world, plan.options.dt)?),
             None => None,
         };
+        let exports = args.export.iter();
+        let exports = exports.map(|path| Export::create(path, args.force, world));
+        let exports: Vec<Export> = exports.collect::<Result<_, _>>()?;
         let mut run = Run {
             args,
             plan,
@@ -139,6 +147,7 @@ impl<'a> Run<'a> {
             tally: Tally::new(world),
             capture: Capture::prepare(args, plan)?,
             recorder,
+            exports,
             sheet: Sheet::new(plan.first, plan.steps),
             step: plan.first,
         };
@@ -177,9 +186,9 @@ impl<'a> Run<'a> {
             }
             self.keep_frame(world)?;
             if self.plan.checkpoint_is_due(self.step) {
-                self.checkpoint(world)?;
                 // Whoever resumes after a crash finds the recordings up to the checkpoint.
                 self.recorder.as_mut().map_or(Ok(()), Recorder::flush)?;
+                self.checkpoint(world)?;
             }
             if let (Some(gained), false) = (self.tally.gained, self.args.keep_going) {
                 return Ok(Ending::Gained(gained));
@@ -207,10 +216,15 @@ impl<'a> Run<'a> {
     }
 
     /// Puts the state into the trajectory and the contact sheet where its turn has come.
-    fn keep_frame(&mut self, world: &World) -> Result<(), DiskError> {
-        let due = self.step.is_multiple_of(self.plan.every) || self.step == self.plan.steps;
-        if let (Some(recorder), true) = (&mut self.recorder, due || self.step == self.plan.first) {
-            recorder.frame(world)?;
+    fn keep_frame(&mut self, world: &World) -> Result<(), Refusal> {
+        let end = self.step == self.plan.first || self.step == self.plan.steps;
+        if end || self.step.is_multiple_of(self.plan.every) {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.frame(world)?;
+            }
+            for export in &mut self.exports {
+                export.frame(world)?;
+            }
         }
         if self.recorder.is_some() {
             self.sheet.offer(self.step, world);
@@ -266,6 +280,11 @@ impl<'a> Run<'a> {
 
     /// Closes the recordings and writes what can only be written at the end.
     fn finish(&mut self, world: &World, summary: &Summary) -> Result<(), Refusal> {
+        for mut export in std::mem::take(&mut self.exports) {
+            export.frame(world)?;
+            let path = export.close(world)?;
+            self.tell(&format!("{} is written", path.display()));
+        }
         let Some(out) = &self.args.out else {
             return Ok(());
         };
@@ -280,7 +299,20 @@ impl<'a> Run<'a> {
         let plot = plot::svg(title, self.plan.options.tolerance, self.tally.series())?;
         folder::write_whole(&out.join("plot.svg"), &plot)?;
         let sheet = self.sheet.svg(title, world);
-        Ok(folder::write_whole(&out.join("frames.svg"), &sheet)?)
+        folder::write_whole(&out.join("frames.svg"), &sheet)?;
+        let out = out.display();
+        self.tell(&format!(
+            "{out} holds the run: summary.json, tables (.csv), trajectory.bin, plot.svg and frames.svg; `delassus view \
+             {out}` shows it"
+        ));
+        Ok(())
+    }
+
+    /// Says something that is no error, unless nobody wants to hear it.
+    fn tell(&self, text: &str) {
+        if !self.args.quiet {
+            note(text);
+        }
     }
 }
 

@@ -46,29 +46,137 @@ impl Table {
         self.rows.len() < 2
     }
 
-    /// The whole table, two blanks between columns.
+    /// The whole table, two blanks between columns, as wide as the terminal at most.
     pub(crate) fn text(&self) -> String {
-        let mut widths = vec![0; self.leans.len()];
-        for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+        self.within(room())
+    }
+
+    /// The same within a width: cells of the widest columns go on in further lines, and columns that do not fit beside
+    /// the others stand below, behind the first one again.
+    fn within(&self, room: Option<usize>) -> String {
+        let widths = self.widths(room);
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut used = 0;
+        for k in 1..widths.len() {
+            used += 2 + widths[k];
+            if groups.is_empty() || room.is_some_and(|room| room < used) {
+                groups.push(vec![0]);
+                used = widths[0] + 2 + widths[k];
             }
+            groups.last_mut().expect("there is a group").push(k);
         }
+        if groups.is_empty() {
+            groups.push((0..widths.len()).collect());
+        }
+        let texts = groups.iter().map(|group| self.columns(group, &widths));
+        texts.collect::<Vec<String>>().join("\n")
+    }
+
+    /// Some of the columns.
+    fn columns(&self, group: &[usize], widths: &[usize]) -> String {
         let mut text = String::new();
         for row in &self.rows {
-            let mut line = String::new();
-            for ((cell, width), lean) in row.iter().zip(&widths).zip(&self.leans) {
-                let blanks = " ".repeat(width - cell.chars().count());
-                match lean {
-                    Lean::Left => line.extend([cell.as_str(), &blanks, "  "]),
-                    Lean::Right => line.extend([blanks.as_str(), cell, "  "]),
+            let cells = group
+                .iter()
+                .map(|&k| wrapped(row.get(k).map_or("", String::as_str), widths[k]));
+            let cells: Vec<Vec<String>> = cells.collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            for i in 0..height {
+                let mut line = String::new();
+                for (cell, &k) in cells.iter().zip(group) {
+                    let part = cell.get(i).map_or("", String::as_str);
+                    let blanks = " ".repeat(widths[k].saturating_sub(part.chars().count()));
+                    match self.leans[k] {
+                        Lean::Left => line.extend([part, &blanks, "  "]),
+                        Lean::Right => line.extend([blanks.as_str(), part, "  "]),
+                    }
                 }
+                text.push_str(line.trim_end());
+                text.push('\n');
             }
-            text.push_str(line.trim_end());
-            text.push('\n');
         }
         text
     }
+
+    /// Widths of the columns: what their cells take, the widest made narrower until all fit or none can be.
+    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+        let mut widths = vec![0; self.leans.len()];
+        let mut least = vec![0; self.leans.len()];
+        for row in &self.rows {
+            for (k, cell) in row.iter().enumerate().take(widths.len()) {
+                widths[k] = widths[k].max(cell.chars().count());
+                // Of two lines of words, the first keeps its indent.
+                let longest = words(cell).map(|word| word.chars().count()).max();
+                least[k] = least[k]
+                    .max(longest.unwrap_or(0))
+                    .max(NARROWEST.min(widths[k]));
+            }
+        }
+        let Some(room) = room else {
+            return widths;
+        };
+        while room < widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1) {
+            let shrinkable = (0..widths.len()).filter(|&k| least[k] < widths[k]);
+            let Some(widest) = shrinkable.max_by_key(|&k| widths[k]) else {
+                break;
+            };
+            widths[widest] -= 1;
+        }
+        widths
+    }
+}
+
+/// No column is made narrower than this.
+const NARROWEST: usize = 6;
+
+/// How wide a line may be: as the terminal, or as `COLUMNS` says where there is none; none where nobody says.
+pub(crate) fn room() -> Option<usize> {
+    if let Some((terminal_size::Width(width), _)) = terminal_size::terminal_size() {
+        return Some(usize::from(width));
+    }
+    let told = std::env::var("COLUMNS").ok()?.parse().ok();
+    told.filter(|width| 0 < *width)
+}
+
+/// Pieces of a text that stay together: up to a blank, or with a hyphen or comma at their end.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive([' ', '-', ',', '|'])
+        .map(str::trim_end)
+}
+
+/// A text in lines of a width; a piece that is longer has a line of its own.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.to_owned()];
+    }
+    let indent: String = text.chars().take_while(|c| *c == ' ').collect();
+    let mut lines = vec![indent.clone()];
+    for piece in text.trim_start().split_inclusive([' ', '-', ',', '|']) {
+        let last = lines.last_mut().expect("there is a first line");
+        let long = last.chars().count() + piece.trim_end().chars().count();
+        if width < long && indent.len() < last.len() {
+            lines.push(indent.clone());
+        }
+        lines
+            .last_mut()
+            .expect("there is a first line")
+            .push_str(piece);
+    }
+    let trimmed = lines.iter().map(|line| line.trim_end().to_owned());
+    trimmed.collect()
+}
+
+/// A text in lines as wide as the terminal; all but the first begin with blanks.
+pub(crate) fn paragraph(text: &str, indent: usize) -> String {
+    let Some(room) = room() else {
+        return format!("{text}\n");
+    };
+    let lines = wrapped(text, room.saturating_sub(indent).max(20));
+    let blanks = " ".repeat(indent);
+    let mut lines = lines.into_iter();
+    let first = lines.next().unwrap_or_default();
+    let rest = lines.map(|line| format!("\n{blanks}{}", line.trim_start()));
+    format!("{first}{}\n", rest.collect::<String>())
 }
 
 /// Three digits are enough to compare residuals by eye.
@@ -100,6 +208,36 @@ mod tests {
         let mut table = Table::new(&["name", ">law"]);
         table.push(vec!["≈ box".to_owned(), "1".to_owned()]);
         table.push(vec!["a".to_owned(), "1000".to_owned()]);
-        assert_eq!(table.text(), "name    law\n≈ box     1\na      1000\n");
+        assert_eq!(
+            table.within(None),
+            "name    law\n≈ box     1\na      1000\n"
+        );
+    }
+
+    #[test]
+    fn a_table_is_no_wider_than_its_room_and_loses_no_word() {
+        let mut table = Table::new(&["  name", ">size", "what it is"]);
+        let about = "a masonry arch of many wedges, standing by friction alone";
+        table.push(vec!["  arch".into(), "11".into(), about.into()]);
+        for room in [30, 40, 60] {
+            let text = table.within(Some(room));
+            assert!(
+                text.lines().all(|line| line.chars().count() <= room),
+                "{room}:\n{text}"
+            );
+            let mut shown = text.split_whitespace();
+            assert!(
+                about
+                    .split(' ')
+                    .all(|word| shown.any(|other| other == word)),
+                "{text}"
+            );
+        }
+        assert_eq!(table.within(Some(200)), table.within(None));
+        // Columns that do not fit stand below each other, each with the name again.
+        let stacked = table.within(Some(20));
+        assert!(2 <= stacked.matches("arch").count(), "{stacked}");
+        // Where words are wider than the room, they are left whole.
+        assert!(table.within(Some(1)).contains("standing"));
     }
 }

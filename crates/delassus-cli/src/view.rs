@@ -28,17 +28,19 @@ pub(crate) use served::{ShowError, run};
 
 #[cfg(feature = "view")]
 mod served {
-    use std::fs;
     use std::io;
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
+    use delassus::problem::file::limit;
     use delassus_view::{
-        NO_PAGE, Options, Recording, RecordingError, Server, Show, Start, ViewError,
+        Catalogue, NO_PAGE, Options, Recording, RecordingError, Server, Show, Start, ViewError,
     };
 
     use super::{Printed, Refusal, ViewArgs};
+    use crate::args::BaseChoice;
     use crate::console::note;
+    use crate::input;
     use crate::run::SCENE;
     use crate::scene::Source;
     use crate::solvers;
@@ -118,12 +120,21 @@ mod served {
             solvers::make(spec, delassus::Stop::default(), 0)?;
         }
         let source = Source {
+            floating: args.base == BaseChoice::Floating,
             lossy: args.lossy,
             ..Source::find(&args.what)?
         };
         // A bad scene is refused here, with its line and column.
-        source.build()?;
+        for warning in source.build()?.warnings {
+            note(&warning);
+        }
+        let state = args.state.as_deref().map(input::read_text).transpose()?;
         let start = Start {
+            state,
+            catalogue: Catalogue {
+                entries: solvers::entries().collect(),
+                make: |spec, stop, seed| Ok(solvers::make(spec, stop, seed)?),
+            },
             solvers: args.solvers.clone(),
             tolerance: args.tolerance,
             iterations: args.iterations.map(|count| count as usize),
@@ -138,7 +149,7 @@ mod served {
                 let mut now = source.clone();
                 // The file as it is now; standard input can be read only once.
                 if path.is_file() {
-                    now.text = Some(fs::read_to_string(&path)?);
+                    now.text = Some(limit::read_text(&path)?);
                 }
                 Ok(now.build()?)
             })),
@@ -153,7 +164,7 @@ mod served {
     /// A folder of `run --out`: its scene, and where the bodies were.
     fn recording(folder: &Path) -> Result<Show, Refusal> {
         let path = folder.join(SCENE);
-        let text = fs::read_to_string(&path).map_err(|cause| ShowError::NoRecording {
+        let text = limit::read_text(&path).map_err(|cause| ShowError::NoRecording {
             path: path.clone(),
             cause,
         })?;

@@ -349,3 +349,65 @@ fn info_shows_a_robot_and_refuses_a_broken_one_with_its_line() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("bad.urdf:2: <mass>"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_scene_that_is_nearly_named_is_asked_after() {
+    let ran = delassus(&["run", "stak:3"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.stderr.contains("did you mean stack:3?"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn shells_are_told_what_can_be_completed() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = delassus(&["completions", shell]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let known = ["compare", "doctor", "checkpoint-every"];
+        assert!(
+            known.iter().all(|word| ran.stdout.contains(word)),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn lists_are_no_wider_than_they_may_be() {
+    let listed = |columns: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_delassus"));
+        let output = command
+            .args(["list", "scenes"])
+            .env("COLUMNS", columns)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let narrow = listed("60");
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 60),
+        "{narrow}"
+    );
+    assert!(
+        narrow.contains("stack:N") && narrow.contains("N = 10"),
+        "{narrow}"
+    );
+    assert!(narrow.split_whitespace().count() == listed("500").split_whitespace().count());
+}
+
+#[test]
+fn a_run_says_what_it_wrote_and_how_to_look_at_it() {
+    let out = folder("cli-said");
+    let place = out.to_str().unwrap();
+    let ran = delassus(&["run", "stack:2", "-n", "3", "-o", place]);
+    assert!(
+        ran.stderr.contains(&format!("delassus view {place}")),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("2 boxes of 1 m"), "{}", ran.stdout);
+    let ran = delassus(&["run", "stack:2", "-n", "3", "-f", "-q", "-o", place]);
+    assert_eq!(ran.stderr, "");
+}

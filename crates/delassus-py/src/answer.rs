@@ -58,6 +58,11 @@ impl Answer {
             w: array(py, w).unbind(),
         }
     }
+
+    /// Its impulses.
+    pub(crate) fn impulses<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.lambda.bind(py).clone().into_any()
+    }
 }
 
 #[pymethods]

@@ -5,6 +5,7 @@
 
 mod answer;
 mod arrays;
+mod derivative;
 mod doctor;
 mod error;
 mod interrupt;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _delassus {
     #[pymodule_export]
     use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::derivative::{Derivative, derivative};
     #[pymodule_export]
     use crate::doctor::{Diagnosis, Finding, doctor};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use delassus::gallery;
 use delassus::problem::Form;
 use delassus::problem::delassus::BlockMatrix;
-use delassus::problem::file::{self, FileContent, Format, Loaded, json};
+use delassus::problem::file::{self, FileContent, Format, Loaded, json, limit};
 use delassus::{Law, Residual, Solution};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -146,7 +146,7 @@ impl Problem {
             Some(format) => format_of(format)?,
             None => Format::of_name(&name),
         };
-        let bytes = fs::read(&path).map_err(|cause| of_disk(&path, &cause))?;
+        let bytes = limit::read(&path).map_err(|cause| of_disk(&path, &cause))?;
         let loaded = file::parse(&bytes, format).map_err(|cause| refuse_at(&name)(&cause))?;
         Problem::of(loaded)
     }

@@ -1,10 +1,10 @@
 //! Robots as kinematic trees: dynamics and kinematics of one state or of many.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use delassus::math::DVec3;
 use delassus::model::robot;
+use delassus::problem::file::limit;
 use delassus::tree::{Batch, TreeError};
 use delassus::world::RobotModel;
 use delassus::{LinkId, Tree};
@@ -130,7 +130,7 @@ impl Robot {
     #[staticmethod]
     #[pyo3(signature = (path, *, floating=false))]
     fn from_file(path: PathBuf, floating: bool) -> PyResult<Robot> {
-        let text = fs::read_to_string(&path).map_err(|cause| of_disk(&path, &cause))?;
+        let text = limit::read_text(&path).map_err(|cause| of_disk(&path, &cause))?;
         let name = path.display().to_string();
         Robot::of_text(&text, &name, path.parent(), floating)
     }

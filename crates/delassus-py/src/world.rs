@@ -1,12 +1,12 @@
 //! Worlds: scenes and robots stepped through time.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use delassus::model::robot::Base;
 use delassus::model::scene::{of_robot, parse_in};
+use delassus::problem::file::limit;
 use delassus::solver::from_spec;
 use delassus::world::{RunDefaults, Scene, Step, StepError};
 use delassus::{Solver, Stop, scenes};
@@ -182,7 +182,7 @@ impl World {
     #[staticmethod]
     #[pyo3(signature = (path, *, floating=false))]
     fn read(path: PathBuf, floating: bool) -> PyResult<World> {
-        let text = fs::read_to_string(&path).map_err(|cause| of_disk(&path, &cause))?;
+        let text = limit::read_text(&path).map_err(|cause| of_disk(&path, &cause))?;
         let name = path.display().to_string();
         World::of_text(&text, &name, path.parent(), base(floating))
     }

@@ -1,19 +1,23 @@
 //! What was chosen: solvers of the views and the way the worlds are stepped.
 
-use delassus::solver::{Record, SpecError, from_spec};
+use std::error::Error;
+
+use delassus::solver::{Description, Record, catalogue, from_spec};
 use delassus::world::{FrictionModel, RunDefaults, Surface};
 use delassus::{Solver, Stop, World};
 use glam::DVec3;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 use crate::message::{FrictionLaw, Parameters};
+use crate::refused::Refused;
 
 /// Longest solve: a page must answer, whatever solver it was asked for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A solver with when it stops.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Choice {
     /// Solver with its keys.
     pub spec: String,
@@ -23,8 +27,30 @@ pub struct Choice {
     pub iterations: usize,
 }
 
+/// Makes a solver from its name with keys, or says what is wrong with it.
+pub type MakeSolver =
+    fn(&str, Stop, u64) -> Result<Box<dyn Solver + Send>, Box<dyn Error + Send + Sync>>;
+
+/// The solvers that the page offers: those of the library, unless a program brings more.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// Their names and keys.
+    pub entries: Vec<&'static Description>,
+    /// Makes any of them.
+    pub make: MakeSolver,
+}
+
+impl Default for Catalogue {
+    fn default() -> Catalogue {
+        Catalogue {
+            entries: catalogue().iter().collect(),
+            make: |spec, stop, seed| Ok(from_spec(spec, stop, seed)?),
+        }
+    }
+}
+
 /// How a show begins, where the scene's own way is not wanted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Start {
     /// Solvers, at most two: two are shown side by side.
     pub solvers: Vec<String>,
@@ -36,6 +62,10 @@ pub struct Start {
     pub dt: Option<f64>,
     /// Begin at rest.
     pub paused: bool,
+    /// What solvers there are.
+    pub catalogue: Catalogue,
+    /// A state that the page saved, to begin from: the text of its file.
+    pub state: Option<String>,
 }
 
 impl Choice {
@@ -49,7 +79,11 @@ impl Choice {
     }
 
     /// Makes the solver; `history` asks for the law residual after every sweep.
-    pub(crate) fn solver(&self, history: bool) -> Result<Box<dyn Solver + Send>, SpecError> {
+    pub(crate) fn solver(
+        &self,
+        make: MakeSolver,
+        history: bool,
+    ) -> Result<Box<dyn Solver + Send>, Refused> {
         let stop = Stop {
             tolerance: self.tolerance,
             sweeps: self.iterations,
@@ -61,7 +95,7 @@ impl Choice {
             },
             ..Stop::default()
         };
-        from_spec(&self.spec, stop, 0)
+        make(&self.spec, stop, 0).map_err(Refused::Solver)
     }
 }
 

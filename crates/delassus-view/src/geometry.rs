@@ -8,6 +8,7 @@ use delassus::world::{MovedBy, Robot};
 use glam::{DMat3, DQuat, DVec3};
 use serde::Serialize;
 
+use crate::dials::{DialLine, KeyframeLine, dial_lines, keyframe_lines};
 use crate::recording::Tape;
 
 /// A scene as the page builds it.
@@ -24,6 +25,10 @@ pub(crate) struct Layout {
     shapes: Vec<Shape>,
     colliders: Vec<ColliderLine>,
     joints: Vec<JointLine>,
+    /// Joints of robots that can be turned by hand.
+    dials: Vec<DialLine>,
+    /// States that robots come with.
+    keyframes: Vec<KeyframeLine>,
     bounds: Bounds,
     /// Where it is a recording: its frames and plots.
     recording: Option<Tape>,
@@ -39,6 +44,8 @@ struct BodyLine {
     orientation: [f64; 4],
     /// Its place among the poses of a frame; none where it never moves.
     pose: Option<u32>,
+    /// The link that carries it, for a link of a robot.
+    parent: Option<u32>,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +101,8 @@ impl Layout {
             shapes,
             colliders,
             joints: joints(world),
+            dials: dial_lines(world),
+            keyframes: keyframe_lines(world),
             bounds: Bounds::of(world),
             recording,
         }
@@ -103,6 +112,7 @@ impl Layout {
 fn bodies(world: &World) -> Vec<BodyLine> {
     let bodies = world.bodies();
     let mut poses = 0..;
+    let parents = parents(world);
     let line = |i: usize| BodyLine {
         name: bodies.name[i].clone(),
         motion: bodies.motion[i],
@@ -112,8 +122,24 @@ fn bodies(world: &World) -> Vec<BodyLine> {
         pose: (bodies.motion[i] != MovedBy::Static)
             .then(|| poses.next())
             .flatten(),
+        parent: parents[i],
     };
     (0..bodies.len()).map(line).collect()
+}
+
+/// The body that carries each link.
+fn parents(world: &World) -> Vec<Option<u32>> {
+    let mut parents = vec![None; world.bodies().len()];
+    for robot in world.robots() {
+        for (i, link) in robot.tree().links().iter().enumerate() {
+            let own = robot.body(delassus::LinkId(i as u32));
+            let parent = link.parent.and_then(|id| robot.body(id));
+            if let (Some(own), Some(parent)) = (own, parent) {
+                parents[own.index()] = Some(parent.0);
+            }
+        }
+    }
+    parents
 }
 
 /// Ten thousand equal balls are one shape.

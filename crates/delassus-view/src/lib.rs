@@ -7,19 +7,22 @@
 //! frames, never order.
 
 mod choice;
+mod dials;
+mod files;
 mod frame;
 mod geometry;
 pub mod message;
 mod mirror;
 mod numbers;
 mod pane;
+mod past;
 mod recording;
 mod refused;
 mod server;
 mod simulation;
 mod stage;
 
-pub use choice::{Choice, Start};
+pub use choice::{Catalogue, Choice, MakeSolver, Start};
 pub use mirror::{Mirror, Reflection};
 pub use recording::{Recording, RecordingError};
 pub use refused::Refused;

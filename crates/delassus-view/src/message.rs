@@ -15,6 +15,8 @@ const MOST_ITERATIONS: usize = 1_000_000;
 const MOST_DIRECTIONS: u32 = 64;
 /// Of a coordinate a hand may be at \[m\].
 const MOST_COORDINATE: f64 = 1e6;
+/// Of a motor \[N m or N\].
+const MOST_FORCE: f64 = 1e9;
 const MOST_GRAVITY: f64 = 1000.0;
 const MOST_FRICTION: f64 = 10.0;
 const DT: (f64, f64) = (1e-5, 0.1);
@@ -87,10 +89,44 @@ pub enum Command {
     },
     /// Let go.
     Release {},
-    /// A frame of a recording.
+    /// A frame of a recording, or a step that a live run has taken and still remembers.
     Seek {
         /// Which.
         frame: u64,
+    },
+    /// Put a joint of a robot into a position; time stands still for it.
+    Joint {
+        /// Which of the joints that the scene lists under `dials`.
+        dial: u32,
+        /// Displacement \[rad or m\].
+        position: f64,
+    },
+    /// What the actuator of a joint is asked for.
+    Actuator {
+        /// Which of the joints that the scene lists under `dials`.
+        dial: u32,
+        /// Wanted position of a servo \[rad or m\], or the force of a motor \[N m or N\].
+        value: f64,
+    },
+    /// Put a robot into one of the states that its file comes with.
+    Keyframe {
+        /// Which of those that the scene lists under `keyframes`.
+        index: u32,
+    },
+    /// Give the problem of the next substep as a file.
+    Problem {
+        /// Comes back with the file, so that the page that asked knows it.
+        tag: u32,
+    },
+    /// Give the state as a file.
+    State {
+        /// Comes back with the file, so that the page that asked knows it.
+        tag: u32,
+    },
+    /// Give the plotted numbers of all steps after one, as far as they are kept.
+    Samples {
+        /// The last step that is known.
+        after: u64,
     },
     /// This frame has been drawn.
     Ack {
@@ -137,7 +173,7 @@ pub struct Display {
     pub contacts: bool,
     /// One number per body.
     pub colour: Colour,
-    /// Law residual after every sweep of the last step.
+    /// Law residual after every sweep of the last step; costs time.
     pub history: bool,
 }
 
@@ -146,7 +182,7 @@ impl Default for Display {
         Display {
             contacts: true,
             colour: Colour::Body,
-            history: true,
+            history: false,
         }
     }
 }
@@ -205,6 +241,10 @@ impl Command {
                 place("point", point)
             }
             Command::Drag { target } => place("target", target),
+            Command::Joint { position, .. } => {
+                within("position", *position, (-MOST_COORDINATE, MOST_COORDINATE))
+            }
+            Command::Actuator { value, .. } => within("value", *value, (-MOST_FORCE, MOST_FORCE)),
             _ => Ok(()),
         }
     }
@@ -290,6 +330,8 @@ mod tests {
         assert!(refused(r#"{"type":"speed","factor":1e400}"#).contains("out of range"));
         assert!(refused(r#"{"type":"step","count":4000000}"#).contains("count"));
         assert!(refused(r#"{"type":"drag","target":[0,1e9,0]}"#).contains("target"));
+        assert!(refused(r#"{"type":"joint","dial":0,"position":1e9}"#).contains("position"));
+        assert!(refused(r#"{"type":"actuator","dial":-1,"value":0}"#).contains("u32"));
         assert!(refused(r#"{"type":"play","on":true,"path":"/"}"#).contains("path"));
         assert!(refused(r#"{"type":"reset","path":"/"}"#).contains("path"));
         assert!(refused(r#"{"type":"open","path":"/"}"#).contains("open"));
@@ -327,6 +369,12 @@ mod tests {
                 }
             ),
             triple().prop_map(|target| Command::Drag { target }),
+            (any::<u32>(), numbers())
+                .prop_map(|(dial, position)| Command::Joint { dial, position }),
+            (any::<u32>(), numbers()).prop_map(|(dial, value)| Command::Actuator { dial, value }),
+            any::<u32>().prop_map(|index| Command::Keyframe { index }),
+            any::<u32>().prop_map(|tag| Command::State { tag }),
+            any::<u64>().prop_map(|after| Command::Samples { after }),
             (0..3usize, any::<u32>(), triple()).prop_map(|(pane, body, point)| Command::Grab {
                 pane,
                 body,

@@ -7,8 +7,9 @@ use delassus::world::{Clock, Probe, Step};
 use delassus::{Fit, Residual, World};
 use serde::Serialize;
 
-/// Steps of which a frame carries the line for the plots: a page that misses frames misses none of them.
-const KEPT: usize = 96;
+/// Steps of which the line for the plots is kept, and how many of them a frame carries: a page that misses more asks.
+const KEPT: usize = 4000;
+const CARRIED: usize = 48;
 /// Points of the residual's history that are sent.
 const POINTS: usize = 300;
 
@@ -117,7 +118,21 @@ impl Samples {
         self.0.push_back(sample);
     }
 
-    pub(crate) fn list(&self) -> &VecDeque<Sample> {
-        &self.0
+    /// Those that a frame carries.
+    pub(crate) fn newest(&self) -> Vec<Sample> {
+        let skipped = self.0.len().saturating_sub(CARRIED);
+        self.0.iter().skip(skipped).copied().collect()
+    }
+
+    /// Those of the steps after one.
+    pub(crate) fn after(&self, step: u64) -> Vec<Sample> {
+        let known = self.0.partition_point(|sample| sample.step <= step);
+        self.0.iter().skip(known).copied().collect()
+    }
+
+    /// Leaves out what is after a step.
+    pub(crate) fn forget_after(&mut self, step: u64) {
+        let known = self.0.partition_point(|sample| sample.step <= step);
+        self.0.truncate(known);
     }
 }

@@ -1,9 +1,8 @@
 //! One view: a world under one solver, and the hand that may pull at it.
 
-use std::collections::VecDeque;
+mod forces;
 
-use delassus::math::tangents;
-use delassus::solver::{Observed, Seen, SpecError};
+use delassus::solver::{Observed, Seen};
 use delassus::world::{
     Frame, Joint, JointKind, MovedBy, Robot, Scene, StepError, Surface, WorldError,
 };
@@ -11,23 +10,27 @@ use delassus::{BodyId, JointId, LinkId, Residual, Solver, World};
 use glam::{DQuat, DVec3};
 use serde::Serialize;
 
-use crate::choice::Choice;
+use crate::choice::{Choice, MakeSolver};
+use crate::dials::{Dial, dials, place_keyframe};
 use crate::frame::{Floats, Span};
 use crate::message::{Colour, Display, Parameters};
 use crate::numbers::{Numbers, Sample, Samples};
+use crate::past::Seen as Remembered;
+use crate::refused::Refused;
 
 /// Angular frequency of the hand's spring on the body it holds alone \[rad/s\]; it sags by g/ω² under its weight.
 const GRIP: f64 = 20.0;
 /// Name of the hand's joint.
 const HAND: &str = "hand of the viewer";
-/// Most contacts drawn.
-const MOST_ARROWS: usize = 20_000;
+/// A dial that was never there.
+const NO_DIAL: Refused = Refused::NotNow("there is no such joint; the scene has changed");
 
 /// A world, its solver and what its last step did.
 pub(crate) struct Pane {
     pub(crate) world: World,
     pub(crate) choice: Choice,
     solver: Box<dyn Solver + Send>,
+    make: MakeSolver,
     /// Law residual of each block of the last solve \[m/s\]; empty where nobody wants to see it.
     faults: Vec<f64>,
     /// Materials of the scene itself.
@@ -37,8 +40,12 @@ pub(crate) struct Pane {
     samples: Samples,
     /// Bodies with a pose in every frame.
     moving: Vec<usize>,
-    /// Length of the last substep \[s\].
-    part: f64,
+    /// Joints of robots that can be turned by hand.
+    dials: Vec<Dial>,
+    /// Length of the last step \[s\], and the velocity of each body before it \[m/s\].
+    before: (f64, Vec<DVec3>),
+    /// Arrows of a state that was gone back to, until a step is taken.
+    remembered: Option<Vec<[f64; 7]>>,
     /// The residual of bodies is wanted for their colour, or for the one that is picked.
     coloured: bool,
     picked: bool,
@@ -49,10 +56,12 @@ pub(crate) struct Pane {
 pub(crate) struct PaneHead<'a> {
     solver: &'a str,
     numbers: Option<&'a Numbers>,
-    samples: &'a VecDeque<Sample>,
+    samples: Vec<Sample>,
     poses: Span,
     arrows: Span,
     colours: Span,
+    /// Position, velocity, force of the actuator and what it is asked for, of each dial.
+    dials: Span,
     selected: Option<Selected>,
     /// Where the hand holds the body and where it pulls to \[m\].
     hand: Option<[[f64; 3]; 2]>,
@@ -63,10 +72,10 @@ pub(crate) struct PaneHead<'a> {
 pub(crate) struct Selected {
     body: u32,
     position: [f64; 3],
-    velocity: [f64; 3],
-    spin: [f64; 3],
-    /// ½ m v² + ½ ωᵀIω \[J\].
-    kinetic: f64,
+    /// Velocities and energy ½ m v² + ½ ωᵀIω \[J\], where they are known.
+    velocity: Option<[f64; 3]>,
+    spin: Option<[f64; 3]>,
+    kinetic: Option<f64>,
     contacts: usize,
     /// Sum of the contact forces on it \[N\].
     contact_force: [f64; 3],
@@ -75,29 +84,63 @@ pub(crate) struct Selected {
     asleep: bool,
 }
 
+impl Selected {
+    /// A body of a world with the number and sum of its contact forces; its velocities count where they are known.
+    pub(crate) fn of(
+        world: &World,
+        body: u32,
+        (contacts, contact_force): (usize, DVec3),
+        known: bool,
+    ) -> Selected {
+        let (bodies, i) = (world.bodies(), body as usize);
+        let (velocity, spin) = (bodies.velocity[i], bodies.spin[i]);
+        let kinetic = match bodies.motion[i] {
+            MovedBy::Dynamic | MovedBy::Link => {
+                let angular = bodies.world_inertia(BodyId(body)) * spin;
+                0.5 * (bodies.mass[i] * velocity.length_squared() + spin.dot(angular))
+            }
+            _ => 0.0,
+        };
+        Selected {
+            body,
+            position: bodies.position[i].to_array(),
+            velocity: known.then(|| velocity.to_array()),
+            spin: known.then(|| spin.to_array()),
+            kinetic: known.then_some(kinetic),
+            contacts,
+            contact_force: contact_force.to_array(),
+            residual: None,
+            asleep: bodies.asleep[i],
+        }
+    }
+}
+
 impl Pane {
     pub(crate) fn new(
         scene: Scene,
         choice: Choice,
         parameters: &Parameters,
-        display: &Display,
-    ) -> Result<Pane, SpecError> {
+        (display, make): (&Display, MakeSolver),
+    ) -> Result<Pane, Refused> {
         let mut world = scene.world;
         let surfaces = world.surfaces_mut().to_vec();
         parameters.apply(&mut world, &surfaces);
-        let solver = choice.solver(display.history)?;
+        let solver = choice.solver(make, display.history)?;
         let moving = crate::geometry::moving(&world);
         let mut pane = Pane {
+            dials: dials(&world),
             world,
             choice,
             solver,
+            make,
             faults: Vec::new(),
             surfaces,
             hand: None,
             last: None,
             samples: Samples::default(),
             moving,
-            part: parameters.dt,
+            before: (parameters.dt, Vec::new()),
+            remembered: None,
             coloured: false,
             picked: false,
         };
@@ -106,15 +149,15 @@ impl Pane {
     }
 
     /// Another solver goes on from the same state.
-    pub(crate) fn choose(&mut self, choice: Choice, display: &Display) -> Result<(), SpecError> {
-        choice.solver(display.history)?;
+    pub(crate) fn choose(&mut self, choice: Choice, display: &Display) -> Result<(), Refused> {
+        choice.solver(self.make, display.history)?;
         self.choice = choice;
         self.display(display)
     }
 
     /// Measures what is shown, and no more.
-    pub(crate) fn display(&mut self, display: &Display) -> Result<(), SpecError> {
-        self.solver = self.choice.solver(display.history)?;
+    pub(crate) fn display(&mut self, display: &Display) -> Result<(), Refused> {
+        self.solver = self.choice.solver(self.make, display.history)?;
         self.coloured = display.colour == Colour::Residual;
         Ok(())
     }
@@ -136,12 +179,59 @@ impl Pane {
                 *faults = Residual::by_block(seen.problem, &seen.solution.lambda);
             }
         });
+        for dial in &self.dials {
+            dial.push(&mut self.world);
+        }
+        self.before.1.clone_from(&self.world.bodies().velocity);
         let step = self.world.step(dt, &mut solver)?;
-        self.part = dt / f64::from(self.world.settings.substeps.max(1));
+        self.before.0 = dt;
+        self.remembered = None;
         let numbers = Numbers::of(step, &self.world);
+        self.samples.forget_after(number.saturating_sub(1));
         self.samples.push(numbers.sample(number, self.world.time()));
         self.last = Some(numbers);
         Ok(())
+    }
+
+    /// Puts a joint of a robot into a position.
+    pub(crate) fn place_joint(&mut self, dial: usize, position: f64) -> Result<(), Refused> {
+        let dial = self.dials.get(dial).ok_or(NO_DIAL)?;
+        dial.place(&mut self.world, position)
+    }
+
+    /// Asks the actuator of a joint for something.
+    pub(crate) fn drive(&mut self, dial: usize, value: f64) -> Result<(), Refused> {
+        let dial = self.dials.get_mut(dial).ok_or(NO_DIAL)?;
+        dial.drive(&mut self.world, value)
+    }
+
+    /// Puts a robot into a state that its file comes with.
+    pub(crate) fn keyframe(&mut self, index: usize) -> Result<(), Refused> {
+        place_keyframe(&mut self.world, index)
+    }
+
+    /// What there is to see now, to come back to.
+    pub(crate) fn remember(&self) -> Remembered {
+        Remembered {
+            state: self.world.state(),
+            arrows: self.arrows(),
+            last: self.last.clone(),
+        }
+    }
+
+    /// Back to what was seen; steps after it are forgotten in the plots once another is taken.
+    pub(crate) fn go_back(&mut self, to: &Remembered) -> Result<(), Refused> {
+        self.release();
+        self.world.restore(&to.state)?;
+        self.last.clone_from(&to.last);
+        self.remembered = Some(to.arrows.clone());
+        self.faults.clear();
+        Ok(())
+    }
+
+    /// Plotted numbers of the steps after one.
+    pub(crate) fn samples_after(&self, step: u64) -> Vec<Sample> {
+        self.samples.after(step)
     }
 
     /// Takes hold of a body at a point of it: a compliant ball joint to a point that the mouse moves.
@@ -232,6 +322,7 @@ impl Pane {
             true => floats.span(self.arrows().into_iter().flatten()),
             false => Span::default(),
         };
+        let dials = floats.span(self.dials.iter().flat_map(|dial| dial.numbers(&self.world)));
         let colours = match display.colour {
             Colour::Body => Span::default(),
             Colour::Force => self.colours(&self.forces(), floats),
@@ -240,10 +331,11 @@ impl Pane {
         PaneHead {
             solver: &self.choice.spec,
             numbers: self.last.as_ref(),
-            samples: self.samples.list(),
+            samples: self.samples.newest(),
             poses,
             arrows,
             colours,
+            dials,
             selected: selected.and_then(|body| self.selected(body)),
             hand: self.hand_line(),
         }
@@ -252,72 +344,6 @@ impl Pane {
     fn colours(&self, values: &[f64], floats: &mut Floats) -> Span {
         let moving = self.moving.iter();
         floats.span(moving.filter_map(|&i| values.get(i).copied()))
-    }
-
-    /// Point, force and kind of contacts and joints.
-    fn arrows(&self) -> Vec<[f64; 7]> {
-        let contacts = self.world.touches().iter().filter_map(|touch| {
-            let mut force = force(touch) / self.part;
-            // Of the two bodies the one that is carried shows the force: arrows point up where things stand.
-            if 0.0 < force.dot(self.world.gravity) {
-                force = -force;
-            }
-            (force != DVec3::ZERO).then(|| {
-                let p = 0.5 * (touch.point.point_a + touch.point.point_b);
-                [p.x, p.y, p.z, force.x, force.y, force.z, 0.0]
-            })
-        });
-        let joints = self.joint_forces();
-        let joints = joints
-            .iter()
-            .map(|(_, p, f)| [p.x, p.y, p.z, f.x, f.y, f.z, 1.0]);
-        contacts.take(MOST_ARROWS).chain(joints).collect()
-    }
-
-    /// Joint, point and force on its first body of every joint that has a force.
-    fn joint_forces(&self) -> Vec<(usize, DVec3, DVec3)> {
-        let bodies = self.world.bodies();
-        let place = |joint: &Joint, side: usize| match joint.bodies[side] {
-            Some(id) => bodies.to_world(id, joint.frames[side].origin),
-            None => joint.frames[side].origin,
-        };
-        let joints = self.world.joints().iter().enumerate();
-        joints
-            .filter_map(|(j, joint)| {
-                let impulse = self.world.joint_impulse(JointId(j as u32));
-                let point = place(joint, 0);
-                let force = match (&joint.kind, impulse) {
-                    (
-                        JointKind::Ball
-                        | JointKind::Hinge(_)
-                        | JointKind::Universal
-                        | JointKind::Fixed,
-                        [x, y, z, ..],
-                    ) => DVec3::new(*x, *y, *z),
-                    (JointKind::Distance { .. }, [along, ..]) => {
-                        (point - place(joint, 1)).normalize_or_zero() * *along
-                    }
-                    _ => return None,
-                };
-                Some((j, point, force / self.part))
-            })
-            .collect()
-    }
-
-    /// Sum of the magnitudes of all forces on each body \[N\].
-    fn forces(&self) -> Vec<f64> {
-        let mut sum = vec![0.0; self.world.bodies().len()];
-        for touch in self.world.touches() {
-            let force = force(touch).length() / self.part;
-            sum[touch.point.bodies.0] += force;
-            sum[touch.point.bodies.1] += force;
-        }
-        for (joint, _, force) in self.joint_forces() {
-            for body in self.world.joints()[joint].links() {
-                sum[body.index()] += force.length();
-            }
-        }
-        sum
     }
 
     /// Law residual of each body's rows; none where it was not measured.
@@ -336,36 +362,21 @@ impl Pane {
     }
 
     fn selected(&self, body: u32) -> Option<Selected> {
-        let (bodies, i) = (self.world.bodies(), body as usize);
-        if bodies.len() <= i {
+        let i = body as usize;
+        if self.world.bodies().len() <= i {
             return None;
         }
-        let (velocity, spin) = (bodies.velocity[i], bodies.spin[i]);
-        let kinetic = match bodies.motion[i] {
-            MovedBy::Dynamic | MovedBy::Link => {
-                let angular = bodies.world_inertia(BodyId(body)) * spin;
-                0.5 * (bodies.mass[i] * velocity.length_squared() + spin.dot(angular))
-            }
-            _ => 0.0,
-        };
-        let mut contact_force = DVec3::ZERO;
-        let mut contacts = 0;
+        let (mut contacts, mut contact_force) = (0, DVec3::ZERO);
         for touch in self.world.touches() {
             let (a, b) = touch.point.bodies;
             let sign = f64::from(i32::from(a == i) - i32::from(b == i));
-            contact_force += force(touch) * (sign / self.part);
+            contact_force += sign * touch.force(self.world.last_substep());
             contacts += usize::from(sign != 0.0);
         }
+        let selected = Selected::of(&self.world, body, (contacts, contact_force), true);
         Some(Selected {
-            body,
-            position: bodies.position[i].to_array(),
-            velocity: velocity.to_array(),
-            spin: spin.to_array(),
-            kinetic,
-            contacts,
-            contact_force: contact_force.to_array(),
             residual: self.residuals().map(|residuals| residuals[i]),
-            asleep: bodies.asleep[i],
+            ..selected
         })
     }
 
@@ -393,14 +404,6 @@ impl Pane {
         }
         worst
     }
-}
-
-/// Impulse of a contact on its first body in the world's axes \[N s\].
-fn force(touch: &delassus::world::Touch) -> DVec3 {
-    let n = touch.point.normal;
-    let (t1, t2) = tangents(n);
-    let [pn, p1, p2] = touch.impulse;
-    n * pn + t1 * p1 + t2 * p2
 }
 
 /// Links of a robot with their bodies.

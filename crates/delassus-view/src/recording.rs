@@ -1,16 +1,22 @@
 //! Recorded runs: the files that `delassus run --out` leaves behind, read frame by frame.
 
+mod dynamics;
+mod shown;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use delassus::World;
+use delassus::problem::file::limit;
 use delassus::world::Scene;
 use serde::Serialize;
 
 use crate::geometry::moving;
 use crate::numbers::Sample;
+use dynamics::{Acting, Dynamics};
+pub(crate) use shown::ReplayHead;
 
 const MAGIC: &[u8; 8] = b"DELASSUS";
 const VERSION: u32 = 1;
@@ -57,6 +63,9 @@ pub struct Recording {
     /// For each body of the world that moves: its place in a frame.
     places: Vec<usize>,
     samples: Vec<Sample>,
+    dynamics: Option<Dynamics>,
+    /// What moves and pushes at the frame that is shown, where that was recorded.
+    pub(crate) acting: Option<Acting>,
 }
 
 /// What the page is told once about a recording.
@@ -134,6 +143,8 @@ impl Recording {
             return Err(bad("has no frames, or times that go backwards"));
         }
         Ok(Recording {
+            dynamics: Dynamics::open(&folder.join("dynamics.bin"), &scene.world),
+            acting: None,
             name: name.to_owned(),
             title: scene.title,
             world: scene.world,
@@ -166,7 +177,14 @@ impl Recording {
             });
         }
         let moving = moving(&self.world);
+        let dynamics = self.dynamics.as_mut();
+        self.acting = dynamics.and_then(|file| file.frame(frame, &self.world));
         let bodies = self.world.bodies_mut();
+        if let Some(acting) = &self.acting {
+            for (&i, [velocity, spin]) in moving.iter().zip(&acting.velocities) {
+                (bodies.velocity[i], bodies.spin[i]) = (*velocity, *spin);
+            }
+        }
         for (i, place) in moving.into_iter().zip(&self.places) {
             let pose = &numbers[7 * place..7 * place + 7];
             bodies.position[i] = glam::DVec3::from_slice(pose);
@@ -198,7 +216,7 @@ fn read_name(file: &mut impl Read) -> io::Result<String> {
 
 /// The lines of `steps.csv` that the plots need; none where there is no such file.
 fn samples(path: &Path) -> Vec<Sample> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = limit::read_text(path).unwrap_or_default();
     let mut lines = text.lines();
     let columns: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let sample = |line: &str| {

@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use delassus::scenes::ExhibitError;
-use delassus::solver::SpecError;
 use delassus::world::{StateError, StepError, WorldError};
 
 use crate::message::MOST_BODIES;
@@ -17,20 +16,30 @@ pub enum Refused {
     #[error(transparent)]
     Exhibit(#[from] ExhibitError),
     /// A scene too large for a page.
-    #[error("{name}: the page takes at most {MOST_BODIES}")]
+    #[error(
+        "{name}: it has {bodies} bodies, and the page takes at most {MOST_BODIES}; choose a smaller size"
+    )]
     TooLarge {
         /// The scene.
         name: String,
+        /// Bodies it has, or about.
+        bodies: usize,
     },
     /// The scene of the command line cannot be made.
     #[error(transparent)]
     Scene(Box<dyn Error + Send + Sync>),
     /// There is no such solver.
     #[error(transparent)]
-    Solver(#[from] SpecError),
-    /// A body cannot be held.
+    Solver(Box<dyn Error + Send + Sync>),
+    /// A body cannot be held, or a robot cannot stand so.
     #[error(transparent)]
-    Grab(#[from] WorldError),
+    World(#[from] WorldError),
+    /// The problem of the next step cannot be made.
+    #[error("this step has no problem to save: {0}")]
+    Problem(StepError),
+    /// A file with a state is none.
+    #[error("the file with the state cannot be read: {0}; it is one that \"Save state\" wrote")]
+    StateFile(#[source] serde_json::Error),
     /// The scene is no longer the one that is shown.
     #[error("{0}; the scene has changed: reset first")]
     OtherScene(#[from] StateError),

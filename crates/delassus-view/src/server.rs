@@ -17,7 +17,8 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Router, http::Uri};
-use delassus::{scenes, solver};
+use delassus::scenes;
+use delassus::solver::Description;
 use rust_embed::RustEmbed;
 use serde::Serialize;
 use tokio::sync::{Semaphore, broadcast, oneshot, watch};
@@ -135,14 +136,15 @@ struct SolverLine {
     about: &'static str,
 }
 
-fn welcome(file: Option<&str>) -> Arc<str> {
+fn welcome(file: Option<&str>, solvers: &[&'static Description]) -> Arc<str> {
     let scenes = scenes::exhibits().iter().map(|exhibit| SceneLine {
         name: exhibit.name,
-        size: exhibit.size,
+        // One that the page takes.
+        size: exhibit.size.min(MOST_BODIES / (exhibit.second + 1)),
         limit: exhibit.limit,
         about: exhibit.about,
     });
-    let solvers = solver::catalogue().iter().map(|entry| SolverLine {
+    let solvers = solvers.iter().map(|entry| SolverLine {
         name: entry.name,
         keys: entry.keys,
         about: entry.about,
@@ -168,6 +170,10 @@ impl Server {
             } => Some(name.clone()),
             _ => None,
         };
+        let solvers = match &show {
+            Show::Live { start, .. } => start.catalogue.entries.clone(),
+            _ => Vec::new(),
+        };
         let stage = Stage::new(show)?;
         let wanted = SocketAddr::new(options.host, options.port);
         let listen = |error| ViewError::Listen {
@@ -185,7 +191,8 @@ impl Server {
             address,
         };
         let (stop, stopped) = oneshot::channel();
-        let thread = spawn("page", move || serve(listener, shared, file, stopped))?;
+        let welcome = welcome(file.as_deref(), &solvers);
+        let thread = spawn("page", move || serve(listener, shared, welcome, stopped))?;
         Ok(Server {
             address,
             stop: Some(stop),
@@ -254,12 +261,7 @@ fn simulate(
     Ok((outputs, sender))
 }
 
-fn serve(
-    listener: TcpListener,
-    shared: Shared,
-    file: Option<String>,
-    stopped: oneshot::Receiver<()>,
-) {
+fn serve(listener: TcpListener, shared: Shared, welcome: Arc<str>, stopped: oneshot::Receiver<()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -270,7 +272,7 @@ fn serve(
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
             return;
         };
-        let app = router(shared, welcome(file.as_deref()));
+        let app = router(shared, welcome);
         tokio::select! {
             () = door::serve(listener, app) => {}
             _ = stopped => {}

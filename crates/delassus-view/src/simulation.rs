@@ -10,8 +10,10 @@ use serde::Serialize;
 use tokio::sync::{broadcast, watch};
 
 use crate::choice::Choice;
+use crate::files::File;
 use crate::frame::{Floats, encode};
 use crate::message::{Command, Display, Parameters};
+use crate::numbers::Sample;
 use crate::refused::Refused;
 use crate::stage::{Live, Stage, StageHead};
 
@@ -75,6 +77,15 @@ struct Settings<'a> {
     panes: Vec<&'a Choice>,
     parameters: Option<&'a Parameters>,
     display: Option<&'a Display>,
+}
+
+/// Plotted numbers that a page has missed.
+#[derive(Serialize)]
+struct Samples {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    epoch: u32,
+    panes: Vec<Vec<Sample>>,
 }
 
 #[derive(Serialize)]
@@ -233,6 +244,9 @@ impl Simulation {
                 }
                 return;
             }
+            Command::Problem { .. } | Command::State { .. } | Command::Samples { .. } => {
+                self.answer(&command)
+            }
             command => {
                 let result = self.change(command);
                 self.publish_settings();
@@ -250,6 +264,9 @@ impl Simulation {
             Command::Play { on } => {
                 self.playing = on;
                 self.rate = Rate::new();
+                if let (Stage::Live(live), false) = (&mut self.stage, on) {
+                    live.remember();
+                }
                 if let Stage::Replay(replay) = &mut self.stage
                     && on
                     && !replay.advance(0.0)?
@@ -297,7 +314,11 @@ impl Simulation {
                 replay.step(count as usize)
             }
             Command::Reset {} => replay.seek(0),
-            Command::Display(_) | Command::Release {} => Ok(()),
+            Command::Display(display) => {
+                replay.display = display;
+                Ok(())
+            }
+            Command::Release {} => Ok(()),
             _ => Err(Refused::NotNow(
                 "this is a recording: it can be played, but nothing in it can be changed",
             )),
@@ -311,7 +332,9 @@ impl Simulation {
         match command {
             Command::Step { count } => {
                 self.playing = false;
-                several(live, count)
+                let done = several(live, count);
+                live.remember();
+                done
             }
             Command::Reset {} => {
                 live.reset()?;
@@ -349,9 +372,44 @@ impl Simulation {
                 live.release();
                 Ok(())
             }
-            Command::Seek { .. } => Err(Refused::NotNow("only a recording has frames to go to")),
+            Command::Seek { frame } => {
+                self.playing = false;
+                live.seek(frame)
+            }
+            Command::Joint { dial, position } => {
+                self.playing = false;
+                live.change(|pane| pane.place_joint(dial as usize, position))
+            }
+            Command::Keyframe { index } => {
+                self.playing = false;
+                live.change(|pane| pane.keyframe(index as usize))
+            }
+            Command::Actuator { dial, value } => {
+                let mut panes = live.panes.iter_mut();
+                panes.try_for_each(|pane| pane.drive(dial as usize, value))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Answers a page that asks for something.
+    fn answer(&mut self, command: &Command) -> Result<(), Refused> {
+        let Stage::Live(live) = &mut self.stage else {
+            return Ok(());
+        };
+        let answer = match command {
+            Command::Problem { tag } => File::of_problem(live, *tag)?.json(),
+            Command::State { tag } => File::of_state(live, *tag).json(),
+            Command::Samples { after } => to_json(&Samples {
+                kind: "samples",
+                epoch: self.epoch,
+                panes: live.samples_after(*after),
+            }),
+            _ => return Ok(()),
+        };
+        // Nobody may be listening.
+        let _ = self.outputs.notices.send(answer);
+        Ok(())
     }
 
     /// A new time zero.
@@ -383,14 +441,17 @@ impl Simulation {
                 parameters: Some(&live.parameters),
                 display: Some(&live.display),
             },
-            Stage::Replay(_) | Stage::Mirror(_) => Settings {
+            stage => Settings {
                 kind: "settings",
                 playing: self.playing,
                 speed: self.speed,
                 selected: self.selected,
                 panes: Vec::new(),
                 parameters: None,
-                display: None,
+                display: match stage {
+                    Stage::Replay(replay) => Some(&replay.display),
+                    _ => None,
+                },
             },
         };
         self.outputs.settings.send_replace(to_json(&settings));

@@ -1,30 +1,35 @@
 //! What is on: a scene stepped under one or two solvers, or a recording.
 
-use delassus::solver::SpecError;
+use delassus::scenes;
 use delassus::world::{RunDefaults, Scene};
-use delassus::{World, scenes};
 use glam::DVec3;
 use serde::Serialize;
 
-use crate::choice::{Choice, Start};
-use crate::frame::{Floats, Span};
-use crate::geometry::{Layout, moving};
+use crate::choice::{Catalogue, Choice, Start};
+use crate::files::Saved;
+use crate::frame::Floats;
+use crate::geometry::Layout;
 use crate::message::{Display, MOST_BODIES, Parameters};
 use crate::mirror::Reflection;
+use crate::numbers::Sample;
 use crate::pane::{Pane, PaneHead};
-use crate::recording::Recording;
+use crate::past::{Moment, Past};
+use crate::recording::{Recording, ReplayHead};
 use crate::refused::Refused;
 use crate::{Loader, Show};
 
 /// Bodies up to which forces and residuals are shown unasked.
 const SMALL: usize = 2000;
 
+/// Moments kept of each simulated second.
+const MOMENTS: f64 = 60.0;
+
 /// One view where two are needed.
 const NO_SECOND: Refused = Refused::NotNow("there is no second view; split first");
 
 /// A scene under one or two solvers.
 pub(crate) struct Live {
-    name: String,
+    pub(crate) name: String,
     title: String,
     /// Name and maker of the scene the program was given, where it is no built-in one.
     given: Option<(String, Loader)>,
@@ -32,7 +37,9 @@ pub(crate) struct Live {
     pub(crate) parameters: Parameters,
     pub(crate) display: Display,
     pub(crate) panes: Vec<Pane>,
-    step: u64,
+    catalogue: Catalogue,
+    past: Past,
+    pub(crate) step: u64,
     /// A step was refused, and the views may no longer be at the same time.
     refused: bool,
     picked: bool,
@@ -44,6 +51,7 @@ pub(crate) struct Replay {
     frame: usize,
     /// Time shown, between frames too \[s\].
     time: f64,
+    pub(crate) display: Display,
 }
 
 /// One of the three.
@@ -61,8 +69,10 @@ pub(crate) struct StageHead<'a> {
     panes: Vec<PaneHead<'a>>,
     /// Largest distance between equal bodies of two views \[m\], and whose.
     apart: Option<(f64, u32)>,
-    /// Poses of a recording.
-    poses: Option<Span>,
+    /// First and last step that a live run can go back to.
+    past: Option<[u64; 2]>,
+    /// What a recording, or the world of another program, shows.
+    replay: Option<ReplayHead>,
 }
 
 impl Live {
@@ -82,6 +92,8 @@ impl Live {
             },
             display: Display::default(),
             panes: Vec::new(),
+            catalogue: start.catalogue.clone(),
+            past: Past::default(),
             step: 0,
             refused: false,
             picked: false,
@@ -105,7 +117,22 @@ impl Live {
         });
         let choices: Vec<Choice> = choices.collect();
         live.fill(choices)?;
+        if let Some(text) = &start.state {
+            live.take_up(Saved::read(text)?)?;
+        }
         Ok(live)
+    }
+
+    /// Goes on from a state that was saved.
+    fn take_up(&mut self, saved: Saved) -> Result<(), Refused> {
+        self.set_parameters(saved.parameters);
+        for pane in &mut self.panes {
+            pane.world.restore(&saved.state)?;
+        }
+        self.step = saved.step;
+        self.past.clear();
+        self.remember();
+        Ok(())
     }
 
     fn load(&mut self, name: &str) -> Result<Scene, Refused> {
@@ -114,15 +141,20 @@ impl Live {
         {
             return loader().map_err(Refused::Scene);
         }
-        let size = name.split_once(':').map(|(_, size)| size.parse::<usize>());
-        if let Some(Ok(size)) = size
-            && MOST_BODIES < size
-        {
-            return Err(Refused::TooLarge {
-                name: name.to_owned(),
-            });
+        let too_large = |bodies| Refused::TooLarge {
+            name: name.to_owned(),
+            bodies,
+        };
+        // What is far too large is not even built: a scene grows about as its size does.
+        let about = expected_bodies(name);
+        if MOST_BODIES < about / 2 {
+            return Err(too_large(about));
         }
-        Ok(scenes::build(name)?)
+        let scene = scenes::build(name)?;
+        match scene.world.bodies().len() {
+            bodies if MOST_BODIES < bodies => Err(too_large(bodies)),
+            _ => Ok(scene),
+        }
     }
 
     /// Another scene with its own way of being run; two views keep their solvers.
@@ -131,8 +163,7 @@ impl Live {
         let run = scene.run.clone();
         let parameters = Parameters::of(&scene.world, run.dt);
         // What costs time on a large scene waits until it is asked for.
-        let small = scene.world.bodies().len() <= SMALL;
-        (self.display.contacts, self.display.history) = (small, small);
+        self.display.contacts = scene.world.bodies().len() <= SMALL;
         let specs: Vec<String> = match self.panes.len() {
             2 => self.panes.iter().map(|p| p.choice.spec.clone()).collect(),
             _ => vec![run.solver.clone()],
@@ -144,8 +175,9 @@ impl Live {
             scenes.push(self.load(name)?);
         }
         let pairs = scenes.into_iter().zip(choices);
-        let panes: Result<Vec<Pane>, SpecError> = pairs
-            .map(|(scene, choice)| Pane::new(scene, choice, &parameters, &self.display))
+        let how = (&self.display, self.catalogue.make);
+        let panes: Result<Vec<Pane>, Refused> = pairs
+            .map(|(scene, choice)| Pane::new(scene, choice, &parameters, how))
             .collect();
         let panes = panes?;
         (self.run, self.parameters) = (run, parameters);
@@ -161,7 +193,8 @@ impl Live {
         for choice in choices {
             let scene = self.load(&name)?;
             self.title.clone_from(&scene.title);
-            panes.push(Pane::new(scene, choice, &self.parameters, &self.display)?);
+            let how = (&self.display, self.catalogue.make);
+            panes.push(Pane::new(scene, choice, &self.parameters, how)?);
         }
         self.begin(panes);
         Ok(())
@@ -172,6 +205,48 @@ impl Live {
         self.step = 0;
         self.refused = false;
         self.pick(self.picked);
+        self.past.clear();
+        self.remember();
+    }
+
+    /// Keeps what there is to see, to come back to.
+    pub(crate) fn remember(&mut self) {
+        let bodies = self.panes.first().map(|pane| pane.world.bodies().len());
+        if bodies.is_some_and(Past::fits) {
+            let panes = self.panes.iter().map(Pane::remember).collect();
+            let step = self.step;
+            self.past.push(Moment { step, panes });
+        }
+    }
+
+    /// Back to a step that is remembered, or the one before it.
+    pub(crate) fn seek(&mut self, step: u64) -> Result<(), Refused> {
+        let Some(moment) = self.past.at(step) else {
+            return Err(Refused::NotNow("this step is no longer remembered"));
+        };
+        for (pane, seen) in self.panes.iter_mut().zip(&moment.panes) {
+            pane.go_back(seen)?;
+        }
+        self.step = moment.step;
+        self.refused = false;
+        Ok(())
+    }
+
+    /// Does something to every view, which is then what there is to come back to.
+    pub(crate) fn change(
+        &mut self,
+        change: impl Fn(&mut Pane) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        self.release();
+        self.panes.iter_mut().try_for_each(change)?;
+        self.remember();
+        Ok(())
+    }
+
+    /// Plotted numbers of the steps after one, of every view.
+    pub(crate) fn samples_after(&self, step: u64) -> Vec<Vec<Sample>> {
+        let panes = self.panes.iter();
+        panes.map(|pane| pane.samples_after(step)).collect()
     }
 
     /// Back to time zero with everything that was chosen.
@@ -184,29 +259,30 @@ impl Live {
         self.release();
         if !on {
             self.panes.truncate(1);
-            return Ok(());
+        } else if let [first] = self.panes.as_slice() {
+            // The second is one that answers quickly whatever the scene: sweeps may take seconds where they do not converge.
+            let other = match first.choice.spec.split(',').next() {
+                Some("newton") => "auto",
+                _ => "newton",
+            };
+            let (state, choice) = (first.world.state(), Choice::of(other, &self.run));
+            let name = self.name.clone();
+            let scene = self.load(&name)?;
+            let how = (&self.display, self.catalogue.make);
+            let mut second = Pane::new(scene, choice, &self.parameters, how)?;
+            second.world.restore(&state)?;
+            self.panes.push(second);
+            self.pick(self.picked);
         }
-        let [first] = self.panes.as_slice() else {
-            return Ok(());
-        };
-        let other = match first.choice.spec.split(',').next() {
-            Some("gauss-seidel") => "jacobi",
-            _ => "gauss-seidel",
-        };
-        let (state, choice) = (first.world.state(), Choice::of(other, &self.run));
-        let name = self.name.clone();
-        let scene = self.load(&name)?;
-        let mut second = Pane::new(scene, choice, &self.parameters, &self.display)?;
-        second.world.restore(&state)?;
-        self.panes.push(second);
-        self.pick(self.picked);
+        self.past.clear();
+        self.remember();
         Ok(())
     }
 
     pub(crate) fn choose(&mut self, pane: usize, choice: Choice) -> Result<(), Refused> {
         let display = self.display;
         match self.panes.get_mut(pane) {
-            Some(pane) => Ok(pane.choose(choice, &display)?),
+            Some(pane) => pane.choose(choice, &display),
             None => Err(NO_SECOND),
         }
     }
@@ -221,7 +297,7 @@ impl Live {
     pub(crate) fn set_display(&mut self, display: Display) -> Result<(), Refused> {
         self.display = display;
         let mut panes = self.panes.iter_mut();
-        Ok(panes.try_for_each(|pane| pane.display(&display))?)
+        panes.try_for_each(|pane| pane.display(&display))
     }
 
     /// Whether somebody reads the numbers of one body.
@@ -275,8 +351,30 @@ impl Live {
             }
         }
         self.step = next;
+        let every = (1.0 / (MOMENTS * dt)).round().max(1.0) as u64;
+        if next.is_multiple_of(every) {
+            self.remember();
+        }
         Ok(())
     }
+}
+
+/// Bodies that a built-in scene of some size has, about: from those of its own size, or by its two sizes.
+fn expected_bodies(name: &str) -> usize {
+    let (stem, size) = name.split_once(':').unwrap_or((name, ""));
+    let known = scenes::exhibits().iter().find(|known| known.name == stem);
+    let Some(known) = known.filter(|known| 0 < known.size) else {
+        return 0;
+    };
+    let mut sizes = size.split('x').map(|size| size.parse::<usize>().ok());
+    let first = sizes.next().flatten().unwrap_or(known.size);
+    let second = sizes.next().flatten().unwrap_or(known.second);
+    if 0 < known.second {
+        return first.saturating_mul(second);
+    }
+    // Those of its own size are few enough to be built.
+    let bodies = scenes::build(stem).map_or(0, |scene| scene.world.bodies().len());
+    first.saturating_mul(bodies) / known.size
 }
 
 impl Replay {
@@ -321,6 +419,7 @@ impl Stage {
                     recording,
                     frame: 0,
                     time: 0.0,
+                    display: Display::default(),
                 };
                 replay.seek(0)?;
                 Ok((Stage::Replay(replay), true))
@@ -361,7 +460,8 @@ impl Stage {
                         [a, b] => Some(a.apart(b)),
                         _ => None,
                     },
-                    poses: None,
+                    past: live.past.span(),
+                    replay: None,
                 }
             }
             Stage::Replay(replay) => StageHead {
@@ -369,24 +469,27 @@ impl Stage {
                 step: replay.frame as u64,
                 panes: Vec::new(),
                 apart: None,
-                poses: Some(poses(&replay.recording.world, floats)),
+                past: None,
+                replay: Some(ReplayHead::of(
+                    (&replay.recording.world, replay.recording.acting.as_ref()),
+                    &replay.display,
+                    selected,
+                    floats,
+                )),
             },
             Stage::Mirror(mirror) => StageHead {
                 time: mirror.time,
                 step: mirror.shown,
                 panes: Vec::new(),
                 apart: None,
-                poses: Some(poses(&mirror.world, floats)),
+                past: None,
+                replay: Some(ReplayHead::of(
+                    (&mirror.world, None),
+                    &Display::default(),
+                    selected,
+                    floats,
+                )),
             },
         }
     }
-}
-
-/// Poses of the bodies that move.
-fn poses(world: &World, floats: &mut Floats) -> Span {
-    let bodies = world.bodies();
-    floats.span(moving(world).into_iter().flat_map(|i| {
-        let (x, q) = (bodies.position[i], bodies.orientation[i]);
-        [x.x, x.y, x.z, q.x, q.y, q.z, q.w]
-    }))
 }

@@ -10,9 +10,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+mod tape;
+
+use delassus::model::robot::Base;
+use delassus::model::scene::of_robot;
 use delassus::solver::from_spec;
+use delassus::world::Scene;
 use delassus::{Stop, scenes};
-use delassus_view::{Options, Server, Show, Start, page_is_built};
+use delassus_view::{Options, Recording, Server, Show, Start, page_is_built};
 
 const SCENE: &str = "stack:3";
 /// Steps after which the numbers on the page are compared.
@@ -47,12 +52,49 @@ fn missing(page: &Path) -> Option<&'static str> {
     None
 }
 
-fn start(port: u16) -> Server {
-    let show = Show::Live {
-        name: SCENE.to_owned(),
-        loader: None,
-        start: Start::default(),
-    };
+/// A robot file: an arm on a post with a servo, a motor and two keyframes, and a ball on the ground.
+const ROBOT: &str = r#"<mujoco model="arm"><worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <body name="post" pos="0 0 .5"><geom type="cylinder" size=".12" fromto="0 0 -.5 0 0 -.1"/>
+        <body name="upper"><joint name="shoulder" axis="0 1 0" range="-90 90" damping="2"/>
+            <geom type="capsule" size=".07" fromto="0 0 0 0 0 .5"/>
+            <body name="lower" pos="0 0 .5"><joint name="elbow" axis="0 1 0" range="-150 150" damping="2"/>
+                <geom type="capsule" size=".05" fromto="0 0 0 .5 0 0"/></body></body></body>
+    <body name="ball" pos="1 0 .15"><freejoint/><geom type="sphere" size=".15"/></body></worldbody>
+    <contact><exclude body1="post" body2="upper"/></contact>
+    <actuator><position joint="shoulder" kp="400" kv="40"/><motor joint="elbow" gear="30" ctrlrange="-1 1"/></actuator>
+    <keyframe><key name="home" qpos="0 0 1 0 .15 1 0 0 0"/><key name="bent" qpos=".5 -1 1 0 .15 1 0 0 0"/></keyframe>
+    </mujoco>"#;
+const ROBOT_FILE: &str = "arm.xml";
+
+fn robot() -> Scene {
+    of_robot(ROBOT, ROBOT_FILE, None, Base::Fixed).unwrap()
+}
+
+/// What the script asks to be served: the scene, a robot file, or a recorded run of that.
+fn show(what: &str) -> Show {
+    match what {
+        "robot" => Show::Live {
+            name: ROBOT_FILE.to_owned(),
+            loader: Some(Box::new(|| Ok(robot()))),
+            start: Start::default(),
+        },
+        "recording" => {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser-recording");
+            tape::record(&folder, robot(), 60);
+            let recording = Recording::open(&folder, ROBOT_FILE, robot());
+            Show::Recording(Box::new(recording.unwrap()))
+        }
+        _ => Show::Live {
+            name: SCENE.to_owned(),
+            loader: None,
+            start: Start::default(),
+        },
+    }
+}
+
+fn start(port: u16, what: &str) -> Server {
+    let show = show(what);
     let options = Options {
         port,
         ..Options::default()
@@ -93,7 +135,7 @@ fn the_page_works_in_a_real_browser() {
         eprintln!("skipped: {reason}");
         return;
     }
-    let server = start(0);
+    let server = start(0, "start");
     let port = server.address().port();
     let url = server.url();
     let mut server = Some(server);
@@ -115,10 +157,14 @@ fn the_page_works_in_a_real_browser() {
     let mut passed = false;
     for line in output.lines() {
         let line = line.unwrap();
-        match line.as_str() {
-            "server stop" => server = None,
-            "server start" => server = Some(start(port)),
-            _ => {
+        match line.strip_prefix("server ") {
+            Some("stop") => server = None,
+            Some(what) => {
+                // The port must be free first.
+                drop(server.take());
+                server = Some(start(port, what));
+            }
+            None => {
                 passed |= line.starts_with("passed");
                 eprintln!("{line}");
                 continue;

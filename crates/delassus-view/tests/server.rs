@@ -2,32 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod client;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use client::{PATIENCE, Page, connect, decode, event, frame, open, paused, send, serve};
 use delassus::scenes;
 use delassus_view::{Options, Recording, Server, Show, Start};
 use serde_json::{Value, json};
-use tungstenite::{Message, WebSocket, client::IntoClientRequest};
-
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn serve(name: &str, start: Start) -> Server {
-    let show = Show::Live {
-        name: name.to_owned(),
-        loader: None,
-        start,
-    };
-    Server::start(show, &Options::default()).unwrap()
-}
-
-fn paused() -> Start {
-    Start {
-        paused: true,
-        ..Start::default()
-    }
-}
+use tungstenite::Message;
 
 /// The answer to a plain request with these headers.
 fn ask(server: &Server, request: &str) -> String {
@@ -44,82 +29,6 @@ fn get(server: &Server, path: &str, host: &str) -> String {
         server,
         &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"),
     )
-}
-
-type Page = WebSocket<TcpStream>;
-
-/// A page's connection, as a browser with this origin would open it.
-fn connect(server: &Server, origin: Option<&str>) -> Result<Page, Box<tungstenite::Error>> {
-    let address = server.address();
-    let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut request = format!("ws://{address}/live")
-        .into_client_request()
-        .unwrap();
-    if let Some(origin) = origin {
-        request
-            .headers_mut()
-            .insert("Origin", origin.parse().unwrap());
-    }
-    match tungstenite::client(request, stream) {
-        Ok((page, _)) => Ok(page),
-        Err(tungstenite::HandshakeError::Failure(error)) => Err(Box::new(error)),
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn open(server: &Server) -> Page {
-    connect(server, Some(&format!("http://{}", server.address()))).unwrap()
-}
-
-fn send(page: &mut Page, message: &Value) {
-    page.send(Message::text(message.to_string())).unwrap();
-}
-
-/// The head of a frame and its numbers.
-fn decode(bytes: &[u8]) -> (Value, Vec<f32>) {
-    let length = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
-    let head = serde_json::from_slice(&bytes[4..4 + length]).unwrap();
-    let numbers = bytes[4 + length..].chunks_exact(4);
-    let numbers = numbers.map(|chunk| f32::from_le_bytes(chunk.try_into().unwrap()));
-    (head, numbers.collect())
-}
-
-fn acknowledge(page: &mut Page, head: &Value) {
-    send(page, &json!({"type": "ack", "frame": head["frame"]}));
-}
-
-/// Reads on until an event of a kind for which something holds.
-fn event(page: &mut Page, kind: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        match page.read().unwrap() {
-            Message::Text(text) => {
-                let value: Value = serde_json::from_str(&text).unwrap();
-                if value["type"] == kind && holds(&value) {
-                    return value;
-                }
-            }
-            Message::Binary(bytes) => acknowledge(page, &decode(&bytes).0),
-            _ => {}
-        }
-    }
-    panic!("no {kind} came");
-}
-
-/// Reads on until a frame for which something holds; every frame is acknowledged.
-fn frame(page: &mut Page, holds: impl Fn(&Value) -> bool) -> (Value, Vec<f32>) {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        if let Message::Binary(bytes) = page.read().unwrap() {
-            let (head, numbers) = decode(&bytes);
-            acknowledge(page, &head);
-            if holds(&head) {
-                return (head, numbers);
-            }
-        }
-    }
-    panic!("no such frame came");
 }
 
 /// Frames are counted.
@@ -235,7 +144,11 @@ fn bad_messages_are_answered_in_words_and_change_nothing() {
             json!({"type": "grab", "pane": 0, "body": 4_000_000, "point": [0, 0, 0]}),
             "only bodies that forces move",
         ),
-        (json!({"type": "seek", "frame": 3}), "recording"),
+        (
+            json!({"type": "joint", "dial": 0, "position": 0.1}),
+            "no such joint",
+        ),
+        (json!({"type": "keyframe", "index": 0}), "no such keyframe"),
         (json!([1, 2]), "refused"),
     ] {
         send(&mut page, &message);

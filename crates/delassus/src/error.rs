@@ -377,3 +377,31 @@ impl std::fmt::Display for LinkName {
         }
     }
 }
+
+/// The nearest of some names, where one is near enough to be meant.
+pub(crate) fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let given: Vec<char> = name.chars().take(64).collect();
+    let most = 1 + given.len() / 3;
+    known
+        .into_iter()
+        .map(|other| (edits(&given, other), other))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, other)| other)
+}
+
+/// Letters to insert, delete or replace; the levels of one row at a time.
+fn edits(a: &[char], b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -105,6 +105,7 @@
 //! | [`solver::exact`] | joints exactly by sparse factorisation; constrained trees by articulated-body passes |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
+//! | [`derivative`] | how an answer changes with the data of its problem |
 //! | [`doctor`] | what is wrong with a scene or a problem, in words |
 //! | [`gallery`] | built-in problems by name |
 //! | [`linalg`], [`math`] | factorisations and orders, vectors and lanes |
@@ -128,6 +129,7 @@ struct Readme;
 pub mod chains;
 #[cfg(feature = "world")]
 pub mod collide;
+pub mod derivative;
 pub mod doctor;
 mod error;
 pub mod gallery;

@@ -242,3 +242,58 @@ fn problems_alone_are_examined_too() {
     assert_eq!(impossible.findings[0].kind, FindingKind::Unsolved);
     assert!(impossible.findings[0].what.contains("proven"));
 }
+
+#[test]
+fn scenes_in_which_nothing_can_happen_are_told() {
+    let still = only(GROUND, FindingKind::Empty);
+    assert!(
+        still.what.contains("none of the 1 bodies"),
+        "{}",
+        still.what
+    );
+    let falling = ball("ball", "[0, 0, 3]", "") + &ball("other", "[4, 0, 3]", "");
+    let lost = only(&falling, FindingKind::NoGround);
+    assert_eq!((lost.number, lost.places.len()), (2.0, 2));
+    // Held from above, or without weight, nothing is lost.
+    let held = falling.clone()
+        + &joint("pin", "ball", ("ball", "world"), "point = [0, 0, 3]")
+        + &joint("rod", "fixed", ("ball", "other"), "point = [2, 0, 3]");
+    assert_eq!(examine(&held).findings, []);
+    assert_eq!(
+        examine(&format!("gravity = [0, 0, 0]\n{falling}")).findings,
+        []
+    );
+    let through = GROUND.to_owned() + &mass("ghost", 1.0, "position = [0, 0, 1]");
+    let ghost = only(&through, FindingKind::Untouchable);
+    assert_eq!(ghost.places, ["body \"ghost\""]);
+}
+
+/// A parallelogram whose loop is closed by a pin 2 cm away from where it should be.
+#[test]
+fn a_loop_that_is_open_at_the_start_is_told() {
+    let text = r#"<mujoco><worldbody>
+        <body name="a"><joint axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 1"/>
+        <body name="b" pos="0 0 1"><joint axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 1 0 0"/></body></body>
+        <body name="c" pos="1.02 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 1"/></body>
+        </worldbody><equality><connect name="pin" body1="b" body2="c" anchor="1 0 0"/></equality>
+        <keyframe><key qpos="0 0 0.02"/></keyframe></mujoco>"#;
+    let base = delassus::model::robot::Base::Fixed;
+    let mut scene = delassus::model::scene::of_robot(text, "loop.xml", None, base).unwrap();
+    let robot = &scene.world.robots()[0];
+    // MuJoCo takes the gap of the file's own configuration for closed; another one is open.
+    let key = robot.keyframes()[0].clone();
+    assert!(robot.openings()[0] < 1e-9);
+    scene
+        .world
+        .place_robot(delassus::RobotId(0), &key.q, &key.v)
+        .unwrap();
+    let mut solver = from_spec("auto", Stop::default(), 0).unwrap();
+    let diagnosis = of_scene(&mut scene.world, &scene.run, solver.as_mut(), 2);
+    let open = diagnosis
+        .findings
+        .iter()
+        .find(|f| f.kind == FindingKind::Open);
+    let open = open.unwrap_or_else(|| panic!("{:?}", diagnosis.findings));
+    assert!((0.01..0.03).contains(&open.number), "{}", open.number);
+    assert_eq!(open.places, ["loop \"pin\" of robot \"robot\""]);
+}

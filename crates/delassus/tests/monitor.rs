@@ -447,14 +447,14 @@ fn approximate_rules_do_not_hide_a_violated_row_they_obey() {
 /// A unit mass at a speed, with one row along it that wants another.
 fn carried(speed: f64, wanted: f64) -> Problem {
     let mut builder = ProblemBuilder::default();
-    let mass = MassBlock::rigid(1.0, DMat3::IDENTITY).unwrap();
+    let mass = MassBlock::rigid(1.0, DMat3::IDENTITY).expect("a unit mass");
     let momentum = [speed, 0.0, 0.0, 0.0, 0.0, 0.0];
-    let mass = builder.add_mass(mass, &momentum).unwrap();
+    let mass = builder.add_mass(mass, &momentum).expect("it moves");
     let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     builder
         .add_block(Law::Equality, &[(mass, &row)], &[0.0], &[wanted])
-        .unwrap();
-    builder.build().unwrap()
+        .expect("one row");
+    builder.build().expect("a problem")
 }
 
 #[test]

@@ -109,7 +109,6 @@ fn sizes_are_taken_and_checked() {
         "stack:999999999999",
         "arch:2",
         "incline:3",
-        "staple",
         "",
         ":",
         ":5",
@@ -120,6 +119,16 @@ fn sizes_are_taken_and_checked() {
             "{spec}: {error}"
         );
     }
+    for (spec, meant) in [
+        ("stak:5", "did you mean stack:5?"),
+        ("Arch", "did you mean arch?"),
+        ("an-elephant", "known: necklace"),
+    ] {
+        let error = build(spec).unwrap_err().to_string();
+        assert!(error.contains(meant), "{spec}: {error}");
+    }
+    let title = build("necklaces:3x4").unwrap().title;
+    assert!(title.contains("3 such necklaces of 4 beads"), "{title}");
 }
 
 #[test]

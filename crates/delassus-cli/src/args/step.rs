@@ -21,7 +21,7 @@ pub(crate) struct RunArgs {
 
     /// Solver with its keys, as `gauss-seidel,rule=exact`. [default: the scene's, which is `auto`
     /// unless it names another]
-    #[arg(long, value_name = "NAME[,KEY=VALUE…]")]
+    #[arg(short = 's', long, value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solver: Option<String>,
 
     /// Most sweeps or pivots of a step. [default: the scene's]
@@ -45,11 +45,11 @@ pub(crate) struct RunArgs {
     pub(crate) lossy: bool,
 
     /// Steps from time zero to the end. [default: as many as the time needs]
-    #[arg(long, value_name = "COUNT", conflicts_with = "time")]
+    #[arg(short = 'n', long, value_name = "COUNT", conflicts_with = "time")]
     pub(crate) steps: Option<u64>,
 
     /// Time from zero to the end in seconds. [default: the scene's]
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) time: Option<f64>,
 
     /// Parts a step is divided into. [default: the scene's]
@@ -73,19 +73,24 @@ pub(crate) struct RunArgs {
     pub(crate) threads: u16,
 
     /// Print the summary as JSON.
-    #[arg(long)]
+    #[arg(short = 'j', long)]
     pub(crate) json: bool,
 
     /// No progress and no remarks on standard error; errors are still reported.
-    #[arg(long)]
+    #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 
     /// Write trajectory, diagnostics, summary and pictures into this folder, which must be empty or new.
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Let `--out` and `--capture` write into folders that are not empty.
-    #[arg(long)]
+    /// Also write the run for another program, by the ending of the file: `.glb`, an animation that browsers, Blender
+    /// and slides show; `.mcap`, poses, joints and contacts for viewers of robots. May be given twice.
+    #[arg(short = 'e', long, value_name = "FILE")]
+    pub(crate) export: Vec<PathBuf>,
+
+    /// Let `--out` and `--capture` write into folders that are not empty, and `--export` over a file.
+    #[arg(short = 'f', long)]
     pub(crate) force: bool,
 
     /// Write a checkpoint into the folder of `--out` whenever so many simulated seconds have passed.
@@ -137,16 +142,24 @@ pub(crate) struct RunArgs {
     Exit code: 0 ended by Ctrl-C, 2 bad input or usage."
 )]
 pub(crate) struct ViewArgs {
-    /// A built-in scene as `name` or `name:size`, a scene file, or a folder that `run --out` wrote.
+    /// A built-in scene as `name` or `name:size`, a scene or robot file, or a folder that `run --out` wrote.
     #[arg(value_name = "SCENE|DIR")]
     pub(crate) what: PathBuf,
+
+    /// How the root of a URDF robot stands on the ground, which its file does not say.
+    #[arg(long, value_enum, default_value = "fixed")]
+    pub(crate) base: BaseChoice,
+
+    /// Begin from a state that the page saved of the same scene.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
 
     /// Leave out what acts in a robot file and is not simulated, and say so, instead of refusing the file.
     #[arg(long)]
     pub(crate) lossy: bool,
 
     /// Solver with its keys, as `gauss-seidel,rule=exact`; two of them are shown side by side. [default: the scene's]
-    #[arg(long = "solver", value_name = "NAME[,KEY=VALUE…]")]
+    #[arg(short = 's', long = "solver", value_name = "NAME[,KEY=VALUE…]")]
     pub(crate) solvers: Vec<String>,
 
     /// Most sweeps or pivots of a step. [default: the scene's]

@@ -5,7 +5,9 @@ use plotters::prelude::*;
 use crate::plot::{colour, decades, power};
 use crate::refusal::PictureError;
 
-const SIZE: (u32, u32) = (720, 480);
+const SIZE: (u32, u32) = (860, 480);
+/// Room to the right for names: within the axes they would hide lines.
+const NAMES: u32 = 150;
 
 /// One picture.
 pub(crate) struct Figure<'a> {
@@ -62,6 +64,7 @@ fn draw(text: &mut String, figure: &Figure<'_>) -> Result<(), PictureError> {
     builder
         .caption(figure.title, ("sans-serif", 18))
         .margin(12)
+        .margin_right(NAMES)
         .x_label_area_size(44)
         .y_label_area_size(72);
     // The two kinds of axes have two types, so the drawing is written once as a macro over both.
@@ -87,18 +90,8 @@ fn draw(text: &mut String, figure: &Figure<'_>) -> Result<(), PictureError> {
                     .points
                     .iter()
                     .map(|at| Circle::new(*at, 4, colour(series.index).filled()));
-                chart
-                    .draw_series(dots)?
-                    .label(series.name)
-                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 20, y)], style));
+                chart.draw_series(dots)?;
             }
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperLeft)
-                .background_style(WHITE.mix(0.8))
-                .border_style(RGBColor(215, 215, 215))
-                .label_font(("sans-serif", 14))
-                .draw()?;
         }};
     }
     if figure.logarithmic {
@@ -116,6 +109,13 @@ fn draw(text: &mut String, figure: &Figure<'_>) -> Result<(), PictureError> {
             top(&mut points().map(|p| p.1)),
         );
         chart!(0.0..x, 0.0..y, |y: &f64| format!("{y:.1e}"));
+    }
+    for (i, series) in figure.series.iter().enumerate() {
+        let (x, y) = ((SIZE.0 - NAMES) as i32 + 10, 60 + 22 * i as i32);
+        let style = colour(series.index).stroke_width(2);
+        root.draw(&PathElement::new(vec![(x, y), (x + 20, y)], style))?;
+        let font = ("sans-serif", 14).into_font().color(&BLACK);
+        root.draw(&Text::new(series.name.to_owned(), (x + 26, y - 8), font))?;
     }
     root.present()?;
     Ok(())

@@ -11,6 +11,8 @@ use crate::refusal::PictureError;
 
 const SIZE: (u32, u32) = (860, 1000);
 const TITLE: u32 = 36;
+/// Room to the right of every panel, for names of lines.
+const NAMES: u32 = 96;
 /// Residuals below this part of the tolerance are drawn there: they say no more than that all is well.
 const FLOOR: f64 = 1e-3;
 /// The same where there is no tolerance [m/s].
@@ -95,6 +97,7 @@ fn linear<'a>(area: &Area<'a>, unit: &str, lines: &[Line<'_>]) -> Result<(), Pic
     let times = times(&lines[0].points);
     let mut chart = ChartBuilder::on(area)
         .margin(10)
+        .margin_right(NAMES)
         .x_label_area_size(40)
         .y_label_area_size(84)
         .build_cartesian_2d(times.0..times.1, low..high + room)?;
@@ -112,19 +115,29 @@ fn linear<'a>(area: &Area<'a>, unit: &str, lines: &[Line<'_>]) -> Result<(), Pic
     for line in lines {
         let style = line.colour.stroke_width(2);
         let points = line.points.iter().filter(|p| p.1.is_finite()).copied();
-        let drawn = chart.draw_series(LineSeries::new(points, style))?;
-        if 1 < lines.len() {
-            let swatch = move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style);
-            drawn.label(line.name).legend(swatch);
-        }
+        chart.draw_series(LineSeries::new(points, style))?;
     }
     if 1 < lines.len() {
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.8))
-            .label_font(("sans-serif", 13))
-            .draw()?;
+        name(area, lines)?;
+    }
+    Ok(())
+}
+
+/// Which line is which, beside the panel: within it a legend would hide lines.
+fn name<'a>(area: &Area<'a>, lines: &[Line<'_>]) -> Result<(), PictureError> {
+    let (width, _) = area.dim_in_pixel();
+    let left = (width - NAMES) as i32 + 8;
+    for (i, line) in lines.iter().enumerate() {
+        let y = 22 + 18 * i as i32;
+        let style = line.colour.stroke_width(2);
+        area.draw(&PathElement::new(vec![(left, y), (left + 16, y)], style))?;
+        let font = ("sans-serif", 13).into_font().color(&BLACK);
+        let words = line.name.to_owned();
+        area.draw(&plotters::element::Text::new(
+            words,
+            (left + 21, y - 7),
+            font,
+        ))?;
     }
     Ok(())
 }
@@ -140,6 +153,7 @@ fn logarithmic<'a>(
     let times = times(&line.points);
     let mut chart = ChartBuilder::on(area)
         .margin(10)
+        .margin_right(NAMES)
         .x_label_area_size(40)
         .y_label_area_size(84)
         .build_cartesian_2d(times.0..times.1, (low..high).log_scale())?;

@@ -12,6 +12,7 @@ use delassus::math::DVec3;
 use delassus::world::{MovedBy, Step};
 use delassus::{JointId, World};
 
+use super::dynamics::Dynamics;
 use crate::folder::DiskError;
 
 const MAGIC: &[u8; 8] = b"DELASSUS";
@@ -19,13 +20,13 @@ const VERSION: u32 = 1;
 
 /// A file being written.
 #[derive(Debug)]
-struct Output {
+pub(super) struct Output {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
 impl Output {
-    fn create(folder: &Path, name: &str) -> Result<Output, DiskError> {
+    pub(super) fn create(folder: &Path, name: &str) -> Result<Output, DiskError> {
         let path = folder.join(name);
         match File::create(&path) {
             Ok(file) => Ok(Output {
@@ -36,12 +37,12 @@ impl Output {
         }
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
         let written = self.file.write_all(bytes);
         self.check(written)
     }
 
-    fn flush(&mut self) -> Result<(), DiskError> {
+    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
         let written = self.file.flush();
         self.check(written)
     }
@@ -59,6 +60,7 @@ pub(super) struct Recorder {
     steps: Output,
     accelerations: Output,
     joints: Output,
+    dynamics: Dynamics,
     dt: f64,
     /// Bodies that can move, with their names as CSV.
     bodies: Vec<(usize, String)>,
@@ -90,6 +92,7 @@ impl Recorder {
             steps: Output::create(folder, "steps.csv")?,
             accelerations: Output::create(folder, "accelerations.csv")?,
             joints: Output::create(folder, "joints.csv")?,
+            dynamics: Dynamics::create(folder, world)?,
             dt,
             bodies: moving.map(|i| (i, quoted(&bodies.name[i]))).collect(),
             names: world.joints().iter().map(|j| quoted(&j.name)).collect(),
@@ -151,7 +154,8 @@ impl Recorder {
         let violations = world.joints().iter().map(|joint| joint.violation(bodies));
         self.open = Some((time, violations.collect()));
         self.table.put(text.as_bytes())?;
-        self.binary.put(&bytes)
+        self.binary.put(&bytes)?;
+        self.dynamics.frame(world)
     }
 
     fn velocities(&self, world: &World) -> Vec<(DVec3, DVec3)> {
@@ -249,6 +253,7 @@ impl Recorder {
         self.binary.flush()?;
         self.accelerations.flush()?;
         self.joints.flush()?;
+        self.dynamics.flush()?;
         self.steps.flush()
     }
 }
@@ -262,7 +267,7 @@ fn push_mean(text: &mut String, a: &[DVec3; 2], b: &[DVec3; 2]) {
 }
 
 /// The shortest text that reads back as the same number.
-fn number(x: f64) -> String {
+pub(super) fn number(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-4..1e15).contains(&size) {
         format!("{x}")
@@ -272,7 +277,7 @@ fn number(x: f64) -> String {
 }
 
 /// A name as a CSV field.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {

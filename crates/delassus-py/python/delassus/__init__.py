@@ -6,8 +6,9 @@
 'solved'
 
 Problems come from arrays (`lcp`, `friction`), files (`Problem.read`) or a step of a world (`World.problem`); `solve`
-solves one, `compare` many by many solvers, `doctor` says what is wrong with one. `World` steps scenes and robots
-through time. `Robot` computes the dynamics of a kinematic tree. What cannot be used raises `Error`, a `ValueError`.
+solves one, `compare` many by many solvers, `doctor` says what is wrong with one, `derivative` how an answer changes with
+the data. `World` steps scenes and robots through time. `Robot` computes the dynamics of a kinematic tree. What cannot be
+used raises `Error`, a `ValueError`.
 """
 
 # Arrays go to and fro: without NumPy this fails here, with its name.
@@ -16,6 +17,7 @@ import numpy as _numpy  # noqa: F401
 from ._compare import Comparison, Run, compare
 from ._delassus import (
     Answer,
+    Derivative,
     Diagnosis,
     Error,
     Finding,
@@ -24,6 +26,7 @@ from ._delassus import (
     StepReport,
     World,
     __version__,
+    derivative,
     doctor,
     friction,
     lcp,
@@ -35,6 +38,7 @@ from ._delassus import (
 __all__ = [
     "Answer",
     "Comparison",
+    "Derivative",
     "Diagnosis",
     "Error",
     "Finding",
@@ -45,6 +49,7 @@ __all__ = [
     "World",
     "__version__",
     "compare",
+    "derivative",
     "doctor",
     "friction",
     "lcp",

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Answer",
+    "Derivative",
     "Diagnosis",
     "Error",
     "Finding",
@@ -14,6 +15,7 @@ __all__ = [
     "StepReport",
     "World",
     "__version__",
+    "derivative",
     "doctor",
     "friction",
     "lcp",
@@ -76,6 +78,28 @@ class Problem:
     def guess(self) -> _Floats | None: ...
     def delassus(self) -> _Floats: ...
     def residuals(self, lambda_: ArrayLike) -> _Residuals: ...
+
+@final
+class Derivative:
+    @property
+    def modes(self) -> list[Literal["open", "held", "slips", "mixed"]]: ...
+    @property
+    def degenerate(self) -> list[int]: ...
+    @property
+    def unique(self) -> bool: ...
+    def forward(
+        self,
+        *,
+        p: ArrayLike | None = None,
+        q: ArrayLike | None = None,
+        sigma: ArrayLike | None = None,
+        mu: ArrayLike | None = None,
+        G: ArrayLike | None = None,
+        M: ArrayLike | None = None,
+    ) -> tuple[_Floats, _Floats]: ...
+    def backward(
+        self, v: ArrayLike | None = None, lambda_: ArrayLike | None = None
+    ) -> dict[str, _Floats]: ...
 
 @final
 class Answer:
@@ -302,6 +326,7 @@ def solve(
     seed: int = 0,
     history: bool = False,
 ) -> Answer: ...
+def derivative(problem: Problem, answer: Answer | ArrayLike) -> Derivative: ...
 def doctor(problem: Problem, *, tolerance: float = 1e-6) -> Diagnosis: ...
 def solvers() -> dict[str, str]: ...
 def variants() -> list[str]: ...

@@ -33,27 +33,30 @@ export function choice(parent: HTMLElement, label: string, options: string[], va
   return select;
 }
 
-/** A number; what is no number within the range is put back. */
+/** A number; what is no number within the range stays as it was typed, with a word about what is wrong. */
 export function amount(parent: HTMLElement, label: string, value: number | null, range: [number, number], change: (value: number | null) => void, hint?: string): HTMLInputElement {
   const input = document.createElement("input");
   input.type = "text";
   input.inputMode = "decimal";
   input.autocomplete = "off";
-  let known = value;
   const text = (x: number) => (x !== 0 && Math.abs(x) < 1e-3 ? String(x.toExponential()) : String(x));
-  const show = () => (input.value = known === null ? "" : text(known));
-  show();
+  input.value = value === null ? "" : text(value);
+  const fault = document.createElement("p");
+  fault.className = "fault";
+  fault.hidden = true;
+  fault.setAttribute("role", "alert");
   input.onchange = () => {
     const typed = input.value.trim().replace("−", "-");
     const next = typed === "" ? null : Number(typed);
     const legal = next === null ? value === null || label.startsWith("Friction") : range[0] <= next && next <= range[1];
     input.setAttribute("aria-invalid", String(!legal));
-    if (!legal) return show();
-    known = next;
-    show();
-    change(next);
+    fault.hidden = legal;
+    if (legal) return change(next);
+    const still = value === null ? "that of the scene" : text(value);
+    fault.textContent = `${label}: give a number from ${text(range[0])} to ${text(range[1])}; it is still ${still}`;
   };
   row(parent, label, input, hint);
+  parent.append(fault);
   return input;
 }
 

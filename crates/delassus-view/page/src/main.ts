@@ -10,7 +10,7 @@ import { Plots } from "./plots";
 import type { Command, Frame, Layout, Settings, Welcome } from "./protocol";
 import { QUALITIES, type Quality } from "./quality";
 import "./style.css";
-import { Viewer } from "./viewer";
+import { VIEWS, Viewer, type View } from "./viewer";
 
 const SPEEDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 const NOTICE_LIFE = 12_000;
@@ -31,7 +31,7 @@ let shown = "";
 let onScreen: Frame | null = null;
 
 const local = { joints: false, shadows: true, follow: false, quality: kept("quality", QUALITIES) };
-const plots = new Plots(find("plots"));
+const plots = new Plots(find("plots"), (after) => send({ type: "samples", after }));
 const send = (command: Command) => link.send(command);
 
 const viewer = new Viewer(find<HTMLCanvasElement>("view"), look(), local.quality, {
@@ -44,6 +44,7 @@ const viewer = new Viewer(find<HTMLCanvasElement>("view"), look(), local.quality
 let quality: Quality = local.quality;
 const panel = new Panel(find("panel"), send, local, () => {
   viewer.setShow(local);
+  viewer.hide(panel.tree.hidden);
   if (quality !== local.quality) viewer.setQuality((quality = local.quality));
   keep("quality", quality);
   if (settings && welcome) panel.settings(settings, welcome.solvers);
@@ -65,6 +66,13 @@ const link = new Link((event) => {
       break;
     case "notice":
       tell(event.text);
+      break;
+    case "file":
+      // Another page may have asked for it.
+      if (asked.delete(event.tag)) download(event.name, new Blob([event.text], { type: "application/json" }));
+      break;
+    case "samples":
+      if (event.epoch === layout?.epoch) plots.fill(event.panes);
       break;
   }
 }, (frame) => {
@@ -88,10 +96,26 @@ function drawn(frame: Frame): void {
   onScreen = frame;
   if (!layout || head.epoch !== layout.epoch) return;
   plots.add(head);
-  panel.frame(frame, layout, settings?.selected ?? null);
+  panel.frame(frame, layout);
   showClock(frame);
   showLabels(frame);
   showLegend();
+}
+
+/** Files that this page asked for, by the number that comes back with them. */
+const asked = new Set<number>();
+function save(type: "state" | "problem"): void {
+  const tag = Math.floor(Math.random() * 2 ** 32);
+  asked.add(tag);
+  send({ type, tag });
+}
+
+function download(name: string, content: Blob): void {
+  const anchor = document.createElement("a");
+  anchor.href = URL.createObjectURL(content);
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
 }
 
 /** The mouse moves more often than messages are worth sending. */
@@ -106,10 +130,15 @@ function drag(target: [number, number, number]): void {
   pending = target;
 }
 
+/** The name of a file without its folders. */
+function base(path: string): string {
+  return path.split(/[\\/]/).pop() || path;
+}
+
 function fillScenes(event: Welcome): void {
   const select = find<HTMLSelectElement>("scene");
   select.replaceChildren();
-  if (event.file) select.add(new Option(event.file, event.file));
+  if (event.file) select.add(new Option(base(event.file), event.file));
   for (const scene of event.scenes) select.add(new Option(scene.name, scene.name));
   select.onchange = () => {
     const line = welcome?.scenes.find((scene) => scene.name === select.value);
@@ -126,8 +155,14 @@ function loadScene(): void {
   send({ type: "scene", name: line?.limit && size ? `${name}:${size}` : name });
 }
 
+/** Whether links have no shape to be seen by: their joints are drawn instead. */
+function isBare(event: Layout): boolean {
+  const shaped = new Set(event.colliders.map((collider) => collider.body));
+  return event.bodies.some((body, i) => body.motion === "link" && !shaped.has(i));
+}
+
 function showScene(event: Layout): void {
-  document.title = `${event.name} – delassus`;
+  document.title = `${base(event.name)} – delassus`;
   find("stage").setAttribute("aria-label", event.title);
   const recorded = event.recording !== null;
   const [name = "", size] = event.name === welcome?.file ? [event.name] : event.name.split(":");
@@ -136,11 +171,16 @@ function showScene(event: Layout): void {
   find<HTMLInputElement>("size").value = size ?? (line?.limit ? String(line.size) : "");
   find("size-label").hidden = !line?.limit;
   for (const id of ["scene-form", "split"]) find(id).hidden = recorded;
-  find("timeline").hidden = !recorded;
-  find<HTMLInputElement>("seek").max = String((event.recording?.frames ?? 1) - 1);
+  for (const option of find("save").querySelectorAll<HTMLOptionElement>("[value=state], [value=problem]")) option.hidden = option.disabled = recorded;
+  find("timeline").hidden = (event.recording?.frames ?? 0) < 2;
+  const seek = find<HTMLInputElement>("seek");
+  [seek.min, seek.max] = ["0", String((event.recording?.frames ?? 1) - 1)];
+  // What was refused before is no longer of interest.
+  if (event.name !== shown) find("notices").replaceChildren();
   // Robots walk out of the picture where nobody goes with them.
-  if (event.name !== shown) panel.setLocal({ follow: event.bodies.some((body) => body.motion === "link") });
+  if (event.name !== shown) panel.setLocal({ follow: event.bodies.some((body) => body.motion === "link"), joints: isBare(event) });
   shown = event.name;
+  panel.setLayout(event);
   viewer.setLayout(event, Math.max(settings?.panes.length ?? 1, 1));
   if (latest && latest.head.epoch !== event.epoch) answer(latest);
   plots.begin(event);
@@ -153,6 +193,7 @@ function showSettings(event: Settings): void {
   const speed = find<HTMLSelectElement>("speed");
   if (![...speed.options].some((option) => Number(option.value) === event.speed)) speed.add(new Option(`${event.speed}×`, String(event.speed)));
   speed.value = String(event.speed);
+  plots.setSweeps(event.display?.history ?? false);
   find("split").setAttribute("aria-pressed", String(event.panes.length === 2));
   viewer.setPanes(Math.max(event.panes.length, 1));
   viewer.setShow({ selected: event.selected, contacts: event.display?.contacts ?? false, colour: event.display?.colour ?? "body" });
@@ -162,10 +203,15 @@ function showSettings(event: Settings): void {
 function showClock({ head }: Frame): void {
   const rate = head.playing ? `${number(head.rate, 2)}× real time` : "paused";
   find("clock").textContent = `${head.time.toFixed(3)} s · ${layout?.recording ? "frame" : "step"} ${head.step} · ${rate}`;
-  if (!layout?.recording) return;
+  const span = layout?.recording ? [0, layout.recording.frames - 1] : head.past;
   const seek = find<HTMLInputElement>("seek");
-  if (document.activeElement !== seek || head.playing) seek.value = String(head.step);
-  find("seek-text").textContent = `${head.time.toFixed(3)} of ${layout.recording.duration.toFixed(3)} s`;
+  find("timeline").hidden = !span || span[1]! <= span[0]!;
+  if (!span) return;
+  [seek.min, seek.max] = [String(span[0]), String(span[1])];
+  // The hand that moves it knows better.
+  if (!scrubbing) seek.value = String(head.step);
+  const end = layout?.recording ? `of ${layout.recording.duration.toFixed(3)} s` : `s, steps ${span[0]} to ${span[1]}`;
+  find("seek-text").textContent = `${head.time.toFixed(3)} ${end}`;
   seek.setAttribute("aria-valuetext", `${head.time.toFixed(3)} seconds`);
 }
 
@@ -195,7 +241,10 @@ function showLegend(): void {
   const range = viewer.panes.map((pane) => pane.range).find((r) => r !== null);
   const forces = viewer.show.contacts ? Math.max(0, ...viewer.panes.map((pane) => pane.arrows.reference)) : 0;
   const parts: string[] = [];
-  if (range) parts.push(`${viewer.show.colour === "force" ? "Force on body" : "Law residual"}: ${number(range.low, 4)} to ${number(range.high, 4)} ${range.unit}${range.log ? ", logarithmic" : ""}`);
+  if (range) {
+    const beyond = range.high < 0.999 * range.most ? `, a few up to ${number(range.most, 3)} ${range.unit}` : "";
+    parts.push(`${viewer.show.colour === "force" ? "Force on body" : "Law residual"}: ${number(range.low, 3)} to ${number(range.high, 3)} ${range.unit}${range.log ? ", logarithmic" : beyond}`);
+  }
   if (0 < forces) parts.push(`Longest arrow: ${number(forces, 4)} N`);
   legend.hidden = parts.length === 0;
   const key = parts.join("|");
@@ -259,12 +308,19 @@ function pickNext(direction: 1 | -1): void {
   }
 }
 
+/** One step, or one frame of a recording, back. */
+function back(): void {
+  const step = latest?.head.step ?? 0;
+  if (0 < step) send({ type: "seek", frame: step - 1 });
+}
+
 const play = () => send({ type: "play", on: !(settings?.playing ?? false) });
 const split = () => send({ type: "split", on: settings?.panes.length !== 2 });
 
 const KEYS: Record<string, () => void> = {
   " ": play,
   ".": () => send({ type: "step", count: 1 }),
+  ",": () => back(),
   r: () => send({ type: "reset" }),
   s: split,
   f: () => viewer.fit(),
@@ -274,6 +330,7 @@ const KEYS: Record<string, () => void> = {
   q: () => panel.setLocal({ quality: QUALITIES[(QUALITIES.indexOf(local.quality) + 1) % QUALITIES.length]! }),
   "[": () => pickNext(-1),
   "]": () => pickNext(1),
+  ...Object.fromEntries((Object.keys(VIEWS) as View[]).map((view, i) => [String(i + 1), () => viewer.from(view)])),
   "?": () => find<HTMLDialogElement>("help").showModal(),
   Escape: () => send({ type: "select", body: null }),
 };
@@ -313,7 +370,32 @@ const speed = find<HTMLSelectElement>("speed");
 for (const factor of SPEEDS) speed.add(new Option(`${factor}×`, String(factor)));
 speed.onchange = () => send({ type: "speed", factor: Number(speed.value) });
 const seek = find<HTMLInputElement>("seek");
-seek.oninput = () => send({ type: "seek", frame: Number(seek.value) });
+let scrubbing = false;
+let sought: number | null = null;
+seek.oninput = () => {
+  scrubbing = true;
+  if (sought === null) {
+    setTimeout(() => {
+      if (sought !== null) send({ type: "seek", frame: sought });
+      sought = null;
+    }, 25);
+  }
+  sought = Number(seek.value);
+};
+seek.onchange = () => (scrubbing = false);
+
+const camera = find<HTMLSelectElement>("camera");
+camera.onchange = () => {
+  if (camera.value in VIEWS) viewer.from(camera.value as View);
+  camera.value = "";
+};
+const files = find<HTMLSelectElement>("save");
+files.onchange = () => {
+  const what = files.value;
+  files.value = "";
+  if (what === "state" || what === "problem") save(what);
+  else viewer.picture((picture) => download(`${layout?.name ?? "delassus"}.png`.replace(/[^\w.-]+/g, "-"), picture));
+};
 
 const theme = find<HTMLSelectElement>("theme");
 theme.value = kept("theme", ["auto", "light", "dark"]);
@@ -324,7 +406,7 @@ DARK.addEventListener("change", () => setTheme(theme.value));
 declare global {
   interface Window {
     /** What has come and, once settled, is on the screen; for tests. */
-    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; measured(milliseconds: number): void; level(): string; place(pane: number, body: number): { x: number; y: number } };
+    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; measured(milliseconds: number): void; level(): string; still(): boolean; hidden(): number[]; place(pane: number, body: number): { x: number; y: number } };
   }
 }
 
@@ -338,9 +420,11 @@ window.delassus = {
   took: () => viewer.took,
   measured: (milliseconds) => viewer.measured(milliseconds),
   level: () => viewer.level.about,
+  still: () => viewer.isStill,
+  hidden: () => [...panel.tree.hidden],
   place: (pane, body) => {
     const at = layout?.bodies[body]?.pose;
-    const span = latest?.head.panes[pane]?.poses;
+    const span = (latest?.head.panes[pane] ?? latest?.head.replay)?.poses;
     if (at == null || !span || !latest) return { x: 0, y: 0 };
     const start = span.start + 7 * at;
     return viewer.place(pane, [latest.floats[start]!, latest.floats[start + 1]!, latest.floats[start + 2]!]);

@@ -8,7 +8,7 @@ import {
 import { Arrows } from "./arrows";
 import { crowd, type Crowd } from "./crowd";
 import { KINEMATIC, PICKED, STATIC, ofBody, scale } from "./colour";
-import { slice, type Colour, type BodyLine, type Frame, type Layout, type PaneHead, type Vec3 } from "./protocol";
+import { slice, type Colour, type BodyLine, type Frame, type Layout, type PaneHead, type ReplayHead, type Vec3 } from "./protocol";
 import type { Level } from "./quality";
 import { CROWD, form } from "./shapes";
 
@@ -20,7 +20,8 @@ interface Batch { mesh: InstancedMesh; parts: Part[]; balls: boolean; crowd: Cro
 
 export interface Look { background: string; ground: string; grid: string; gridBold: string; sky: string; below: string }
 
-export interface Range { low: number; high: number; log: boolean; unit: string }
+/** Numbers at the ends of the colour scale, and the largest there is, which may lie beyond. */
+export interface Range { low: number; high: number; most: number; log: boolean; unit: string }
 
 const JOINT_AXES = [new Color("#e5484d"), new Color("#30a46c"), new Color("#3b82f6")];
 const JOINT_LINK = new Color("#8a94a3");
@@ -30,6 +31,8 @@ const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
 
 // Used again for every body and joint: there may be ten thousands.
 const ONE = new Vector3(1, 1, 1);
+/** Of a shape that is hidden: a point. */
+const NOWHERE = new Matrix4().makeScale(0, 0, 0);
 const at = new Vector3();
 const origin = new Vector3();
 const tip = new Vector3();
@@ -40,7 +43,6 @@ const matrix = new Matrix4();
 export class PaneView {
   readonly scene = new Scene();
   readonly arrows: Arrows;
-  /** Numbers at the ends of the colour scale. */
   range: Range | null = null;
   readonly radius: number;
   readonly centre: Vector3;
@@ -58,6 +60,8 @@ export class PaneView {
   /** Links of robots, or else everything that moves. */
   private readonly moving: BodyLine[];
   private simple = false;
+  /** Bodies that are not drawn. */
+  private hidden: ReadonlySet<number> = new Set();
   /** The point that the hand holds. */
   private held: Vec3 | null = null;
 
@@ -213,11 +217,34 @@ export class PaneView {
       this.scene.add(mesh);
       parts.forEach((part, i) => {
         const body = this.layout.bodies[part.body]!;
-        matrix.compose(new Vector3(...body.position), new Quaternion(...body.orientation), new Vector3(1, 1, 1));
-        mesh.setMatrixAt(i, matrix.multiply(part.local));
+        this.putStill(mesh, part, i, body);
         mesh.setColorAt(i, this.plain(part.body));
       });
     }
+  }
+
+  /** Puts a shape where its body is at the beginning, or nowhere where that is hidden. */
+  private putStill(mesh: InstancedMesh, part: Part, i: number, body: BodyLine): void {
+    matrix.compose(at.set(...body.position), turn.set(...body.orientation), ONE).multiply(part.local);
+    mesh.setMatrixAt(i, this.hidden.has(part.body) ? NOWHERE : matrix);
+  }
+
+  /** Draws all bodies but these. */
+  hide(hidden: ReadonlySet<number>): void {
+    this.hidden = hidden;
+    for (const { mesh, parts, crowd } of this.batches) {
+      parts.forEach((part, i) => {
+        if (part.pose === null) this.putStill(mesh, part, i, this.layout.bodies[part.body]!);
+      });
+      mesh.instanceMatrix.needsUpdate = true;
+      if (this.simple) crowd?.move();
+    }
+    this.sun.shadow.needsUpdate = true;
+  }
+
+  /** Shadows are drawn anew with the next picture. */
+  renewShadows(): void {
+    this.sun.shadow.needsUpdate = true;
   }
 
   private plain(body: number): Color {
@@ -227,19 +254,19 @@ export class PaneView {
   }
 
   /** Puts everything where the frame says. */
-  update(frame: Frame, pane: PaneHead | null, show: { contacts: boolean; joints: boolean; colour: Colour; selected: number | null }): void {
-    const span = pane?.poses ?? frame.head.poses;
-    if (!span) return;
-    this.poses = slice(frame, span);
+  update(frame: Frame, live: PaneHead | null, show: { contacts: boolean; joints: boolean; colour: Colour; selected: number | null }): void {
+    const pane: PaneHead | ReplayHead | null = live ?? frame.head.replay;
+    if (!pane) return;
+    this.poses = slice(frame, pane.poses);
     this.sun.shadow.needsUpdate = true;
     this.move();
-    this.paint(pane ? slice(frame, pane.colours) : new Float32Array(0), show.colour, show.selected);
-    const arrows = pane && show.contacts ? slice(frame, pane.arrows) : new Float32Array(0);
+    this.paint(slice(frame, pane.colours), show.colour, show.selected);
+    const arrows = show.contacts ? slice(frame, pane.arrows) : new Float32Array(0);
     this.arrows.update(arrows);
     this.joints.visible = show.joints;
     if (show.joints) this.drawJoints();
-    this.held = pane?.hand?.[0] ?? null;
-    this.reach(pane?.hand?.[1] ?? null);
+    this.held = live?.hand?.[0] ?? null;
+    this.reach(live?.hand?.[1] ?? null);
   }
 
   /** Draws the hand from what it holds to where the mouse is, which the server hears of only later. */
@@ -257,11 +284,15 @@ export class PaneView {
       for (let i = 0; i < parts.length; i++) {
         const part = parts[i]!;
         if (part.pose === null) continue;
+        moved = true;
+        if (this.hidden.has(part.body)) {
+          NOWHERE.toArray(mesh.instanceMatrix.array, 16 * i);
+          continue;
+        }
         at.fromArray(this.poses, 7 * part.pose);
         turn.fromArray(this.poses, 7 * part.pose + 3);
         matrix.compose(at, turn, ONE).multiply(part.local);
         matrix.toArray(mesh.instanceMatrix.array, 16 * i);
-        moved = true;
       }
       if (!moved) continue;
       mesh.instanceMatrix.needsUpdate = true;
@@ -329,7 +360,7 @@ export class PaneView {
       mesh.computeBoundingSphere();
       for (const hit of ray.intersectObject(mesh, false)) {
         const part = parts[hit.instanceId ?? -1];
-        if (part) hits.push({ hit, body: part.body });
+        if (part && !this.hidden.has(part.body)) hits.push({ hit, body: part.body });
       }
     }
     hits.sort((a, b) => a.hit.distance - b.hit.distance);
@@ -350,23 +381,26 @@ export class PaneView {
   }
 }
 
+/** Share of the numbers that lie within the colour scale: a few that are far larger must not hide all others. */
+const WITHIN = 0.95;
+
 /** Ends of the colour scale; they grow at once and shrink slowly. */
 function rangeOf(values: Float32Array, colour: Colour, last: Range | null): Range {
-  let low = Infinity;
-  let high = 0;
-  for (const x of values) {
-    if (0 < x && x < low) low = x;
-    if (high < x && x < Infinity) high = x;
-  }
+  const known = values.filter((x) => 0 < x && x < Infinity).sort();
   const log = colour === "residual";
   const unit = log ? "m/s" : "N";
+  const most = known.at(-1) ?? 0;
+  const low = known[0] ?? 0;
+  const usual = known[Math.floor(WITHIN * (known.length - 1))] ?? 0;
+  // A logarithm shows them all; where all are alike nothing is hidden either.
+  let high = log || most <= 3 * usual ? most : usual;
   if (last?.unit === unit) high = Math.max(high, 0.96 * last.high);
   if (high <= 0) high = log ? 1e-9 : 1;
-  return { low: log ? Math.max(Math.min(low, 0.1 * high), 1e-5 * high) : 0, high, log, unit };
+  return { low: log ? Math.max(Math.min(low, 0.1 * high), 1e-5 * high) : 0, high, most, log, unit };
 }
 
 function place(x: number, range: Range): number {
-  if (!range.log) return x / range.high;
+  if (!range.log) return Math.min(x / range.high, 1);
   if (x <= range.low) return 0;
   return Math.log(x / range.low) / Math.log(range.high / range.low);
 }

@@ -1,9 +1,11 @@
 /** The panel at the side: solvers, step, display, and the numbers of the last step. */
 
+import { BodyTree } from "./bodies";
 import { amount, choice, section, tick } from "./controls";
+import { Dials } from "./dials";
 import { norm, number, vector } from "./format";
 import { QUALITIES, type Level, type Quality } from "./quality";
-import type { BodyLine, Choice, Command, Display, FrictionLaw, Frame, Head, Layout, Parameters, Selected, Settings, SolverLine } from "./protocol";
+import { slice, type BodyLine, type Choice, type Command, type Display, type FrictionLaw, type Frame, type Head, type Layout, type Parameters, type Selected, type Settings, type SolverLine } from "./protocol";
 
 export interface LocalShow { joints: boolean; shadows: boolean; follow: boolean; quality: Quality }
 
@@ -23,19 +25,38 @@ export class Panel {
   private readonly bodyTitle: HTMLElement;
   private readonly level = document.createElement("p");
   private shown = "";
+  readonly tree: BodyTree;
+  private readonly dials: Dials;
 
   constructor(private readonly parent: HTMLElement, private readonly send: (command: Command) => void, private readonly local: LocalShow, private readonly onLocal: () => void) {
     this.body = section(parent, "Body");
     this.body.className = "table";
+    const holder = (title: string, id: string, className: string) => {
+      const body = section(parent, title);
+      body.id = id;
+      body.className = className;
+      return body;
+    };
+    const keys = holder("Keyframes", "keyframes", "keys");
+    this.dials = new Dials(holder("Joints", "joints", "dials"), holder("Actuators", "actuators", "dials"), keys, send);
     this.solvers = document.createElement("div");
     parent.append(this.solvers);
     this.numbers = section(parent, "Last step");
     this.numbers.className = "table";
     this.stepBody = section(parent, "Step");
     this.displayBody = section(parent, "Display");
+    const bodies = section(parent, "Bodies", false);
+    bodies.className = "bodies";
+    this.tree = new BodyTree(bodies, (body) => send({ type: "select", body }), onLocal);
     this.level.id = "level";
     this.bodyTitle = this.body.parentElement!.querySelector("summary")!;
     this.showBody(null, null);
+  }
+
+  /** Another scene: its bodies, joints and keyframes. */
+  setLayout(layout: Layout): void {
+    this.tree.setLayout(layout);
+    this.dials.setLayout(layout);
   }
 
   /** Forms follow what the server says is chosen; nothing is rebuilt while it is the same. */
@@ -44,6 +65,7 @@ export class Panel {
     this.solvers.hidden = !live;
     this.stepBody.parentElement!.hidden = !live;
     this.numbers.parentElement!.hidden = !live;
+    this.tree.setSelected(settings.selected);
     const { panes, parameters, display } = settings;
     const key = JSON.stringify([panes, parameters, display, this.local]);
     if (key === this.shown) return;
@@ -53,7 +75,7 @@ export class Panel {
     this.solvers.replaceChildren();
     panes.forEach((pane, i) => this.solver(i, pane, panes.length, catalogue));
     if (parameters) this.step(parameters);
-    this.display(display);
+    this.display(display, live);
     if (0 <= order) ([...this.parent.querySelectorAll<HTMLElement>("input, select")][order])?.focus();
   }
 
@@ -102,14 +124,14 @@ export class Panel {
     });
   }
 
-  private display(current: Display | null): void {
+  private display(current: Display | null, live: boolean): void {
     const body = this.displayBody;
     body.replaceChildren();
     if (current) {
       const change = (next: Partial<Display>) => this.send({ type: "display", ...current, ...next });
       tick(body, "Contacts and forces", current.contacts, (contacts) => change({ contacts }), "c");
-      choice(body, "Colour by", ["body", "force", "residual"], current.colour, (colour) => change({ colour: colour as Display["colour"] }));
-      tick(body, "Judge every sweep", current.history, (history) => change({ history }), "The law residual after every sweep, for the plot; costs time on large scenes");
+      choice(body, "Colour by", live ? ["body", "force", "residual"] : ["body", "force"], current.colour, (colour) => change({ colour: colour as Display["colour"] }));
+      if (live) tick(body, "Judge every sweep", current.history, (history) => change({ history }), "The law residual after every sweep of the last step, as a plot; costs time");
     }
     tick(body, "Joint frames", this.local.joints, (joints) => this.setLocal({ joints }), "j");
     tick(body, "Follow what moves", this.local.follow, (follow) => this.setLocal({ follow }), "o; a body that is picked, or robots, or all");
@@ -128,26 +150,12 @@ export class Panel {
     this.onLocal();
   }
 
-  frame(frame: Frame, layout: Layout, selected: number | null): void {
+  frame(frame: Frame, layout: Layout): void {
     const { head } = frame;
+    const first = head.panes[0] ?? head.replay;
+    if (first) this.dials.frame(slice(frame, first.dials));
     if (head.panes.length > 0) this.showNumbers(head);
-    if (layout.recording) this.showRecorded(frame, layout, selected);
-    else this.showBody(head, layout);
-  }
-
-  /** A recording knows where a body is, and no more. */
-  private showRecorded({ head, floats }: Frame, layout: Layout, selected: number | null): void {
-    const line = selected === null ? undefined : layout.bodies[selected];
-    this.body.parentElement!.hidden = !line;
-    if (!line) return;
-    this.bodyTitle.textContent = `Body: ${line.name}`;
-    const at = (head.poses?.start ?? 0) + 7 * (line.pose ?? 0);
-    const position = line.pose === null ? line.position : floats.subarray(at, at + 3);
-    table(this.body, [
-      { name: "Motion", unit: "", values: [line.motion] },
-      { name: "Mass", unit: "kg", values: [massOf(line)] },
-      { name: "Position", unit: "m", values: [vector([...position])] },
-    ], null);
+    this.showBody(head, layout);
   }
 
   private showNumbers(head: Head): void {
@@ -187,7 +195,8 @@ export class Panel {
   }
 
   private showBody(head: Head | null, layout: Layout | null): void {
-    const picked = head?.panes.map((pane) => pane.selected) ?? [];
+    const shown = head?.replay ? [head.replay] : (head?.panes ?? []);
+    const picked = shown.map((pane) => pane.selected);
     const first = picked.find((p) => p !== null);
     const line = first && layout?.bodies[first.body];
     this.body.parentElement!.hidden = !first || !line;
@@ -197,10 +206,10 @@ export class Panel {
       ["Motion", "", (p) => (p.asleep ? "asleep" : line.motion)],
       ["Mass", "kg", () => massOf(line)],
       ["Position", "m", (p) => vector(p.position)],
-      ["Velocity", "m/s", (p) => vector(p.velocity)],
-      ["Speed", "m/s", (p) => norm(p.velocity)],
-      ["Spin", "rad/s", (p) => vector(p.spin)],
-      ["Kinetic energy", "J", (p) => p.kinetic],
+      ["Velocity", "m/s", (p) => (p.velocity ? vector(p.velocity) : "–")],
+      ["Speed", "m/s", (p) => (p.velocity ? norm(p.velocity) : "–")],
+      ["Spin", "rad/s", (p) => (p.spin ? vector(p.spin) : "–")],
+      ["Kinetic energy", "J", (p) => p.kinetic ?? "–"],
       ["Contacts", "", (p) => p.contacts],
       ["Contact force", "N", (p) => norm(p.contact_force)],
       ["Law residual", "m/s", (p) => p.residual ?? "–"],

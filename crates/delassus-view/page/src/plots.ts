@@ -7,11 +7,11 @@ import { number } from "./format";
 import type { Head, Layout, Sample } from "./protocol";
 
 /** Steps kept for the plots. */
-const KEPT = 1500;
+const KEPT = 4000;
 /** Milliseconds between two drawings. */
 const PERIOD = 200;
 
-const LAST_STEP = ["Law residual, last step", "m/s", "sweeps", true] as const;
+const LAST_STEP = ["Law residual, last step", "m/s", "sweeps", true, true] as const;
 const EVERY_STEP = ["Law residual, every step", "m/s", "time [s]", true] as const;
 
 interface Series { label: string; colour: string; dash?: number[] }
@@ -24,7 +24,8 @@ class Plot {
   private readonly holder = document.createElement("div");
   private readonly legend = document.createElement("span");
 
-  constructor(parent: HTMLElement, readonly title: string, private readonly unit: string, private readonly xUnit: string, private readonly log = false) {
+  /** `spans`: lines go on over numbers that are not there. */
+  constructor(parent: HTMLElement, readonly title: string, private readonly unit: string, private readonly xUnit: string, private readonly log = false, private readonly spans = false) {
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
     caption.append(`${title} [${unit}]`, this.legend);
@@ -81,16 +82,20 @@ class Plot {
   private drawMark(plot: uPlot, ink: string): void {
     if (this.mark === null) return;
     const x = Math.round(plot.valToPos(this.mark, "x", true));
+    // The plot remembers its own style and would not set it again.
+    plot.ctx.save();
     plot.ctx.strokeStyle = ink;
     plot.ctx.lineWidth = devicePixelRatio;
     plot.ctx.beginPath();
     plot.ctx.moveTo(x, plot.bbox.top);
     plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
     plot.ctx.stroke();
+    plot.ctx.restore();
   }
 
-  /** Moves the mark. */
-  stand(at: number): void {
+  /** Moves the mark, or takes it away. */
+  stand(at: number | null): void {
+    if (this.mark === at) return;
     this.mark = at;
     this.plot?.redraw(false);
   }
@@ -126,7 +131,7 @@ class Plot {
         { ...axis, size: 24, gap: 2, values: (_, splits) => labels(splits, false), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
         { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits, this.log), space: 22 },
       ],
-      series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: true }))],
+      series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: this.spans }))],
     };
   }
 }
@@ -139,14 +144,21 @@ export class Plots {
   private readonly time: Plot;
   private samples: Sample[][] = [[], []];
   private drawn = 0;
+  /** A drawing that is put off. */
+  private later: ReturnType<typeof setTimeout> | undefined;
   private fixed = false;
+  /** The first plot is over the sweeps of the last step. */
+  private sweeps = false;
   private head: Head | null = null;
   /** Energy of the first step seen [J]. */
   private start: number | null = null;
+  /** The last step that was asked for again. */
+  private asked = -1;
 
-  constructor(parent: HTMLElement) {
+  /** `ask` asks for the numbers of all steps after one. */
+  constructor(parent: HTMLElement, private readonly ask: (after: number) => void) {
     this.parent = parent;
-    this.residual = new Plot(parent, ...LAST_STEP);
+    this.residual = new Plot(parent, ...EVERY_STEP);
     this.energy = new Plot(parent, "Energy", "J", "time [s]");
     this.penetration = new Plot(parent, "Worst penetration", "mm", "time [s]");
     // One slow step must not hide all others.
@@ -154,50 +166,89 @@ export class Plots {
   }
 
   begin(layout: Layout): void {
-    if (this.fixed !== (layout.recording !== null)) {
-      this.fixed = !this.fixed;
-      const old = this.parent.firstElementChild!;
-      this.residual.reset();
-      this.residual = this.fixed ? new Plot(this.parent, ...EVERY_STEP) : new Plot(this.parent, ...LAST_STEP);
-      old.replaceWith(this.parent.lastElementChild!);
-    }
+    this.fixed = layout.recording !== null;
+    if (this.fixed) this.setSweeps(false);
     this.samples = [layout.recording?.samples ?? [], []];
     this.start = null;
+    this.asked = -1;
+    this.head = null;
     this.restyle();
     if (this.fixed) this.draw();
   }
 
+  /** Whether every sweep of the last step is judged, and so plotted. */
+  setSweeps(sweeps: boolean): void {
+    if (this.sweeps === sweeps) return;
+    this.sweeps = sweeps;
+    const old = this.parent.firstElementChild!;
+    this.residual.reset();
+    this.residual = sweeps ? new Plot(this.parent, ...LAST_STEP) : new Plot(this.parent, ...EVERY_STEP);
+    old.replaceWith(this.parent.lastElementChild!);
+  }
+
+  private all(): Plot[] {
+    return [this.residual, this.energy, this.penetration, this.time];
+  }
+
   /** Colours changed: everything is drawn anew. */
   restyle(): void {
-    for (const plot of [this.residual, this.energy, this.penetration, this.time]) plot.reset();
+    for (const plot of this.all()) plot.reset();
     this.drawn = 0;
     if (this.head || this.fixed) this.draw();
   }
 
-  add(head: Head): void {
-    this.head = head;
-    head.panes.forEach((pane, i) => {
+  /** Takes numbers over. Steps that are taken anew replace the old ones and all after them. */
+  merge(panes: Sample[][]): void {
+    panes.forEach((samples, i) => {
       const known = (this.samples[i] ??= []);
-      const first = pane.samples[0];
-      if (first) this.start ??= first.kinetic + first.potential;
-      for (const sample of pane.samples) {
-        if ((known.at(-1)?.step ?? 0) < sample.step) known.push(sample);
-      }
+      const first = samples[0];
+      if (!first) return;
+      this.start ??= first.kinetic + first.potential;
+      let at = known.length;
+      while (0 < at && first.step <= known[at - 1]!.step) at--;
+      known.splice(at, known.length - at, ...samples);
       if (KEPT + 200 < known.length) known.splice(0, known.length - KEPT);
     });
+  }
+
+  /** Numbers of steps that no frame carried. */
+  fill(panes: Sample[][]): void {
+    this.merge(panes);
+    this.drawn = 0;
+    this.draw();
+  }
+
+  add(head: Head): void {
+    this.head = head;
+    const known = this.samples[0]?.at(-1)?.step ?? 0;
+    const first = head.panes[0]?.samples[0];
+    // More steps were made than a frame carries.
+    if (first && known + 1 < first.step && this.asked < known) {
+      this.asked = known;
+      this.ask(known);
+    }
+    this.merge(head.panes.map((pane) => pane.samples));
     if (!this.fixed) this.samples.length = Math.max(head.panes.length, 1);
-    if (performance.now() - this.drawn < PERIOD) return;
-    this.drawn = performance.now();
-    if (this.fixed) for (const plot of [this.residual, this.energy, this.penetration, this.time]) plot.stand(head.time);
-    else this.draw();
+    // A recording stands somewhere, and so does a run that was taken back.
+    const back = head.past !== null && head.step < (this.samples[0]?.at(-1)?.step ?? 0);
+    for (const plot of this.all()) if (plot !== this.residual || !this.sweeps) plot.stand(this.fixed || back ? head.time : null);
+    if (this.fixed) return;
+    clearTimeout(this.later);
+    const wait = PERIOD - (performance.now() - this.drawn);
+    if (0 < wait) {
+      this.later = setTimeout(() => this.draw(), wait);
+      return;
+    }
+    this.draw();
   }
 
   private draw(): void {
+    this.drawn = performance.now();
     const names = this.samples.length < 2 || this.fixed ? [""] : ["A ", "B "];
     const used = this.samples.slice(0, names.length);
     const colour = (i: number) => PANES[i] ?? PANES[0];
     this.drawResidual(names);
-    const over = (value: (sample: Sample) => number): (number | null)[][] => joined(used.map((list) => list.map((s) => [s.time, value(s)])));
+    const over = (value: (sample: Sample) => number): (number | null)[][] => joined(used.map((list) => broken(list, value)));
     if (names.length === 1) {
       const [times, total] = over((s) => s.kinetic + s.potential);
       this.energy.draw(
@@ -214,15 +265,25 @@ export class Plots {
   }
 
   private drawResidual(names: string[]): void {
-    if (this.fixed) {
-      const list = this.samples[0]!.map((s): [number, number | null] => [s.time, positive(s.law)]);
-      this.residual.draw([{ label: "law", colour: PANES[0] }], joined([list]));
+    if (!this.sweeps) {
+      const lists = names.map((_, i) => broken(this.samples[i] ?? [], (s) => positive(s.law)));
+      this.residual.draw(names.map((name, i) => ({ label: `${name}law`, colour: PANES[i] ?? PANES[0] })), joined(lists));
       return;
     }
     const panes = this.head?.panes ?? [];
     const lists = names.map((_, i) => (panes[i]?.numbers?.history ?? []).map(([sweep, law]): [number, number | null] => [sweep, positive(law)]));
     this.residual.draw(names.map((name, i) => ({ label: `${name}law`, colour: PANES[i] ?? PANES[0] })), joined(lists));
   }
+}
+
+/** Numbers over time, with a hole wherever steps are missing: the steps of a recording are thinned evenly. */
+function broken(list: Sample[], value: (sample: Sample) => number | null): [number, number | null][] {
+  const usual = list.length < 3 ? 1 : Math.max(1, Math.min(list[1]!.step - list[0]!.step, list.at(-1)!.step - list.at(-2)!.step));
+  return list.flatMap((sample, i): [number, number | null][] => {
+    const before = list[i - 1];
+    const point: [number, number | null] = [sample.time, value(sample)];
+    return before && before.step + usual < sample.step ? [[0.5 * (before.time + sample.time), null], point] : [point];
+  });
 }
 
 function positive(x: number | null): number | null {

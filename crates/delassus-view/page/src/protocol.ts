@@ -32,6 +32,18 @@ export interface BodyLine {
   position: Vec3;
   orientation: Quat;
   pose: number | null;
+  /** The link that carries it. */
+  parent: number | null;
+}
+
+/** A joint of a robot that can be turned by hand. */
+export interface DialLine {
+  robot: string;
+  name: string;
+  kind: "hinge" | "slide";
+  body: number | null;
+  range: [number, number] | null;
+  actuator: "position" | { force: number } | null;
 }
 
 export interface JointLine {
@@ -61,6 +73,8 @@ export interface Layout {
   shapes: Shape[];
   colliders: { body: number; shape: number; position: Vec3; rotation: Quat }[];
   joints: JointLine[];
+  dials: DialLine[];
+  keyframes: { robot: string; name: string }[];
   bounds: { low: Vec3; high: Vec3 };
   recording: { frames: number; duration: number; samples: Sample[] } | null;
 }
@@ -82,7 +96,11 @@ export interface Settings {
 }
 
 export interface Notice { type: "notice"; text: string }
-export type Event = Welcome | Layout | Settings | Notice;
+/** A file that this page or another asked for. */
+export interface FileEvent { type: "file"; tag: number; name: string; text: string }
+/** Plotted numbers that a page has missed. */
+export interface SamplesEvent { type: "samples"; epoch: number; panes: Sample[][] }
+export type Event = Welcome | Layout | Settings | Notice | FileEvent | SamplesEvent;
 
 export interface Span { start: number; count: number }
 
@@ -113,9 +131,9 @@ export interface Numbers {
 export interface Selected {
   body: number;
   position: Vec3;
-  velocity: Vec3;
-  spin: Vec3;
-  kinetic: number;
+  velocity: Vec3 | null;
+  spin: Vec3 | null;
+  kinetic: number | null;
   contacts: number;
   contact_force: Vec3;
   residual: number | null;
@@ -129,9 +147,13 @@ export interface PaneHead {
   poses: Span;
   arrows: Span;
   colours: Span;
+  dials: Span;
   selected: Selected | null;
   hand: [Vec3, Vec3] | null;
 }
+
+/** What a recording, or the world of another program, shows. */
+export type ReplayHead = Pick<PaneHead, "poses" | "arrows" | "colours" | "dials" | "selected">;
 
 export interface Head {
   epoch: number;
@@ -142,7 +164,9 @@ export interface Head {
   step: number;
   panes: PaneHead[];
   apart: [number, number] | null;
-  poses: Span | null;
+  /** First and last step that a live run can go back to. */
+  past: [number, number] | null;
+  replay: ReplayHead | null;
 }
 
 export interface Frame { head: Head; floats: Float32Array }
@@ -173,4 +197,10 @@ export type Command =
   | { type: "drag"; target: Vec3 }
   | { type: "release" }
   | { type: "seek"; frame: number }
+  | { type: "joint"; dial: number; position: number }
+  | { type: "actuator"; dial: number; value: number }
+  | { type: "keyframe"; index: number }
+  | { type: "problem"; tag: number }
+  | { type: "state"; tag: number }
+  | { type: "samples"; after: number }
   | { type: "ack"; frame: number };

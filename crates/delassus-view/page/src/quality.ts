@@ -45,6 +45,10 @@ export class Governor {
     return this.asked === "fast" || this.software ? COARSEST : FINEST;
   }
 
+  get isAutomatic(): boolean {
+    return this.asked === "automatic";
+  }
+
   ask(quality: Quality): void {
     this.asked = quality;
     this.restart();

@@ -1,6 +1,6 @@
 /** The canvas: one camera for all views, drawing only when something changed, picking and dragging. */
 
-import { PCFShadowMap, PerspectiveCamera, Plane, Raycaster, Vector2, Vector3, WebGLRenderer, type Scene } from "three";
+import { PCFShadowMap, PerspectiveCamera, Plane, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer, type Scene } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { PaneView, type Look } from "./pane";
 import type { Colour, Frame, Layout, Vec3 } from "./protocol";
@@ -15,6 +15,20 @@ const LABELS = 40;
 const PATIENCE = 40;
 /** One that takes longer than this is lost [ms]. */
 const LOST = 30_000;
+/** After so long without anything new, what stands still is drawn in full [ms]. */
+const REST = 350;
+/** Shapes up to which a picture that stands still is drawn with smooth edges, and with shadows. */
+const FEW = 1500;
+const MANY = 4000;
+
+/** Directions one can look from. */
+export const VIEWS = {
+  corner: new Vector3(0.55, -1, 0.42),
+  front: new Vector3(0, -1, 0.08),
+  side: new Vector3(1, 0, 0.08),
+  top: new Vector3(0, -0.001, 1),
+} as const;
+export type View = keyof typeof VIEWS;
 
 export interface Show { contacts: boolean; joints: boolean; shadows: boolean; follow: boolean; colour: Colour; selected: number | null }
 
@@ -38,7 +52,11 @@ export class Viewer {
   private readonly software = drawnBySoftware();
   private readonly governor: Governor;
   /** The picture that is being drawn, and since when. */
-  private underWay: { fence: WebGLSync; since: number } | null = null;
+  private underWay: { fence: WebGLSync; since: number; still: boolean } | null = null;
+  /** What is on the screen is drawn in full, because it stands still; and since when it may be. */
+  private still = false;
+  private since = 0;
+  private hidden: ReadonlySet<number> = new Set();
   private readonly camera = new PerspectiveCamera(FIELD, 1, 0.01, 1000);
   private readonly controls: OrbitControls;
   private layout: Layout | null = null;
@@ -81,6 +99,7 @@ export class Viewer {
     this.layout = layout;
     this.panes = Array.from({ length: panes }, () => new PaneView(layout, this.look));
     this.press = null;
+    this.panes.forEach((pane) => pane.hide(this.hidden));
     if (!again) this.governor.restart();
     this.relevel();
     if (!again) this.fit();
@@ -92,6 +111,7 @@ export class Viewer {
     if (!this.layout || this.panes.length === count) return;
     while (count < this.panes.length) this.panes.pop()!.dispose();
     while (this.panes.length < count) this.panes.push(new PaneView(this.layout, this.look));
+    this.panes.forEach((pane) => pane.hide(this.hidden));
     this.governor.restart();
     this.relevel();
     this.fit(true);
@@ -108,9 +128,28 @@ export class Viewer {
     this.fresh = true;
   }
 
+  /** Draws all bodies but these. */
+  hide(hidden: ReadonlySet<number>): void {
+    this.hidden = hidden;
+    this.panes.forEach((pane) => pane.hide(hidden));
+    this.fresh = true;
+    this.stale = true;
+  }
+
   setQuality(quality: Quality): void {
     this.governor.ask(quality);
     this.relevel();
+  }
+
+  /** Whether what is on the screen was drawn in full because it stands still. */
+  get isStill(): boolean {
+    return this.still;
+  }
+
+  /** What is on the screen as a file. */
+  picture(take: (picture: Blob) => void): void {
+    this.draw();
+    this.canvas.toBlob((picture) => picture && take(picture));
   }
 
   get level(): Level {
@@ -122,14 +161,34 @@ export class Viewer {
     this.fresh = true;
   }
 
+  /** Looks at the whole scene from one side. */
+  from(view: View): void {
+    this.fit(false, VIEWS[view]);
+  }
+
+  /** The corner to look from: that in front of the most walls, which are seen from inside only. */
+  private corner(): Vector3 {
+    const { layout } = this;
+    const walls: Vector3[] = [];
+    for (const collider of layout?.colliders ?? []) {
+      const body = layout?.bodies[collider.body];
+      if (!body || layout?.shapes[collider.shape] !== "half-space") continue;
+      const normal = new Vector3(0, 0, 1).applyQuaternion(new Quaternion(...collider.rotation)).applyQuaternion(new Quaternion(...body.orientation));
+      if (Math.abs(normal.z) < 0.7) walls.push(normal);
+    }
+    const corners = [1, -1].flatMap((x) => [1, -1].map((y) => VIEWS.corner.clone().multiply(new Vector3(x, y, 1))));
+    const behind = (direction: Vector3) => walls.filter((normal) => normal.dot(direction) < -1e-6).length;
+    return corners.reduce((best, next) => (behind(next) < behind(best) ? next : best));
+  }
+
   /** Looks at the whole scene; `keep` keeps the direction. */
-  fit(keep = false): void {
+  fit(keep = false, side?: Vector3): void {
     if (!this.layout) return;
     const low = new Vector3(...this.layout.bounds.low);
     const high = new Vector3(...this.layout.bounds.high);
     const centre = low.clone().add(high).multiplyScalar(0.5);
     const radius = Math.max(0.5 * low.distanceTo(high), 1e-3);
-    const direction = keep ? this.camera.position.clone().sub(this.controls.target).normalize() : new Vector3(0.55, -1, 0.42).normalize();
+    const direction = keep ? this.camera.position.clone().sub(this.controls.target).normalize() : (side ?? this.corner()).clone().normalize();
     this.camera.near = 0.02 * radius;
     this.camera.far = 80 * radius;
     this.camera.position.copy(centre).addScaledVector(direction, radius);
@@ -186,7 +245,9 @@ export class Viewer {
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas.parentElement!;
     if (clientWidth === 0 || clientHeight === 0) return;
-    this.renderer.setPixelRatio(this.level.pixels * Math.min(devicePixelRatio, 2));
+    const dense = Math.min(devicePixelRatio, 2);
+    const smooth = this.shapes() <= FEW ? 2 : 1;
+    this.renderer.setPixelRatio(this.still ? Math.max(dense, smooth) : this.level.pixels * dense);
     this.renderer.setSize(clientWidth, clientHeight, false);
     this.camera.aspect = clientWidth / Math.max(this.panes.length, 1) / clientHeight;
     this.camera.updateProjectionMatrix();
@@ -209,24 +270,51 @@ export class Viewer {
       this.cost = performance.now() - begin;
       this.stale = true;
     }
-    if (!this.stale) return;
+    if (!this.stale) return this.rest(frame);
     this.stale = false;
+    this.since = performance.now();
+    if (this.still) this.refine(false);
     this.draw();
     this.drawn += 1;
     if (fresh) this.onDrawn(frame);
   }
 
+  private shapes(): number {
+    return (this.layout?.colliders.length ?? 0) * this.panes.length;
+  }
+
+  /** Nothing is new: what was drawn coarsely to keep up is drawn once in full. */
+  private rest(frame: Frame | null): void {
+    const coarse = this.level !== LEVELS[0] && this.governor.isAutomatic;
+    if (this.still || !coarse || !frame || frame.head.playing || this.press || performance.now() - this.since < REST) return;
+    this.refine(true);
+    this.draw();
+    this.drawn += 1;
+  }
+
+  /** From coarse to full, and back. */
+  private refine(still: boolean): void {
+    this.still = still;
+    this.resize();
+    this.stale = false;
+    const level = still ? LEVELS[this.shapes() <= MANY ? 0 : 1]! : this.level;
+    this.panes.forEach((pane) => {
+      pane.setLevel(level, this.show.shadows);
+      pane.renewShadows();
+    });
+  }
+
   /** Whether a picture is still being drawn for which the next one had better wait; how long each takes decides how finely they are drawn. */
   private busy(): boolean {
     if (!this.underWay) return false;
-    const { fence, since } = this.underWay;
+    const { fence, since, still } = this.underWay;
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     const now = performance.now();
     const lost = gl.isContextLost() || LOST < now - since;
     if (!lost && gl.getSyncParameter(fence, gl.SYNC_STATUS) !== gl.SIGNALED) return this.software || PATIENCE < now - since;
     gl.deleteSync(fence);
     this.underWay = null;
-    if (lost || document.hidden) return false;
+    if (lost || document.hidden || still) return false;
     this.measured(now - since);
     return false;
   }
@@ -239,6 +327,7 @@ export class Viewer {
 
   /** Draws as finely as is now chosen. */
   private relevel(): void {
+    this.still = false;
     this.resize();
     this.fresh = true;
     this.onLevel(this.level);
@@ -272,7 +361,7 @@ export class Viewer {
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     gl.flush();
-    if (fence) this.underWay = { fence, since: performance.now() };
+    if (fence) this.underWay = { fence, since: performance.now(), still: this.still };
   }
 
   private drawPane(scene: Scene, left: number, width: number, height: number): void {

@@ -207,10 +207,18 @@ await claim("changes dt, gravity and friction, and refuses nonsense", async () =
   await page.getByLabel("Friction μ").fill("0.1");
   await page.getByLabel("Friction μ").press("Enter");
   await until(() => window.delassus.settings().parameters.friction === 0.1);
-  await page.getByLabel("Gravity z [m/s²]").fill("1.62e9");
-  await page.getByLabel("Gravity z [m/s²]").press("Enter");
-  await until(() => [...document.querySelectorAll("#panel label")].some((label) => label.textContent === "Gravity z [m/s²]" && label.control.value === "-9.81"));
-  assert.equal(await page.evaluate(() => window.delassus.settings().parameters.gravity[2]), -9.81);
+  const refused = async (label, text, words) => {
+    await page.getByLabel(label).fill(text);
+    await page.getByLabel(label).press("Enter");
+    await until((words) => [...document.querySelectorAll("#panel .fault")].some((p) => !p.hidden && p.innerText.includes(words)), words);
+    assert.equal(await page.getByLabel(label).getAttribute("aria-invalid"), "true");
+    assert.equal(await page.getByLabel(label).inputValue(), text, "what was typed stays to be mended");
+  };
+  await refused("Gravity z [m/s²]", "1.62e9", "from -1000 to 1000; it is still -9.81");
+  await refused("dt [s]", "-3", "to 0.1; it is still 0.005");
+  await shot("refused");
+  const { dt: still, gravity } = await page.evaluate(() => window.delassus.settings().parameters);
+  assert.deepEqual([still, gravity[2]], [0.005, -9.81]);
 });
 
 await claim("splits into two solvers that go in step", async () => {
@@ -392,6 +400,178 @@ await claim("survives a killed server", async () => {
   await until(() => window.delassus.layout().name === "stack:3" && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
   const before = (await head()).step;
   await until((before) => before < window.delassus.frame().head.step, before);
+});
+
+await claim("draws in full what stands still", async () => {
+  await page.getByLabel("Quality").selectOption("automatic");
+  await focusView();
+  await pause();
+  await settled();
+  await until(() => window.delassus.level() !== "in full" && window.delassus.still());
+  await shot("still");
+  await page.keyboard.press("ArrowLeft");
+  await until(() => !window.delassus.still());
+});
+
+await claim("goes back in a live run, and on from there", async () => {
+  await focusView();
+  await page.keyboard.press(" ");
+  await until(() => 30 < window.delassus.frame().head.step);
+  await pause();
+  await settled();
+  const last = (await head()).step;
+  const seek = async (step) => page.evaluate((step) => {
+    const seek = document.querySelector("#seek");
+    seek.value = String(step);
+    seek.dispatchEvent(new Event("input", { bubbles: true }));
+    seek.dispatchEvent(new Event("change", { bubbles: true }));
+  }, step);
+  assert.ok(await page.locator("#timeline").isVisible());
+  await seek(10);
+  await until(() => window.delassus.frame().head.step === 10);
+  await settled();
+  assert.ok(0 < (await head()).panes[0].arrows.count, "forces of then are shown");
+  await seek(last);
+  await until((last) => window.delassus.frame().head.step === last, last);
+  await seek(10);
+  await until(() => window.delassus.frame().head.step === 10);
+  await focusView();
+  await page.keyboard.press(".");
+  await until(() => window.delassus.frame().head.step === 11 && window.delassus.frame().head.past[1] === 11);
+  await page.keyboard.press(",");
+  await until(() => window.delassus.frame().head.step === 10);
+});
+
+await claim("saves the state and the problem of this step", async () => {
+  for (const [what, ending] of [["state", "stack-3-state-000010.json"], ["problem", "stack-3-step-000011.json"]]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save").selectOption(what)]);
+    assert.equal(download.suggestedFilename(), ending);
+  }
+});
+
+await claim("looks from every side", async () => {
+  await focusView();
+  for (const key of ["2", "3", "4", "1"]) {
+    const drawn = await page.evaluate(() => window.delassus.drawn());
+    await page.keyboard.press(key);
+    await until((drawn) => drawn < window.delassus.drawn(), drawn);
+    assert.ok(200 < await colourful(), `boxes are seen from side ${key}`);
+  }
+});
+
+await claim("opens a robot file and turns its joints", async () => {
+  await page.getByLabel("Theme").selectOption("light");
+  await ask("server robot");
+  await until(() => window.delassus.layout().name === "arm.xml" && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
+  await focusView();
+  await pause();
+  await settled();
+  assert.ok(500 < await colourful(), "the robot is seen");
+  const slide = (id, value) => page.evaluate(([id, value]) => {
+    const slider = document.getElementById(id);
+    slider.value = String(value);
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    slider.dispatchEvent(new Event("change", { bubbles: true }));
+    return slider.labels[0].textContent;
+  }, [id, value]);
+  const dial = (joint, at, value) => until(([joint, at, value]) => {
+    const { head, floats } = window.delassus.frame();
+    return Math.abs(floats[head.panes[0].dials.start + 4 * joint + at] - value) < 0.02;
+  }, [joint, at, value]);
+  await page.keyboard.press("r");
+  await until(() => window.delassus.frame().head.step === 0);
+  assert.equal(await slide("joints-1", 1.2), "elbow");
+  await dial(1, 0, 1.2);
+  await page.getByRole("button", { name: "bent" }).click();
+  await dial(0, 0, 0.5);
+  await dial(1, 0, -1);
+  await settled();
+  await shot("keyframe");
+  // Running: the servo goes where it is told.
+  await slide("actuators-0", -0.6);
+  await dial(0, 3, -0.6);
+  await focusView();
+  await page.keyboard.press(" ");
+  await until(() => {
+    const { head, floats } = window.delassus.frame();
+    return floats[head.panes[0].dials.start] < -0.3;
+  });
+  await page.getByLabel("Colour by").selectOption("force");
+  await until(() => 0 < window.delassus.frame().head.panes[0].colours.count);
+  await shot("arm");
+  await page.getByLabel("Colour by").selectOption("body");
+  await focusView();
+  await pause();
+});
+
+await claim("finds, picks, hides and isolates bodies", async () => {
+  await page.locator("summary", { hasText: "Bodies" }).click();
+  await page.locator("#body-search").fill("LOWER");
+  await until(() => document.querySelectorAll(".bodies li").length === 1);
+  await page.locator(".bodies .name").click();
+  await until(() => window.delassus.layout().bodies[window.delassus.settings().selected]?.name.endsWith("lower"));
+  await page.locator("#body-search").fill("");
+  const upper = await page.evaluate(() => window.delassus.layout().bodies.findIndex((body) => body.name.endsWith("upper")));
+  const before = await colourful();
+  await page.locator(`#show-${upper}`).uncheck();
+  // With all that it carries.
+  await until(() => window.delassus.hidden().length === 2);
+  await settled();
+  await until(() => window.delassus.still());
+  assert.ok(await colourful() < before, "less is seen");
+  await page.getByRole("button", { name: /Only .*ball/ }).click();
+  await until(() => window.delassus.hidden().length === window.delassus.layout().bodies.length - 1);
+  await shot("isolated");
+  await page.getByRole("button", { name: "Show all" }).click();
+  await until(() => window.delassus.hidden().length === 0);
+});
+
+await claim("replays a recorded robot with its forces and velocities", async () => {
+  await ask("server recording");
+  await until(() => window.delassus.layout().recording?.frames === 61 && window.delassus.frame().head.epoch === window.delassus.layout().epoch);
+  await focusView();
+  await pause();
+  await page.evaluate(() => {
+    const seek = document.querySelector("#seek");
+    seek.value = "40";
+    seek.dispatchEvent(new Event("input", { bubbles: true }));
+    seek.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  await until(() => window.delassus.frame().head.step === 40);
+  const ball = await page.evaluate(() => window.delassus.layout().bodies.findIndex((body) => body.name.endsWith("ball")));
+  await page.locator("#body-search").fill("ball");
+  await page.locator(".bodies .name").click();
+  await until((ball) => window.delassus.frame().head.replay.selected?.body === ball, ball);
+  const { replay } = await head();
+  assert.ok(7 <= replay.arrows.count && replay.dials.count === 8);
+  assert.ok(replay.selected.velocity && 0 < replay.selected.contacts);
+  await settled();
+  await until(() => document.querySelector("#panel").innerText.includes("Contact force"));
+  const weight = 9.81 * await page.evaluate((ball) => window.delassus.layout().bodies[ball].mass, ball);
+  assert.ok(Math.abs(Math.hypot(...replay.selected.contact_force) - weight) < 0.05 * weight, "the ground carries the ball");
+  await shot("replay");
+});
+
+await claim("fits a narrow screen", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const [server, theme] of [["start", "light"], ["robot", "dark"]]) {
+    await ask(`server ${server}`);
+    await until((name) => window.delassus.layout().name === name && window.delassus.frame().head.epoch === window.delassus.layout().epoch, server === "start" ? "stack:3" : "arm.xml");
+    await page.getByLabel("Theme").selectOption(theme);
+    await settled();
+    const cut = await page.evaluate(() => [...document.querySelectorAll("button, input, select, table, figure, #view")]
+      .filter((element) => element.offsetParent !== null && !element.closest("[hidden]"))
+      .filter((element) => 390.5 < element.getBoundingClientRect().right || element.getBoundingClientRect().left < -0.5)
+      .map((element) => element.id || element.outerHTML.slice(0, 80)));
+    assert.deepEqual(cut, [], "cut off");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 390);
+    assert.ok(300 < await page.evaluate(() => document.querySelector("#view").clientHeight));
+    await shot(`narrow-${server}`);
+    // The panel and the plots are reached by scrolling.
+    await page.locator("#plots").scrollIntoViewIfNeeded();
+    await shot(`narrow-${server}-below`);
+    await page.evaluate(() => window.scrollTo(0, 0));
+  }
 });
 
 await claim("asks nobody but its own server", async () => {

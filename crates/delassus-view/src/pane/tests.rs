@@ -16,7 +16,8 @@ fn pane(name: &str, sweeps: Option<usize>) -> Pane {
         colour: Colour::Residual,
         ..Display::default()
     };
-    Pane::new(scene, choice, &parameters, &display).unwrap()
+    let make = crate::Catalogue::default().make;
+    Pane::new(scene, choice, &parameters, (&display, make)).unwrap()
 }
 
 #[test]
@@ -28,7 +29,7 @@ fn the_worst_body_has_the_residual_of_the_report() {
         }
         let residuals = pane.residuals().unwrap();
         let worst = residuals.iter().copied().fold(0.0, f64::max);
-        let law = pane.samples.list().back().unwrap().law;
+        let law = pane.samples.newest().last().unwrap().law;
         assert!(0.0 < law, "{name}");
         assert_eq!(worst.to_bits(), law.to_bits(), "{name}");
     }

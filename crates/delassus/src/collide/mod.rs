@@ -25,6 +25,7 @@ mod reduce;
 mod sat;
 mod shape;
 mod solid;
+mod surface;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,7 @@ use reduce::{Raw, mix};
 use solid::PoseMatrix;
 
 pub use shape::{MAX_HULL_POINTS, MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, Shape, ShapeError};
+pub use surface::Triangles;
 
 /// Contacts are reported up to this share of the smaller solid beyond the bodies' reach, so that resting ones stay.
 const MARGIN: f64 = 1e-3;

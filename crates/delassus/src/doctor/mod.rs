@@ -5,6 +5,8 @@
 mod problem;
 #[cfg(feature = "world")]
 mod scene;
+#[cfg(feature = "world")]
+mod setting;
 
 use serde::{Serialize, Serializer};
 
@@ -51,6 +53,14 @@ pub enum FindingKind {
     Scaling,
     /// A spring that swings faster than the steps follow.
     Stiff,
+    /// Nothing in the scene can move.
+    Empty,
+    /// Bodies fall, and there is nothing to fall on.
+    NoGround,
+    /// Bodies that nothing can ever touch.
+    Untouchable,
+    /// Loops or joints that are open at the start.
+    Open,
 }
 
 impl FindingKind {
@@ -67,6 +77,10 @@ impl FindingKind {
             FindingKind::Redundant => "redundant",
             FindingKind::Scaling => "scaling",
             FindingKind::Stiff => "stiff",
+            FindingKind::Empty => "empty",
+            FindingKind::NoGround => "no-ground",
+            FindingKind::Untouchable => "untouchable",
+            FindingKind::Open => "open",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a few steps of a scene tell: overlaps, speeds, refused and unsolved steps, and what its problems tell.
 
 use super::problem::{looked_at, structure};
+use super::setting::setting;
 use super::{Diagnosis, Finding, FindingKind, LookedAt, Severity};
 use crate::collide::Shape;
 use crate::problem::stabilise::Stabilise;
@@ -31,7 +32,7 @@ pub fn of_scene(
         part: run.dt / f64::from(world.settings.substeps.max(1)),
         thickness: thickness(world),
         tolerance: run.tolerance,
-        findings: Vec::new(),
+        findings: setting(world),
         looked_at: LookedAt::default(),
         choice: None,
     };

@@ -17,11 +17,13 @@ pub(crate) mod qr_update;
 pub(crate) mod ranked;
 pub(crate) mod sym3;
 mod twofold;
+mod twofold_lu;
 
 pub use self::generalised::generalised_inverse;
 pub(crate) use self::mat3::{inverse_3, mul_3};
 pub use self::mat3::{largest_eigenvalue_2, largest_eigenvalue_3, regular_inverse_3};
 pub(crate) use self::twofold::{Twofold, TwofoldMatrix, twofold_cross};
+pub(crate) use self::twofold_lu::TwofoldLu;
 
 /// Which rows of a system are independent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

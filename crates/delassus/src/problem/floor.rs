@@ -74,8 +74,9 @@ impl Problem {
     }
 
     /// What trees may lose of their velocities under these impulses \[m/s\]. Their links may be thin, and |M⁻¹| is not
-    /// known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and |M⁻¹(±0.2ε|M||v|)|, what
-    /// rounded inertias do, for short trees.
+    /// known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and for short trees
+    /// |M⁻¹(±(2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|))|, what rounded momenta, impulses and inertias do: large ones that cancel
+    /// leave hardly any velocity, and light links make much of what is left.
     pub(crate) fn lost_in_trees(&self, lambda: &[f64], v: &[f64]) -> f64 {
         let is_tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
         let (Form::Primal(primal), true) = (&self.form, v.len() == self.n_velocities()) else {
@@ -85,11 +86,19 @@ impl Problem {
             return 0.0;
         }
         let (mut left, mut momentum) = (primal.p.clone(), Vec::new());
+        let mut sizes: Vec<f64> = primal.p.iter().map(|p| p.abs()).collect();
+        let mut pushed = Vec::new();
         for (k, block) in self.blocks.iter().enumerate() {
             for e in primal.jacobian.entry_range(k) {
                 let b = primal.jacobian.entry_mass(e);
                 if is_tree(&primal.mass[b]) {
-                    primal.add_impulse(e, &lambda[block.rows()], &mut left[primal.columns(b)]);
+                    pushed.clear();
+                    pushed.resize(primal.columns(b).len(), 0.0);
+                    primal.add_impulse(e, &lambda[block.rows()], &mut pushed);
+                    for (i, push) in primal.columns(b).zip(&pushed) {
+                        left[i] += push;
+                        sizes[i] += push.abs();
+                    }
                 }
             }
         }
@@ -104,11 +113,14 @@ impl Problem {
             if let MassBlock::Tree(tree) = mass
                 && mass.dim() <= SHORT
             {
-                lost = lost.max(lost_by_inertias(
-                    mass,
-                    &tree.matrix(),
-                    &v[primal.columns(b)],
-                ));
+                let sizes = &mut sizes[primal.columns(b)];
+                let v = &v[primal.columns(b)];
+                // 2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|: of many inertias hardly all are rounded the same way.
+                for (size, row) in sizes.iter_mut().zip(tree.matrix().chunks_exact(v.len())) {
+                    let inertias = row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
+                    *size = ROUNDING * (*size + 0.1 * inertias);
+                }
+                lost = lost.max(lost_by_rounding(mass, sizes));
             }
         }
         lost
@@ -187,12 +199,8 @@ impl Problem {
     }
 }
 
-/// The largest |M⁻¹x| for x = ±0.2ε|M||v|, all of one sign and of alternating ones: roundings of many inertias that all
-/// go the same way would do ten times as much.
-fn lost_by_inertias(mass: &MassBlock, matrix: &[f64], v: &[f64]) -> f64 {
-    let rows = matrix.chunks_exact(v.len());
-    let size = |row: &[f64]| row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
-    let sizes: Vec<f64> = rows.map(|row| 0.1 * ROUNDING * size(row)).collect();
+/// The largest |M⁻¹x| for x of such sizes, all of one sign and of alternating ones.
+fn lost_by_rounding(mass: &MassBlock, sizes: &[f64]) -> f64 {
     [1.0, -1.0]
         .map(|second| {
             let signs = [1.0, second].into_iter().cycle();

@@ -3,6 +3,7 @@
 //!
 //! Ground is not a mass block: a constraint against ground simply has no Jacobian there.
 
+mod moments;
 mod moving;
 mod written;
 
@@ -16,6 +17,7 @@ use crate::linalg::TwofoldMatrix;
 use crate::linalg::cholesky::{cholesky, cholesky_forward, cholesky_solve};
 use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
+pub(crate) use moments::check_moments;
 pub(crate) use moving::Moving;
 pub(crate) use written::SHORT;
 use written::Written;
@@ -314,7 +316,7 @@ impl MassBlock {
 
 impl Rigid {
     /// An upper bound on how many times harder it is to turn about one axis than about another: tr I tr I⁻¹.
-    pub(super) fn thinness(&self) -> f64 {
+    pub(crate) fn thinness(&self) -> f64 {
         let trace = |m: &DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
         trace(&self.inertia) * trace(&self.inverse_inertia)
     }

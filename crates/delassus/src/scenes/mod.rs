@@ -12,6 +12,7 @@ mod walkers;
 use glam::{DQuat, DVec3};
 
 use crate::collide::Shape;
+use crate::error::nearest;
 use crate::index::BodyId;
 use crate::world::{
     Attach, Body, Joint, JointAxis, JointBody, JointKind, MovedBy, RunDefaults, Scene, Surface,
@@ -229,7 +230,7 @@ pub fn exhibits() -> &'static [Exhibit] {
 #[non_exhaustive]
 pub enum ExhibitError {
     /// No scene has the name.
-    #[error("{spec}: there is no built-in scene of this name; known: {known}", known = names())]
+    #[error("{spec}: there is no built-in scene of this name; {}", names(spec))]
     UnknownName {
         /// The word, shortened.
         spec: String,
@@ -279,9 +280,29 @@ pub enum ExhibitError {
     },
 }
 
-fn names() -> String {
-    let known: Vec<&str> = exhibits().iter().map(|exhibit| exhibit.name).collect();
-    known.join(", ")
+/// The scene that is meant, with the size that was given, or all there are.
+fn names(spec: &str) -> String {
+    let (name, size) = spec.find(':').map_or((spec, ""), |at| spec.split_at(at));
+    let known = exhibits().iter().map(|exhibit| exhibit.name);
+    match nearest(name, known.clone()) {
+        Some(meant) => format!("did you mean {meant}{size}?"),
+        None => format!("known: {}", known.collect::<Vec<&str>>().join(", ")),
+    }
+}
+
+/// What a scene of some sizes is: `N` and `M` stand for them.
+fn described(about: &str, (size, second): (usize, usize)) -> String {
+    let word = |word: &str| match word {
+        "N" => size.to_string(),
+        "M" => second.to_string(),
+        "M:" => format!("{second}:"),
+        other => other.to_owned(),
+    };
+    about
+        .split(' ')
+        .map(word)
+        .collect::<Vec<String>>()
+        .join(" ")
 }
 
 /// Makes a built-in scene from `name` or `name:size`. The same name gives the same bits.
@@ -305,7 +326,7 @@ pub fn build(spec: &str) -> Result<Scene, ExhibitError> {
         error: Box::new(error),
     })?;
     Ok(Scene {
-        title: format!("{spec}: {}", exhibit.about),
+        title: format!("{spec}: {}", described(exhibit.about, sizes)),
         world,
         run,
         warnings: Vec::new(),

@@ -30,6 +30,8 @@ const SWEPT_CONTACTS: usize = 400;
 const MANY_CONTACTS: usize = 4000;
 /// Contacts for each body beyond which bodies rest on faces: spheres in a pile have about three, boxes four and more.
 const FACE: f64 = 3.5;
+/// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
+const TOLERABLE: f64 = 1e-3;
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
@@ -445,6 +447,9 @@ impl Auto {
             report = joined(report, next, better);
             report.message = Some(story.clone());
         }
+        if !fixed && is_at_the_floor(problem, &solution.lambda, &report) {
+            report.status = Status::RoundingFloor;
+        }
         report.solver = self.name();
         report.options = Vec::new();
         report.chosen = vec![Chosen { choice, islands }];
@@ -498,6 +503,24 @@ fn told(rung: Rung, report: &Report) -> String {
 fn is_proven(report: &Report) -> bool {
     let certificate = report.certificate.as_ref();
     certificate.is_some_and(|certificate| certificate.farkas.is_some())
+}
+
+/// Whether the best of all attempts is off by no more than the judge's own arithmetic may be.
+fn is_at_the_floor(problem: &Problem, lambda: &[f64], report: &Report) -> bool {
+    let tried = matches!(
+        report.status,
+        Status::IterationLimit
+            | Status::Stalled
+            | Status::Diverged
+            | Status::PivotLimit
+            | Status::Breakdown
+            | Status::Ray
+    );
+    let within = |least: f64| report.residual.law <= least;
+    tried
+        && !is_proven(report)
+        && within(TOLERABLE * problem.velocity_scale())
+        && within(problem.floor(lambda).row)
 }
 
 /// Whether a run says more than those before it: a solver without a rule for the laws says nothing.
@@ -556,9 +579,14 @@ fn joined(mut first: Report, mut next: Report, better: bool) -> Report {
         _ => None,
     };
     let interrupted = next.status == Status::Interrupted;
+    // The floor is that of the problem: an answer that is nearer than another at the floor is at it, too.
+    let floored = next.status == Status::RoundingFloor;
     let mut kept = if better { next } else { first };
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
+    }
+    if floored {
+        (kept.status, kept.certificate) = (Status::RoundingFloor, None);
     }
     if interrupted {
         kept.status = Status::Interrupted;

@@ -39,8 +39,8 @@ pub use rattle::Integrator;
 pub use reaction::Reaction;
 use robot::RobotLink;
 pub use robot::{
-    Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Keyframe, Placement, Posed,
-    Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
+    Anchor, Closure, ClosureKind, ContactRule, Control, Effort, JointModel, Keyframe, Placement,
+    Posed, Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
 };
 pub use rows::JointBody;
 pub use scene::{RunDefaults, Scene};
@@ -350,6 +350,17 @@ impl World {
     pub fn joint_impulse(&self, id: JointId) -> &[f64] {
         let part = JointPart::Held;
         self.warm.impulse(Key::Joint { joint: id, part })
+    }
+
+    /// Impulses of rows of a robot's joint, loop or tendon over the last substep [N s or N m s]; empty before the
+    /// first step and where it has no such rows.
+    pub fn robot_impulse(&self, robot: RobotId, item: RobotItem, part: JointPart) -> &[f64] {
+        self.warm.impulse(Key::Robot { robot, item, part })
+    }
+
+    /// Length of the last substep \[s\]; zero before the first. An impulse over it is a mean force.
+    pub fn last_substep(&self) -> f64 {
+        self.warm.step()
     }
 
     /// Surfaces of the materials in the order they were added, behind the default one; they may be

@@ -33,6 +33,18 @@ pub struct State {
     warm: Warm,
 }
 
+impl State {
+    /// How many bodies it holds.
+    pub fn bodies(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Time simulated when it was taken \[s\].
+    pub fn time(&self) -> f64 {
+        self.time.seconds
+    }
+}
+
 /// What a refused step puts back.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {

@@ -6,7 +6,7 @@ use std::fs;
 use crate::sources::{blanked, fail_if_any, is_word, library_code, line_of, root, rust_sources};
 
 /// What every module of the library may use besides itself: arrows never point upwards.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("math", &["index", "error"]),
     ("linalg", &["math", "index", "error"]),
     ("index", &["math", "error"]),
@@ -25,6 +25,10 @@ const LAYERS: [(&str, &[&str]); 15] = [
     (
         "chains",
         &["problem", "law", "tree", "linalg", "math", "index", "error"],
+    ),
+    (
+        "derivative",
+        &["problem", "law", "linalg", "math", "index", "error"],
     ),
     (
         "solver",

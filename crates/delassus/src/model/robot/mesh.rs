@@ -1,12 +1,10 @@
 //! Mesh files: STL, as text or binary, OBJ, and MuJoCo's own MSH. Corners and triangles; nothing else is read.
 
-use std::fs;
 use std::path::Path;
 
 use glam::DVec3;
 
-/// Longest mesh file that is read, in bytes.
-const MAX_BYTES: u64 = 256 << 20;
+use crate::problem::file::limit;
 
 /// Corners and triangles of a mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,11 +50,7 @@ pub(super) fn read(path: &Path) -> Result<Mesh, String> {
             "{name}: meshes are read from .stl, .obj and .msh files"
         ));
     }
-    let length = fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
-    if MAX_BYTES < length.len() {
-        return Err(format!("{name}: is longer than {MAX_BYTES} bytes"));
-    }
-    let bytes = fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    let bytes = limit::read(path).map_err(|error| format!("{name}: {error}"))?;
     let mesh = match ending.as_str() {
         "obj" => obj(&bytes),
         "msh" => msh(&bytes),

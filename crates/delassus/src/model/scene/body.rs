@@ -8,8 +8,8 @@ use super::reader::{Table, Value, hint, short};
 use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::{Groups, Shape};
 use crate::index::BodyId;
-use crate::linalg::largest_eigenvalue_3;
 use crate::math::MassProperties;
+use crate::problem::mass::check_moments;
 use crate::world::{Attach, Body, MaterialId, MovedBy, WorldBuilder, turned};
 
 /// Materials by name.
@@ -163,18 +163,15 @@ fn read_mass(
     }
 }
 
-/// Rounding of written moments: the largest may exceed the sum of the others by this share.
-const MOMENTS: f64 = 1e-6;
-
 /// Three principal moments or a 3×3 matrix.
 fn read_inertia(value: &Value) -> Result<DMat3, SceneError> {
     let items = value.list()?;
     let is_matrix = items.first().is_some_and(Value::is_list);
     if !is_matrix {
         let diagonal = value.numbers::<3>("[0.1, 0.1, 0.1]")?;
-        let [a, b, c] = diagonal;
-        check_moments(value, a.max(b).max(c), a + b + c)?;
-        return Ok(DMat3::from_diagonal(DVec3::from(diagonal)));
+        let matrix = DMat3::from_diagonal(DVec3::from(diagonal));
+        check_moments(&matrix).map_err(|error| value.fault(error.to_string()))?;
+        return Ok(matrix);
     }
     let like = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]";
     let rows: [Value; 3] = value.some(like)?;
@@ -186,23 +183,8 @@ fn read_inertia(value: &Value) -> Result<DMat3, SceneError> {
     if matrix != matrix.transpose() {
         return Err(value.fault("the matrix is not symmetric; correct one of its halves"));
     }
-    let largest = largest_eigenvalue_3(&matrix.to_cols_array());
-    let trace = matrix.x_axis.x + matrix.y_axis.y + matrix.z_axis.z;
-    check_moments(value, largest, trace)?;
+    check_moments(&matrix).map_err(|error| value.fault(error.to_string()))?;
     Ok(matrix)
-}
-
-/// Refuses moments that no body has: I = ∫(r² 1 − r rᵀ) makes none larger than the sum of the other two.
-fn check_moments(value: &Value, largest: f64, sum: f64) -> Result<(), SceneError> {
-    let others = sum - largest;
-    // What is not positive has a message of its own.
-    if 0.0 < others && (1.0 + MOMENTS) * others < largest {
-        return Err(value.fault(format!(
-            "no body has these principal moments: {largest} is more than {others}, the sum of the other two; check the \
-             axes and the units"
-        )));
-    }
-    Ok(())
 }
 
 /// What is given of a body whose frame is at its centre.

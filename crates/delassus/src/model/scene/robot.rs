@@ -1,7 +1,6 @@
 //! Robots of a scene file, and a robot file by itself as a scene.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use glam::DVec3;
@@ -13,6 +12,7 @@ use super::{MAX_BODIES, SceneError, read_rotation};
 use crate::collide::Shape;
 use crate::index::{LinkId, RobotId};
 use crate::model::robot::{self, Base, Loss, Options, RobotFile};
+use crate::problem::file::limit;
 use crate::tree::TreeJoint;
 use crate::world::{
     Attach, Body, Control, Drive, Motor, MovedBy, Placement, RobotModel, RunDefaults, Scene, Servo,
@@ -104,7 +104,7 @@ fn read_model(table: &Table, folder: Option<&Path>) -> Result<RobotFile, SceneEr
                 ));
             };
             let path = folder.join(name);
-            let text = fs::read_to_string(&path)
+            let text = limit::read_text(&path)
                 .map_err(|error| value.fault(format!("{}: {error}", path.display())))?;
             let inside = path.parent().map(Path::to_owned);
             (value, text, name.to_owned(), inside)

@@ -14,6 +14,7 @@ mod format;
 #[cfg(feature = "files")]
 mod friction;
 pub mod json;
+pub mod limit;
 #[cfg(feature = "files")]
 pub mod siconos;
 

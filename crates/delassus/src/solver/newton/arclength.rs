@@ -19,6 +19,8 @@ const STEPS: (f64, f64) = (1e-6, 6.0);
 const CORRECTIONS: usize = 6;
 /// Smoothing at the start.
 const START: f64 = 10.0;
+/// Logarithm of the smoothing at which the end of the path is near.
+const LATE: f64 = -11.5;
 /// Logarithms of the smoothing between which the path is followed.
 const RANGE: std::ops::Range<f64> = -32.0..14.0;
 
@@ -60,7 +62,9 @@ impl Stage<'_> {
         let by_s = self.two(&spot, rho)?.by_s;
         let mut tangent = self.tangent(by_s, None, rho);
         let mut h: f64 = 1.0;
-        while self.kernel.count < start + most {
+        // A path that has come near its end may take twice as long: many contacts that creep change one after the other.
+        let left = |count: usize, s: f64| count < start + if s < LATE { 2 * most } else { most };
+        while left(self.kernel.count, spot.s) {
             match self.advance(&spot, (&tangent, h), rho, accept)? {
                 Some(next) => {
                     tangent = self.tangent(next.by_s, Some(&tangent), rho);

@@ -3,7 +3,8 @@
 //! ```text
 //! Φ(λ, w; δ) = λ − P_δ(λ − ρw) ,   δ_k = ρ_k V τ                          smoothed laws, V the velocity scale
 //! merit m = max( |Φ_k|/ρ_k , |M⁻¹r_d|_∞ , |w_e|_∞ ) / V
-//! loop:  Newton step at fixed τ, halved until m falls;   m ≤ τ: τ falls;   step very short: τ grows, at most so often
+//! loop:  Newton step at fixed τ, halved until m falls;   m ≤ τ: τ falls;
+//!        step short: ε grows;   still very short: τ grows, at most so often
 //! ```
 //!
 //! The error of smoothing is O(τ²), so the last steps are quadratic. ρ is taken from the loads: ρ = 1/D alone loses
@@ -19,8 +20,12 @@ use crate::problem::Block;
 pub(super) const SOFTNESS: f64 = 1e-7;
 /// The same for equalities, over the largest mobility.
 pub(super) const JOINT_SOFTNESS: f64 = 1e-8;
+/// Factors by which ε grows after a short step and falls after a whole one, and its most.
+const SOFTER: f64 = 100.0;
+const HARDER: f64 = 0.3;
+const SOFTEST: f64 = 1e-4;
 /// Smallest smoothing.
-const LEAST: f64 = 1e-14;
+pub(super) const LEAST: f64 = 1e-14;
 /// Halvings of a step.
 const HALVINGS: usize = 10;
 
@@ -34,6 +39,8 @@ pub(super) struct Course {
     pub(super) most: usize,
     /// Very short steps after which it gives up.
     pub(super) patience: usize,
+    /// Share of τ that the merit must be below before τ falls: small keeps near the path.
+    pub(super) accept: f64,
     /// Least factor by which τ falls.
     pub(super) fastest: f64,
     /// Factor by which it grows after a very short step.
@@ -47,8 +54,20 @@ impl Course {
         tau_most: 1.0,
         most: 12,
         patience: 2,
+        accept: 1.0,
         fastest: 0.01,
         growth: 30.0,
+    };
+
+    /// From the best impulses so far, near the path.
+    pub(super) const PATIENT: Course = Course {
+        tau: 1e-10,
+        tau_most: 10.0,
+        most: 150,
+        patience: 20,
+        accept: 0.1,
+        fastest: 0.1,
+        growth: 3.0,
     };
 
     /// From no impulses.
@@ -57,6 +76,7 @@ impl Course {
         tau_most: 100.0,
         most: 35,
         patience: 2,
+        accept: 1.0,
         fastest: 0.01,
         growth: 3.0,
     };
@@ -94,29 +114,52 @@ impl Stage<'_> {
         rho: &[f64],
         course: Course,
     ) -> Result<(), End> {
+        let base = self.softness;
+        let end = self.continue_softly(&mut at, rho, course);
+        self.softness = base;
+        end?;
+        self.judge(&at.lambda)?;
+        Err(End::Stuck)
+    }
+
+    /// The loop of it; ε is left as soft as it has become.
+    fn continue_softly(
+        &mut self,
+        at: &mut Iterate,
+        rho: &[f64],
+        course: Course,
+    ) -> Result<(), End> {
         let (mut tau, mut short) = (course.tau, 0);
+        let base = self.softness;
         for _ in 0..course.most {
             let residual = self.judge(&at.lambda)?;
-            self.state(&at);
-            let before = self.linearise(&at, rho, tau);
+            self.state(at);
+            let before = self.linearise(at, rho, tau);
             if !self.kernel.factor(&self.system, &self.relation) {
                 return Err(End::Stuck);
             }
             self.counted(residual)?;
             self.kernel
                 .step(&self.system, &self.b, &self.imbalance, &mut self.change);
-            let (alpha, merit) = self.search(&at, rho, (tau, before));
+            let (alpha, merit) = self.search(at, rho, (tau, before));
             if !merit.is_finite() {
                 return Err(End::Stuck);
             }
-            std::mem::swap(&mut at, &mut self.trial);
-            if merit <= tau {
+            std::mem::swap(at, &mut self.trial);
+            // Where redundant rows make a step much too long, softer rows make it shorter and turn it.
+            let before = self.softness;
+            if alpha < 0.1 {
+                self.softness = (SOFTER * before).min(SOFTEST);
+            } else if 0.9 < alpha {
+                self.softness = (HARDER * before).max(base);
+            }
+            if merit <= course.accept * tau {
                 tau *= if 0.9 < alpha {
                     (merit / tau).clamp(course.fastest, 0.1)
                 } else {
                     0.5
                 };
-            } else if alpha < 0.05 {
+            } else if alpha < 0.05 && self.softness <= before {
                 tau = (course.growth * tau).min(course.tau_most);
                 short += 1;
                 if course.patience <= short {
@@ -125,8 +168,7 @@ impl Stage<'_> {
             }
             tau = tau.max(LEAST);
         }
-        self.judge(&at.lambda)?;
-        Err(End::Stuck)
+        Ok(())
     }
 
     /// The relation and right-hand side of Newton's step at `at`, whose w and r_d are in the arrays; gives the merit.
@@ -165,7 +207,7 @@ impl Stage<'_> {
             self.smoothed.evaluate(&block.law, point, Want::Derivative);
             // ε = 1e-7·min(D, V/|λ|): what a heavy load leaves of the mobility.
             let load = crate::math::norm(&point.lambda[..block.law.spin_rows(n).start]);
-            let epsilon = SOFTNESS * self.system.mobility[k].min(scale / load);
+            let epsilon = self.softness * self.system.mobility[k].min(scale / load);
             for e in 0..n * n {
                 let length = self.system.length(block.start + e % n);
                 b[e] = self.smoothed.by_w[e];
@@ -211,7 +253,6 @@ impl Stage<'_> {
 
     /// The merit of the trial point.
     pub(super) fn trial_merit(&mut self, rho: &[f64], tau: f64) -> f64 {
-        let scale = self.system.scale;
         let trial = &self.trial;
         self.system
             .row_velocity(&trial.v, &trial.lambda, &mut self.trial_w);
@@ -221,6 +262,12 @@ impl Stage<'_> {
             &mut self.rows,
             &mut self.trial_imbalance,
         );
+        self.merit_of_trial(rho, tau)
+    }
+
+    /// The same where its w and r_d are in the arrays.
+    pub(super) fn merit_of_trial(&mut self, rho: &[f64], tau: f64) -> f64 {
+        let scale = self.system.scale;
         self.system.solve_mass(&mut self.trial_imbalance);
         let mut merit = crate::math::max_abs(&self.trial_imbalance);
         for k in 0..self.system.blocks().len() {

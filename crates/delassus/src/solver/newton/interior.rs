@@ -264,6 +264,7 @@ impl Stage<'_> {
             tau_most: 100.0,
             most: 25,
             patience: 1,
+            accept: 1.0,
             fastest: 0.01,
             growth: 3.0,
         };

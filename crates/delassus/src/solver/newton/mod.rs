@@ -17,6 +17,7 @@ mod smoothed_law;
 mod spread;
 mod stage;
 mod system;
+mod wide;
 mod without_spin;
 
 use crate::law::Law;
@@ -25,7 +26,7 @@ use std::time::Instant;
 use crate::index::BlockId;
 use crate::math::parallel;
 use crate::problem::residual::Judge;
-use crate::problem::{Form, Problem, Solution};
+use crate::problem::{Block, Form, Problem, Solution};
 use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
 use kernel::Kernel;
@@ -202,6 +203,9 @@ fn solve_island(
     }
 }
 
+/// Share of the velocity scale below which more digits are tried before other paths.
+const NEAR: f64 = 1e-4;
+
 /// What is tried, one after the other; every stage ends with an error, and one that ends the run is handed on.
 fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     fn next(end: Result<(), End>) -> Result<(), End> {
@@ -224,11 +228,25 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
             tau_most: 10.0,
             most: 40,
             patience: 3,
+            accept: 1.0,
             fastest: 0.01,
             growth: 3.0,
         };
         next(stage.resume(&near, course))?;
     }
+    stage.stop_at_the_floor()?;
+    // Where only digits are missing, or nothing but digits can be.
+    let near = stage.best.0 <= NEAR * stage.system.scale;
+    let is_equality = |block: &Block| block.law == Law::Equality;
+    let linear = stage.system.blocks().iter().all(is_equality);
+    if linear {
+        next(stage.semismooth(&vec![0.0; start.len()], 4))?;
+    }
+    if near || linear {
+        next(stage.polish_wide())?;
+    }
+    let best = stage.best.1.clone();
+    next(stage.resume(&best, Course::PATIENT))?;
     stage.stop_at_the_floor()?;
     let zero = vec![0.0; start.len()];
     let careful = Course {
@@ -236,6 +254,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         tau_most: 10.0,
         most: 60,
         patience: 8,
+        accept: 1.0,
         fastest: 0.1,
         growth: 3.0,
     };
@@ -248,6 +267,10 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
+    next(stage.polish_wide())?;
+    let rho = stage.load_aware(&loads, 0.1);
+    next(stage.in_twice_the_digits(&zero, &rho, Course::COLD))?;
+    next(stage.polish_wide())?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(&loads, share);
         next(stage.arclength(&rho, accept, 250))?;

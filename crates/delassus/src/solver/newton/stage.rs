@@ -1,5 +1,6 @@
 //! What all stages of a solve share: the iterate, its work arrays, the best answer so far, and when to stop.
 
+use super::continuation::SOFTNESS;
 use super::kernel::{Change, Kernel, Relation};
 use super::smoothed_law::Smoothed;
 use super::system::System;
@@ -7,6 +8,9 @@ use std::time::Instant;
 
 use crate::solver::monitor::hides_all;
 use crate::solver::{Status, Stop};
+
+/// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
+const TOLERABLE: f64 = 1e-3;
 
 /// How a stage ended where it did not solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub(super) struct Stage<'a> {
     pub(super) relation: Relation,
     pub(super) change: Change,
     pub(super) smoothed: Smoothed,
+    /// ε of hard rows over their mobility.
+    pub(super) softness: f64,
     /// Right-hand sides, row velocities, imbalance of momentum.
     pub(super) b: Vec<f64>,
     pub(super) w: Vec<f64>,
@@ -69,6 +75,7 @@ impl<'a> Stage<'a> {
             relation: Relation::sized(&system),
             change: Change::default(),
             smoothed: Smoothed::default(),
+            softness: SOFTNESS,
             b: vec![0.0; m],
             w: vec![0.0; m],
             imbalance: vec![0.0; n],
@@ -153,6 +160,16 @@ impl<'a> Stage<'a> {
     pub(super) fn stop_at_the_floor(&mut self) -> Result<(), End> {
         let floor = self.system.floor(&self.best.1);
         match self.best.0 <= floor && self.stop.tolerance < floor {
+            true => Err(End::Run(Status::RoundingFloor)),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the run where the best residual is no more than the judge's own arithmetic may be off by.
+    pub(super) fn stop_where_rounding_hides(&mut self) -> Result<(), End> {
+        let row = self.system.problem.floor(&self.best.1).row;
+        let sure = self.best.0 <= TOLERABLE * self.system.scale;
+        match sure && self.best.0 <= row && self.stop.tolerance < row {
             true => Err(End::Run(Status::RoundingFloor)),
             false => Ok(()),
         }

@@ -6,15 +6,20 @@ use glam::DVec3;
 
 use super::continuation::JOINT_SOFTNESS;
 use super::spread::Spread;
+use crate::linalg::block_lu::invert;
 use crate::math::{mul_add, mul_transposed_add};
 use crate::problem::mass::{MassBlock, SHORT};
 use crate::problem::place::{force, point_velocity};
 use crate::problem::{Block, Form, Primal, Problem};
 
+/// tr I tr I⁻¹ from which on a body is thin.
+const THIN: f64 = 1e5;
+
 /// A problem with what every method needs of it.
 pub(super) struct System<'a> {
     pub(super) problem: &'a Problem,
-    /// Mean of the diagonal of D_kk, of every block without its rows of spin; positive [1/kg].
+    /// Mean of the diagonal of D_kk, of every block without its rows of spin; positive [1/kg]. On thin bodies, which one
+    /// direction moves a million times as easily as the others, the harmonic mean of the eigenvalues instead.
     pub(super) mobility: Vec<f64>,
     /// Largest mean of all, for rows that must hold.
     pub(super) stiffest: f64,
@@ -30,6 +35,8 @@ pub(super) struct System<'a> {
     pub(super) spread: Spread,
     /// M of trees that are neither short nor taken apart, row-major, with their numbers.
     plain_trees: Vec<(usize, Vec<f64>)>,
+    /// Bodies that turn so much more easily about one axis that M and M⁻¹ in doubles are not each other's inverses.
+    thin: Vec<usize>,
     /// Unknowns of all nodes, for a moment.
     unknowns: RefCell<Vec<f64>>,
     rows: OnceCell<SpreadRows>,
@@ -49,6 +56,7 @@ impl<'a> System<'a> {
     /// The same with trees of more than so many velocities taken apart.
     pub(super) fn with(problem: &'a Problem, long: usize) -> System<'a> {
         let blocks = problem.blocks();
+        let thin = thin_bodies(problem);
         let mut squares = vec![0];
         let mut mobility: Vec<f64> = Vec::with_capacity(blocks.len());
         let mut lengths = Vec::new();
@@ -60,7 +68,11 @@ impl<'a> System<'a> {
                 rows.map(|i| d[i * block.n_rows + i]).sum::<f64>() / count
             };
             let spins = block.law.spin_rows(block.n_rows);
-            mobility.push(mean(0..spins.start));
+            let plain = mean(0..spins.start);
+            mobility.push(match spins.is_empty() && is_on(problem, &thin, k) {
+                true => harmonic_mean(d, block.n_rows).unwrap_or(plain).min(plain),
+                false => plain,
+            });
             if !spins.is_empty() {
                 // ℓ² = D/D_spin: the square of a radius of gyration.
                 lengths.resize(block.start, 1.0);
@@ -95,6 +107,7 @@ impl<'a> System<'a> {
                 Form::Dual(_) => Spread::default(),
             },
             plain_trees: Vec::new(),
+            thin,
             unknowns: RefCell::default(),
             rows: OnceCell::new(),
         };
@@ -292,8 +305,23 @@ impl<'a> System<'a> {
         let Some(primal) = self.primal() else { return };
         self.momentum(v, r);
         r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
+        for &b in &self.thin {
+            r[primal.columns(b)].fill(0.0);
+        }
         negative.iter_mut().zip(lambda).for_each(|(n, x)| *n = -x);
         self.add_impulse(negative, r);
+        // M (v − v¹ − M⁻¹Gᵀλ): zero where the judge sees none, for answers are judged by M⁻¹ and v¹.
+        for &b in &self.thin {
+            let (columns, mass) = (primal.columns(b), &primal.mass()[b]);
+            let r = &mut r[columns.clone()];
+            mass.solve(r);
+            let given = v[columns.clone()]
+                .iter()
+                .zip(&primal.free_velocity()[columns]);
+            let off = r.iter().zip(given).map(|(r, (v, free))| v - free + r);
+            let off: Vec<f64> = off.collect();
+            mass.mul(&off, r);
+        }
     }
 
     /// f ← M⁻¹f.
@@ -415,4 +443,34 @@ impl<'a> System<'a> {
 
 fn positive(d: f64, instead: f64) -> f64 {
     if 0.0 < d { d } else { instead }
+}
+
+/// Bodies that are thin.
+fn thin_bodies(problem: &Problem) -> Vec<usize> {
+    let Form::Primal(primal) = problem.form() else {
+        return Vec::new();
+    };
+    let is_thin =
+        |mass: &MassBlock| matches!(mass, MassBlock::Rigid(body) if THIN < body.thinness());
+    let masses = primal.mass().iter().enumerate();
+    masses
+        .filter_map(|(b, mass)| is_thin(mass).then_some(b))
+        .collect()
+}
+
+/// Whether block k acts on one of these bodies.
+fn is_on(problem: &Problem, bodies: &[usize], k: usize) -> bool {
+    let Form::Primal(primal) = problem.form() else {
+        return false;
+    };
+    let mut entries = primal.jacobian().entry_range(k);
+    !bodies.is_empty() && entries.any(|e| bodies.contains(&primal.jacobian().entry_mass(e)))
+}
+
+/// n/tr D⁻¹.
+fn harmonic_mean(d: &[f64], n: usize) -> Option<f64> {
+    let (mut inverse, mut work) = (d.to_vec(), vec![0.0; 2 * n * n]);
+    let regular = invert(&mut inverse, n, &mut work);
+    let trace: f64 = inverse.iter().step_by(n + 1).sum();
+    (regular && 0.0 < trace && trace.is_finite()).then(|| n as f64 / trace)
 }

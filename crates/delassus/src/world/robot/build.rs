@@ -126,7 +126,6 @@ impl WorldBuilder {
             });
             bodies.push(body);
         }
-        let closures = model.closures.iter().map(|c| closure(c, &base)).collect();
         let joints = model.joints.iter().map(|j| joint(j, &tree));
         let joints = joints.collect::<Result<_, _>>().map_err(unfit)?;
         let tree = Arc::new(tree);
@@ -141,10 +140,11 @@ impl WorldBuilder {
             springs: springs(&model.joints, &tree),
             drag,
             joints,
-            closures,
+            closures: model.closures.iter().map(|c| closure(c, &base)).collect(),
             tendons: model.tendons.iter().map(|t| tendon(t, &base)).collect(),
             gravcomp: model.gravcomp.clone(),
             apart: Vec::new(),
+            keyframes: model.keyframes.clone(),
             bodies,
             self_collide: placement.self_collide || model.self_collide,
             projection: Projection::default(),
@@ -381,6 +381,7 @@ fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {
             },
             ..Control::default()
         },
+        effort: entry.effort.filter(|_| single),
         at,
         dofs,
     })

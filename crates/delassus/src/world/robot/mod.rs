@@ -7,6 +7,7 @@
 
 mod build;
 mod closure;
+mod effort;
 mod limits;
 mod model;
 mod rows;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 pub use build::Placement;
 pub use closure::{Anchor, Closure, ClosureKind, Posed};
+pub use effort::Effort;
 pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
 pub use tendon::Tendon;
 
@@ -66,6 +68,8 @@ pub struct Robot {
     gravcomp: Vec<(LinkId, f64)>,
     /// Pairs of bodies that never touch.
     apart: Vec<(u32, u32)>,
+    /// States that it came with.
+    keyframes: Vec<Keyframe>,
     /// The body of each link.
     bodies: Vec<BodyId>,
     self_collide: bool,
@@ -88,6 +92,8 @@ pub struct RobotJoint {
     pub link: LinkId,
     /// What acts along it.
     pub control: Control,
+    /// Largest force of its motor, where the file gives one \[N m\] or \[N\]; [`Robot::force`] is not held to it.
+    pub effort: Option<f64>,
     /// First coordinate and first velocity.
     at: Offsets,
     dofs: usize,
@@ -222,9 +228,30 @@ impl Robot {
         &self.closures
     }
 
+    /// How far each of its loops is open, at the worst of its rows \[m or rad\].
+    pub fn openings(&self) -> Vec<f64> {
+        let opening = |closure: &Closure| {
+            let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
+            let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
+            added.expect(FITS);
+            gap.iter().fold(0.0, |worst: f64, g| worst.max(g.abs()))
+        };
+        self.closures.iter().map(opening).collect()
+    }
+
     /// Weighted sums of displacements with limits, springs or friction of their own.
     pub fn tendons(&self) -> &[Tendon] {
         &self.tendons
+    }
+
+    /// States that it came with, for [`World::place_robot`].
+    pub fn keyframes(&self) -> &[Keyframe] {
+        &self.keyframes
+    }
+
+    /// Links that are relieved of a share of their weight.
+    pub fn gravcomp(&self) -> &[(LinkId, f64)] {
+        &self.gravcomp
     }
 
     /// The body of the world that a link is.

@@ -100,7 +100,8 @@ impl<'a> Assets<'a> {
         let mut heights = vec![0.0; rows.saturating_mul(columns).min(1 << 24)];
         if let Some(file) = element.attribute("file") {
             let path = path(file).ok_or("no folder is given to look in")?;
-            let bytes = std::fs::read(&path).map_err(|error| format!("{file}: {error}"))?;
+            let bytes = crate::problem::file::limit::read(&path)
+                .map_err(|error| format!("{file}: {error}"))?;
             let is_picture = file.to_ascii_lowercase().ends_with(".png");
             (rows, columns, heights) = if is_picture {
                 let read = picture::read(&bytes).map_err(|what| format!("{file}: {what}"))?;

@@ -10,6 +10,7 @@ use super::super::xml::Source;
 use super::compiler::Compiler;
 use super::element::{Element, View};
 use super::pose::orientation;
+use crate::problem::file::limit;
 use crate::tree::spatial::Pose;
 
 /// Most elements of a model with everything in place: robots have thousands, attacks have more.
@@ -111,8 +112,8 @@ fn include(
         }
         seen.push(name.clone());
         let places = [folder.join(&name), folder.join(inside).join(&name)];
-        let text = std::fs::read_to_string(&places[0]);
-        let text = text.or_else(|error| std::fs::read_to_string(&places[1]).map_err(|_| error));
+        let text = limit::read_text(&places[0]);
+        let text = text.or_else(|error| limit::read_text(&places[1]).map_err(|_| error));
         let text = text.map_err(|error| fault(&error.to_string()))?;
         let source = Source::new(&text, &name)?;
         let mut inner = Element::of(&source, source.root(), &Arc::from(name.as_str()));
@@ -313,7 +314,7 @@ fn attach_in(
             return Err(child.fault(what));
         };
         let file = asset.text("file")?.to_owned();
-        let read = std::fs::read_to_string(folder.join(&file));
+        let read = limit::read_text(&folder.join(&file));
         let text = read.map_err(|error| asset.fault(format!("{file}: {error}")))?;
         let below = folder.join(&file);
         let below = below.parent().unwrap_or(folder);

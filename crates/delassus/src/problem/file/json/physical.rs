@@ -7,7 +7,7 @@ use super::super::{FileError, Loaded, Unfit};
 use super::keyed::Keyed;
 use crate::index::MassId;
 use crate::law::Law;
-use crate::problem::mass::Moving;
+use crate::problem::mass::{Moving, check_moments};
 use crate::problem::place::Point;
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -251,9 +251,11 @@ fn add_body(builder: &mut ProblemBuilder, h: f64, body: &Body) -> Result<(), Unf
         let what = format!("q has length {length}; give a unit quaternion (w, x, y, z)");
         return Err(what.into());
     }
+    let inertia = DMat3::from_cols_array_2d(&body.inertia).transpose();
+    check_moments(&inertia).map_err(|error| error.to_string())?;
     let moving = Moving {
         mass: body.m,
-        inertia: DMat3::from_cols_array_2d(&body.inertia).transpose(),
+        inertia,
         orientation: body.q,
         spin: DVec3::from(body.w),
         torque: DVec3::from(body.tau),

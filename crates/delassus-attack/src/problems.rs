@@ -1,0 +1,245 @@
+//! Problems drawn by seed, solved, and judged in 32 digits: what is called solved must be.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use delassus::math::Random;
+use delassus::problem::file::{FileContent, Format, parse};
+use delassus::solver::from_spec;
+use delassus::{Problem, Solution, Status, Stop};
+use serde_json::Value;
+
+use crate::asked::{Asked, own_seed};
+use crate::draw::Class;
+use crate::judge::{System, Verdict};
+use crate::read;
+use crate::tally::Tally;
+
+/// Solvers that are tried where nobody asks for others.
+const SOLVERS: &str = "auto;newton;gauss-seidel;lemke";
+/// What `solved` promises \[m/s\].
+const TOLERANCE: f64 = 1e-8;
+/// How far beyond the tolerance a verified residual may lie: the library measures in 16 digits, and says no more of a
+/// residual than its first.
+const ALLOWANCE: f64 = 1.1;
+/// Longest time for one problem.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How one attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ending {
+    /// Called solved, and it is.
+    Solved,
+    /// Called solved, and it is not.
+    False,
+    /// Called solved for an approximation of the law: no promise about the law itself.
+    Approximate,
+    /// As good as rounding allows, and called so.
+    Floor,
+    /// Not solved, with the status.
+    Unsolved(&'static str),
+    /// The solver has no rule for it.
+    Unsupported,
+    /// The reader refused the file.
+    Refused,
+    /// A panic.
+    Panicked,
+}
+
+/// One attempt.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    ending: Ending,
+    elapsed: Duration,
+    /// The judge's verdict, and the law residual that the library said.
+    verdict: Option<(Verdict, f64)>,
+}
+
+impl Attempt {
+    fn of(ending: Ending) -> Attempt {
+        Attempt {
+            ending,
+            elapsed: Duration::ZERO,
+            verdict: None,
+        }
+    }
+
+    /// Whether it is worth a look.
+    fn is_odd(&self) -> bool {
+        matches!(
+            self.ending,
+            Ending::False | Ending::Panicked | Ending::Unsolved(_) | Ending::Refused
+        )
+    }
+
+    fn count(&self, tally: &mut Tally, class: &str, solver: &str) {
+        let row = tally.row("problems", &format!("{class} {solver}"));
+        row.tried();
+        for (name, ending) in [("false", Ending::False), ("panics", Ending::Panicked)] {
+            row.failed(name, u64::from(self.ending == ending));
+        }
+        for name in ["solved", "unsolved"] {
+            row.seen(name, 0);
+        }
+        match self.ending {
+            Ending::Solved => row.seen("solved", 1),
+            Ending::Approximate => row.seen("approximate", 1),
+            Ending::Floor => row.seen("floor", 1),
+            Ending::Unsolved(_) => row.seen("unsolved", 1),
+            Ending::Unsupported | Ending::Refused => row.seen("refused", 1),
+            Ending::False | Ending::Panicked => {}
+        }
+        row.worst("slowest ms", 1e3 * self.elapsed.as_secs_f64());
+        if let (Ending::Solved | Ending::False, Some((verdict, _))) = (self.ending, self.verdict) {
+            row.worst("law", verdict.law);
+            row.worst("velocity", verdict.momentum / verdict.speed.max(1.0));
+        }
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = 1e3 * self.elapsed.as_secs_f64();
+        write!(f, "{:?} in {ms:.1} ms", self.ending)?;
+        match &self.verdict {
+            None => Ok(()),
+            Some((verdict, said)) => write!(
+                f,
+                ", law {:.1e} (said {said:.1e}), velocities off by {:.1e} of {:.1e}",
+                verdict.law, verdict.momentum, verdict.speed
+            ),
+        }
+    }
+}
+
+/// Draws so many problems of every class, or of the one asked for, and solves them.
+pub(crate) fn drawn(asked: &Asked, count: u64, seed: u64) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    let known = Class::ALL.map(|(name, _)| name);
+    asked.check_class(&known)?;
+    for (number, (name, class)) in (0_u64..).zip(Class::ALL) {
+        if asked.skips(name) {
+            continue;
+        }
+        for i in asked.first..asked.first + count {
+            let (variant, problem) = class.draw(&mut Random::new(own_seed(seed, number, i)));
+            let title = format!("{name}-{}-{i}", variant.name());
+            each_solver(asked, &mut tally, (name, &title), &problem)?;
+        }
+    }
+    Ok(tally)
+}
+
+/// Solves and judges the problems of files.
+pub(crate) fn given(asked: &Asked, files: &[&str]) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
+        let problem = serde_json::from_str(&text).map_err(|e| format!("{file}: {e}"))?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        each_solver(asked, &mut tally, (name, name), &problem)?;
+    }
+    Ok(tally)
+}
+
+fn each_solver(
+    asked: &Asked,
+    tally: &mut Tally,
+    (class, title): (&str, &str),
+    problem: &Value,
+) -> Result<(), String> {
+    let system = read::system(problem).map_err(|why| format!("{title}: {why}"))?;
+    let text = problem.to_string();
+    for spec in asked.solvers.as_deref().unwrap_or(SOLVERS).split(';') {
+        let attempt = match catch_unwind(AssertUnwindSafe(|| solve(&text, spec, &system))) {
+            Ok(attempt) => attempt.map_err(|why| format!("{title}: {why}"))?,
+            Err(_) => Attempt::of(Ending::Panicked),
+        };
+        if attempt.is_odd() {
+            asked.note(&format!("{title} {spec}: {attempt}"));
+            asked.keep(&format!("{title}.json"), text.as_bytes())?;
+        }
+        attempt.count(tally, class, spec);
+    }
+    Ok(())
+}
+
+/// One answer, judged.
+fn solve(text: &str, spec: &str, system: &System) -> Result<Attempt, String> {
+    let loaded = match parse(text.as_bytes(), Format::Json) {
+        Ok(loaded) => loaded,
+        Err(_) => return Ok(Attempt::of(Ending::Refused)),
+    };
+    let problem: Problem = match loaded.content {
+        FileContent::Problem { problem, .. } => *problem,
+        FileContent::Tree(work) => work.problem,
+        FileContent::Stabilisation(_) => return Err("there is nothing to solve".to_owned()),
+    };
+    let stop = Stop {
+        tolerance: TOLERANCE,
+        time: Some(PATIENCE),
+        ..Stop::default()
+    };
+    let mut solver = from_spec(spec, stop, 0).map_err(|e| e.to_string())?;
+    let mut solution = Solution::zeros(&problem);
+    let begin = Instant::now();
+    let report = solver.solve(&problem, &mut solution);
+    let elapsed = begin.elapsed();
+    let verdict = system.judge(&solution.lambda, &solution.v);
+    let exact = report.fit == delassus::Fit::Exact;
+    let ending = match report.status {
+        Status::Unsupported => Ending::Unsupported,
+        Status::Solved if !exact => Ending::Approximate,
+        Status::Solved if verdict.as_ref().is_some_and(holds) => Ending::Solved,
+        Status::Solved => Ending::False,
+        Status::RoundingFloor => Ending::Floor,
+        status => Ending::Unsolved(status.name()),
+    };
+    let said = report.residual.law;
+    Ok(Attempt {
+        ending,
+        elapsed,
+        verdict: verdict.map(|verdict| (verdict, said)),
+    })
+}
+
+/// Whether an answer is what `solved` says it is: the law within the tolerance, and the velocities those that follow
+/// from the impulses.
+fn holds(verdict: &Verdict) -> bool {
+    let law = verdict.law <= ALLOWANCE * TOLERANCE;
+    law && verdict.momentum <= TOLERANCE * verdict.speed.max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Variant;
+
+    /// Thin bodies and matrices of large condition are where sixteen digits run out: what cannot be known must not be
+    /// called solved.
+    #[test]
+    fn nothing_thin_is_called_solved_that_is_not() {
+        let mut tried = 0;
+        for (number, (name, class)) in (0_u64..).zip(Class::ALL) {
+            for i in 0..160 {
+                let (variant, problem) =
+                    class.draw(&mut Random::new(1 ^ (number << 56) ^ (i << 8)));
+                if variant != Variant::Thin {
+                    continue;
+                }
+                tried += 1;
+                let system = read::system(&problem).unwrap_or_else(|e| panic!("{name} {i}: {e}"));
+                for spec in ["auto", "gauss-seidel"] {
+                    let attempt = solve(&problem.to_string(), spec, &system)
+                        .unwrap_or_else(|e| panic!("{name} {i} {spec}: {e}"));
+                    assert!(
+                        attempt.ending != Ending::False,
+                        "{name} {i} {spec}: {attempt}"
+                    );
+                }
+            }
+        }
+        assert!(100 < tried);
+    }
+}

@@ -1,0 +1,185 @@
+//! Random scenes, stepped by default settings and watched from outside: energy from nothing, depth, tunnelling.
+
+mod draw;
+mod ground;
+mod judge;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use delassus::Stop;
+use delassus::math::Random;
+use delassus::model::scene::parse;
+use delassus::solver::from_spec;
+
+use crate::asked::{Asked, own_seed};
+use crate::tally::{Row, Tally};
+use draw::{Class, Drawn, draw};
+use judge::{ENERGY_BOUND, Watch};
+
+/// Simulated time where nobody asks for another \[s\].
+const TIME: f64 = 10.0;
+/// Longest time spent on one scene.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A body that moves by less than so many of its radii in a step goes through nothing.
+const TUNNEL_BOUND: f64 = 0.5;
+
+/// What happened in one scene.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    steps: u64,
+    unsolved: u64,
+    /// Why the scene or a step was refused.
+    refused: Option<String>,
+    not_finite: bool,
+    panicked: bool,
+    cut: bool,
+    /// Largest energy from nothing, over what the bound is taken of.
+    energy: f64,
+    depth: f64,
+    said_depth: f64,
+    /// Bodies that went through something: radii in the step, and speed.
+    through: Vec<(f64, f64)>,
+    slowest: f64,
+}
+
+impl Found {
+    /// What breaks a promise, in words.
+    fn broken(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.panicked {
+            words.push("panic".to_owned());
+        }
+        if self.not_finite {
+            words.push("a number that is not finite".to_owned());
+        }
+        if !(self.energy <= ENERGY_BOUND) {
+            words.push(format!("energy from nothing: {:.2e}", self.energy));
+        }
+        for (radii, speed) in &self.through {
+            let slow = *radii < TUNNEL_BOUND;
+            let which = if slow { "slow" } else { "fast" };
+            words.push(format!(
+                "{which} body went through at {speed:.1} m/s, {radii:.2} radii a step"
+            ));
+        }
+        if let Some(why) = &self.refused {
+            words.push(format!("refused: {why}"));
+        }
+        words
+    }
+
+    fn count(&self, row: &mut Row) {
+        row.tried();
+        let slow = self
+            .through
+            .iter()
+            .filter(|(radii, _)| *radii < TUNNEL_BOUND);
+        let slow = slow.count() as u64;
+        row.failed("panics", u64::from(self.panicked));
+        row.failed("not finite", u64::from(self.not_finite));
+        row.failed("energy", u64::from(!(self.energy <= ENERGY_BOUND)));
+        row.failed("tunnelled slow", slow);
+        row.seen("tunnelled fast", self.through.len() as u64 - slow);
+        row.seen("steps", self.steps);
+        row.seen("unsolved", self.unsolved);
+        row.seen("refused", u64::from(self.refused.is_some()));
+        row.seen("cut short", u64::from(self.cut));
+        row.worst("energy", self.energy);
+        row.worst("depth m", self.depth);
+        row.worst("said depth m", self.said_depth);
+        row.worst("slowest step ms", 1e3 * self.slowest);
+    }
+}
+
+/// Draws so many scenes of every class, or of the one asked for, and runs them.
+pub(crate) fn attack(asked: &Asked, count: u64, seed: u64) -> Result<Tally, String> {
+    asked.check_class(&Class::ALL.map(|(name, _)| name))?;
+    let mut tally = Tally::default();
+    let time = asked.time.unwrap_or(TIME);
+    for (number, (name, class)) in (0_u64..).zip(Class::ALL) {
+        if asked.skips(name) {
+            continue;
+        }
+        for i in asked.first..asked.first + count {
+            let drawn = draw(class, &mut Random::new(own_seed(seed, number, i)), time);
+            let found = match catch_unwind(AssertUnwindSafe(|| run(&drawn, time))) {
+                Ok(found) => found,
+                Err(_) => Found {
+                    panicked: true,
+                    ..Found::default()
+                },
+            };
+            let title = format!("{name}-{i}");
+            let broken = found.broken();
+            if !broken.is_empty() {
+                asked.note(&format!(
+                    "{title}, dt {:.1e}: {}",
+                    drawn.dt,
+                    broken.join("; ")
+                ));
+                asked.keep(&format!("{title}.toml"), drawn.text.as_bytes())?;
+            }
+            found.count(tally.row("scenes", name));
+        }
+    }
+    Ok(tally)
+}
+
+/// Runs one scene to its end, or until something ends it.
+fn run(drawn: &Drawn, time: f64) -> Found {
+    let mut found = Found::default();
+    let refuse = |why: String| Found {
+        refused: Some(why),
+        ..Found::default()
+    };
+    let mut scene = match parse(&drawn.text) {
+        Ok(scene) => scene,
+        Err(why) => return refuse(why.to_string()),
+    };
+    let stop = Stop {
+        tolerance: scene.run.tolerance,
+        sweeps: scene.run.iterations,
+        ..Stop::default()
+    };
+    let mut solver = match from_spec(&scene.run.solver, stop, 0) {
+        Ok(solver) => solver,
+        Err(why) => return refuse(why.to_string()),
+    };
+    let world = &mut scene.world;
+    let mut watch = Watch::new(world, drawn);
+    let begin = Instant::now();
+    let steps = (time / drawn.dt).round() as u64;
+    while found.steps < steps {
+        if PATIENCE < begin.elapsed() {
+            found.cut = true;
+            break;
+        }
+        let step = match world.step(drawn.dt, solver.as_mut()) {
+            Ok(step) => step,
+            Err(why) => {
+                found.refused = Some(why.to_string());
+                break;
+            }
+        };
+        found.steps += 1;
+        found.unsolved += u64::from(0 < step.unsolved);
+        found.said_depth = found.said_depth.max(step.penetration);
+        let clock = &step.clock;
+        let elapsed = clock.collide + clock.assemble + clock.solve + clock.integrate;
+        found.slowest = found.slowest.max(elapsed);
+        let bodies = world.bodies();
+        let mut numbers = bodies
+            .position
+            .iter()
+            .chain(&bodies.velocity)
+            .chain(&bodies.spin);
+        found.not_finite |= !numbers.all(|v| v.is_finite());
+        let sight = watch.see(world);
+        found.energy = found.energy.max(sight.energy);
+        found.depth = found.depth.max(sight.depth);
+        let through = sight.through.iter().map(|t| (t.radii, t.speed));
+        found.through.extend(through);
+    }
+    found
+}

@@ -1,0 +1,113 @@
+//! `--export`: a run in a file of another program, by the ending of its name.
+
+mod glb;
+mod mcap;
+
+use std::path::{Path, PathBuf};
+
+use delassus::World;
+use delassus::world::MovedBy;
+
+use crate::folder::DiskError;
+
+/// What cannot be exported.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExportError {
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    #[error(
+        "--export {}: the ending says what to write; known: .glb (an animation) and .mcap (poses, joints, contacts)",
+        path.display()
+    )]
+    Ending { path: PathBuf },
+    #[error(
+        "--export {}: the animation takes more than 4 GiB, which is the most such a file can hold; raise --every",
+        path.display()
+    )]
+    TooLong { path: PathBuf },
+    #[error("--export {}: {cause}", path.display())]
+    Mcap {
+        path: PathBuf,
+        cause: Box<::mcap::McapError>,
+    },
+}
+
+/// A file being written.
+pub(super) enum Export {
+    Glb(glb::Glb),
+    Mcap(Box<mcap::Mcap>),
+}
+
+impl Export {
+    /// Opens a file for the run of a world.
+    pub(super) fn create(path: &Path, force: bool, world: &World) -> Result<Export, ExportError> {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let known = matches!(ending, Some("glb" | "mcap"));
+        if known && !force && path.exists() {
+            let path = path.to_owned();
+            return Err(DiskError::Exists { path }.into());
+        }
+        match ending {
+            Some("glb") => Ok(Export::Glb(glb::Glb::new(path, world)?)),
+            Some("mcap") => Ok(Export::Mcap(Box::new(mcap::Mcap::create(path, world)?))),
+            _ => Err(ExportError::Ending {
+                path: path.to_owned(),
+            }),
+        }
+    }
+
+    /// Adds the world as it is.
+    pub(super) fn frame(&mut self, world: &World) -> Result<(), ExportError> {
+        match self {
+            Export::Glb(glb) => glb.frame(world),
+            Export::Mcap(mcap) => mcap.frame(world)?,
+        }
+        Ok(())
+    }
+
+    /// Ends the file and gives its path.
+    pub(super) fn close(self, world: &World) -> Result<PathBuf, ExportError> {
+        match self {
+            Export::Glb(glb) => glb.close(world),
+            Export::Mcap(mcap) => mcap.close(),
+        }
+    }
+}
+
+/// Half the edge of the square that stands for a half-space \[m\].
+const GROUND: f64 = 20.0;
+
+/// Colours that bodies take in turn, as the live page has them.
+const COLOURS: [[f64; 3]; 10] = [
+    [0.357, 0.553, 0.937],
+    [0.910, 0.576, 0.353],
+    [0.341, 0.655, 0.451],
+    [0.769, 0.435, 0.647],
+    [0.851, 0.706, 0.290],
+    [0.435, 0.498, 0.820],
+    [0.310, 0.690, 0.682],
+    [0.816, 0.412, 0.416],
+    [0.561, 0.620, 0.310],
+    [0.604, 0.482, 0.769],
+];
+const STATIC: [f64; 3] = [0.604, 0.639, 0.682];
+
+/// The colour of a body.
+fn colour(world: &World, body: usize) -> [f64; 3] {
+    match world.bodies().motion[body] {
+        MovedBy::Static => STATIC,
+        _ => COLOURS[body % COLOURS.len()],
+    }
+}
+
+/// Points and triangles of a shape; a half-space is a square of its surface.
+fn triangles(shape: &delassus::collide::Shape) -> Option<delassus::collide::Triangles> {
+    use delassus::collide::Shape;
+    if let Shape::HalfSpace = shape {
+        let corner = |x: f64, y: f64| [x * GROUND, y * GROUND, 0.0];
+        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
+        let points = corners.map(|(x, y)| corner(x, y)).to_vec();
+        return Some((points, vec![[0, 1, 2], [0, 2, 3]]));
+    }
+    shape.triangles()
+}

@@ -1,0 +1,409 @@
+//! How the answer of a solved problem changes with its data: one linear system for all directions, forward or backward.
+//!
+#![doc = include_str!("../../docs/derivative.md")]
+
+mod mode;
+
+pub use mode::Mode;
+
+use crate::index::BlockId;
+use crate::linalg::lu::ProfileLu;
+use crate::math::{dot, max_abs};
+use crate::problem::{Form, Primal, Problem, Solution};
+use mode::Linear;
+
+/// A pivot below this share of the largest entry means rows that depend on others.
+const REDUNDANT: f64 = 1e-10;
+/// Share of a row's own diagonal that is added to S where rows depend on others.
+const SOFT: f64 = 1e-10;
+
+/// Why a derivative was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DerivativeError {
+    /// The answer has another size than the problem.
+    #[error("{what} has {found} numbers, the problem needs {expected}")]
+    Length {
+        /// Which array.
+        what: &'static str,
+        /// Numbers it needs.
+        expected: usize,
+        /// Numbers it has.
+        found: usize,
+    },
+    /// A law that is not differentiated yet.
+    #[error(
+        "block {block} obeys {law}, which has no derivative here; equality, unilateral, interval, friction-box and friction-cone have"
+    )]
+    Law {
+        /// The first such block.
+        block: BlockId,
+        /// Its law.
+        law: &'static str,
+    },
+    /// A number that is not finite.
+    #[error("{what} holds a number that is not finite")]
+    NotFinite {
+        /// Which array.
+        what: &'static str,
+    },
+    /// The system has no answer: the modes contradict each other.
+    #[error(
+        "the differentiated laws are singular: the modes of this answer do not determine how it changes"
+    )]
+    Singular,
+}
+
+/// A change of the data. An array that is empty changes nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// Of the momentum p, one number a velocity \[N s\].
+    pub p: Vec<f64>,
+    /// Of the wanted velocities q, one number a row \[m/s\]; for a problem given by S that of −c.
+    pub q: Vec<f64>,
+    /// Of the compliance Σ, one number a row \[1/kg\].
+    pub sigma: Vec<f64>,
+    /// Of the coefficient of friction, one number a block; those without friction ignore it.
+    pub mu: Vec<f64>,
+    /// Of G, row by row, each over all velocities.
+    pub g: Vec<f64>,
+    /// Of M, row by row over all velocities.
+    pub m: Vec<f64>,
+}
+
+/// How the answer changes: dv and dλ.
+pub type Changed = Solution;
+
+/// How a number L that depends on the answer changes with the data: ∂L/∂ of each array of [`Change`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sensitivity {
+    /// ∂L/∂p.
+    pub p: Vec<f64>,
+    /// ∂L/∂q.
+    pub q: Vec<f64>,
+    /// ∂L/∂Σ.
+    pub sigma: Vec<f64>,
+    /// ∂L/∂μ of each block; zero for those without friction.
+    pub mu: Vec<f64>,
+    /// s of ∂L/∂G = s vᵀ + λ pᵀ with p = ∂L/∂p; ∂L/∂M = −½(p vᵀ + v pᵀ).
+    pub rows: Vec<f64>,
+}
+
+impl Sensitivity {
+    /// ∂L/∂G_ij = s_i v_j + λ_i p_j.
+    pub fn g(&self, answer: &Solution, row: usize, column: usize) -> f64 {
+        self.rows[row] * answer.v[column] + answer.lambda[row] * self.p[column]
+    }
+
+    /// ∂L/∂M_ij = −½(p_i v_j + v_i p_j), for changes that keep M symmetric.
+    pub fn m(&self, answer: &Solution, i: usize, j: usize) -> f64 {
+        -0.5 * (self.p[i] * answer.v[j] + answer.v[i] * self.p[j])
+    }
+}
+
+/// The differentiated laws at an answer.
+#[derive(Clone, Debug)]
+pub struct Derivative {
+    problem: Problem,
+    answer: Solution,
+    blocks: Vec<Linear>,
+    /// T A T with A = P S + Q and T² = 1/d of each row, row by row: its entries have no unit.
+    a: Vec<f64>,
+    scale: Vec<f64>,
+    forward: ProfileLu,
+    unique: bool,
+}
+
+impl Derivative {
+    /// Finds the modes of an answer and factors the system of its changes.
+    pub fn new(problem: &Problem, answer: &Solution) -> Result<Derivative, DerivativeError> {
+        check("v", &answer.v, problem.n_velocities())?;
+        check("lambda", &answer.lambda, problem.n_rows())?;
+        let n = problem.n_rows();
+        let mut w = vec![0.0; n];
+        problem.row_velocity(&answer.v, &answer.lambda, &mut w);
+        let scale = problem.velocity_scale().max(f64::MIN_POSITIVE);
+        let mut blocks = Vec::with_capacity(problem.blocks().len());
+        for (k, block) in problem.blocks().iter().enumerate() {
+            let (lambda, w) = (&answer.lambda[block.rows()], &w[block.rows()]);
+            let d = problem.diagonal_blocks().block(k);
+            let linear = Linear::new(&block.law, lambda, w, (d, scale));
+            blocks.push(linear.ok_or(DerivativeError::Law {
+                block: BlockId(k as u32),
+                law: block.law.name(),
+            })?);
+        }
+        let mut s = problem.delassus_dense();
+        let scale = problem.blocks().iter().zip(&blocks);
+        let scale = scale
+            .flat_map(|(block, linear)| std::iter::repeat_n(1.0 / linear.d.sqrt(), block.n_rows));
+        let mut found = Derivative {
+            problem: problem.clone(),
+            answer: answer.clone(),
+            scale: scale.collect(),
+            blocks,
+            a: Vec::new(),
+            forward: ProfileLu::default(),
+            unique: true,
+        };
+        found.a = found.system(&s);
+        if !factor(&mut found.forward, &found.a, n) {
+            // Redundant rows share impulses in many ways. A little compliance picks one; velocities feel none of it.
+            found.unique = false;
+            for i in 0..n {
+                s[i * n + i] += SOFT * s[i * n + i].abs().max(f64::MIN_POSITIVE);
+            }
+            found.a = found.system(&s);
+            if !factor(&mut found.forward, &found.a, n) {
+                return Err(DerivativeError::Singular);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The mode of every block.
+    pub fn modes(&self) -> impl Iterator<Item = Mode> {
+        self.blocks.iter().map(|block| block.mode)
+    }
+
+    /// Blocks on the edge between two modes: the answer has a kink there, and the derivative is that of one side.
+    pub fn degenerate(&self) -> impl Iterator<Item = BlockId> {
+        let blocks = self.blocks.iter().enumerate();
+        blocks
+            .filter(|(_, block)| block.degenerate)
+            .map(|(k, _)| BlockId(k as u32))
+    }
+
+    /// Whether impulses change in one way only. Where rows depend on others they do not; velocities still do unless
+    /// such rows slip.
+    pub fn is_unique(&self) -> bool {
+        self.unique
+    }
+
+    /// dv and dλ for a change of the data.
+    pub fn forward(&self, change: &Change) -> Result<Changed, DerivativeError> {
+        let (n, nv) = (self.problem.n_rows(), self.problem.n_velocities());
+        let sizes = [
+            ("p", &change.p, nv),
+            ("q", &change.q, n),
+            ("sigma", &change.sigma, n),
+            ("mu", &change.mu, self.blocks.len()),
+            ("g", &change.g, n * nv),
+            ("m", &change.m, nv * nv),
+        ];
+        for (what, array, size) in sizes {
+            if !array.is_empty() {
+                check(what, array, size)?;
+            }
+        }
+        let Solution { v, lambda } = &self.answer;
+        // f = dp − dM v + dGᵀλ: what velocities feel directly.
+        let mut f = filled(&change.p, nv);
+        for (f, row) in f.iter_mut().zip(change.m.chunks_exact(nv.max(1))) {
+            *f -= dot(row, v);
+        }
+        for (row, lambda) in change.g.chunks_exact(nv.max(1)).zip(lambda) {
+            for (f, g) in f.iter_mut().zip(row) {
+                *f += g * lambda;
+            }
+        }
+        self.mass_solve(&mut f);
+        // r = G M⁻¹f + dG v − dq + dΣ λ: what rows feel directly.
+        let mut r = self.rows_of(&f);
+        for (r, row) in r.iter_mut().zip(change.g.chunks_exact(nv.max(1))) {
+            *r += dot(row, v);
+        }
+        for (r, q) in r.iter_mut().zip(&change.q) {
+            *r -= q;
+        }
+        for ((r, sigma), lambda) in r.iter_mut().zip(&change.sigma).zip(lambda) {
+            *r += sigma * lambda;
+        }
+        // (P S + Q) dλ = e dμ − P r
+        let mut x = vec![0.0; n];
+        for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
+            let mu = change.mu.get(k).copied().unwrap_or(0.0);
+            let m = block.n_rows;
+            for i in 0..m {
+                let p = &linear.p[i * m..(i + 1) * m];
+                x[block.start + i] = linear.e[i] * mu - dot(p, &r[block.rows()]);
+            }
+        }
+        self.scaled(&mut x);
+        self.forward.solve(&mut x);
+        self.scaled(&mut x);
+        // dv = M⁻¹(f + Gᵀdλ)
+        let mut dv = self.impulse_of(&x);
+        self.mass_solve(&mut dv);
+        for (dv, f) in dv.iter_mut().zip(&f) {
+            *dv += f;
+        }
+        Ok(Solution { v: dv, lambda: x })
+    }
+
+    /// ∂L/∂data from ∂L/∂v and ∂L/∂λ; an empty one is zero. One solve, however many numbers the data are.
+    pub fn backward(&self, v: &[f64], lambda: &[f64]) -> Result<Sensitivity, DerivativeError> {
+        let (n, nv) = (self.problem.n_rows(), self.problem.n_velocities());
+        for (what, array, size) in [("v", v, nv), ("lambda", lambda, n)] {
+            if !array.is_empty() {
+                check(what, array, size)?;
+            }
+        }
+        // z = G M⁻¹ ∂L/∂v + ∂L/∂λ, and (P S + Q)ᵀ x = z.
+        let mut y = filled(v, nv);
+        self.mass_solve(&mut y);
+        let mut x = self.rows_of(&y);
+        for (x, lambda) in x.iter_mut().zip(lambda) {
+            *x += lambda;
+        }
+        let mut transposed = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                transposed[j * n + i] = self.a[i * n + j];
+            }
+        }
+        let mut lu = ProfileLu::default();
+        if !factor(&mut lu, &transposed, n) {
+            return Err(DerivativeError::Singular);
+        }
+        self.scaled(&mut x);
+        lu.solve(&mut x);
+        self.scaled(&mut x);
+        // s = −Pᵀx goes with r, and x·e with μ.
+        let mut found = Sensitivity {
+            rows: vec![0.0; n],
+            mu: vec![0.0; self.blocks.len()],
+            ..Sensitivity::default()
+        };
+        for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
+            let m = block.n_rows;
+            let x = &x[block.rows()];
+            found.mu[k] = dot(&linear.e, x);
+            for j in 0..m {
+                let column = (0..m).map(|i| linear.p[i * m + j] * x[i]);
+                found.rows[block.start + j] = -column.sum::<f64>();
+            }
+        }
+        // ∂L/∂p = M⁻¹(∂L/∂v + Gᵀs)
+        let mut p = self.impulse_of(&found.rows);
+        self.mass_solve(&mut p);
+        for (p, y) in p.iter_mut().zip(&y) {
+            *p += y;
+        }
+        found.p = p;
+        found.q = found.rows.iter().map(|s| -s).collect();
+        let pairs = found.rows.iter().zip(&self.answer.lambda);
+        found.sigma = pairs.map(|(s, lambda)| s * lambda).collect();
+        Ok(found)
+    }
+
+    /// x ← T x.
+    fn scaled(&self, x: &mut [f64]) {
+        for (x, scale) in x.iter_mut().zip(&self.scale) {
+            *x *= scale;
+        }
+    }
+
+    /// T (P S + Q) T.
+    fn system(&self, s: &[f64]) -> Vec<f64> {
+        let n = self.problem.n_rows();
+        let mut a = vec![0.0; n * n];
+        for (linear, block) in self.blocks.iter().zip(self.problem.blocks()) {
+            let m = block.n_rows;
+            for i in 0..m {
+                let row = &mut a[(block.start + i) * n..(block.start + i + 1) * n];
+                for k in 0..m {
+                    let p = linear.p[i * m + k];
+                    row[block.start + k] += linear.q[i * m + k];
+                    if p != 0.0 {
+                        let s = &s[(block.start + k) * n..(block.start + k + 1) * n];
+                        for (a, s) in row.iter_mut().zip(s) {
+                            *a += p * s;
+                        }
+                    }
+                }
+                let own = self.scale[block.start + i];
+                for (a, scale) in row.iter_mut().zip(&self.scale) {
+                    *a *= own * scale;
+                }
+            }
+        }
+        a
+    }
+
+    fn primal(&self) -> Option<&Primal> {
+        match self.problem.form() {
+            Form::Primal(primal) => Some(primal),
+            Form::Dual(_) => None,
+        }
+    }
+
+    /// x ← M⁻¹x.
+    fn mass_solve(&self, x: &mut [f64]) {
+        if let Some(primal) = self.primal() {
+            for (b, mass) in primal.mass().iter().enumerate() {
+                mass.solve(&mut x[primal.columns(b)]);
+            }
+        }
+    }
+
+    /// G x.
+    fn rows_of(&self, x: &[f64]) -> Vec<f64> {
+        let mut y = vec![0.0; self.problem.n_rows()];
+        if let Some(primal) = self.primal() {
+            let none = vec![0.0; y.len()];
+            self.problem.row_velocity(x, &none, &mut y);
+            for (y, q) in y.iter_mut().zip(primal.q()) {
+                *y += q;
+            }
+        }
+        y
+    }
+
+    /// Gᵀx.
+    fn impulse_of(&self, x: &[f64]) -> Vec<f64> {
+        let mut f = vec![0.0; self.problem.n_velocities()];
+        if let Some(primal) = self.primal() {
+            for (k, block) in self.problem.blocks().iter().enumerate() {
+                for e in primal.jacobian().entry_range(k) {
+                    let columns = primal.columns(primal.jacobian().entry_mass(e));
+                    primal.add_impulse(e, &x[block.rows()], &mut f[columns]);
+                }
+            }
+        }
+        f
+    }
+}
+
+/// Factors a dense system; false where a pivot is rounding.
+fn factor(lu: &mut ProfileLu, a: &[f64], n: usize) -> bool {
+    lu.reset(n);
+    let largest = max_abs(a);
+    for i in 0..n {
+        for j in 0..n {
+            lu.add(i, j, a[i * n + j]);
+        }
+    }
+    n == 0 || REDUNDANT * largest < lu.factor()
+}
+
+/// The array, or as many zeros where it is empty.
+fn filled(array: &[f64], n: usize) -> Vec<f64> {
+    let mut all = array.to_vec();
+    all.resize(n, 0.0);
+    all
+}
+
+fn check(what: &'static str, array: &[f64], expected: usize) -> Result<(), DerivativeError> {
+    if array.len() != expected {
+        return Err(DerivativeError::Length {
+            what,
+            expected,
+            found: array.len(),
+        });
+    }
+    match array.iter().all(|x| x.is_finite()) {
+        true => Ok(()),
+        false => Err(DerivativeError::NotFinite { what }),
+    }
+}

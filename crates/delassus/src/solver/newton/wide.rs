@@ -1,0 +1,423 @@
+//! Newton's steps in twice the digits: for small islands in which sixteen digits are not enough.
+//!
+//! Two joints a micrometre apart, forty contacts that carry one snake, or a needle between heavy bodies make a system
+//! whose condition squares beyond 1e16. Impulses, velocities, w, r_d and K are then numbers of two doubles each; the
+//! laws are evaluated in doubles, for w has all its digits once its terms have cancelled.
+//!
+//! ```text
+//! r_d = M (v − v¹) − Gᵀλ ,   w = G v + Σλ − q ,   K = M + GᵀAG ,   hard rows with ε = 1e-20·D      as (1) to (3)
+//! ```
+//!
+//! M of a free body is the inverse of the M⁻¹ that answers are judged by. Cost: cubes of the velocities, each operation
+//! some twenty of a double, and room that is asked for anew; not for more than a hundred velocities.
+
+use super::continuation::{Course, LEAST};
+use super::kernel::Relation;
+use super::stage::{End, Stage};
+use super::system::System;
+use crate::linalg::{Twofold, TwofoldLu, TwofoldMatrix};
+use crate::problem::Primal;
+use crate::problem::mass::MassBlock;
+
+/// Most velocities.
+const MOST: usize = 120;
+/// ε of hard rows over their mobility.
+const HARD: f64 = 1e-20;
+/// Halvings of a step.
+const HALVINGS: usize = 6;
+
+/// The system in twice the digits.
+pub(super) struct Wide {
+    n: usize,
+    /// M, row-major.
+    mass: Vec<Twofold>,
+    /// The factors of K, and of C + BΣ for a moment.
+    factors: TwofoldLu,
+    small: TwofoldLu,
+    /// (C + BΣ)⁻¹ and A of every block.
+    left: Vec<Twofold>,
+    a: Vec<Twofold>,
+}
+
+/// Impulses and velocities.
+#[derive(Clone, Debug)]
+struct Point {
+    lambda: Vec<Twofold>,
+    v: Vec<Twofold>,
+}
+
+fn wide(x: &[f64]) -> Vec<Twofold> {
+    x.iter().map(|x| Twofold::from(*x)).collect()
+}
+
+fn narrow(x: &[Twofold], out: &mut [f64]) {
+    out.iter_mut()
+        .zip(x)
+        .for_each(|(out, x)| *out = x.rounded());
+}
+
+/// Σ a_i b_i.
+fn dot(a: &[f64], b: &[Twofold]) -> Twofold {
+    let terms = a.iter().zip(b).filter(|(a, _)| **a != 0.0);
+    terms.fold(Twofold::default(), |sum, (a, b)| {
+        sum + Twofold::from(*a) * *b
+    })
+}
+
+impl Wide {
+    /// The system of an island; nothing where it is large, or given by its matrix.
+    pub(super) fn new(system: &System<'_>) -> Option<Wide> {
+        let primal = system.primal()?;
+        let n = system.problem.n_velocities();
+        if MOST < n {
+            return None;
+        }
+        let mut mass = vec![Twofold::default(); n * n];
+        for (b, block) in primal.mass().iter().enumerate() {
+            let columns = primal.columns(b);
+            let own = masses(system, (b, block))?;
+            for (i, row) in columns.clone().zip(own.chunks_exact(columns.len())) {
+                mass[i * n + columns.start..i * n + columns.end].copy_from_slice(row);
+            }
+        }
+        Some(Wide {
+            n,
+            mass,
+            factors: TwofoldLu::default(),
+            small: TwofoldLu::default(),
+            left: Vec::new(),
+            a: Vec::new(),
+        })
+    }
+
+    /// r_d = M (v − v¹) − Gᵀλ.
+    fn imbalance(&self, system: &System<'_>, primal: &Primal, at: &Point) -> Vec<Twofold> {
+        let free = primal.free_velocity().iter();
+        let off: Vec<Twofold> =
+            at.v.iter()
+                .zip(free)
+                .map(|(v, f)| *v - Twofold::from(*f))
+                .collect();
+        let rows = self.mass.chunks_exact(self.n.max(1));
+        let mut r: Vec<Twofold> = rows
+            .map(|row| {
+                let terms = row.iter().zip(&off).filter(|(m, _)| m.rounded() != 0.0);
+                terms.fold(Twofold::default(), |sum, (m, v)| sum + *m * *v)
+            })
+            .collect();
+        let negative: Vec<Twofold> = at.lambda.iter().map(|x| -*x).collect();
+        add_impulse(system, primal, &negative, &mut r);
+        r
+    }
+
+    /// w = G v + Σλ − q.
+    fn row_velocity(&self, system: &System<'_>, primal: &Primal, at: &Point) -> Vec<Twofold> {
+        let mut w = row_change(system, primal, &at.v);
+        for (i, w) in w.iter_mut().enumerate() {
+            let soft = Twofold::from(primal.sigma()[i]) * at.lambda[i];
+            *w = *w + soft - Twofold::from(primal.q()[i]);
+        }
+        w
+    }
+
+    /// Factors K of a relation; false where it is singular.
+    fn factor(&mut self, system: &System<'_>, primal: &Primal, relation: &Relation) -> bool {
+        self.left.clear();
+        self.a.clear();
+        for (k, block) in system.blocks().iter().enumerate() {
+            let (m, square) = (block.n_rows, system.square(k));
+            let (c, b) = (&relation.c[square.clone()], &relation.b[square]);
+            let sigma = &primal.sigma()[block.rows()];
+            let regular = self.small.factor(m, |out| {
+                for (e, out) in out.iter_mut().enumerate() {
+                    *out = Twofold::from(c[e]) + Twofold::from(b[e]) * Twofold::from(sigma[e % m]);
+                }
+            });
+            if !regular {
+                return false;
+            }
+            // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B, column by column
+            let unit = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
+            columns(&mut self.small, m, unit, &mut self.left);
+            columns(&mut self.small, m, |i, j| b[i * m + j], &mut self.a);
+        }
+        let Wide { n, mass, a, .. } = self;
+        self.factors.factor(*n, |matrix| {
+            matrix.copy_from_slice(mass);
+            for k in 0..system.blocks().len() {
+                add_block((system, primal), (k, &a[system.square(k)]), (matrix, *n));
+            }
+        })
+    }
+
+    /// K dv = −r_d + Gᵀa ,  dλ = a − A G dv.
+    fn step(&mut self, system: &System<'_>, primal: &Primal, b: &[f64], r: &[Twofold]) -> Point {
+        let b = wide(b);
+        let mut lambda = vec![Twofold::default(); b.len()];
+        for (k, block) in system.blocks().iter().enumerate() {
+            apply(
+                &self.left[system.square(k)],
+                &b[block.rows()],
+                &mut lambda[block.rows()],
+            );
+        }
+        let mut v: Vec<Twofold> = r.iter().map(|r| -*r).collect();
+        add_impulse(system, primal, &lambda, &mut v);
+        self.factors.solve(&mut v);
+        let change = row_change(system, primal, &v);
+        let mut moved = vec![Twofold::default(); b.len()];
+        for (k, block) in system.blocks().iter().enumerate() {
+            apply(
+                &self.a[system.square(k)],
+                &change[block.rows()],
+                &mut moved[block.rows()],
+            );
+        }
+        lambda
+            .iter_mut()
+            .zip(moved)
+            .for_each(|(x, moved)| *x = *x - moved);
+        Point { lambda, v }
+    }
+}
+
+impl Stage<'_> {
+    /// From the best impulses so far, with as little smoothing as they need; ends at the floor of rounding.
+    pub(super) fn polish_wide(&mut self) -> Result<(), End> {
+        let best = self.best.1.clone();
+        let rho = self.load_aware(&self.loads(&best), 1e-3);
+        let tau = 0.05 * (self.best.0 / self.system.scale).sqrt();
+        let course = Course {
+            tau: tau.clamp(1e-12, 0.1),
+            tau_most: 10.0,
+            most: 40,
+            patience: 8,
+            accept: 1.0,
+            fastest: 0.01,
+            growth: 3.0,
+        };
+        match self.in_twice_the_digits(&best, &rho, course) {
+            Err(End::Run(status)) => Err(End::Run(status)),
+            _ => self.stop_where_rounding_hides(),
+        }
+    }
+
+    /// The continuation from given impulses in twice the digits; of a large island nothing.
+    pub(super) fn in_twice_the_digits(
+        &mut self,
+        from: &[f64],
+        rho: &[f64],
+        course: Course,
+    ) -> Result<(), End> {
+        let (Some(primal), Some(mut wide)) = (self.system.primal(), Wide::new(&self.system)) else {
+            return Err(End::Stuck);
+        };
+        let before = (self.softness, self.system.hold);
+        (self.softness, self.system.hold) = (HARD, HARD * self.system.stiffest);
+        let end = self.wide_continuation((&mut wide, primal), from, (rho, course));
+        (self.softness, self.system.hold) = before;
+        end
+    }
+
+    fn wide_continuation(
+        &mut self,
+        (wide_system, primal): (&mut Wide, &Primal),
+        from: &[f64],
+        (rho, course): (&[f64], Course),
+    ) -> Result<(), End> {
+        let mut near = self.iterate(from);
+        let mut at = Point {
+            lambda: wide(&near.lambda),
+            v: wide(&near.v),
+        };
+        let (mut tau, mut short) = (course.tau, 0);
+        for _ in 0..course.most {
+            let residual = self.judge(&near.lambda)?;
+            let r = wide_system.imbalance(&self.system, primal, &at);
+            narrow(&r, &mut self.imbalance);
+            narrow(
+                &wide_system.row_velocity(&self.system, primal, &at),
+                &mut self.w,
+            );
+            let before = self.linearise(&near, rho, tau);
+            if !wide_system.factor(&self.system, primal, &self.relation) {
+                break;
+            }
+            self.counted(residual)?;
+            let change = wide_system.step(&self.system, primal, &self.b, &r);
+            let (mut alpha, mut merit, mut next) = (2.0, f64::INFINITY, at.clone());
+            for _ in 0..HALVINGS {
+                alpha *= 0.5;
+                next = moved(&at, alpha, &change);
+                merit = self.wide_merit(wide_system, primal, &next, (rho, tau));
+                if merit <= (1.0 - 1e-3 * alpha) * before {
+                    break;
+                }
+            }
+            if !merit.is_finite() {
+                break;
+            }
+            at = next;
+            narrow(&at.lambda, &mut near.lambda);
+            narrow(&at.v, &mut near.v);
+            if merit <= course.accept * tau {
+                if tau <= LEAST {
+                    break;
+                }
+                tau *= if 0.9 < alpha {
+                    (merit / tau).clamp(course.fastest, 0.1)
+                } else {
+                    0.5
+                };
+            } else if alpha < 0.05 {
+                tau = (course.growth * tau).min(course.tau_most);
+                short += 1;
+                if course.patience <= short {
+                    break;
+                }
+            }
+            tau = tau.max(LEAST);
+        }
+        self.judge(&near.lambda)?;
+        Err(End::Stuck)
+    }
+}
+
+impl Stage<'_> {
+    /// The merit of a point.
+    fn wide_merit(
+        &mut self,
+        wide: &Wide,
+        primal: &Primal,
+        at: &Point,
+        (rho, tau): (&[f64], f64),
+    ) -> f64 {
+        narrow(&at.lambda, &mut self.trial.lambda);
+        narrow(
+            &wide.row_velocity(&self.system, primal, at),
+            &mut self.trial_w,
+        );
+        narrow(
+            &wide.imbalance(&self.system, primal, at),
+            &mut self.trial_imbalance,
+        );
+        self.merit_of_trial(rho, tau)
+    }
+}
+
+/// x + α d.
+fn moved(x: &Point, alpha: f64, d: &Point) -> Point {
+    let alpha = Twofold::from(alpha);
+    let go = |x: &[Twofold], d: &[Twofold]| x.iter().zip(d).map(|(x, d)| *x + alpha * *d).collect();
+    Point {
+        lambda: go(&x.lambda, &d.lambda),
+        v: go(&x.v, &d.v),
+    }
+}
+
+/// M of one mass block, row-major; of a free body the inverse of the M⁻¹ that answers are judged by.
+fn masses(system: &System<'_>, (b, block): (usize, &MassBlock)) -> Option<Vec<Twofold>> {
+    let MassBlock::Rigid(body) = block else {
+        let matrix = system.matrix(b, block);
+        return (!matrix.is_empty()).then(|| wide(matrix));
+    };
+    let inverse = TwofoldMatrix::of_rows(&body.inverse_inertia().transpose().to_cols_array());
+    let inertia = inverse.inverse()?;
+    let mut out = vec![Twofold::default(); 36];
+    for i in 0..3 {
+        out[7 * i] = Twofold::from(1.0) / Twofold::from(body.inverse_mass());
+        for j in 0..3 {
+            out[6 * (3 + i) + 3 + j] = inertia.0[i][j];
+        }
+    }
+    Some(out)
+}
+
+/// Solves for the m columns of a matrix and adds the m × m answer to `out`, row-major.
+fn columns(
+    factors: &mut TwofoldLu,
+    m: usize,
+    entry: impl Fn(usize, usize) -> f64,
+    out: &mut Vec<Twofold>,
+) {
+    let start = out.len();
+    out.resize(start + m * m, Twofold::default());
+    for j in 0..m {
+        let mut x: Vec<Twofold> = (0..m).map(|i| Twofold::from(entry(i, j))).collect();
+        factors.solve(&mut x);
+        (0..m).for_each(|i| out[start + i * m + j] = x[i]);
+    }
+}
+
+/// out ← X y.
+fn apply(x: &[Twofold], y: &[Twofold], out: &mut [Twofold]) {
+    for (row, out) in x.chunks_exact(y.len()).zip(out) {
+        let terms = row.iter().zip(y);
+        *out = terms.fold(Twofold::default(), |sum, (x, y)| sum + *x * *y);
+    }
+}
+
+/// K ← K + G_kᵀA_kG_k.
+fn add_block(
+    (system, primal): (&System<'_>, &Primal),
+    (k, a): (usize, &[Twofold]),
+    (matrix, n): (&mut [Twofold], usize),
+) {
+    let m = system.blocks()[k].n_rows;
+    for second in primal.jacobian().entry_range(k) {
+        let columns = primal.columns(primal.jacobian().entry_mass(second));
+        let (width, g) = (columns.len(), system.entry_rows(second));
+        // A G of this mass
+        let mut product = vec![Twofold::default(); m * width];
+        for (i, l) in (0..m).flat_map(|i| (0..m).map(move |l| (i, l))) {
+            for j in 0..width {
+                let to = &mut product[i * width + j];
+                *to = *to + a[i * m + l] * Twofold::from(g[l * width + j]);
+            }
+        }
+        for first in primal.jacobian().entry_range(k) {
+            let rows = primal.columns(primal.jacobian().entry_mass(first));
+            let (height, g) = (rows.len(), system.entry_rows(first));
+            for (i, l) in (0..height).flat_map(|i| (0..m).map(move |l| (i, l))) {
+                let factor = Twofold::from(g[l * height + i]);
+                if factor.rounded() == 0.0 {
+                    continue;
+                }
+                for j in 0..width {
+                    let to = &mut matrix[(rows.start + i) * n + columns.start + j];
+                    *to = *to + factor * product[l * width + j];
+                }
+            }
+        }
+    }
+}
+
+/// f ← f + Gᵀx.
+fn add_impulse(system: &System<'_>, primal: &Primal, x: &[Twofold], f: &mut [Twofold]) {
+    for (k, block) in system.blocks().iter().enumerate() {
+        for e in primal.jacobian().entry_range(k) {
+            let columns = primal.columns(primal.jacobian().entry_mass(e));
+            let rows = system.entry_rows(e).chunks_exact(columns.len());
+            for (row, x) in rows.zip(&x[block.rows()]) {
+                for (f, g) in f[columns.clone()].iter_mut().zip(row) {
+                    *f = *f + Twofold::from(*g) * *x;
+                }
+            }
+        }
+    }
+}
+
+/// G v.
+fn row_change(system: &System<'_>, primal: &Primal, v: &[Twofold]) -> Vec<Twofold> {
+    let mut w = vec![Twofold::default(); system.n_rows()];
+    for (k, block) in system.blocks().iter().enumerate() {
+        for e in primal.jacobian().entry_range(k) {
+            let columns = primal.columns(primal.jacobian().entry_mass(e));
+            let rows = system.entry_rows(e).chunks_exact(columns.len());
+            for (row, w) in rows.zip(&mut w[block.rows()]) {
+                *w = *w + dot(row, &v[columns.clone()]);
+            }
+        }
+    }
+    w
+}
