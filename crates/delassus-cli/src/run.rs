@@ -165,7 +165,12 @@ impl<'a> Run<'a> {
             }
             let capture = &mut self.capture;
             capture.begin(self.step + 1, world.time());
-            let mut watched = Observed::new(solver, |seen: Seen<'_>| capture.see(seen));
+            let all = capture.folder().is_some();
+            let see = |seen: Seen<'_>| capture.see(seen);
+            let mut watched = match all {
+                true => Observed::new(solver, see),
+                false => Observed::lightly(solver, see),
+            };
             let step = match world.step(self.plan.options.dt, &mut watched) {
                 Ok(step) => step,
                 // The state is that before the step, so that whoever resumes takes it as if nothing had been.

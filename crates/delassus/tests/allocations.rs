@@ -1,5 +1,5 @@
 //! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more. Neither does a
-//! recursion over a tree, nor a factorisation of `newton`.
+//! recursion over a tree, nor a factorisation of `newton`, nor a step of a world of chains.
 
 #![cfg(feature = "parallel")]
 #![allow(
@@ -103,10 +103,38 @@ fn recursions() {
     assert_eq!((0..5).map(|_| round()).min(), Some(0));
 }
 
+/// Steps of a world whose trees go into lanes, over and over on one thread.
+#[cfg(feature = "world")]
+fn steps() {
+    let mut world = delassus::scenes::build("necklaces:20x6").unwrap().world;
+    let mut solver = delassus::Direct::default();
+    let mut round = |push: bool| {
+        let before = COUNT.load(Ordering::Relaxed);
+        if push {
+            world.bodies_mut().force[3] = DVec3::X;
+        }
+        let step = world.step(1.0 / 60.0, &mut solver).unwrap();
+        assert_eq!(step.unsolved, 0);
+        COUNT.load(Ordering::Relaxed) - before
+    };
+    for push in [false, true] {
+        for _ in 0..2 {
+            round(push);
+        }
+        // The harness may allocate beside us, once.
+        assert_eq!((0..5).map(|_| round(push)).min(), Some(0), "{push}");
+    }
+}
+
 // One test only: tests of one file run side by side and would count each other's allocations.
 #[test]
 fn more_sweeps_and_recursions_cost_no_more_allocations() {
     recursions();
+    #[cfg(feature = "world")]
+    {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        alone.unwrap().install(steps);
+    }
     let specs = [
         "gauss-seidel",
         "gauss-seidel,rule=exact",

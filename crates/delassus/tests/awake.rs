@@ -6,8 +6,9 @@
 #[path = "common/world.rs"]
 mod kit;
 
+use delassus::collide::Shape;
 use delassus::math::{DQuat, DVec3};
-use delassus::world::{Body, Drive, Frame, Joint, JointKind, Motor, MovedBy, Sleep};
+use delassus::world::{Attach, Body, Drive, Frame, Joint, JointKind, Motor, MovedBy, Sleep};
 use delassus::{Law, WorldBuilder};
 use kit::{at, ball, cuboid, ground, material, run, solver, space};
 
@@ -131,4 +132,32 @@ fn the_laws_of_a_world_are_known_before_its_first_step() {
     };
     cuboid(&mut builder, half, moving, surface);
     assert_eq!(names(builder), (vec!["friction-cone"], true));
+}
+
+#[test]
+fn surfaces_that_never_meet_have_no_law() {
+    let names = |scene: &str| {
+        let world = delassus::scenes::build(scene).unwrap().world;
+        let laws = world.laws();
+        laws.iter().map(Law::name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("necklaces:3x2"), ["equality"]);
+    assert_eq!(names("necklace:3"), ["equality", "friction-cone"]);
+    // A lone body with two colliders does not meet itself; a second one like it meets it.
+    let mut builder = WorldBuilder::default();
+    let surface = material(&mut builder, 0.5, 0.0);
+    let dumbbell = |builder: &mut WorldBuilder, place: DVec3| {
+        let id = ball(builder, 0.1, at(place), surface);
+        let attach = Attach {
+            material: surface,
+            position: DVec3::X,
+            ..Attach::default()
+        };
+        let shape = Shape::Sphere { radius: 0.1 };
+        builder.add_collider(id, shape, attach).unwrap();
+    };
+    dumbbell(&mut builder, DVec3::ZERO);
+    assert!(builder.clone().build().unwrap().laws().is_empty());
+    dumbbell(&mut builder, DVec3::Z);
+    assert_eq!(builder.build().unwrap().laws().len(), 1);
 }

@@ -11,11 +11,12 @@
 
 use pulp::{Arch, Simd};
 
-use super::algebra::{SMALL_TURN, axis, turned, turned_frame};
+use super::algebra::{axis, turned};
 use super::lanes::LanePart;
 use super::pass::{Arena, Walk, largest};
 use crate::linalg::sym3::lanes::{Sym, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
+use crate::math::simd::turn::{SMALL_TURN, turned_frame};
 use crate::math::simd::{Lane, Vec3, difference, scaled, sum, three};
 
 /// Directions of all beads, and the factors of the joints.
@@ -86,7 +87,7 @@ impl<const FIRST: bool, const WIDE: bool> Walk for Try<FIRST, WIDE> {
                 (v, w) = (part.load(&work.v), part.load(&work.w));
             }
             let x = add_scaled(part.load(&state.x), v, h);
-            let (direction, s) = turned::<S, WIDE>(part, u, w, h);
+            let (direction, s) = turned::<S, WIDE>(u, w, h);
             angle = angle.max(s);
             let near = add_scaled(x, direction, part.all(-link.arms[0]));
             let gap = difference(near, end);
@@ -171,7 +172,7 @@ impl<const WIDE: bool> Walk for Arrive<WIDE> {
             let (u, seen) = (part.load(&work.next_u), link.seen(part));
             let lambda = seen.impulse(u, (part.load(&work.p), part.load(&work.t)), next);
             let (v, w) = (part.load(&work.v), part.load(&work.w));
-            let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, self.h);
+            let q = turned_frame::<S, WIDE>(part.load(&state.q), w, self.h);
             let v = sum(v, kick);
             let (v, w) = seen.pushed(u, (v, w), (lambda, next));
             spin = spin.max(dot(w, w));

@@ -9,11 +9,12 @@
 use pulp::{Arch, Simd};
 
 use super::Solve;
-use super::algebra::{SMALL_TURN, Seen, axis, turned_frame};
+use super::algebra::{Seen, axis};
 use super::lanes::{BeadMass, BeadWork, LanePart, State};
 use super::pass::{Arena, Walk, largest};
 use crate::linalg::sym3::lanes::{inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
+use crate::math::simd::turn::{SMALL_TURN, turned_frame};
 use crate::math::simd::{Lane, Vec3, X, difference, scaled, sum, three};
 use crate::problem::stabilise::Coefficients;
 
@@ -354,7 +355,7 @@ impl<const WIDE: bool> Walk for Move<WIDE> {
         for (state, work) in arena.beads.iter_mut().zip(&*arena.work) {
             let (v, w) = (part.load(&work.v), part.load(&work.w));
             let x = add_scaled(part.load(&state.x), v, time);
-            let q = turned_frame::<S, WIDE>(part, part.load(&state.q), w, h);
+            let q = turned_frame::<S, WIDE>(part.load(&state.q), w, h);
             let lambda = part.load(&work.lambda);
             state.store(part, (x, q), (v, w), scaled(lambda, per_second));
         }

@@ -6,6 +6,7 @@
 //! closures.
 
 pub(crate) mod fused;
+pub(crate) mod turn;
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use std::ops::{Add, Div, Mul, Neg, Sub};

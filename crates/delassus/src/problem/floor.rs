@@ -30,24 +30,47 @@ pub(crate) struct Floor {
     pub(crate) velocity: f64,
 }
 
+/// Sizes from which it is seen at once that rounding hides nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Hidden {
+    /// Largest |D||λ| of a row \[m/s\].
+    pub(crate) cancelling: f64,
+    /// Largest velocity without constraints, and with them.
+    pub(crate) free: f64,
+    pub(crate) speed: f64,
+    /// Largest tr I tr I⁻¹ of a body.
+    pub(crate) thinness: f64,
+}
+
+impl Hidden {
+    /// Whether rounding could hide a residual of this size.
+    pub(crate) fn may_hide(&self, tolerance: f64) -> bool {
+        tolerance < MANY * ROUNDING * self.cancelling
+            || tolerance < GIVEN * self.free
+            || tolerance / (ROUNDING * MANY * self.speed.max(1.0)) < self.thinness
+    }
+}
+
 impl Problem {
     /// Whether rounding could hide a residual of this size under these impulses; a cheap look that errs to the safe side.
     pub(crate) fn may_hide(&self, tolerance: f64, lambda: &[f64], v: &[f64]) -> bool {
-        if tolerance < MANY * ROUNDING * self.cancelling(lambda) {
-            return true;
-        }
+        let cancelling = self.cancelling(lambda);
         let Form::Primal(primal) = &self.form else {
-            return tolerance < GIVEN * max_abs(&self.c);
+            return tolerance < MANY * ROUNDING * cancelling
+                || tolerance < GIVEN * max_abs(&self.c);
         };
-        if tolerance < GIVEN * max_abs(&primal.free_velocity) {
-            return true;
-        }
-        let limit = tolerance / (ROUNDING * MANY * max_abs(v).max(1.0));
-        primal.mass.iter().any(|mass| match mass {
-            MassBlock::Rigid(body) => limit < body.thinness(),
-            MassBlock::Dense(_) => true,
-            MassBlock::Tree(_) => false,
-        })
+        let thinness = |mass: &MassBlock| match mass {
+            MassBlock::Rigid(body) => body.thinness(),
+            MassBlock::Dense(_) => f64::INFINITY,
+            MassBlock::Tree(_) => 0.0,
+        };
+        let hidden = Hidden {
+            cancelling,
+            free: max_abs(&primal.free_velocity),
+            speed: max_abs(v),
+            thinness: primal.mass.iter().map(thinness).fold(0.0, f64::max),
+        };
+        hidden.may_hide(tolerance)
     }
 
     /// What trees may lose of their velocities under these impulses \[m/s\]. Their links may be thin, and |M⁻¹| is not

@@ -313,6 +313,14 @@ impl Solver for Auto {
 
     stops_by_its_field!();
 
+    fn solves_joints_at_once(&self) -> Option<Vec<Chosen>> {
+        let chosen = Chosen {
+            choice: JOINTS,
+            islands: 0,
+        };
+        (0.0 < self.stop.tolerance).then(|| vec![chosen])
+    }
+
     /// That of the solvers chosen: no single one obeys every mixture of laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         let fit = |part: &Problem| {

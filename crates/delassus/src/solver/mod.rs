@@ -288,6 +288,13 @@ pub trait Solver {
         true
     }
 
+    /// Whether it solves equalities alone exactly and at once, whatever the numbers; then what its report says was
+    /// chosen for them. Whoever holds such a problem in a better form than written out may solve it in its place, and
+    /// answers to the same judge.
+    fn solves_joints_at_once(&self) -> Option<Vec<auto::Chosen>> {
+        None
+    }
+
     /// What to tell the user after a run that ended so, where the usual sentence would not do.
     fn advice(&self, _status: Status) -> Option<String> {
         None

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::auto::Chosen;
 use super::{Fit, Monitor, Report, Solver, Status, Stop};
 use crate::law::Law;
 use crate::problem::{Problem, Solution};
@@ -24,15 +25,26 @@ pub struct Observed<'a, F: FnMut(Seen<'_>)> {
     solver: &'a mut dyn Solver,
     observer: F,
     start: Vec<f64>,
+    sees_all: bool,
 }
 
 impl<'a, F: FnMut(Seen<'_>)> Observed<'a, F> {
-    /// Watches a solver.
+    /// Watches a solver: every problem is written out and shown.
     pub fn new(solver: &'a mut dyn Solver, observer: F) -> Observed<'a, F> {
         Observed {
             solver,
             observer,
             start: Vec::new(),
+            sees_all: true,
+        }
+    }
+
+    /// Watches a solver as far as problems are written out anyway: those that somebody solves in its place, by
+    /// [`Solver::solves_joints_at_once`], are not shown.
+    pub fn lightly(solver: &'a mut dyn Solver, observer: F) -> Observed<'a, F> {
+        Observed {
+            sees_all: false,
+            ..Observed::new(solver, observer)
         }
     }
 }
@@ -68,6 +80,13 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
 
     fn limit(&mut self, stop: Stop) -> bool {
         self.solver.limit(stop)
+    }
+
+    fn solves_joints_at_once(&self) -> Option<Vec<Chosen>> {
+        match self.sees_all {
+            true => None,
+            false => self.solver.solves_joints_at_once(),
+        }
     }
 
     fn advice(&self, status: Status) -> Option<String> {

@@ -2,22 +2,23 @@
 //! constraint blocks; what moves by itself enters through q.
 
 mod contacts;
+mod joints;
 
 pub(super) use contacts::law as contact_law;
 
 use glam::{DMat3, DVec3};
 
 use super::RobotItem;
-use super::robot::{PlacedRobot, RobotLink};
-use super::rows::{End, RowBlock, Target};
+use super::robot::PlacedRobot;
+use super::rows::Target;
 use super::warm::Key;
 use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BlockId, BodyId, JointId, LinkId, MassId, RobotId};
+use crate::index::{BlockId, BodyId, LinkId, MassId, RobotId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
-use crate::problem::place::{At, Place};
+use crate::problem::place::At;
 use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
@@ -64,6 +65,9 @@ pub(super) struct Room {
     mass: Vec<Option<MassId>>,
     free: Vec<[f64; 6]>,
     old: Vec<[f64; 6]>,
+    stiffness: Vec<DMat3>,
+    balls: Vec<u32>,
+    ball_pairs: Vec<[Option<MassId>; 2]>,
 }
 
 impl Assembly {
@@ -87,6 +91,10 @@ struct Assembling<'a> {
     /// Contacts of free bodies, by their places in the list, and the masses they act on.
     used: Vec<usize>,
     pairs: Vec<[Option<MassId>; 2]>,
+    stiffness: Vec<DMat3>,
+    /// Ball joints that stand next to each other, and the masses they act on.
+    balls: Vec<u32>,
+    ball_pairs: Vec<[Option<MassId>; 2]>,
     /// Robots that can move, in the order of the world.
     robots: Vec<Option<PlacedRobot<'a>>>,
     /// Whether some contact has rows of spin.
@@ -96,12 +104,11 @@ struct Assembling<'a> {
 }
 
 /// The joints alone, their held rows without stabilisation: M v = p + Gᵀλ, G v = 0 after h seconds of all forces.
-pub(super) fn velocities(world: &World, h: f64, room: Room) -> Result<Assembly, BuildError> {
-    let mut step = Assembling::new(world, h, room, &[])?;
+pub(super) fn velocities(world: &World, h: f64, mut room: Room) -> Result<Assembly, BuildError> {
+    room.stiffness.clear();
+    let mut step = Assembling::new(world, h, room)?;
     step.velocities = true;
-    for (j, joint) in world.joints().iter().enumerate() {
-        step.joint(JointId(j as u32), joint)?;
-    }
+    step.joints()?;
     let first_contact = step.keys.len();
     step.finish(first_contact)
 }
@@ -111,16 +118,14 @@ pub(super) fn assemble(
     world: &World,
     h: f64,
     contacts: &[ContactPoint],
-    room: Room,
+    mut room: Room,
 ) -> Result<Assembly, BuildError> {
-    let stiffness = stiffness::of_joints(world, h);
-    let mut step = Assembling::new(world, h, room, &stiffness)?;
+    stiffness::of_joints(world, h, &mut room.stiffness);
+    let mut step = Assembling::new(world, h, room)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
     step.keys.reserve(contacts.len());
-    for (j, joint) in world.joints().iter().enumerate() {
-        step.joint(JointId(j as u32), joint)?;
-    }
+    step.joints()?;
     let first_contact = step.keys.len();
     step.contacts(contacts)?;
     step.link_contacts(contacts)?;
@@ -130,12 +135,7 @@ pub(super) fn assemble(
 
 impl<'a> Assembling<'a> {
     /// Adds every free body.
-    fn new(
-        world: &'a World,
-        h: f64,
-        room: Room,
-        stiffness: &[DMat3],
-    ) -> Result<Assembling<'a>, BuildError> {
+    fn new(world: &'a World, h: f64, room: Room) -> Result<Assembling<'a>, BuildError> {
         let bodies = world.bodies();
         let mut step = Assembling {
             world,
@@ -148,6 +148,9 @@ impl<'a> Assembling<'a> {
             owners: emptied(room.owners),
             used: emptied(room.used),
             pairs: emptied(room.pairs),
+            stiffness: room.stiffness,
+            balls: emptied(room.balls),
+            ball_pairs: emptied(room.ball_pairs),
             robots: Vec::new(),
             spins: false,
             velocities: false,
@@ -155,7 +158,7 @@ impl<'a> Assembling<'a> {
         step.builder.reserve(bodies.len(), 0);
         step.owners
             .extend(bodies.ids().filter(|id| bodies.is_single(*id)));
-        let owners = &step.owners;
+        let (owners, stiffness) = (&step.owners, &step.stiffness);
         step.builder.add_bodies(
             owners.len(),
             |i| mass_block(world, h, owners[i], stiffness),
@@ -202,6 +205,9 @@ impl<'a> Assembling<'a> {
                 mass: self.mass,
                 free: self.free,
                 old: self.old,
+                stiffness: self.stiffness,
+                balls: self.balls,
+                ball_pairs: self.ball_pairs,
                 ..Room::default()
             },
         })
@@ -229,48 +235,6 @@ impl<'a> Assembling<'a> {
             self.robots.push(Some(placed));
         }
         Ok(())
-    }
-
-    /// Adds the blocks of one joint.
-    fn joint(&mut self, id: JointId, joint: &super::Joint) -> Result<(), BuildError> {
-        let hold = if self.velocities {
-            Stabilise::Velocity
-        } else {
-            Stabilise::Spook {
-                compliance: joint.compliance,
-                damping: joint.damping.unwrap_or(2.0 * self.h),
-            }
-        };
-        for block in joint.rows(self.world.bodies()) {
-            let part = block.part;
-            self.row_block(&block, &hold, Key::Joint { joint: id, part })?;
-        }
-        Ok(())
-    }
-
-    fn row_block(
-        &mut self,
-        block: &RowBlock,
-        hold: &Stabilise,
-        key: Key,
-    ) -> Result<(), BuildError> {
-        let h = self.h;
-        let (mut sigma, mut q) = (Vec::new(), Vec::new());
-        for (i, gap) in block.gaps.iter().enumerate() {
-            let velocity: f64 = block
-                .ends
-                .iter()
-                .filter_map(|end| Some((end.link?, &end.rows[6 * i..6 * i + 6])))
-                .map(|(body, row)| dot(row, &self.old[body.index()]))
-                .sum();
-            // Rows that prescribe a velocity have no gap to close.
-            let gap = gap.unwrap_or(0.0);
-            let (s, wanted) = aim(block.target, hold, h, (gap, velocity));
-            sigma.push(s);
-            q.push(wanted);
-        }
-        let law = impulses(block.law, h);
-        self.block(law, (&block.ends, &block.directions), (&sigma, &q), key)
     }
 
     /// Limits, motors, servos, friction and loops of the robots.
@@ -316,40 +280,6 @@ impl<'a> Assembling<'a> {
     /// Whether a body is a link that its robot moves.
     fn is_link(&self, body: usize) -> bool {
         self.mass[body].is_some() && self.world.link_of(body).is_some()
-    }
-
-    /// Adds a block, given by its ends and, where it acts at a point, by its directions; bodies that impulses do not
-    /// move enter through q. Nothing is added where none moves.
-    fn block(
-        &mut self,
-        law: Law,
-        (ends, directions): (&[End], &[f64]),
-        (sigma, q): (&[f64], &[f64]),
-        key: Key,
-    ) -> Result<(), BuildError> {
-        let mut q = q.to_vec();
-        let mut on: Vec<At<'_>> = Vec::with_capacity(ends.len());
-        for end in ends {
-            let Some(body) = end.link.map(BodyId::index) else {
-                continue;
-            };
-            let Some(mass) = self.mass[body] else {
-                subtract(&mut q, &end.rows, &self.free[body]);
-                continue;
-            };
-            let (place, rows) = match (self.world.link_of(body), end.point) {
-                (Some(RobotLink { link, .. }), _) => (Place::Link { link }, &end.rows[..]),
-                (None, Some(point)) => (point, directions),
-                (None, None) => (Place::Plain, &end.rows[..]),
-            };
-            on.push(At { mass, place, rows });
-        }
-        if on.is_empty() {
-            return Ok(());
-        }
-        self.builder.add_block_at(law, &on, sigma, &q)?;
-        self.keys.push(key);
-        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::lanes::Lanes;
 use super::rattle::Factors;
 use super::reaction::Reactions;
 use super::robot::RobotLink;
@@ -230,6 +231,7 @@ impl WorldBuilder {
             spare: Spare::default(),
             factors: Factors::default(),
             reactions: Reactions::default(),
+            lanes: Lanes::default(),
         })
     }
 }

@@ -24,6 +24,7 @@ impl World {
             self.wake(link);
         }
         self.joints.push(joint);
+        self.lanes.touch_joints();
         self.joined = joined(&self.joints, &self.apart);
         Ok(JointId(self.joints.len() as u32 - 1))
     }
@@ -31,6 +32,7 @@ impl World {
     /// Takes the last joint away; its bodies wake, and the ids of the others stay.
     pub fn pop_joint(&mut self) -> Option<Joint> {
         let joint = self.joints.pop()?;
+        self.lanes.touch_joints();
         for link in joint.links() {
             self.wake(link);
         }

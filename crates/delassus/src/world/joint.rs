@@ -12,7 +12,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
 use super::bodies::Bodies;
-use super::rows::{End, JointBody, Row, RowBlock, Target, about, along, pin};
+use super::rows::{Ends, JointBody, Row, RowBlock, Rows, Target, about, along, pin};
 use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
@@ -253,10 +253,17 @@ impl Joint {
 
     /// Bodies the joint acts on.
     pub fn links(&self) -> Vec<BodyId> {
-        match &self.kind {
-            JointKind::Gear(terms) => terms.iter().map(|term| term.body).collect(),
-            _ => self.bodies.iter().flatten().copied().collect(),
-        }
+        self.each_link().collect()
+    }
+
+    /// The same, one after the other.
+    pub(super) fn each_link(&self) -> impl Iterator<Item = BodyId> {
+        let (terms, pair) = match &self.kind {
+            JointKind::Gear(terms) => (&terms[..], [None; 2]),
+            _ => (&[][..], self.bodies),
+        };
+        let wheels = terms.iter().map(|term| term.body);
+        wheels.chain(pair.into_iter().flatten())
     }
 
     fn place(&self, bodies: &Bodies) -> PlacedFrames {
@@ -330,52 +337,53 @@ impl Joint {
 
     /// Whether all its rows are equalities of the poses alone, without compliance.
     pub(super) fn is_rigid(&self, bodies: &Bodies) -> bool {
-        let holds = |block: &RowBlock| matches!(block.target, Target::Hold);
-        self.compliance == 0.0 && !self.counts_turns() && self.rows(bodies).iter().all(holds)
+        let mut rigid = self.compliance == 0.0 && !self.counts_turns();
+        if rigid && self.kind != JointKind::Ball {
+            self.visit(bodies, |block| {
+                rigid &= matches!(block.target, Target::Hold);
+            });
+        }
+        rigid
     }
 
-    /// The joint's rows with their violations.
-    pub(super) fn rows(&self, bodies: &Bodies) -> Vec<RowBlock> {
+    /// Shows the joint's blocks of rows, one after the other.
+    pub(super) fn visit(&self, bodies: &Bodies, mut visit: impl FnMut(&RowBlock<'_>)) {
         let placed = self.place(bodies);
-        let mut blocks = Vec::new();
-        let mut hold = |rows: Vec<Row>| {
-            blocks.push(self.block(&rows, Law::Equality, JointPart::Held, Target::Hold));
+        let mut hold = |rows: Rows| {
+            visit(&self.block(&rows, Law::Equality, JointPart::Held, Target::Hold));
         };
         match &self.kind {
-            JointKind::Ball => hold(pin(placed.offset, placed.arms)),
+            JointKind::Ball => hold(pin(placed.offset, placed.arms).collect()),
             JointKind::Hinge(drive) => {
-                let mut rows = pin(placed.offset, placed.arms);
-                rows.extend(parallel(&placed));
-                hold(rows);
+                let rows = pin(placed.offset, placed.arms).chain(parallel(&placed));
+                hold(rows.collect());
                 let axis = placed.axes[1] * DVec3::Z;
-                blocks.extend(self.drive(drive, |gap| about(axis, gap)));
+                self.drive(drive, |gap| about(axis, gap), visit);
             }
             JointKind::Universal => {
-                let mut rows = pin(placed.offset, placed.arms);
                 let (x, y) = (placed.axes[0] * DVec3::X, placed.axes[1] * DVec3::Y);
-                rows.push(about(x.cross(y), Some(x.dot(y))));
-                hold(rows);
+                let across = about(x.cross(y), Some(x.dot(y)));
+                let rows = pin(placed.offset, placed.arms).chain([across]);
+                hold(rows.collect());
             }
             JointKind::Fixed => {
-                let mut rows = pin(placed.offset, placed.arms);
-                rows.extend(aligned(&placed));
-                hold(rows);
+                let rows = pin(placed.offset, placed.arms).chain(aligned(&placed));
+                hold(rows.collect());
             }
             JointKind::Slider(drive) => {
                 let arms = [placed.arms[0], placed.reach];
-                let mut rows = aligned(&placed);
-                for axis in [DVec3::X, DVec3::Y] {
+                let across = [DVec3::X, DVec3::Y].map(|axis| {
                     let t = placed.axes[1] * axis;
-                    rows.push(along(t, arms, Some(placed.offset.dot(t))));
-                }
-                hold(rows);
+                    along(t, arms, Some(placed.offset.dot(t)))
+                });
+                hold(aligned(&placed).chain(across).collect());
                 let axis = placed.axes[1] * DVec3::Z;
-                blocks.extend(self.drive(drive, |gap| along(axis, arms, gap)));
+                self.drive(drive, |gap| along(axis, arms, gap), visit);
             }
             JointKind::Distance { least, greatest } => {
-                blocks.extend(self.distance(&placed, *least, *greatest));
+                self.distance(&placed, (*least, *greatest), visit);
             }
-            JointKind::Gear(terms) => blocks.push(self.gear(terms, bodies)),
+            JointKind::Gear(terms) => self.gear(terms, bodies, visit),
             JointKind::Rolling { radius } => {
                 let normal = placed.axes[1] * DVec3::Z;
                 let contact = placed.origin[0] - normal * *radius;
@@ -384,76 +392,77 @@ impl Joint {
                 let rows = [DVec3::X, DVec3::Y];
                 let rows = rows.map(|axis| along(placed.axes[1] * axis, arms, None));
                 let still = Target::Velocity(0.0);
-                blocks.push(self.block(&rows, Law::Equality, JointPart::Held, still));
+                visit(&self.block(&rows, Law::Equality, JointPart::Held, still));
             }
         }
-        blocks
     }
 
     /// Rows between the joint's two bodies.
-    fn block(&self, rows: &[Row], law: Law, part: JointPart, target: Target) -> RowBlock {
-        RowBlock::between(self.bodies, rows, law, part, target)
+    fn block<'a>(
+        &self,
+        rows: &'a [Row],
+        law: Law,
+        part: JointPart,
+        target: Target,
+    ) -> RowBlock<'a> {
+        RowBlock {
+            ends: Ends::Pair(self.bodies, rows),
+            law,
+            part,
+            target,
+        }
     }
 
     /// w = Σ ratio · (axis · ω), one row on as many bodies as it has wheels; g is what their turns add up to.
-    fn gear(&self, terms: &[GearTerm], bodies: &Bodies) -> RowBlock {
-        let end = |term: &GearTerm| {
+    fn gear(&self, terms: &[GearTerm], bodies: &Bodies, mut visit: impl FnMut(&RowBlock<'_>)) {
+        let wheel = |term: &GearTerm| {
             let axis = bodies.orientation[term.body.index()] * term.axis * term.ratio;
-            End {
-                link: Some(term.body),
-                rows: vec![0.0, 0.0, 0.0, axis.x, axis.y, axis.z],
-                point: None,
-            }
+            (term.body, axis)
         };
-        RowBlock {
-            ends: terms.iter().map(end).collect(),
-            directions: Vec::new(),
-            gaps: vec![Some(self.coordinate)],
+        let wheels: Vec<(BodyId, DVec3)> = terms.iter().map(wheel).collect();
+        visit(&RowBlock {
+            ends: Ends::Wheels(&wheels, self.coordinate),
             law: Law::Equality,
             part: JointPart::Held,
             target: Target::Hold,
-        }
+        });
     }
 
-    fn distance(&self, placed: &PlacedFrames, least: f64, greatest: f64) -> Vec<RowBlock> {
+    fn distance(
+        &self,
+        placed: &PlacedFrames,
+        (least, greatest): (f64, f64),
+        mut visit: impl FnMut(&RowBlock<'_>),
+    ) {
         let length = placed.offset.length();
         // Coinciding points have no direction; any will separate them.
         let n = placed.offset.try_normalize().unwrap_or(DVec3::Z);
-        let block = |row, law, part, target| self.block(&[row], law, part, target);
-        if least == greatest {
-            let row = along(n, placed.arms, Some(length - least));
-            return vec![block(row, Law::Equality, JointPart::Held, Target::Hold)];
-        }
         let low = along(n, placed.arms, Some(length - least));
-        let high = along(-n, placed.arms, Some(greatest - length));
-        let mut blocks = vec![block(
-            high,
-            Law::Unilateral,
-            JointPart::FirstLimit,
-            Target::Limit,
-        )];
-        if 0.0 < least {
-            blocks.push(block(
-                low,
-                Law::Unilateral,
-                JointPart::SecondLimit,
-                Target::Limit,
-            ));
+        let mut show = |row, law, part, target| visit(&self.block(&[row], law, part, target));
+        if least == greatest {
+            return show(low, Law::Equality, JointPart::Held, Target::Hold);
         }
-        blocks
+        let high = along(-n, placed.arms, Some(greatest - length));
+        let (law, limit) = (Law::Unilateral, Target::Limit);
+        show(high, law, JointPart::FirstLimit, limit);
+        if 0.0 < least {
+            show(low, law, JointPart::SecondLimit, limit);
+        }
     }
 
     /// Limits, motor, servo and friction along the free coordinate.
-    fn drive(&self, drive: &Drive, row: impl Fn(Option<f64>) -> Row) -> Vec<RowBlock> {
-        let mut blocks = Vec::new();
-        let mut push = |row, law, part, target| {
-            blocks.push(self.block(&[row], law, part, target));
-        };
+    fn drive(
+        &self,
+        drive: &Drive,
+        row: impl Fn(Option<f64>) -> Row,
+        mut visit: impl FnMut(&RowBlock<'_>),
+    ) {
+        let mut show = |row, law, part, target| visit(&self.block(&[row], law, part, target));
         if let Some([lo, hi]) = drive.limits {
             let low = row(Some(self.coordinate - lo));
             let high = row(Some(hi - self.coordinate)).turned();
-            push(low, Law::Unilateral, JointPart::FirstLimit, Target::Limit);
-            push(high, Law::Unilateral, JointPart::SecondLimit, Target::Limit);
+            show(low, Law::Unilateral, JointPart::FirstLimit, Target::Limit);
+            show(high, Law::Unilateral, JointPart::SecondLimit, Target::Limit);
         }
         // Bounds are forces here; assembly turns them into impulses.
         let within = |force: f64| Law::Interval {
@@ -461,70 +470,60 @@ impl Joint {
             hi: force,
         };
         if let Some(motor) = drive.motor {
-            push(
-                row(None),
-                within(motor.max_force),
-                JointPart::Motor,
-                Target::Velocity(motor.speed),
-            );
+            let speed = Target::Velocity(motor.speed);
+            show(row(None), within(motor.max_force), JointPart::Motor, speed);
         }
         if let Some(servo) = drive.servo {
             let spring = Target::Spring(servo.stiffness, servo.damping);
-            push(
-                row(Some(self.coordinate - servo.position)),
-                within(servo.max_force),
-                JointPart::Servo,
-                spring,
-            );
+            let off = row(Some(self.coordinate - servo.position));
+            show(off, within(servo.max_force), JointPart::Servo, spring);
         }
         if 0.0 < drive.friction {
-            push(
-                row(None),
-                within(drive.friction),
-                JointPart::Friction(0),
-                Target::Velocity(0.0),
-            );
+            let (part, still) = (JointPart::Friction(0), Target::Velocity(0.0));
+            show(row(None), within(drive.friction), part, still);
         }
-        blocks
     }
 
     /// Largest violation of the held rows and passed limits \[m or rad\].
     pub fn violation(&self, bodies: &Bodies) -> f64 {
         let mut worst: f64 = 0.0;
-        for block in self.rows(bodies) {
-            for gap in block.gaps.iter().flatten() {
+        self.visit(bodies, |block| {
+            for gap in block.gaps().flatten() {
                 worst = match block.target {
                     Target::Hold => worst.max(gap.abs()),
                     Target::Limit => worst.max(-gap),
                     _ => worst,
                 };
             }
-        }
+        });
         worst
+    }
+
+    /// Offset and arms of a ball joint, whose rows follow from them.
+    pub(super) fn pinned(&self, bodies: &Bodies) -> (DVec3, [DVec3; 2]) {
+        let placed = self.place(bodies);
+        (placed.offset, placed.arms)
     }
 }
 
 /// z_a ∥ z_b: g_i = z_a · t_i with t fixed to b, ġ_i = (ω_a − ω_b)·(z_a × t_i).
-fn parallel(placed: &PlacedFrames) -> Vec<Row> {
+fn parallel(placed: &PlacedFrames) -> [Row; 2] {
     let z = placed.axes[0] * DVec3::Z;
-    let row = |axis: DVec3| {
+    [DVec3::X, DVec3::Y].map(|axis| {
         let t = placed.axes[1] * axis;
         about(z.cross(t), Some(z.dot(t)))
-    };
-    vec![row(DVec3::X), row(DVec3::Y)]
+    })
 }
 
 /// Equal axes: g is twice the vector part of the rotation from b's frame to a's, in world axes.
-fn aligned(placed: &PlacedFrames) -> Vec<Row> {
+fn aligned(placed: &PlacedFrames) -> impl Iterator<Item = Row> {
     let mut turn = placed.axes[0] * placed.axes[1].conjugate();
     if turn.w < 0.0 {
         turn = -turn;
     }
     let error = 2.0 * turn.xyz();
-    DVec3::AXES
-        .iter()
-        .map(|&axis| about(axis, Some(error.dot(axis))))
-        .collect()
+    let axes = DVec3::AXES.into_iter();
+    axes.map(move |axis| about(axis, Some(error.dot(axis))))
 }
 
 /// Axes whose z is `axis`; unit z where it has no length.

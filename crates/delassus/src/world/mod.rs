@@ -12,6 +12,7 @@ mod contacts;
 mod handle;
 mod integrate;
 mod joint;
+mod lanes;
 mod names;
 mod outlook;
 mod rattle;
@@ -275,6 +276,7 @@ pub struct World {
     spare: Spare,
     factors: rattle::Factors,
     reactions: reaction::Reactions,
+    lanes: lanes::Lanes,
 }
 
 /// What a step needs and gives back: memory for its problem, the bodies that may touch, the answer, the state before.
@@ -284,6 +286,7 @@ struct Spare {
     near: contacts::Near,
     solution: Solution,
     before: state::Snapshot,
+    reactions: reaction::Reactions,
     /// How often the restitution of the step under way was halved.
     halvings: u32,
 }
@@ -313,6 +316,7 @@ impl World {
 
     /// Bodies, to set velocities, forces and poses between steps.
     pub fn bodies_mut(&mut self) -> &mut Bodies {
+        self.lanes.touch_bodies();
         &mut self.bodies
     }
 
@@ -326,6 +330,7 @@ impl World {
         for link in self.joints.get(id.index())?.links() {
             self.wake(link);
         }
+        self.lanes.touch_joints();
         self.joints.get_mut(id.index())
     }
 

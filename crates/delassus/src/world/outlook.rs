@@ -1,12 +1,15 @@
 //! What the steps of a world may ask for before the first is taken: which laws, and whether anything supplies energy.
 
+use std::collections::BTreeMap;
+
 use super::assemble::contact_law;
 use super::{Drive, JointKind, MovedBy, World};
+use crate::collide::Groups;
 use crate::law::Law;
 
 impl World {
-    /// The laws that blocks of its steps may have, each once: those of its joints, robots and surfaces. Coefficients and
-    /// bounds are some of those that occur.
+    /// The laws that blocks of its steps may have, each once: those of its joints and robots, and of surfaces that may
+    /// meet. Coefficients and bounds are some of those that occur.
     pub fn laws(&self) -> Vec<Law> {
         let mut laws: Vec<Law> = Vec::new();
         let mut add = |law: Law| {
@@ -16,8 +19,7 @@ impl World {
             }
         };
         for joint in &self.joints {
-            let blocks = joint.rows(&self.bodies);
-            blocks.iter().for_each(|block| add(block.law));
+            joint.visit(&self.bodies, |block| add(block.law));
         }
         for robot in &self.robots {
             for joint in robot.joints() {
@@ -27,18 +29,37 @@ impl World {
                 add(Law::Equality);
             }
         }
-        if 1 < self.materials.len() {
-            let mut used = self.materials.clone();
-            used.sort_unstable();
-            used.dedup();
-            for (i, a) in used.iter().enumerate() {
-                for b in &used[..=i] {
-                    let surface = self.surface_of(*a, *b);
-                    add(contact_law(self.settings.friction, &surface));
+        for (a, b) in self.meeting_materials() {
+            let surface = self.surface_of(a, b);
+            add(contact_law(self.settings.friction, &surface));
+        }
+        laws
+    }
+
+    /// Pairs of materials of colliders on different bodies that may meet by their groups.
+    fn meeting_materials(&self) -> Vec<(u32, u32)> {
+        // Colliders alike in material and groups, with their first body and whether there is another.
+        let mut alike: BTreeMap<(u32, u32, u32), (usize, bool)> = BTreeMap::new();
+        for (collider, &material) in self.colliders.iter().zip(&self.materials) {
+            let Groups { member, with } = collider.group;
+            let known = alike.entry((material, member, with));
+            let (first, more) = known.or_insert((collider.body, false));
+            *more |= *first != collider.body;
+        }
+        let alike: Vec<_> = alike.into_iter().collect();
+        let mut pairs = Vec::new();
+        for (i, &((a, member, with), (body, several))) in alike.iter().enumerate() {
+            let group = Groups { member, with };
+            for &((b, member, with), (other, more)) in &alike[..=i] {
+                let two = several || more || body != other;
+                if two && group.meet(Groups { member, with }) {
+                    pairs.push((a, b));
                 }
             }
         }
-        laws
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
     }
 
     /// Whether something may do work on its bodies: motors, servos, springs, given velocities, joint forces. Restitution,

@@ -270,11 +270,11 @@ impl World {
         gaps.clear();
         let mut open = 0.0_f64;
         for joint in &self.joints {
-            if !joint.links().iter().any(|id| self.bodies.is_free(*id)) {
+            if !joint.each_link().any(|id| self.bodies.is_free(id)) {
                 continue;
             }
-            for block in joint.rows(&self.bodies) {
-                for gap in block.gaps.iter().flatten() {
+            joint.visit(&self.bodies, |block| {
+                for gap in block.gaps().flatten() {
                     open = if gap.is_nan() {
                         f64::INFINITY
                     } else {
@@ -282,7 +282,7 @@ impl World {
                     };
                     gaps.push(gap / h);
                 }
-            }
+            });
         }
         open
     }

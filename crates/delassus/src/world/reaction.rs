@@ -18,7 +18,7 @@ pub struct Reaction {
 }
 
 /// Impulses of all joints since a step began.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Reactions {
     /// Sums of impulses [N s and N m s], by joint.
     sums: Vec<Reaction>,
@@ -27,6 +27,19 @@ pub(super) struct Reactions {
 }
 
 impl Reactions {
+    /// Writes them over older ones.
+    pub(super) fn copy_to(&self, into: &mut Reactions) {
+        into.sums.clone_from(&self.sums);
+        into.time = self.time;
+    }
+
+    /// Makes room for so many joints, whose impulses act for h more seconds.
+    pub(super) fn more(&mut self, joints: usize, h: f64) -> &mut [Reaction] {
+        self.time += h;
+        self.sums.resize(joints, Reaction::default());
+        &mut self.sums
+    }
+
     pub(super) fn clear(&mut self) {
         self.sums.clear();
         self.time = 0.0;
@@ -53,9 +66,7 @@ impl World {
 
     /// Adds what impulses of the joints did in h seconds, at the pose their rows were made at.
     pub(super) fn add_reactions(&mut self, assembly: &Assembly, lambda: &[f64], h: f64) {
-        self.reactions.time += h;
-        let zero = Reaction::default();
-        self.reactions.sums.resize(self.joints.len(), zero);
+        let sums = self.reactions.more(self.joints.len(), h);
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
         let mut blocks = blocks.take(assembly.first_contact).peekable();
         for (j, joint) in self.joints.iter().enumerate() {
@@ -65,17 +76,16 @@ impl World {
                 let found = blocks.next_if(|(owner, _)| **owner == key);
                 found.map_or(&[][..], |(_, block)| &lambda[block.rows()])
             };
-            let sum = &mut self.reactions.sums[j];
+            let sum = &mut sums[j];
             // (f, τ) = Σ Gᵀλ over its rows, about the centre of its first body; then τ − arm × f about the joint.
             let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
-            for block in joint.rows(&self.bodies) {
-                let first = block.ends.first().map_or(&[][..], |end| &end.rows);
-                let rows = first.as_chunks::<6>().0.iter();
-                for (row, &push) in rows.zip(impulse(block.part)) {
+            joint.visit(&self.bodies, |block| {
+                for (i, &push) in impulse(block.part).iter().enumerate() {
+                    let row = block.on_first(i);
                     force += push * DVec3::from_slice(&row[..3]);
                     torque += push * DVec3::from_slice(&row[3..]);
                 }
-            }
+            });
             sum.force += force;
             sum.torque += torque - joint.arm(&self.bodies).cross(force);
         }

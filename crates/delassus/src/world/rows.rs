@@ -33,10 +33,15 @@ impl Row {
     pub(super) fn on(&self, side: Side) -> [f64; 6] {
         match self.way {
             Way::Along(direction, arms) => point_row(direction, arms[side as usize], side.sign()),
-            Way::About(axis) => {
-                let a = axis * side.sign();
-                [0.0, 0.0, 0.0, a.x, a.y, a.z]
-            }
+            Way::About(axis) => spin(axis * side.sign()),
+        }
+    }
+
+    /// The direction of a row at a point; zero for a row about an axis.
+    pub(super) fn direction(&self) -> DVec3 {
+        match self.way {
+            Way::Along(direction, _) => direction,
+            Way::About(_) => DVec3::ZERO,
         }
     }
 
@@ -50,22 +55,84 @@ impl Row {
     }
 }
 
-/// Rows that share a law, on any number of bodies.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct RowBlock {
-    /// The block on each of its bodies; reactions are told of the first.
-    pub(super) ends: Vec<End>,
-    /// One direction a row where the block acts at a point, else empty.
-    pub(super) directions: Vec<f64>,
-    /// Violation g of each row \[m or rad\]; `None` for rows that prescribe a velocity alone.
-    pub(super) gaps: Vec<Option<f64>>,
+/// Most rows of a block between two bodies.
+const MOST: usize = 6;
+
+/// The rows of a block between two bodies, by value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    list: [Row; MOST],
+    count: usize,
+}
+
+impl FromIterator<Row> for Rows {
+    /// At most six: two bodies have no more to hold.
+    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Rows {
+        let mut all = Rows {
+            list: [about(DVec3::ZERO, None); MOST],
+            count: 0,
+        };
+        for (place, row) in all.list.iter_mut().zip(rows) {
+            *place = row;
+            all.count += 1;
+        }
+        all
+    }
+}
+
+impl std::ops::Deref for Rows {
+    type Target = [Row];
+
+    fn deref(&self) -> &[Row] {
+        &self.list[..self.count]
+    }
+}
+
+/// Rows that share a law.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowBlock<'a> {
+    pub(super) ends: Ends<'a>,
     pub(super) law: Law,
     /// Which part of the joint this is: its impulse is found again by it.
     pub(super) part: JointPart,
     pub(super) target: Target,
 }
 
-/// A block on one body.
+/// What the rows of a block act on; reactions are told of the first body.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ends<'a> {
+    /// Two bodies, first minus second.
+    Pair([JointBody; 2], &'a [Row]),
+    /// One row on the spins of all wheels of a gear: each about its axis in the world times its ratio; and what their
+    /// turns add up to.
+    Wheels(&'a [(BodyId, DVec3)], f64),
+}
+
+impl RowBlock<'_> {
+    /// Violations g \[m or rad\]; `None` for rows that prescribe a velocity alone.
+    pub(super) fn gaps(&self) -> impl Iterator<Item = Option<f64>> {
+        let (rows, turns) = match self.ends {
+            Ends::Pair(_, rows) => (rows, None),
+            Ends::Wheels(_, turns) => (&[][..], Some(Some(turns))),
+        };
+        rows.iter().map(|row| row.gap).chain(turns)
+    }
+
+    /// Row i on the velocity of its first body.
+    pub(super) fn on_first(&self, i: usize) -> [f64; 6] {
+        match self.ends {
+            Ends::Pair(_, rows) => rows[i].on(Side::First),
+            Ends::Wheels(wheels, _) => wheels.first().map_or([0.0; 6], |wheel| spin(wheel.1)),
+        }
+    }
+}
+
+/// The row of an angular velocity about an axis.
+pub(super) fn spin(axis: DVec3) -> [f64; 6] {
+    [0.0, 0.0, 0.0, axis.x, axis.y, axis.z]
+}
+
+/// A block on one body, its rows written out.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct End {
     pub(super) link: JointBody,
@@ -75,50 +142,13 @@ pub(super) struct End {
     pub(super) point: Option<Place>,
 }
 
-impl RowBlock {
-    /// Rows between two bodies, first minus second.
-    pub(super) fn between(
-        bodies: [JointBody; 2],
-        rows: &[Row],
-        law: Law,
-        part: JointPart,
-        target: Target,
-    ) -> RowBlock {
-        let point = common_point(rows);
-        let end = |side: Side| End {
-            link: bodies[side as usize],
-            rows: rows.iter().flat_map(|row| row.on(side)).collect(),
-            point: point.as_ref().map(|(_, arms)| Place::Point {
-                arm: arms[side as usize],
-                side,
-            }),
-        };
-        RowBlock {
-            ends: vec![end(Side::First), end(Side::Second)],
-            gaps: rows.iter().map(|row| row.gap).collect(),
-            directions: point.map_or_else(Vec::new, |(directions, _)| directions),
-            law,
-            part,
-            target,
-        }
-    }
-}
-
-/// The directions of the rows and the arms to their point, if all of them measure motion at one.
-fn common_point(rows: &[Row]) -> Option<(Vec<f64>, [DVec3; 2])> {
+/// The arms to the point of all rows, if they measure motion at one.
+pub(super) fn common_point(rows: &[Row]) -> Option<[DVec3; 2]> {
     let Way::Along(_, point) = rows.first()?.way else {
         return None;
     };
-    let mut directions = Vec::with_capacity(3 * rows.len());
-    for row in rows {
-        match row.way {
-            Way::Along(direction, arms) if arms == point => {
-                directions.extend(direction.to_array());
-            }
-            _ => return None,
-        }
-    }
-    Some((directions, point))
+    let there = |row: &Row| matches!(row.way, Way::Along(_, arms) if arms == point);
+    rows.iter().all(there).then_some(point)
 }
 
 /// Where the wanted velocity and compliance of a block come from.
@@ -147,9 +177,8 @@ pub(super) fn about(axis: DVec3, gap: Option<f64>) -> Row {
 }
 
 /// The three rows that keep two points together, in world axes.   [Chain, ball joint]
-pub(super) fn pin(offset: DVec3, arms: [DVec3; 2]) -> Vec<Row> {
+pub(super) fn pin(offset: DVec3, arms: [DVec3; 2]) -> impl Iterator<Item = Row> {
     DVec3::AXES
-        .iter()
-        .map(|&axis| along(axis, arms, Some(offset.dot(axis))))
-        .collect()
+        .into_iter()
+        .map(move |axis| along(axis, arms, Some(offset.dot(axis))))
 }

@@ -58,7 +58,8 @@ pub(super) struct Snapshot {
     coordinates: Vec<f64>,
     robots: Vec<RobotState>,
     reactions: Reactions,
-    warm: Option<Warm>,
+    has_warm: bool,
+    warm: Warm,
 }
 
 /// Why a state does not fit a world.
@@ -104,9 +105,12 @@ impl World {
         let coordinates = self.joints.iter().map(|joint| joint.coordinate);
         into.coordinates.extend(coordinates);
         into.robots = self.robot_states();
-        into.reactions.clone_from(&self.reactions);
-        let needed = 1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle;
-        into.warm = needed.then(|| self.warm.clone());
+        self.reactions.copy_to(&mut into.reactions);
+        into.has_warm =
+            1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle;
+        if into.has_warm {
+            self.warm.copy_to(&mut into.warm);
+        }
     }
 
     /// Puts the state before a step back.
@@ -124,8 +128,8 @@ impl World {
         self.restore_robots(&before.robots)
             .expect("a robot takes back a state that it had");
         self.reactions = before.reactions;
-        if let Some(warm) = before.warm {
-            self.warm = warm;
+        if before.has_warm {
+            self.warm = before.warm;
         }
     }
 
@@ -189,6 +193,7 @@ impl World {
         }
         self.check_robots(state)?;
         self.bodies = bodies;
+        self.lanes.touch_bodies();
         for (joint, (_, coordinate)) in self.joints.iter_mut().zip(&state.joints) {
             joint.coordinate = *coordinate;
         }

@@ -97,6 +97,9 @@ impl World {
         if !(part.is_finite() && 0.0 < part) {
             return Err(StepError::BadStep { h });
         }
+        if let Some(step) = self.whole_step_in_lanes(part, substeps, solver) {
+            return Ok(step);
+        }
         self.check_finite()?;
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
@@ -111,10 +114,29 @@ impl World {
         self.spare.before = before;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
+        self.lanes.forces_are_spent();
         for robot in &mut self.robots {
             robot.force.fill(0.0);
         }
         Ok(step)
+    }
+
+    /// All substeps at once, where nothing can touch and joints alone are there.
+    fn whole_step_in_lanes(&mut self, h: f64, count: u32, solver: &dyn Solver) -> Option<Step> {
+        if self.collisions.is_some() {
+            return None;
+        }
+        std::mem::swap(&mut self.reactions, &mut self.spare.reactions);
+        self.reactions.clear();
+        let step = self.step_in_lanes(h, count, solver);
+        if step.is_none() {
+            std::mem::swap(&mut self.reactions, &mut self.spare.reactions);
+        } else if self.lanes.is_pushed() {
+            self.bodies.force.fill(DVec3::ZERO);
+            self.bodies.torque.fill(DVec3::ZERO);
+            self.lanes.forces_are_spent();
+        }
+        step
     }
 
     fn substeps(&mut self, h: f64, count: u32, solver: &mut dyn Solver) -> Result<Step, StepError> {
@@ -159,6 +181,13 @@ impl World {
         self.prepare_robots(h);
         let contacts = self.collide_awake(h)?;
         lap(&mut clock.collide);
+        if contacts.is_empty()
+            && let Some(mut step) = self.step_in_lanes(h, 1, solver)
+        {
+            self.give_back(contacts);
+            step.clock.collide = clock.collide;
+            return Ok(step);
+        }
         let room = std::mem::take(&mut self.spare.room);
         let assembly = assemble::assemble(self, h, &contacts, room)?;
         let mut solution = std::mem::take(&mut self.spare.solution);

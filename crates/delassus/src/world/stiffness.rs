@@ -11,7 +11,6 @@
 use glam::{DMat3, DVec3};
 
 use super::World;
-use crate::index::JointId;
 
 /// Which bodies see the pull of their joints at the new pose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,18 +26,24 @@ pub enum GeometricStiffness {
 
 /// Largest sum of h²ω² over the axes of a body that is left alone: beyond two radians about each of two axes a step
 /// that takes the pull at the old pose is unstable.
-const LIMIT: f64 = 8.0;
+pub(super) const LIMIT: f64 = 8.0;
 
-/// h²K of every body from the impulses of the last substep \[kg m²\]; empty where there is none.
-pub(super) fn of_joints(world: &World, h: f64) -> Vec<DMat3> {
+/// h²K of every body from the impulses of the last substep \[kg m²\], written over `added`; empty where there is none.
+pub(super) fn of_joints(world: &World, h: f64, added: &mut Vec<DMat3>) {
     let mode = world.settings.geometric_stiffness;
     let before = world.warm.step();
+    added.clear();
     if mode == GeometricStiffness::Never || world.joints().is_empty() || !(0.0 < before) {
-        return Vec::new();
+        return;
     }
-    let mut added = pulls(world, before);
+    added.resize(world.bodies().len(), DMat3::ZERO);
+    pulls(world, before, added);
     let bodies = world.bodies();
     for (i, k) in added.iter_mut().enumerate() {
+        // No joint pulls at it.
+        if *k == DMat3::ZERO {
+            continue;
+        }
         // tr(I⁻¹ h²K), in body axes: the sum of (hω)² over the swings that the pull alone makes.
         *k *= h * h;
         let turn = DMat3::from_quat(bodies.orientation[i]);
@@ -50,17 +55,17 @@ pub(super) fn of_joints(world: &World, h: f64) -> Vec<DMat3> {
             *k = DMat3::ZERO;
         }
     }
-    added
 }
 
 /// K of every body \[N m\], from impulses over so many seconds.
-fn pulls(world: &World, h: f64) -> Vec<DMat3> {
+fn pulls(world: &World, h: f64, stiffness: &mut [DMat3]) {
     let bodies = world.bodies();
-    let mut stiffness = vec![DMat3::ZERO; bodies.len()];
-    for (j, joint) in world.joints().iter().enumerate() {
-        let impulse = world.joint_impulse(JointId(j as u32));
-        let pinned = joint.kind.is_pin();
-        let Some(impulse) = impulse.first_chunk::<3>().filter(|_| pinned) else {
+    for (id, impulse) in world.warm.held() {
+        let joint = world.joints().get(id.index());
+        let Some(joint) = joint.filter(|joint| joint.kind.is_pin()) else {
+            continue;
+        };
+        let Some(impulse) = impulse.first_chunk::<3>() else {
             continue;
         };
         let force = DVec3::from(*impulse) / h;
@@ -77,5 +82,4 @@ fn pulls(world: &World, h: f64) -> Vec<DMat3> {
             }
         }
     }
-    stiffness
 }

@@ -156,6 +156,26 @@ impl Warm {
         }
     }
 
+    /// Writes them over older ones.
+    pub(super) fn copy_to(&self, into: &mut Warm) {
+        into.keys.clone_from(&self.keys);
+        into.lambda.clone_from(&self.lambda);
+        into.h = self.h;
+    }
+
+    /// The held rows of all joints that were part of the last substep, with their impulses, in order.
+    pub(super) fn held(&self) -> impl Iterator<Item = (JointId, &[f64])> {
+        let held = |&(key, start, rows): &(Key, usize, usize)| match key {
+            Key::Joint {
+                joint,
+                part: JointPart::Held,
+            } => Some((joint, &self.lambda[start..start + rows])),
+            _ => None,
+        };
+        let joints = |entry: &&(Key, usize, usize)| matches!(entry.0, Key::Joint { .. });
+        self.keys.iter().take_while(joints).filter_map(held)
+    }
+
     /// What the blocks of the last substep belonged to, in the order of its problem.
     pub(super) fn in_order(&self) -> Vec<Key> {
         let mut keys = self.keys.clone();
@@ -189,14 +209,33 @@ impl Warm {
             && self.lambda.iter().all(|x| x.is_finite())
     }
 
+    /// Room for the impulses of so many ball joints, by joint, and nothing else.
+    pub(super) fn hold_all(&mut self, joints: usize, h: f64) -> &mut [[f64; 3]] {
+        let part = JointPart::Held;
+        let entry = |j: usize| {
+            let joint = JointId(j as u32);
+            (Key::Joint { joint, part }, 3 * j, 3)
+        };
+        if !(0..joints).map(entry).eq(self.keys.iter().copied()) {
+            self.keys.clear();
+            self.keys.extend((0..joints).map(entry));
+        }
+        self.lambda.resize(3 * joints, 0.0);
+        self.h = h;
+        self.lambda.as_chunks_mut().0
+    }
+
     /// Remembers the impulses of this step.
     pub(super) fn save(&mut self, assembly: &Assembly, lambda: &[f64], h: f64) {
-        self.keys.clear();
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
-        self.keys
-            .extend(blocks.map(|(key, block)| (*key, block.start, block.n_rows)));
-        if !self.keys.is_sorted() {
-            self.keys.sort_unstable();
+        let entries = blocks.map(|(key, block)| (*key, block.start, block.n_rows));
+        // Where nothing has come or gone the list stays.
+        if !entries.clone().eq(self.keys.iter().copied()) {
+            self.keys.clear();
+            self.keys.extend(entries);
+            if !self.keys.is_sorted() {
+                self.keys.sort_unstable();
+            }
         }
         self.lambda.clear();
         self.lambda.extend_from_slice(lambda);

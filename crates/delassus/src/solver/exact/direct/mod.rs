@@ -64,6 +64,10 @@ impl Solver for Direct {
 
     stops_by_its_field!();
 
+    fn solves_joints_at_once(&self) -> Option<Vec<crate::solver::auto::Chosen>> {
+        (0 < self.stop.sweeps).then(Vec::new)
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         redundancy_message(&self.work.redundant, status)
     }
