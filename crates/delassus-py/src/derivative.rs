@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// How the answer of a solved problem changes with p, q, Σ, μ, G and M.
 ///
 /// Blocks stay in their modes for small changes, and in a mode each law is linear: one system, factored once, serves
-/// every direction, forward and backward.
+/// every direction forward; backward its transpose is factored at each call.
 ///
 /// >>> import delassus
 /// >>> problem = delassus.lcp([[2, 1], [1, 2]], [-5, -6])

@@ -5,6 +5,7 @@
 
 mod answer;
 mod arrays;
+mod batch;
 mod derivative;
 mod doctor;
 mod error;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _delassus {
     #[pymodule_export]
     use crate::answer::Answer;
+    #[pymodule_export]
+    use crate::batch::{Batch, BatchReport};
     #[pymodule_export]
     use crate::derivative::{Derivative, derivative};
     #[pymodule_export]

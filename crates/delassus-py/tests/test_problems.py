@@ -135,3 +135,29 @@ def test_same_bits_as_the_command_line(tmp_path: Path, solver: str) -> None:
         assert answer.status == told["status"] and answer.iterations == told["iterations"]
         assert answer.lambda_.tolist() == told["lambda"] and answer.v.tolist() == told["v"]
         assert answer.residual == told["residual"]["law"]
+
+
+def test_a_derivative_is_the_central_difference_of_the_solver():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(9, 9))
+    W, q = a @ a.T + np.eye(9), rng.normal(size=9)
+    mu = np.array([0.4, 0.5, 0.6])
+
+    def solve(q):
+        problem = delassus.friction(W, q, mu)
+        return problem, delassus.solve(problem, "newton", tolerance=1e-13)
+
+    problem, answer = solve(q)
+    derivative = delassus.derivative(problem, answer)
+    assert len(derivative.modes) == 3 and derivative.unique and not derivative.degenerate
+    dq, step = rng.normal(size=9), 1e-6
+    exact = derivative.forward(q=dq)[1]
+    found = (solve(q + step * dq)[1].lambda_ - solve(q - step * dq)[1].lambda_) / (2 * step)
+    np.testing.assert_allclose(exact, found, atol=1e-6)
+    weights = rng.normal(size=9)
+    back = derivative.backward(lambda_=weights)
+    assert abs(weights @ exact - back["q"] @ dq) < 1e-12 * (1 + abs(weights @ exact))
+    with pytest.raises(delassus.Error, match="q has shape"):
+        derivative.forward(q=[1, 2])
+    with pytest.raises(delassus.Error, match="answer has shape"):
+        delassus.derivative(problem, [1.0])

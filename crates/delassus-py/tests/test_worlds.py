@@ -168,3 +168,31 @@ def test_same_bits_as_a_run_of_the_command_line(scene: str) -> None:
     report = world.step(told["steps"])
     assert told["steps"] == 40 and f"{world.state_hash:016x}" == told["state_hash"]
     assert report.unsolved == told["unsolved_steps"] and world.time == told["time"]
+
+
+def test_copies_of_a_batch_are_as_if_alone():
+    world = delassus.World.scene("quadruped")
+    batch = delassus.Batch(world, 3)
+    n = batch.robot_states()[1].shape[1]
+    tau = np.zeros((3, n))
+    tau[:, 6:] = [[0.1], [0.2], [0.3]]
+    report = batch.step(20, tau=tau)
+    assert report.solved and report.refused == {} and report.unsolved.tolist() == [0, 0, 0]
+    for i in range(3):
+        alone = delassus.World.scene("quadruped")
+        for _ in range(20):
+            alone.push_robot(tau[i])
+            alone.step()
+        assert alone.state_hash == batch.state_hashes[i]
+    batch.reset([1])
+    assert batch.times[1] == 0 and batch.times[0] > 0
+    assert batch.positions.shape == (3, len(world.body_names), 3)
+    q, v = batch.robot_states()
+    batch.place_robots(q, 0 * v)
+    for bad in ({"n": 0}, {"tau": np.zeros((2, n))}):
+        with pytest.raises(delassus.Error):
+            batch.step(**bad)
+    with pytest.raises(delassus.Error, match="no copy 7"):
+        batch.reset([7])
+    with pytest.raises(delassus.Error):
+        delassus.Batch(world, 0)

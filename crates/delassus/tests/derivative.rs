@@ -337,6 +337,47 @@ fn redundant_rows_leave_velocities_unique() {
 }
 
 #[test]
+fn a_contact_given_twice_has_the_velocities_of_one() {
+    // A ball that sticks to the ground, its contact once and twice.
+    let ball = |contacts: usize| {
+        let mut builder = Problem::builder();
+        let mass = MassBlock::rigid(1.0, delassus::math::DMat3::IDENTITY * 0.004).unwrap();
+        let p = [0.01, 0.02, -0.0981, 0.0, 0.001, 0.0];
+        let id = builder.add_mass(mass, &p).unwrap();
+        // Rows (n, t₁, t₂) at the point 0.1 m below the centre.
+        let rows = [
+            [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0, -0.1, 0.0],
+            [0.0, 1.0, 0.0, 0.1, 0.0, 0.0],
+        ]
+        .concat();
+        for _ in 0..contacts {
+            let law = Law::FrictionCone { mu: 0.8 };
+            builder
+                .add_block(law, &[(id, &rows)], &[0.0; 3], &[0.0; 3])
+                .unwrap();
+        }
+        builder.build().unwrap()
+    };
+    let change = Change {
+        p: vec![0.3, -0.2, 0.1, 0.01, 0.02, 0.03],
+        ..Change::default()
+    };
+    let [one, two] = [1, 2].map(|contacts| {
+        let problem = ball(contacts);
+        let answer = solved(&problem).unwrap();
+        let derivative = Derivative::new(&problem, &answer).unwrap();
+        assert_eq!(derivative.is_unique(), contacts == 1);
+        assert!(derivative.modes().all(|mode| mode == Mode::Held));
+        let back = derivative.backward(&change.p, &[]).unwrap();
+        (derivative.forward(&change).unwrap().v, back.p)
+    });
+    for (a, b) in one.0.iter().chain(&one.1).zip(two.0.iter().chain(&two.1)) {
+        assert!((a - b).abs() < 1e-7, "{a} {b}");
+    }
+}
+
+#[test]
 fn bad_input_is_refused_by_name() {
     let problem = slope(0.5, 0.2, 1.0, 0.01);
     let answer = solved(&problem).unwrap();

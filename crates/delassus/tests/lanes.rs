@@ -303,3 +303,45 @@ fn auto_says_what_it_chose_and_sweeps_are_swept() {
     let swept = step("gauss-seidel");
     assert!(!swept.history.is_empty() && swept.solver == "gauss-seidel");
 }
+
+#[test]
+fn bodies_that_turn_by_more_than_a_radian_gain_nothing() {
+    // The lone body of each copy spins at 300 rad/s: 1.25 rad a substep.
+    let mut worlds = [forest(9), forest(9)];
+    for world in &mut worlds {
+        let bodies = world.bodies_mut();
+        let lone = (0..bodies.len()).filter(|i| i % 12 == 10);
+        for i in lone.collect::<Vec<_>>() {
+            bodies.spin[i] = DVec3::new(200.0, 150.0, 160.0);
+        }
+    }
+    let [mut lanes, mut general] = worlds;
+    let mut before = f64::INFINITY;
+    for _ in 0..30 {
+        in_lanes(&mut lanes, &mut direct());
+        written(&mut general, &mut direct());
+        let spin = lanes.bodies().spin[10];
+        let turn = DMat3::from_quat(lanes.bodies().orientation[10]);
+        let own = turn.transpose() * spin;
+        let energy = 0.5 * own.dot(lanes.bodies().inertia[10] * own);
+        assert!(energy <= before * (1.0 + 1e-6), "{energy} after {before}");
+        before = energy;
+        let apart = (spin - general.bodies().spin[10]).length();
+        assert!(apart < 1e-6 * spin.length(), "{apart}");
+    }
+}
+
+#[test]
+fn numbers_that_no_step_takes_are_refused_in_lanes_too() {
+    let mut world = forest(8);
+    in_lanes(&mut world, &mut direct());
+    let before = world.state_hash();
+    world.bodies_mut().mass[0] = -1.0;
+    assert!(world.step(H, &mut direct()).is_err());
+    world.bodies_mut().mass[0] = 1.0;
+    world.bodies_mut().force[3] = DVec3::splat(f64::NAN);
+    assert!(world.step(H, &mut direct()).is_err());
+    assert_eq!(world.state_hash(), before);
+    world.bodies_mut().force[3] = DVec3::ZERO;
+    in_lanes(&mut world, &mut direct());
+}

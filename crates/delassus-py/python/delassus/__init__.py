@@ -7,7 +7,7 @@
 
 Problems come from arrays (`lcp`, `friction`), files (`Problem.read`) or a step of a world (`World.problem`); `solve`
 solves one, `compare` many by many solvers, `doctor` says what is wrong with one, `derivative` how an answer changes with
-the data. `World` steps scenes and robots through time. `Robot` computes the dynamics of a kinematic tree. What cannot be
+the data. `World` steps scenes and robots through time, `Batch` many copies of one. `Robot` computes the dynamics of a kinematic tree. What cannot be
 used raises `Error`, a `ValueError`.
 """
 
@@ -17,6 +17,8 @@ import numpy as _numpy  # noqa: F401
 from ._compare import Comparison, Run, compare
 from ._delassus import (
     Answer,
+    Batch,
+    BatchReport,
     Derivative,
     Diagnosis,
     Error,
@@ -37,6 +39,8 @@ from ._delassus import (
 
 __all__ = [
     "Answer",
+    "Batch",
+    "BatchReport",
     "Comparison",
     "Derivative",
     "Diagnosis",

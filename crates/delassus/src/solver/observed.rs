@@ -102,6 +102,10 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
         self.solver.run(problem, solution, monitor)
     }
 
+    fn solve_unseen(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        self.solver.solve_unseen(problem, solution)
+    }
+
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         self.start.clone_from(&solution.lambda);
         let report = self.solver.solve(problem, solution);

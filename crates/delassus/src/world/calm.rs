@@ -27,7 +27,7 @@ pub(super) struct Halves {
 
 impl Halves {
     /// Limits the solver to the sweeps that push; `None` where all is solved at once: with a tolerance, a single sweep
-    /// or no contact, and where robots touch.
+    /// or no contact, and in a world with robots.
     pub(super) fn begin(
         world: &World,
         solver: &mut dyn Solver,
@@ -69,13 +69,19 @@ impl World {
             sweeps: halves.calming,
             ..halves.asked
         });
-        let calm = solver.solve(&assembly.problem, solution);
-        let iterations = report.iterations + calm.iterations;
-        if !pushes {
-            *report = Report { iterations, ..calm };
-            return None;
+        let calm = solver.solve_unseen(&assembly.problem, solution);
+        report.iterations += calm.iterations;
+        report.elapsed += calm.elapsed;
+        let swept = halves.asked.is_swept_as_asked(calm.status);
+        if pushes && swept {
+            return Some(pushed);
         }
-        report.iterations = iterations;
-        Some(pushed)
+        // Without a push it was one solve; and one that failed is told.
+        *report = Report {
+            iterations: report.iterations,
+            elapsed: report.elapsed,
+            ..calm
+        };
+        pushes.then_some(pushed)
     }
 }

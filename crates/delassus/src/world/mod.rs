@@ -4,6 +4,7 @@
 //! The problem of any step can be taken out, saved and solved elsewhere: [`World::problem`].
 
 mod assemble;
+mod batch;
 mod bodies;
 mod bounce;
 mod builder;
@@ -30,6 +31,7 @@ mod warm;
 
 use glam::DVec3;
 
+pub use batch::Batch;
 pub use bodies::{Bodies, Body, MovedBy};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
@@ -246,8 +248,9 @@ pub enum WorldError {
     Collide(#[from] CollideError),
 }
 
-/// Bodies, joints, colliders and what is remembered between steps.
-#[derive(Debug)]
+/// Bodies, joints, colliders and what is remembered between steps. A copy goes on with the same bits; it has memory of its
+/// own.
+#[derive(Clone, Debug)]
 pub struct World {
     /// Gravity \[m/s²\].
     pub gravity: DVec3,
@@ -289,6 +292,13 @@ struct Spare {
     reactions: reaction::Reactions,
     /// How often the restitution of the step under way was halved.
     halvings: u32,
+}
+
+impl Clone for Spare {
+    /// Memory is not worth a copy.
+    fn clone(&self) -> Spare {
+        Spare::default()
+    }
 }
 
 /// Time simulated, with what each sum loses carried to the next: ten thousand steps of 0.5 ms are 5 s.

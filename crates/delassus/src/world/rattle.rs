@@ -313,7 +313,7 @@ fn free_turn(inertia: DMat3, start: DQuat, spin: DVec3, h: f64) -> (DQuat, DVec3
 }
 
 /// What a second-order step keeps for the next: the analyses of both solves.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Factors {
     pose: Joints,
     velocity: Work,

@@ -18,7 +18,7 @@ pub struct Reaction {
 }
 
 /// Impulses of all joints since a step began.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reactions {
     /// Sums of impulses [N s and N m s], by joint.
     sums: Vec<Reaction>,

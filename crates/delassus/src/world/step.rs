@@ -147,7 +147,8 @@ impl World {
         Ok(step)
     }
 
-    /// The problem the next step of h seconds would solve, with its warm start.
+    /// The problem the next step of h seconds would solve, with its warm start. Limits of robots that are out of reach are
+    /// not in it; a step that turns out to reach one is solved again with it.
     pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
         self.check_finite()?;
         self.prepare_robots(h);
@@ -268,6 +269,8 @@ impl World {
             let again = solver.solve(&assembly.problem, solution);
             report = Report {
                 iterations: report.iterations + again.iterations,
+                elapsed: report.elapsed + again.elapsed,
+                fallback: again.fallback.or(report.fallback),
                 ..again
             };
         }
@@ -294,8 +297,12 @@ impl World {
             before.clone_from(&self.bodies.orientation);
         }
         self.bodies.advance(h);
-        self.write_velocities(&assembly, keeps);
         let moved = self.move_robots(h, &moves[6 * assembly.bodies.len()..]);
+        // Gears count the turns that were made.
+        for i in 0..self.joints.len() {
+            self.joints[i].coordinate = self.joints[i].follow(&self.bodies, &before, h);
+        }
+        self.write_velocities(&assembly, keeps);
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
         let robot = |id: RobotId| self.robots[id.index()].name().to_owned();
@@ -303,9 +310,6 @@ impl World {
             let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
             let problem = Box::new(assembly.problem);
             return Err(StepError::NotFinite { body, row, problem });
-        }
-        for i in 0..self.joints.len() {
-            self.joints[i].coordinate = self.joints[i].follow(&self.bodies, &before, h);
         }
         self.time.add(h);
         Ok(assembly)

@@ -19,7 +19,7 @@ pub struct Touch {
 }
 
 /// What a list of touches is made of, and the list once it was asked for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Touches {
     contacts: Vec<ContactPoint>,
     /// Places of the contacts that are in the problem, in the order of its blocks.

@@ -220,6 +220,8 @@ impl Warm {
             self.keys.clear();
             self.keys.extend((0..joints).map(entry));
         }
+        // Joints between bodies that never move are not written to.
+        self.lambda.clear();
         self.lambda.resize(3 * joints, 0.0);
         self.h = h;
         self.lambda.as_chunks_mut().0

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! M of a free body is the inverse of the M⁻¹ that answers are judged by. Cost: cubes of the velocities, each operation
-//! some twenty of a double, and room that is asked for anew; not for more than a hundred velocities.
+//! some twenty of a double, and room that is asked for anew; not for more than 120 velocities.
 
 use super::continuation::{Course, LEAST};
 use super::kernel::Relation;

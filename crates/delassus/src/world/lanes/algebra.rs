@@ -118,7 +118,12 @@ pub(super) fn gyroscopic<S: Simd>(
             let (yz, zx, xy) = (cross(j[1], j[2]), cross(j[2], j[0]), cross(j[0], j[1]));
             let scale = dot(j[0], yz).recip();
             let lost = [dot(f, yz) * scale, dot(f, zx) * scale, dot(f, xy) * scale];
-            sym_mul(inertia, difference(spin, lost))
+            let turned = difference(spin, lost);
+            let after = sym_mul(inertia, turned);
+            // The torque does no work: ω ← ω √(T / T⁺) where T⁺ = ½ωᵀIω is beyond T.
+            let (energy, limit) = (dot(turned, after), dot(spin, momentum));
+            let keep = limit.if_below(energy, (limit / energy).sqrt(), one);
+            scaled(after, keep)
         }
     }
 }

@@ -17,10 +17,11 @@ use std::time::Instant;
 use glam::{DQuat, DVec3};
 
 use super::{Clock, Integrator, Key, Probe, Step, World};
-use crate::index::{BlockId, JointId};
+use crate::index::{BlockId, BodyId, JointId};
 use crate::math::parallel::{self, prelude::*};
 use crate::math::simd::LANES;
 use crate::problem::floor::Hidden;
+use crate::problem::mass::MassBlock;
 use crate::problem::residual::Residual;
 use crate::problem::stabilise::Stabilise;
 use crate::solver::{Fit, Record, Report, Solver, Status, Stop};
@@ -45,6 +46,13 @@ pub(super) struct Lanes {
     pulls: Vec<[f64; 3]>,
     /// Whether forces or torques are given.
     is_pushed: bool,
+}
+
+impl Clone for Lanes {
+    /// A copy is laid out anew, at its first step.
+    fn clone(&self) -> Lanes {
+        Lanes::default()
+    }
 }
 
 /// What may have changed since the world was laid out.
@@ -172,6 +180,9 @@ impl World {
 
     /// Sees to it that the lanes fit the world; `None` where it does not go into them.
     fn lay_out(&self, lanes: &mut Lanes) -> Option<()> {
+        if lanes.known != Known::All && !self.has_sound_numbers() {
+            return None;
+        }
         let known = std::mem::replace(&mut lanes.known, Known::All);
         let fits = match (known, &mut lanes.layout) {
             (Known::All, _) => true,
@@ -187,6 +198,16 @@ impl World {
             lanes.is_pushed = forces.any(given);
         }
         lanes.layout.as_ref().map(|_| ())
+    }
+
+    /// Whether the general step would take the numbers that a caller may have written; else it is to say why not.
+    fn has_sound_numbers(&self) -> bool {
+        let bodies = &self.bodies;
+        let has_mass = |id: BodyId| {
+            let (mass, inertia) = (bodies.mass[id.index()], bodies.inertia[id.index()]);
+            !bodies.is_single(id) || MassBlock::rigid(mass, inertia).is_ok()
+        };
+        self.check_finite().is_ok() && bodies.ids().all(has_mass)
     }
 
     /// Whether threads share the work.

@@ -1,0 +1,283 @@
+//! Many copies of one world, stepped together.
+
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use delassus::Stop;
+use delassus::world::{Step, StepError};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::{array, rows, shaped};
+use crate::error::refuse;
+use crate::interrupt::{Flag, interruptible};
+use crate::world::World;
+
+/// Copies of a world that are stepped together, each with its own state, controls and contacts.
+///
+/// Arrays have one row for each copy. The threads of the machine share the work, and each copy has the bits that it would
+/// have alone.
+///
+/// >>> import delassus
+/// >>> batch = delassus.Batch(delassus.World.scene("gripper"), 4)
+/// >>> batch.step(10).solved
+/// True
+/// >>> q, v = batch.robot_states()
+/// >>> len(q) == len(batch) == 4
+/// True
+#[pyclass(frozen, module = "delassus")]
+#[derive(Debug)]
+pub(crate) struct Batch {
+    inner: Mutex<Inner>,
+    flag: Flag,
+}
+
+#[derive(Debug)]
+struct Inner {
+    batch: delassus::world::Batch,
+    dt: f64,
+}
+
+/// How the steps of a batch went.
+#[pyclass(frozen, module = "delassus")]
+#[derive(Debug)]
+pub(crate) struct BatchReport {
+    unsolved: Vec<u64>,
+    residual: Vec<f64>,
+    refused: Vec<(usize, String)>,
+}
+
+impl Batch {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        self.inner.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => refuse("the batch is at work in another thread"),
+            TryLockError::Poisoned(_) => refuse(
+                "the batch was left in the middle of a step by a fault of the engine; make it anew",
+            ),
+        })
+    }
+}
+
+impl Inner {
+    /// Sizes of the only robot's configuration and velocity.
+    fn robot_sizes(&self) -> PyResult<(usize, usize)> {
+        let world = self.batch.worlds().first();
+        let robot = world.and_then(|world| world.robots().first());
+        let robot = robot.ok_or_else(|| refuse("the world has no robot"))?;
+        Ok((robot.configuration().len(), robot.velocity().len()))
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// `n` copies of a world as it is now, with its solver and step.
+    #[new]
+    fn new(world: &World, n: usize) -> PyResult<Batch> {
+        if n == 0 {
+            return Err(refuse("n is 0; make at least one copy"));
+        }
+        let flag = Flag::take();
+        let world = world.lock()?;
+        let stop = Stop {
+            tolerance: world.run.tolerance,
+            sweeps: world.run.iterations,
+            cancel: Some(flag.cancel()),
+            ..Stop::default()
+        };
+        let batch = delassus::world::Batch::new(&world.world, n, &world.run.solver, stop);
+        Ok(Batch {
+            inner: Mutex::new(Inner {
+                batch: batch.map_err(refuse)?,
+                dt: world.run.dt,
+            }),
+            flag,
+        })
+    }
+
+    /// Makes n steps of `dt` seconds in every copy. `tau`, one row for each copy, are forces on the joints of its first
+    /// robot during all of them. A copy whose step is refused stays as it was; the report names it.
+    #[pyo3(signature = (n=1, *, tau=None, dt=None))]
+    fn step(
+        &self,
+        py: Python<'_>,
+        n: u64,
+        tau: Option<&Bound<'_, PyAny>>,
+        dt: Option<f64>,
+    ) -> PyResult<BatchReport> {
+        if n == 0 {
+            return Err(refuse("n is 0; make at least one step"));
+        }
+        let mut inner = self.lock()?;
+        let count = inner.batch.worlds().len();
+        let (tau, width) = match tau {
+            None => (Vec::new(), 0),
+            Some(tau) => {
+                let (_, width) = inner.robot_sizes()?;
+                (shaped("tau", tau, &[count, width])?, width)
+            }
+        };
+        let dt = dt.unwrap_or(inner.dt);
+        let mut report = BatchReport {
+            unsolved: vec![0; count],
+            residual: vec![0.0; count],
+            refused: Vec::new(),
+        };
+        let (flag, inner) = (&self.flag, &mut *inner);
+        interruptible(py, flag, || {
+            for _ in 0..n {
+                let steps = inner.batch.step(dt, |i, world| {
+                    if let Some(robot) = world.robot_mut(delassus::RobotId(0))
+                        && 0 < width
+                    {
+                        let own = &tau[i * width..(i + 1) * width];
+                        robot.force.copy_from_slice(own);
+                    }
+                });
+                report.add(steps);
+                if flag.is_raised() {
+                    break;
+                }
+            }
+        })?;
+        Ok(report)
+    }
+
+    /// Configurations and velocities of the first robot, one row for each copy.
+    #[expect(clippy::type_complexity, reason = "two arrays")]
+    fn robot_states<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+        let inner = self.lock()?;
+        let (nq, nv) = inner.robot_sizes()?;
+        let robots = || inner.batch.worlds().iter().flat_map(|w| w.robots().first());
+        let q = robots().flat_map(|robot| robot.configuration().to_vec());
+        let v = robots().flat_map(|robot| robot.velocity().to_vec());
+        let count = inner.batch.worlds().len();
+        let q = rows(py, q.collect(), [count, nq])?;
+        Ok((q, rows(py, v.collect(), [count, nv])?))
+    }
+
+    /// Puts the first robot of every copy into these states, one row for each.
+    fn place_robots(&self, q: &Bound<'_, PyAny>, v: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        let (nq, nv) = inner.robot_sizes()?;
+        let count = inner.batch.worlds().len();
+        let (q, v) = (shaped("q", q, &[count, nq])?, shaped("v", v, &[count, nv])?);
+        for (i, world) in inner.batch.worlds_mut().iter_mut().enumerate() {
+            let (q, v) = (&q[i * nq..(i + 1) * nq], &v[i * nv..(i + 1) * nv]);
+            let placed = world.place_robot(delassus::RobotId(0), q, v);
+            placed.map_err(|error| refuse(format!("copy {i}: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Positions of all bodies [m]: copies, bodies, three numbers.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let inner = self.lock()?;
+        let worlds = inner.batch.worlds();
+        let bodies = worlds.first().map_or(0, |world| world.bodies().len());
+        let positions = worlds.iter().flat_map(|world| &world.bodies().position);
+        let values: Vec<f64> = positions.flat_map(|x| x.to_array()).collect();
+        array(py, values).reshape([worlds.len(), bodies, 3])
+    }
+
+    /// Puts copies back to where all began: those with these numbers, or all of them.
+    #[pyo3(signature = (copies=None))]
+    fn reset(&self, copies: Option<Vec<usize>>) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        let count = inner.batch.worlds().len();
+        let copies = copies.unwrap_or_else(|| (0..count).collect());
+        if let Some(beyond) = copies.iter().find(|i| count <= **i) {
+            return Err(refuse(format!(
+                "there is no copy {beyond}; the last of {count} is {}",
+                count - 1
+            )));
+        }
+        inner.batch.reset(&copies);
+        Ok(())
+    }
+
+    /// Time simulated by each copy [s].
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let inner = self.lock()?;
+        let times = inner.batch.worlds().iter().map(|world| world.time());
+        Ok(array(py, times.collect()))
+    }
+
+    /// The hash of every copy's state.
+    #[getter]
+    fn state_hashes(&self) -> PyResult<Vec<u64>> {
+        let inner = self.lock()?;
+        let worlds = inner.batch.worlds().iter();
+        Ok(worlds.map(|world| world.state_hash()).collect())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.lock()?.batch.worlds().len())
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Batch of {} worlds>", self.__len__()?))
+    }
+}
+
+impl BatchReport {
+    fn add(&mut self, steps: Vec<Result<Step, StepError>>) {
+        for (i, step) in steps.into_iter().enumerate() {
+            match step {
+                Ok(step) => {
+                    self.unsolved[i] += u64::from(step.unsolved);
+                    self.residual[i] = self.residual[i].max(step.report.residual.law);
+                }
+                Err(error) => {
+                    if self.refused.iter().all(|(known, _)| *known != i) {
+                        self.refused.push((i, error.to_string()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl BatchReport {
+    /// Whether every step of every copy was taken and solved.
+    #[getter]
+    fn solved(&self) -> bool {
+        self.refused.is_empty() && self.unsolved.iter().all(|count| *count == 0)
+    }
+
+    /// Substeps of each copy that were not solved.
+    #[getter]
+    fn unsolved<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_slice(py, &self.unsolved)
+    }
+
+    /// The worst residual of each copy [m/s].
+    #[getter]
+    fn residual<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        array(py, self.residual.clone())
+    }
+
+    /// Copies whose steps were refused, with the reason of the first.
+    #[getter]
+    fn refused<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let named = PyDict::new(py);
+        for (i, reason) in &self.refused {
+            named.set_item(i, reason)?;
+        }
+        Ok(named)
+    }
+
+    fn __repr__(&self) -> String {
+        let unsolved = self.unsolved.iter().filter(|count| 0 < **count).count();
+        format!(
+            "<BatchReport of {} copies: {unsolved} with unsolved steps, {} refused>",
+            self.unsolved.len(),
+            self.refused.len()
+        )
+    }
+}
