@@ -24,7 +24,7 @@ use crate::problem::Problem;
 /// ['held', 'held']
 /// >>> dv, dlam = derivative.forward(q=[1, 0])
 /// >>> dlam.round(6).tolist()
-/// [0.666667, -0.333333]
+/// [-0.666667, 0.333333]
 #[pyclass(frozen, module = "delassus")]
 #[derive(Debug)]
 pub(crate) struct Derivative {
