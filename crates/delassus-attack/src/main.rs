@@ -38,7 +38,7 @@ delassus-attack server COUNT SEED [--class NAME]
 delassus-attack all [ATTACK…] --seed SEED --out FOLDER [--resume] [--share PART]
 delassus-attack soak [SCENE…] --out FOLDER [--time SECONDS] [--patience SECONDS]
 
-COUNT of every class (or of one) are drawn from SEED; --first N begins with the N-th of them.
+COUNT of every class (or of one) are drawn from SEED; --first N begins with number N, counted from 0.
 What went wrong is kept in the folder of --keep; --quiet says nothing of single findings.
 Exits with 1 where a promise was broken: the columns in capitals.";
 

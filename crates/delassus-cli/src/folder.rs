@@ -123,24 +123,63 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), DiskError> {
 
 /// The same for what is no text.
 pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.tmp"));
-    let written = fs::File::create(&temporary).and_then(|mut file| {
-        io::Write::write_all(&mut file, bytes)?;
+    let (unnamed, mut file) = Unnamed::create(path)?;
+    io::Write::write_all(&mut file, bytes).map_err(DiskError::denied(path, "write"))?;
+    unnamed.name(file)
+}
+
+/// A file that gets its name once it is whole. Until then it stands beside its place under another one, from where it
+/// goes when this is dropped: what was written of it is of no use to anybody.
+#[derive(Debug)]
+pub(crate) struct Unnamed {
+    path: PathBuf,
+    /// None once it has its name.
+    temporary: Option<PathBuf>,
+}
+
+impl Unnamed {
+    /// Opens it for writing.
+    pub(crate) fn create(path: &Path) -> Result<(Unnamed, fs::File), DiskError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = path.with_file_name(format!(".{name}.tmp"));
+        let file = fs::File::create(&temporary).map_err(DiskError::denied(path, "write"))?;
+        let unnamed = Unnamed {
+            path: path.to_owned(),
+            temporary: Some(temporary),
+        };
+        Ok((unnamed, file))
+    }
+
+    /// The name it is to have.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file, to which nothing more is written, its name.
+    pub(crate) fn name(mut self, file: fs::File) -> Result<(), DiskError> {
+        let denied = DiskError::denied(&self.path, "write");
         // On the disk before it gets its name: a crash must not leave the name without the content.
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    });
-    if let Err(error) = written {
-        // What was written of it is of no use to anybody.
-        let _ = fs::remove_file(&temporary);
-        return Err(DiskError::denied(path, "write")(error));
+        file.sync_all().map_err(&denied)?;
+        drop(file);
+        if let Some(temporary) = &self.temporary {
+            fs::rename(temporary, &self.path).map_err(&denied)?;
+        }
+        self.temporary = None;
+        // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
+        let folder = self.path.parent();
+        if let Some(folder) = folder.and_then(|folder| fs::File::open(folder).ok()) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
     }
-    // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
-    if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
-        let _ = folder.sync_all();
+}
+
+impl Drop for Unnamed {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
+        }
     }
-    Ok(())
 }
 
 /// Writes a file that must not exist yet, unless forced.

@@ -33,7 +33,7 @@ use crate::solvers;
 use capture::Capture;
 use checkpoint::Checkpoint;
 use ending::{Ending, Interrupted, Kept, RefusedStep};
-use export::Export;
+use export::{Export, Written};
 use frames::Sheet;
 use plan::Plan;
 use record::Recorder;
@@ -63,6 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     };
     let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
     solvers::check_laws(&plan.options.solver, solver.as_ref(), &world.laws())?;
+    export::check(&args.export, args.force)?;
     let mut claimed = None;
     if let Some(out) = &args.out {
         folder::make("--out", out, args.force)?;
@@ -77,14 +78,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     let elapsed = begin.elapsed();
     run.bar.finish_and_clear();
     let summary = Summary::new(&run, &world, solver.as_ref(), (&ending, elapsed));
-    run.finish(&world, &summary)?;
+    let recorded = run.finish(&world, &summary);
+    let exported = run.close_exports(&world);
     if 0 < run.capture.left_out {
         let (limit, more) = (args.capture_limit, run.capture.left_out);
         note(&format!(
             "{more} more problems met the condition of --capture, which keeps {limit}; raise --capture-limit to have them"
         ));
     }
-    let outcome = match &ending {
+    let mut outcome = match &ending {
         Ending::Completed if run.tally.unsolved == 0 => Outcome::Solved,
         Ending::Completed => Outcome::NotSolved,
         Ending::Interrupted(why) => {
@@ -100,6 +102,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
             Outcome::NotSolved
         }
     };
+    // The run is worth having whatever became of the files for others.
+    exported.into_iter().for_each(|done| outcome.blame(done));
+    recorded?;
     // The folder is free for others once everything is in it.
     drop(claimed);
     let text = if args.json {
@@ -137,7 +142,7 @@ impl<'a> Run<'a> {
             None => None,
         };
         let exports = args.export.iter();
-        let exports = exports.map(|path| Export::create(path, args.force, world));
+        let exports = exports.map(|path| Export::create(path, world));
         let exports: Vec<Export> = exports.collect::<Result<_, _>>()?;
         let mut run = Run {
             args,
@@ -280,11 +285,6 @@ impl<'a> Run<'a> {
 
     /// Closes the recordings and writes what can only be written at the end.
     fn finish(&mut self, world: &World, summary: &Summary) -> Result<(), Refusal> {
-        for mut export in std::mem::take(&mut self.exports) {
-            export.frame(world)?;
-            let path = export.close(world)?;
-            self.tell(&format!("{} is written", path.display()));
-        }
         let Some(out) = &self.args.out else {
             return Ok(());
         };
@@ -305,6 +305,27 @@ impl<'a> Run<'a> {
             "{out} holds the run: summary.json, tables (.csv), trajectory.bin, plot.svg and frames.svg; `delassus view \
              {out}` shows it"
         ));
+        Ok(())
+    }
+
+    /// Ends every export, whatever becomes of the others.
+    fn close_exports(&mut self, world: &World) -> Vec<Result<(), ExportError>> {
+        let exports = std::mem::take(&mut self.exports).into_iter();
+        exports
+            .map(|export| self.close_export(export, world))
+            .collect()
+    }
+
+    fn close_export(&self, export: Export, world: &World) -> Result<(), ExportError> {
+        let Written { path, left_out } = export.close(world)?;
+        let path = path.display();
+        self.tell(&format!("{path} is written"));
+        if 0 < left_out {
+            note(&format!(
+                "{path}: {left_out} frames are left out: the file's times have too few digits to tell them apart; raise \
+                 --every"
+            ));
+        }
         Ok(())
     }
 

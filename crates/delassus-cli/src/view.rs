@@ -57,6 +57,11 @@ mod served {
         Ended,
         #[error("--solver: at most two solvers are shown side by side")]
         TooManySolvers,
+        #[error(
+            "--state {}: a recording shows what was recorded and cannot begin from a state; name the scene instead",
+            state.display()
+        )]
+        StateOfRecording { state: PathBuf },
         #[error(transparent)]
         Server(#[from] ViewError),
         #[error(
@@ -111,6 +116,9 @@ mod served {
 
     fn show(args: &ViewArgs) -> Result<Show, Refusal> {
         if args.what.is_dir() {
+            if let Some(state) = args.state.clone() {
+                return Err(ShowError::StateOfRecording { state }.into());
+            }
             return recording(&args.what);
         }
         if 2 < args.solvers.len() {
@@ -172,6 +180,9 @@ mod served {
             serde_json::from_str(&text).map_err(|cause| ShowError::NoScene { path, cause })?;
         let scene = source.build()?;
         let recording = Recording::open(folder, &source.name, scene).map_err(ShowError::from)?;
+        if let Some(why) = recording.unread() {
+            note(&format!("{why}; velocities and forces are not shown"));
+        }
         Ok(Show::Recording(Box::new(recording)))
     }
 

@@ -6,12 +6,16 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use common::{delassus, folder, text};
+use common::{Started, delassus, folder, interrupt, text, write};
 use serde_json::Value;
 
 /// Lines of a table as fields, the heading left out.
-fn lines(path: &std::path::Path) -> Vec<Vec<String>> {
+fn lines(path: &Path) -> Vec<Vec<String>> {
     let table = text(path);
     let fields = |line: &str| line.split(',').map(str::to_owned).collect();
     table.lines().skip(1).map(fields).collect()
@@ -251,4 +255,120 @@ fn what_cannot_be_exported_is_refused_before_the_first_step() {
         .code,
         0
     );
+}
+
+/// Names of what is in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<String> = entries
+        .map(|entry| name(entry).into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_bad_export_is_refused_before_anything_is_made() {
+    let out = folder("export-untouched");
+    fs::write(out.join("there.glb"), "old").unwrap();
+    fs::create_dir(out.join("folder.mcap")).unwrap();
+    let path = |name: &str| out.join(name).to_str().unwrap().to_owned();
+    let records = path("run");
+    for (files, force, clue) in [
+        (&["good.glb", "run.txt"][..], "-f", "known: .glb"),
+        (&["good.mcap", "there.glb"], "-q", "--force"),
+        (&["same.glb", "./same.glb"], "-f", "twice"),
+        (&["folder.mcap"], "-f", "folder.mcap"),
+    ] {
+        let mut words = vec!["run", "stack:2", "-n", "2", "-o", &records, force];
+        let files: Vec<String> = files.iter().map(|file| path(file)).collect();
+        files.iter().for_each(|file| words.extend(["-e", file]));
+        let ran = delassus(&words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{files:?}");
+        assert!(ran.stderr.contains(clue), "{}", ran.stderr);
+        assert_eq!(names(&out), ["folder.mcap", "there.glb"], "{files:?}");
+    }
+}
+
+#[test]
+fn an_old_file_survives_a_run_that_fails() {
+    let out = folder("export-old");
+    let old = [
+        write(&out, "old.glb", "old glb"),
+        write(&out, "old.mcap", "old mcap"),
+    ];
+    let nowhere = out.join("no/such/folder/run.glb");
+    let nowhere = nowhere.to_str().unwrap();
+    let words = ["run", "stack:2", "-n", "2", "-f", "-e", &old[0], "-e"];
+    let ran = delassus(&[&words[..], &[&old[1], "-e", nowhere]].concat());
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert_eq!(names(&out), ["old.glb", "old.mcap"]);
+    assert_eq!(text(Path::new(&old[0])), "old glb");
+    assert_eq!(text(Path::new(&old[1])), "old mcap");
+    let ran = delassus(&[&words[..], &[&old[1]]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(names(&out), ["old.glb", "old.mcap"]);
+    assert!(gltf::Gltf::from_slice(&fs::read(&old[0]).unwrap()).is_ok());
+}
+
+#[test]
+fn an_export_that_fails_at_the_end_costs_nothing_else() {
+    let out = folder("export-fails-late");
+    let (bad, good, records) = (out.join("bad.glb"), out.join("good.mcap"), out.join("run"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_delassus"));
+    command
+        .args(["run", "stack:2", "--time", "100000", "--every", "100000"])
+        .arg("--out")
+        .arg(&records)
+        .arg("-e")
+        .arg(&bad)
+        .arg("-e")
+        .arg(&good)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = Started::new(&mut command);
+    let begin = Instant::now();
+    // The second export is opened after the first; then a folder takes the name of the first.
+    while !out.join(".good.mcap.tmp").exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "nothing began");
+        sleep(Duration::from_millis(5));
+    }
+    fs::create_dir(&bad).unwrap();
+    interrupt(child.id());
+    let output = child.output();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let last = stderr.trim_end().lines().last().unwrap();
+    assert!(
+        last.contains("error") && last.contains("bad.glb"),
+        "{stderr}"
+    );
+    // What the run found is said all the same.
+    assert!(!output.stdout.is_empty());
+    assert_eq!(names(&out), ["bad.glb", "good.mcap", "run"]);
+    for file in ["summary.json", "trajectory.bin", "plot.svg", "frames.svg"] {
+        assert!(records.join(file).is_file(), "{file}");
+    }
+    let bytes = fs::read(&good).unwrap();
+    assert!(mcap::Summary::read(&bytes).unwrap().is_some());
+}
+
+#[test]
+fn times_of_an_animation_begin_with_its_first_frame() {
+    let out = folder("export-times");
+    let (records, file) = (out.join("run"), out.join("late.glb"));
+    let (dir, file) = (records.to_str().unwrap(), file.to_str().unwrap());
+    let words = ["run", "stack:2", "--dt", "0.01", "--steps", "10", "-o", dir];
+    let ran = delassus(&[&words[..], &["--checkpoint-every", "0.05"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let checkpoint = records.join("checkpoint-5.json");
+    let ran = delassus(&["run", "--resume", checkpoint.to_str().unwrap(), "-e", file]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
+    let read = gltf::Gltf::from_slice(&fs::read(file).unwrap()).unwrap();
+    let blob = read.blob.as_deref().unwrap();
+    let channel = read.animations().next().unwrap().channels().next().unwrap();
+    let times = channel.reader(|_| Some(blob)).read_inputs().unwrap();
+    assert_eq!(times.collect::<Vec<f32>>().first(), Some(&0.0));
 }

@@ -63,6 +63,9 @@ mod served {
             let text = complaint(&view(&[what, "--no-open"]));
             assert!(text.contains(words), "{what}: {text}");
         }
+        let words = [folder.to_str().unwrap(), "--no-open", "--state", "x.json"];
+        let text = complaint(&view(&words));
+        assert!(text.contains("--state x.json: a recording"), "{text}");
         let text = complaint(&view(&["stack", "--no-open", "--solver", "gauss"]));
         assert!(text.contains("no solver"), "{text}");
         std::fs::remove_dir_all(&folder).unwrap();

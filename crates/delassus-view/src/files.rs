@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use delassus::problem::file::json;
+use delassus::scenes;
 use delassus::world::State;
 use serde::{Deserialize, Serialize};
 
@@ -38,13 +39,21 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// The text of a file.
-    pub(crate) fn read(text: &str) -> Result<Saved, Refused> {
+    /// The text of a file, which must be of a scene.
+    pub(crate) fn read(text: &str, scene: &str) -> Result<Saved, Refused> {
         let saved: Saved = serde_json::from_str(text).map_err(Refused::StateFile)?;
         if saved.schema != SCHEMA {
             let other = format!("its schema is {}, not {SCHEMA}", saved.schema);
             let error = <serde_json::Error as serde::de::Error>::custom(other);
             return Err(Refused::StateFile(error));
+        }
+        let checked = saved.parameters.check();
+        checked.map_err(Refused::StateParameters)?;
+        if spelled_out(&saved.scene) != spelled_out(scene) {
+            return Err(Refused::StateOfOther {
+                of: saved.scene,
+                shown: scene.to_owned(),
+            });
         }
         Ok(saved)
     }
@@ -95,6 +104,17 @@ impl File {
 
     pub(crate) fn json(&self) -> Arc<str> {
         to_json(self)
+    }
+}
+
+/// The same for all ways to name a scene: a file without its folder, a built-in scene with its sizes.
+fn spelled_out(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let known = scenes::exhibits().iter().find(|known| known.name == last);
+    match known.map(|known| (known.size, known.second)) {
+        None | Some((0, _)) => last.to_owned(),
+        Some((size, 0)) => format!("{last}:{size}"),
+        Some((size, second)) => format!("{last}:{size}x{second}"),
     }
 }
 

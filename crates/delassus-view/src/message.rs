@@ -251,7 +251,7 @@ impl Command {
 }
 
 impl Parameters {
-    fn check(&self) -> Result<(), BadMessage> {
+    pub(crate) fn check(&self) -> Result<(), BadMessage> {
         within("dt", self.dt, DT)?;
         whole("substeps", self.substeps, (1, MOST_SUBSTEPS))?;
         for component in self.gravity {

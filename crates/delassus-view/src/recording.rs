@@ -64,6 +64,8 @@ pub struct Recording {
     places: Vec<usize>,
     samples: Vec<Sample>,
     dynamics: Option<Dynamics>,
+    /// Why velocities and forces are not shown though there is a file with them.
+    unread: Option<RecordingError>,
     /// What moves and pushes at the frame that is shown, where that was recorded.
     pub(crate) acting: Option<Acting>,
 }
@@ -142,8 +144,13 @@ impl Recording {
         if times.is_empty() || !times.is_sorted() {
             return Err(bad("has no frames, or times that go backwards"));
         }
+        let (dynamics, unread) = match Dynamics::open(&folder.join("dynamics.bin"), &scene.world) {
+            Ok(dynamics) => (dynamics, None),
+            Err(error) => (None, Some(error)),
+        };
         Ok(Recording {
-            dynamics: Dynamics::open(&folder.join("dynamics.bin"), &scene.world),
+            dynamics,
+            unread,
             acting: None,
             name: name.to_owned(),
             title: scene.title,
@@ -156,6 +163,11 @@ impl Recording {
             samples: samples(&folder.join("steps.csv")),
             path,
         })
+    }
+
+    /// What is wrong with the file of velocities and forces, where there is one and it cannot be shown.
+    pub fn unread(&self) -> Option<&RecordingError> {
+        self.unread.as_ref()
     }
 
     /// Puts the bodies of the world where they were in a frame.

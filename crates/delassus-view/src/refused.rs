@@ -5,7 +5,7 @@ use std::error::Error;
 use delassus::scenes::ExhibitError;
 use delassus::world::{StateError, StepError, WorldError};
 
-use crate::message::MOST_BODIES;
+use crate::message::{BadMessage, MOST_BODIES};
 use crate::recording::RecordingError;
 
 /// Why something that the page asked for was not done; the page shows it in words.
@@ -40,6 +40,17 @@ pub enum Refused {
     /// A file with a state is none.
     #[error("the file with the state cannot be read: {0}; it is one that \"Save state\" wrote")]
     StateFile(#[source] serde_json::Error),
+    /// A file with a state says to step in a way that nobody may ask for.
+    #[error("the file with the state cannot be taken up: {}", .0.0)]
+    StateParameters(#[source] BadMessage),
+    /// A file with a state is of another scene.
+    #[error("the state is one of {of}, and {shown} is shown; name {of} to begin from it")]
+    StateOfOther {
+        /// The scene of the file.
+        of: String,
+        /// The scene that is shown.
+        shown: String,
+    },
     /// The scene is no longer the one that is shown.
     #[error("{0}; the scene has changed: reset first")]
     OtherScene(#[from] StateError),

@@ -118,7 +118,10 @@ impl Live {
         let choices: Vec<Choice> = choices.collect();
         live.fill(choices)?;
         if let Some(text) = &start.state {
-            live.take_up(Saved::read(text)?)?;
+            let mut saved = Saved::read(text, &live.name)?;
+            // What was asked for by hand is meant.
+            saved.parameters.dt = start.dt.unwrap_or(saved.parameters.dt);
+            live.take_up(saved)?;
         }
         Ok(live)
     }
@@ -493,3 +496,6 @@ impl Stage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

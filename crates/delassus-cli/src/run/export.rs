@@ -3,6 +3,8 @@
 mod glb;
 mod mcap;
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use delassus::World;
@@ -20,6 +22,8 @@ pub(crate) enum ExportError {
         path.display()
     )]
     Ending { path: PathBuf },
+    #[error("--export {}: the file is named twice; give each export a name of its own", path.display())]
+    Twice { path: PathBuf },
     #[error(
         "--export {}: the animation takes more than 4 GiB, which is the most such a file can hold; raise --every",
         path.display()
@@ -38,22 +42,61 @@ pub(super) enum Export {
     Mcap(Box<mcap::Mcap>),
 }
 
-impl Export {
-    /// Opens a file for the run of a world.
-    pub(super) fn create(path: &Path, force: bool, world: &World) -> Result<Export, ExportError> {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        let known = matches!(ending, Some("glb" | "mcap"));
-        if known && !force && path.exists() {
-            let path = path.to_owned();
-            return Err(DiskError::Exists { path }.into());
-        }
-        match ending {
-            Some("glb") => Ok(Export::Glb(glb::Glb::new(path, world)?)),
-            Some("mcap") => Ok(Export::Mcap(Box::new(mcap::Mcap::create(path, world)?))),
+/// What a file holds, by the ending of its name.
+#[derive(Clone, Copy)]
+enum Kind {
+    Glb,
+    Mcap,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Result<Kind, ExportError> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("glb") => Ok(Kind::Glb),
+            Some("mcap") => Ok(Kind::Mcap),
             _ => Err(ExportError::Ending {
                 path: path.to_owned(),
             }),
         }
+    }
+}
+
+/// Refuses files that cannot be meant, before anything is made.
+pub(super) fn check(paths: &[PathBuf], force: bool) -> Result<(), ExportError> {
+    let mut places = BTreeSet::new();
+    for path in paths {
+        Kind::of(path)?;
+        if path.is_dir() {
+            let cause = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(DiskError::denied(path, "write")(cause).into());
+        }
+        let path = path.clone();
+        if !force && path.exists() {
+            return Err(DiskError::Exists { path }.into());
+        }
+        if !places.insert(place(&path)) {
+            return Err(ExportError::Twice { path });
+        }
+    }
+    Ok(())
+}
+
+/// Where a file lies, the same however its folder is written; the file need not be there.
+fn place(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match (whole.parent().map(Path::canonicalize), whole.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        _ => whole,
+    }
+}
+
+impl Export {
+    /// Opens a file, which [`check`] has seen, for the run of a world.
+    pub(super) fn create(path: &Path, world: &World) -> Result<Export, ExportError> {
+        Ok(match Kind::of(path)? {
+            Kind::Glb => Export::Glb(glb::Glb::create(path, world)?),
+            Kind::Mcap => Export::Mcap(Box::new(mcap::Mcap::create(path, world)?)),
+        })
     }
 
     /// Adds the world as it is.
@@ -65,13 +108,21 @@ impl Export {
         Ok(())
     }
 
-    /// Ends the file and gives its path.
-    pub(super) fn close(self, world: &World) -> Result<PathBuf, ExportError> {
+    /// Ends the file with the world as it is.
+    pub(super) fn close(mut self, world: &World) -> Result<Written, ExportError> {
+        self.frame(world)?;
         match self {
             Export::Glb(glb) => glb.close(world),
             Export::Mcap(mcap) => mcap.close(),
         }
     }
+}
+
+/// A file that is whole.
+pub(super) struct Written {
+    pub(super) path: PathBuf,
+    /// Frames that the file cannot tell from the one before.
+    pub(super) left_out: usize,
 }
 
 /// Half the edge of the square that stands for a half-space \[m\].

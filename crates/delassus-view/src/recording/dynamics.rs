@@ -7,7 +7,7 @@ use std::path::Path;
 use delassus::World;
 use glam::DVec3;
 
-use super::read_name;
+use super::{RecordingError, read_name};
 use crate::geometry::moving;
 
 const MAGIC: &[u8; 8] = b"DELASSUD";
@@ -73,17 +73,32 @@ impl Reader<'_> {
 }
 
 impl Dynamics {
-    /// Opens it where it is there and belongs to the world; runs of older programs have none.
-    pub(crate) fn open(path: &Path, world: &World) -> Option<Dynamics> {
-        let file = File::open(path).ok()?;
-        let size = file.metadata().ok()?.len();
+    /// Opens it where it is there; runs of older programs have none. One that does not belong to the world is refused.
+    pub(crate) fn open(path: &Path, world: &World) -> Result<Option<Dynamics>, RecordingError> {
+        let path = path.to_owned();
+        match Dynamics::read(&path, world) {
+            Ok(dynamics) => Ok(Some(dynamics)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound => Ok(None),
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                    let what = "is cut off within its head, or not of this scene".to_owned();
+                    Err(RecordingError::Bad { path, what })
+                }
+                _ => Err(RecordingError::Io { path, error }),
+            },
+        }
+    }
+
+    fn read(path: &Path, world: &World) -> io::Result<Dynamics> {
+        let file = File::open(path)?;
+        let size = file.metadata()?.len();
         let mut file = BufReader::new(file);
-        let sizes = read_head(&mut file, world).ok()?;
-        let mut at = file.stream_position().ok()?;
+        let sizes = read_head(&mut file, world)?;
+        let mut at = file.stream_position()?;
         let mut frames = Vec::new();
         while at + 4 <= size {
-            file.seek(SeekFrom::Start(at)).ok()?;
-            let length = whole(&mut file).ok()?;
+            file.seek(SeekFrom::Start(at))?;
+            let length = whole(&mut file)?;
             // A rest shorter than a frame is what a killed run left behind.
             if size < at + 4 + u64::from(length) || MOST_BYTES < length {
                 break;
@@ -91,7 +106,7 @@ impl Dynamics {
             frames.push((at + 4, length));
             at += 4 + u64::from(length);
         }
-        Some(Dynamics {
+        Ok(Dynamics {
             file,
             frames,
             sizes,
@@ -190,4 +205,24 @@ fn read_head(file: &mut impl Read, world: &World) -> io::Result<Sizes> {
         joints: world.joints().len(),
         robots,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delassus::scenes;
+
+    #[test]
+    fn only_a_file_that_is_not_there_is_passed_over_in_silence() {
+        let world = scenes::build("stack:1").unwrap().world;
+        let name = format!("delassus-dynamics-{}.bin", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        assert!(matches!(Dynamics::open(&path, &world), Ok(None)));
+        for bytes in [&b""[..], b"DELASSUD", b"something else altogether"] {
+            std::fs::write(&path, bytes).unwrap();
+            let text = Dynamics::open(&path, &world).unwrap_err().to_string();
+            assert!(text.contains("delassus-dynamics"), "{text}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
 }

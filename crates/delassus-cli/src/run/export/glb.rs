@@ -3,7 +3,9 @@
 //! glTF has y up and looks along −z; the root node turns the scene, which has z up.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
 
 use delassus::World;
 use delassus::collide::Shape;
@@ -11,8 +13,8 @@ use delassus::world::MovedBy;
 use glam::{DQuat, Quat};
 use serde_json::{Value, json};
 
-use super::{ExportError, colour, triangles};
-use crate::folder;
+use super::{ExportError, Written, colour, triangles};
+use crate::folder::{DiskError, Unnamed};
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
@@ -29,9 +31,15 @@ const UPRIGHT: [f64; 4] = [
 
 /// Frames collected until the run ends: the head of the file says where everything stands.
 pub(in crate::run) struct Glb {
-    path: PathBuf,
+    file: File,
+    unnamed: Unnamed,
     moving: Vec<usize>,
+    /// Times of the first frame and of the last one that was offered \[s\].
+    span: Option<(f64, f64)>,
+    /// Times after the first frame \[s\].
     times: Vec<f32>,
+    /// Frames whose time is no later than the one before, in so few digits.
+    left_out: usize,
     /// Place and turn of each body that moves, frame by frame.
     places: Vec<Vec<[f32; 3]>>,
     turns: Vec<Vec<[f32; 4]>>,
@@ -97,14 +105,17 @@ impl Binary {
 
 impl Glb {
     /// Refuses a place that cannot be written before anything is run.
-    pub(super) fn new(path: &Path, world: &World) -> Result<Glb, ExportError> {
-        folder::write_whole(path, "")?;
+    pub(super) fn create(path: &Path, world: &World) -> Result<Glb, ExportError> {
+        let (unnamed, file) = Unnamed::create(path)?;
         let motion = &world.bodies().motion;
         let moving = (0..motion.len()).filter(|&i| motion[i] != MovedBy::Static);
         let moving: Vec<usize> = moving.collect();
         Ok(Glb {
-            path: path.to_owned(),
+            file,
+            unnamed,
+            span: None,
             times: Vec::new(),
+            left_out: 0,
             places: vec![Vec::new(); moving.len()],
             turns: vec![Vec::new(); moving.len()],
             moving,
@@ -113,9 +124,18 @@ impl Glb {
 
     pub(super) fn frame(&mut self, world: &World) {
         let bodies = world.bodies();
-        let time = world.time() as f32;
+        let now = world.time();
+        // The end of a run may be offered twice.
+        if self.span.is_some_and(|(_, last)| now <= last) {
+            return;
+        }
+        let first = self.span.map_or(now, |(first, _)| first);
+        self.span = Some((first, now));
+        // From the first frame on: a run that is resumed late would have no digits left for its steps.
+        let time = (now - first) as f32;
         // Times must grow.
         if self.times.last().is_some_and(|last| time <= *last) {
+            self.left_out += 1;
             return;
         }
         self.times.push(time);
@@ -133,7 +153,21 @@ impl Glb {
     }
 
     /// Writes the file.
-    pub(super) fn close(self, world: &World) -> Result<PathBuf, ExportError> {
+    pub(super) fn close(mut self, world: &World) -> Result<Written, ExportError> {
+        let path = self.unnamed.path().to_owned();
+        let bytes = self.bytes(world);
+        let bytes = bytes.ok_or_else(|| ExportError::TooLong { path: path.clone() })?;
+        let written = self.file.write_all(&bytes);
+        written.map_err(DiskError::denied(&path, "write"))?;
+        self.unnamed.name(self.file)?;
+        Ok(Written {
+            path,
+            left_out: self.left_out,
+        })
+    }
+
+    /// All of the file; none where it is too long.
+    fn bytes(&self, world: &World) -> Option<Vec<u8>> {
         let mut binary = Binary::default();
         let (mut nodes, meshes, materials) = scene(world, &mut binary);
         let times: Vec<[f32; 1]> = self.times.iter().map(|t| [*t]).collect();
@@ -185,11 +219,7 @@ impl Glb {
         if !binary.bytes.is_empty() {
             put("buffers", vec![json!({ "byteLength": binary.bytes.len() })]);
         }
-        let bytes = container(&document, &binary.bytes).ok_or_else(|| ExportError::TooLong {
-            path: self.path.clone(),
-        })?;
-        folder::write_bytes(&self.path, &bytes)?;
-        Ok(self.path)
+        container(&document, &binary.bytes)
     }
 }
 
@@ -306,5 +336,32 @@ fn linear(x: f64) -> f64 {
     match x <= 0.04045 {
         true => x / 12.92,
         false => ((x + 0.055) / 1.055).powf(2.4),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use delassus::{GaussSeidel, WorldBuilder, world::Body};
+
+    use super::*;
+
+    #[test]
+    fn frames_that_single_precision_cannot_tell_apart_are_counted() {
+        let mut builder = WorldBuilder::default();
+        builder.add_body(Body::default()).unwrap();
+        let mut world = builder.build().unwrap();
+        let name = format!("delassus-glb-{}.glb", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut glb = Glb::create(&path, &world).unwrap();
+        for dt in [1.0, 1e-9, 1e-9, 1.0] {
+            glb.frame(&world);
+            world.step(dt, &mut GaussSeidel::default()).unwrap();
+        }
+        // The end is offered twice, and that is not counted.
+        glb.frame(&world);
+        glb.frame(&world);
+        assert_eq!((glb.times.len(), glb.left_out), (3, 2));
+        assert_eq!(glb.close(&world).unwrap().left_out, 2);
+        std::fs::remove_file(&path).unwrap();
     }
 }

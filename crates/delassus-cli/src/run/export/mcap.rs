@@ -2,7 +2,7 @@
 //!
 //! | topic | schema | what |
 //! |---|---|---|
-//! | `/tf` | `foxglove.FrameTransforms` | pose of every body that moves, in the frame `world` |
+//! | `/tf` | `foxglove.FrameTransforms` | pose of every body that moves, in the frame `world` (`world_` where a body that moves is called so) |
 //! | `/scene` | `foxglove.SceneUpdate` | shapes of all bodies, once |
 //! | `/joint_states` | `foxglove.JointStates` | position, velocity and effort of joints of one dof of robots |
 //! | `/contacts` | `delassus.Contacts` | bodies, point, normal, force and gap of every contact |
@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use delassus::World;
 use delassus::collide::Shape;
@@ -21,8 +21,8 @@ use mcap::records::MessageHeader;
 use mcap::{McapError, WriteOptions, Writer};
 use serde_json::{Value, json};
 
-use super::{ExportError, GROUND, colour, triangles};
-use crate::folder::DiskError;
+use super::{ExportError, GROUND, Written, colour, triangles};
+use crate::folder::{DiskError, Unnamed};
 use crate::run::dynamics::{Push, efforts};
 
 const TF: (&str, &str) = ("/tf", "foxglove.FrameTransforms");
@@ -31,15 +31,17 @@ const JOINTS: (&str, &str) = ("/joint_states", "foxglove.JointStates");
 const CONTACTS: (&str, &str) = ("/contacts", "delassus.Contacts");
 const ARROWS: (&str, &str) = ("/contact_arrows", "foxglove.SceneUpdate");
 const TOPICS: [(&str, &str); 5] = [TF, SCENE, JOINTS, CONTACTS, ARROWS];
-/// The frame of the world.
+/// The frame of the world, unless a body that moves has its name.
 const WORLD: &str = "world";
 /// Length of the arrow of the weight of all bodies that move \[m\].
 const ARROW: f64 = 1.0;
 
 /// A file being written.
 pub(in crate::run) struct Mcap {
-    path: PathBuf,
     writer: Writer<BufWriter<File>>,
+    unnamed: Unnamed,
+    /// The frame of the world.
+    root: String,
     channels: BTreeMap<&'static str, u16>,
     moving: Vec<usize>,
     /// Newtons per metre of an arrow.
@@ -50,7 +52,7 @@ pub(in crate::run) struct Mcap {
 
 impl Mcap {
     pub(super) fn create(path: &Path, world: &World) -> Result<Mcap, ExportError> {
-        let file = File::create(path).map_err(DiskError::denied(path, "write"))?;
+        let (unnamed, file) = Unnamed::create(path)?;
         let fault = |cause: McapError| ExportError::Mcap {
             path: path.to_owned(),
             cause: Box::new(cause),
@@ -64,8 +66,9 @@ impl Mcap {
         let weight: f64 =
             moving.iter().map(|&i| bodies.mass[i]).sum::<f64>() * world.gravity.length();
         let mut mcap = Mcap {
-            path: path.to_owned(),
             writer,
+            unnamed,
+            root: root(world, &moving),
             channels: BTreeMap::new(),
             moving,
             scale: if 0.0 < weight && weight.is_finite() {
@@ -99,7 +102,7 @@ impl Mcap {
         let stamp =
             json!({ "sec": nanoseconds / 1_000_000_000, "nsec": nanoseconds % 1_000_000_000 });
         if first {
-            self.put(SCENE.0, nanoseconds, &shapes(world, &stamp))?;
+            self.put(SCENE.0, nanoseconds, &shapes(world, &self.root, &stamp))?;
         }
         let transforms = self.transforms(world, &stamp);
         self.put(TF.0, nanoseconds, &transforms)?;
@@ -108,7 +111,7 @@ impl Mcap {
         }
         let pushes: Vec<Push> = Push::all(world).collect();
         self.put(CONTACTS.0, nanoseconds, &contacts(world, &pushes, &stamp))?;
-        let arrows = arrows(&pushes, self.scale, &stamp);
+        let arrows = arrows(&pushes, self.scale, entity(&self.root, "contacts", &stamp));
         self.put(ARROWS.0, nanoseconds, &arrows)
     }
 
@@ -127,17 +130,22 @@ impl Mcap {
 
     fn fault(&self, cause: McapError) -> ExportError {
         ExportError::Mcap {
-            path: self.path.clone(),
+            path: self.unnamed.path().to_owned(),
             cause: Box::new(cause),
         }
     }
 
     /// Ends the file.
-    pub(super) fn close(mut self) -> Result<PathBuf, ExportError> {
-        match self.writer.finish() {
-            Ok(_) => Ok(self.path),
-            Err(cause) => Err(self.fault(cause)),
+    pub(super) fn close(mut self) -> Result<Written, ExportError> {
+        if let Err(cause) = self.writer.finish() {
+            return Err(self.fault(cause));
         }
+        let path = self.unnamed.path().to_owned();
+        let file = self.writer.into_inner().into_inner();
+        let file = file.map_err(|error| error.into_error());
+        let file = file.map_err(DiskError::denied(&path, "write"))?;
+        self.unnamed.name(file)?;
+        Ok(Written { path, left_out: 0 })
     }
 
     fn transforms(&self, world: &World, stamp: &Value) -> Value {
@@ -145,7 +153,7 @@ impl Mcap {
         let transform = |&i: &usize| {
             json!({
                 "timestamp": stamp,
-                "parent_frame_id": WORLD,
+                "parent_frame_id": self.root,
                 "child_frame_id": bodies.name[i],
                 "translation": vector(bodies.position[i]),
                 "rotation": quaternion(bodies.orientation[i]),
@@ -153,6 +161,16 @@ impl Mcap {
         };
         json!({ "transforms": self.moving.iter().map(transform).collect::<Vec<Value>>() })
     }
+}
+
+/// A name for the frame of the world that no body has which moves, and so has a frame of its own.
+fn root(world: &World, moving: &[usize]) -> String {
+    let names = &world.bodies().name;
+    let mut root = WORLD.to_owned();
+    while moving.iter().any(|&i| names[i] == root) {
+        root.push('_');
+    }
+    root
 }
 
 fn vector(v: DVec3) -> Value {
@@ -179,7 +197,7 @@ fn push(list: &mut Value, item: Value) {
 }
 
 /// Every body with its shapes: those that move in their own frame, the others where they are.
-fn shapes(world: &World, stamp: &Value) -> Value {
+fn shapes(world: &World, root: &str, stamp: &Value) -> Value {
     let bodies = world.bodies();
     let mut entities: BTreeMap<usize, Value> = BTreeMap::new();
     for collider in world.colliders() {
@@ -192,11 +210,7 @@ fn shapes(world: &World, stamp: &Value) -> Value {
                 bodies.orientation[i] * collider.pose.1,
             ),
         };
-        let frame = if moves {
-            bodies.name[i].as_str()
-        } else {
-            WORLD
-        };
+        let frame = if moves { bodies.name[i].as_str() } else { root };
         let entity = entities
             .entry(i)
             .or_insert_with(|| entity(frame, &bodies.name[i], stamp));
@@ -283,9 +297,8 @@ fn contacts(world: &World, pushes: &[Push], stamp: &Value) -> Value {
     json!({ "timestamp": stamp, "contacts": pushes.iter().map(contact).collect::<Vec<Value>>() })
 }
 
-/// Forces on the first bodies as arrows; the entity of the frame before is replaced.
-fn arrows(pushes: &[Push], scale: f64, stamp: &Value) -> Value {
-    let mut entity = entity(WORLD, "contacts", stamp);
+/// Forces on the first bodies as arrows of an entity, which replaces that of the frame before.
+fn arrows(pushes: &[Push], scale: f64, mut entity: Value) -> Value {
     for contact in pushes {
         let length = contact.force.length() / scale;
         let Some(direction) = contact.force.try_normalize() else {
@@ -328,4 +341,44 @@ fn schema_text(name: &str) -> Value {
         })) }),
     };
     json!({ "title": name, "type": "object", "properties": properties })
+}
+
+#[cfg(test)]
+mod tests {
+    use delassus::{WorldBuilder, world::Body};
+
+    use super::*;
+
+    fn named(names: &[&str]) -> World {
+        let mut builder = WorldBuilder::default();
+        for name in names {
+            let name = (*name).to_owned();
+            builder
+                .add_body(Body {
+                    name,
+                    ..Body::default()
+                })
+                .unwrap();
+        }
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn a_body_called_world_does_not_take_the_frame_of_the_world() {
+        assert_eq!(root(&named(&["stone"]), &[0]), "world");
+        // Without a frame of its own it is in nobody's way.
+        assert_eq!(root(&named(&["world"]), &[]), "world");
+        let world = named(&["world", "world_"]);
+        let name = format!("delassus-mcap-{}.mcap", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mcap = Mcap::create(&path, &world).unwrap();
+        let poses = mcap.transforms(&world, &Value::Null);
+        for (pose, child) in [(0, "world"), (1, "world_")] {
+            let pose = &poses["transforms"][pose];
+            assert_eq!(pose["child_frame_id"], child);
+            assert_eq!(pose["parent_frame_id"], "world__");
+        }
+        drop(mcap);
+        assert!(!path.exists());
+    }
 }
