@@ -35,6 +35,9 @@ pub(crate) struct Derivative {
     order: Option<Vec<usize>>,
 }
 
+/// Changes of v and λ.
+type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// Differentiates the answer of a problem: an `Answer`, or its impulses.
 ///
 /// The answer should be solved tightly, since it says which contacts stick and which slip. Laws other than `equality`,
@@ -103,7 +106,7 @@ impl Derivative {
         mu: Option<&Bound<'py, PyAny>>,
         G: Option<&Bound<'py, PyAny>>,
         M: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Pair<'py>> {
         let (n, nv) = self.sizes();
         let read = |what: &str, given: Option<&Bound<'py, PyAny>>, shape: &[usize]| match given {
             Some(given) => shaped(what, given, shape),

@@ -6,13 +6,15 @@ use delassus::derivative::{Change, Derivative, DerivativeError, Mode};
 use delassus::math::Random;
 use delassus::{Law, MassBlock, Newton, Problem, Solution, Solver, Status, Stop};
 
+/// Law, masses, rows on each, Σ, q.
+type BlockData = (Law, Vec<usize>, Vec<Vec<f64>>, Vec<f64>, Vec<f64>);
+
 /// Data of a random problem that can be changed number by number.
 #[derive(Clone)]
 struct Data {
     masses: Vec<Vec<f64>>,
     p: Vec<f64>,
-    /// Law, masses, rows on each, Σ, q.
-    blocks: Vec<(Law, Vec<usize>, Vec<Vec<f64>>, Vec<f64>, Vec<f64>)>,
+    blocks: Vec<BlockData>,
 }
 
 const WIDE: usize = 4;
