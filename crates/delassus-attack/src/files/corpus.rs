@@ -80,7 +80,7 @@ impl Sample {
 
 macro_rules! seed {
     ($path:literal) => {
-        include_str!(concat!("../../../../fuzz/seeds/", $path))
+        include_str!(concat!("../../seeds/", $path))
     };
 }
 
