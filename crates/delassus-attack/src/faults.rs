@@ -248,9 +248,12 @@ fn disturb(fault: Fault, setting: &Setting, random: &mut Random) -> Result<Optio
         Fault::TwoRuns => two_runs(setting),
         Fault::Threads => {
             let said = said(&mut setting.command(), PATIENCE)?;
-            let hash = hash_of(&said).unwrap_or_default();
             let threads = setting.threads;
-            Ok((hash != setting.hash).then(|| format!("{threads} threads: hash {hash}")))
+            Ok(match hash_of(&said) {
+                Some(hash) if hash == setting.hash => None,
+                Some(hash) => Some(format!("{threads} threads: hash {hash}")),
+                None => Some(format!("{threads} threads: no hash: {}", said.err)),
+            })
         }
     }
 }

@@ -132,9 +132,10 @@ pub(crate) fn said(command: &mut Command, patience: Duration) -> Result<Said, St
     let out = reader(out.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
     let err = reader(err.map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
     let status = wait(&mut child, patience);
+    let whole = |_| format!("{command:?}: its output could not be read");
     Ok(Said {
         status,
-        out: out.join().unwrap_or_default(),
-        err: err.join().unwrap_or_default(),
+        out: out.join().map_err(whole)?,
+        err: err.join().map_err(whole)?,
     })
 }

@@ -45,9 +45,9 @@ pub(crate) fn attack(asked: &Asked, count: u64, seed: u64) -> Result<Tally, Stri
         row.seen(if refused { "refused" } else { "accepted" }, 1);
         if let Some(fault) = fault {
             asked.note(&format!("{name} {i}: {fault}: {}", said.err));
-            let bytes = std::fs::read(&path).unwrap_or_default();
-            let ending = path.extension().unwrap_or_default().to_string_lossy();
-            asked.keep(&format!("{name}-{i}.{ending}"), &bytes)?;
+            let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let file = path.file_name().ok_or("a tried file has a name")?;
+            asked.keep(&format!("{name}-{i}-{}", file.to_string_lossy()), &bytes)?;
         }
     }
     Ok(tally)
@@ -108,12 +108,15 @@ fn resumed(binary: &Path, folder: &Path, good: &[u8], seed: u64) -> Result<Tried
     std::fs::write(&path, &bytes).map_err(|e| e.to_string())?;
     let mut command = Command::new(binary);
     command.args(["run", "--quiet", "--resume"]).arg(&path);
-    let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+    let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes);
+    let whole = read(good).map_err(|e| format!("a good checkpoint: {e}"))?;
+    // What cannot be read any more says something else, too.
+    let changed = read(&bytes).map_or(true, |found| !same(&found, &whole));
     Ok(Tried {
         name: "checkpoint",
         said: said(&mut command, PATIENCE)?,
         path,
-        changed: !same(&read(&bytes), &read(good)),
+        changed,
     })
 }
 

@@ -82,8 +82,11 @@ fn part(
         tally.join(&found);
         for file in found.0.iter().flat_map(|row| row.odd.iter()) {
             asked.note(file);
-            let (number, word) = file.split_once(' ').unwrap_or((file, "odd"));
-            keep(asked, (name, word), number.parse().unwrap_or(0), seed)?;
+            let known = file.split_once(' ');
+            let known = known.and_then(|(number, word)| Some((number.parse().ok()?, word)));
+            let (number, word) =
+                known.ok_or_else(|| format!("{name}: no file is called {file}"))?;
+            keep(asked, (name, word), number, seed)?;
         }
         return Ok(first + count);
     }

@@ -87,8 +87,12 @@ fn once(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
         7 => {
             if let Some(range) = word(bytes, at, is_word) {
                 let from = place(random, other);
-                let taken = word(other, from, is_word).map(|range| other[range].to_vec());
-                bytes.splice(range, taken.unwrap_or_default());
+                // Where the other file has no word this one loses its own.
+                let taken = match word(other, from, is_word) {
+                    Some(range) => other[range].to_vec(),
+                    None => Vec::new(),
+                };
+                bytes.splice(range, taken);
             }
         }
         // A digit: the file stays well formed.

@@ -54,7 +54,8 @@ pub(crate) fn read(
             Some(scene) => step(scene),
             None => End::Refused,
         },
-        FileFormat::Robot => robot(text.unwrap_or_default(), None, number),
+        // Readers of texts are handed texts alone.
+        FileFormat::Robot => text.map_or(End::Refused, |text| robot(text, None, number)),
         FileFormat::Mesh => {
             let name = format!("part.{ending}");
             std::fs::write(folder.join(&name), bytes)?;
@@ -71,9 +72,9 @@ pub(crate) fn read(
             }
         }
         FileFormat::State => state(bytes),
-        FileFormat::Message => match message::parse(text.unwrap_or_default()) {
-            Ok(_) => End::Accepted,
-            Err(_) => End::Refused,
+        FileFormat::Message => match text.map(message::parse) {
+            Ok(Ok(_)) => End::Accepted,
+            Ok(Err(_)) | Err(_) => End::Refused,
         },
     })
 }

@@ -5,11 +5,11 @@
 
 use pulp::Simd;
 
-use super::lanes::{BeadMass, LanePart};
+use super::lanes::BeadMass;
 use crate::linalg::sym3::lanes::{Sym, add_sym_mul, inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::turn::sine_cosine;
-use crate::math::simd::{Vec3, X, difference, scaled};
+use crate::math::simd::{LanePart, Vec3, X, difference, scaled};
 
 /// What its two joints see of a bead.
 #[derive(Clone, Copy)]

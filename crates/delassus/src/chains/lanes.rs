@@ -5,7 +5,7 @@ use pulp::Simd;
 
 use super::algebra::Seen;
 use super::{Bead, Chain};
-use crate::math::simd::{LANES, Lane, X};
+use crate::math::simd::{LANES, Lane, LanePart, X};
 
 /// Three numbers of eight chains.
 pub(super) type Lane3 = [Lane; 3];
@@ -150,30 +150,4 @@ pub(super) fn get(lanes: &Lane3, l: usize) -> DVec3 {
 /// Reads one lane of an orientation.
 pub(super) fn get_turn(q: &[Lane; 4], l: usize) -> DQuat {
     DQuat::from_xyzw(q[0][l], q[1][l], q[2][l], q[3][l])
-}
-
-/// One part of the lanes, as wide as the processor.
-#[derive(Clone, Copy)]
-pub(super) struct LanePart<S: Simd> {
-    pub(super) simd: S,
-    pub(super) index: usize,
-}
-
-impl<S: Simd> LanePart<S> {
-    #[inline(always)]
-    pub(super) fn all(self, x: f64) -> X<S> {
-        X::splat(self.simd, x)
-    }
-
-    #[inline(always)]
-    pub(super) fn load<const N: usize>(self, lanes: &[Lane; N]) -> [X<S>; N] {
-        X::load_all(self.simd, lanes, self.index)
-    }
-
-    #[inline(always)]
-    pub(super) fn store<const N: usize>(self, lanes: &mut [Lane; N], x: [X<S>; N]) {
-        for i in 0..N {
-            x[i].store(&mut lanes[i], self.index);
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::lanes::{BeadMass, BeadWork, Lane3, LanePart, State};
-use crate::math::simd::{LANES, Lane};
+use super::lanes::{BeadMass, BeadWork, Lane3, State};
+use crate::math::simd::{LANES, Lane, LanePart};
 
 /// Eight chains and what is known about them.
 pub(super) struct Arena<'a> {

@@ -12,12 +12,11 @@
 use pulp::{Arch, Simd};
 
 use super::algebra::{axis, turned};
-use super::lanes::LanePart;
 use super::pass::{Arena, Walk, largest};
 use crate::linalg::sym3::lanes::{Sym, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::turn::{SMALL_TURN, turned_frame};
-use crate::math::simd::{Lane, Vec3, difference, scaled, sum, three};
+use crate::math::simd::{Lane, LanePart, Vec3, difference, scaled, sum, three};
 
 /// Directions of all beads, and the factors of the joints.
 pub(super) struct Begin {

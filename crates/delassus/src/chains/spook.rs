@@ -10,12 +10,12 @@ use pulp::{Arch, Simd};
 
 use super::Solve;
 use super::algebra::{Seen, axis};
-use super::lanes::{BeadMass, BeadWork, LanePart, State};
+use super::lanes::{BeadMass, BeadWork, State};
 use super::pass::{Arena, Walk, largest};
 use crate::linalg::sym3::lanes::{inverse_by_cofactors, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
 use crate::math::simd::turn::{SMALL_TURN, turned_frame};
-use crate::math::simd::{Lane, Vec3, X, difference, scaled, sum, three};
+use crate::math::simd::{Lane, LanePart, Vec3, X, difference, scaled, sum, three};
 use crate::problem::stabilise::Coefficients;
 
 /// Largest h²ω² that is left alone: beyond it a step that takes the pull at the old pose is unstable.

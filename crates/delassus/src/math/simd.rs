@@ -6,12 +6,15 @@
 //! closures.
 
 pub(crate) mod fused;
+mod part;
 pub(crate) mod turn;
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use pulp::Simd;
+
+pub(crate) use part::LanePart;
 
 /// Numbers stored side by side: as many as the widest processor takes.
 pub(crate) const LANES: usize = 8;

@@ -5,47 +5,7 @@ use pulp::Simd;
 use super::super::Gyroscopic;
 use crate::linalg::sym3::lanes::{Sym, sym_column, sym_mul};
 use crate::math::simd::fused::{Mat3, add_cross, add_scaled, cross, dot};
-use crate::math::simd::{Lane, Vec3, X, difference, each, scaled, sum, three};
-
-/// One part of the lanes, as wide as the processor.
-#[derive(Clone, Copy)]
-pub(super) struct LanePart<S: Simd> {
-    pub(super) simd: S,
-    pub(super) index: usize,
-}
-
-impl<S: Simd> LanePart<S> {
-    #[inline(always)]
-    pub(super) fn all(self, x: f64) -> X<S> {
-        X::splat(self.simd, x)
-    }
-
-    #[inline(always)]
-    pub(super) fn load<const N: usize>(self, lanes: &[Lane; N]) -> [X<S>; N] {
-        X::load_all(self.simd, lanes, self.index)
-    }
-
-    #[inline(always)]
-    pub(super) fn store<const N: usize>(self, lanes: &mut [Lane; N], x: [X<S>; N]) {
-        for i in 0..N {
-            x[i].store(&mut lanes[i], self.index);
-        }
-    }
-
-    /// lanes ← lanes + x.
-    #[inline(always)]
-    pub(super) fn add<const N: usize>(self, lanes: &mut [Lane; N], x: [X<S>; N]) {
-        let old = self.load(lanes);
-        self.store(lanes, sum(old, x));
-    }
-
-    /// lanes ← the larger of lanes and x.
-    #[inline(always)]
-    pub(super) fn raise(self, lane: &mut Lane, x: X<S>) {
-        let old = X::load(self.simd, lane, self.index);
-        old.max(x).store(lane, self.index);
-    }
-}
+use crate::math::simd::{Vec3, X, difference, each, scaled, sum, three};
 
 /// The largest of three squares.
 #[inline(always)]

@@ -19,14 +19,14 @@ use pulp::{Simd, WithSimd};
 use super::super::Gyroscopic;
 use super::super::stiffness::{GeometricStiffness, LIMIT};
 use super::algebra::{
-    LanePart, add_matrices, columns, cross_both, cross_once, flat, gyroscopic, largest_square,
-    matrix, plus_diagonal, rows, stiffness, times_cross, turned,
+    add_matrices, columns, cross_both, cross_once, flat, gyroscopic, largest_square, matrix,
+    plus_diagonal, rows, stiffness, times_cross, turned,
 };
 use super::layout::{BodyMake, Parent, TreeBody};
 use crate::linalg::sym3::lanes::{Sym, congruent, inverse_by_cofactors, sym_column, sym_mul};
 use crate::math::simd::fused::{add_cross, add_scaled, cross, dot, mul_transposed};
 use crate::math::simd::turn::{SMALL_TURN, turned_frame};
-use crate::math::simd::{LANES, Lane, Vec3, X, difference, each, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, LanePart, Vec3, X, difference, each, scaled, sum, three};
 
 /// Three numbers of eight bodies.
 pub(super) type Lane3 = [Lane; 3];

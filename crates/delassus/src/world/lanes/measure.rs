@@ -2,12 +2,12 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::algebra::{LanePart, largest_square, matrix, turned};
+use super::algebra::{largest_square, matrix, turned};
 use super::kernel::{BodyState, Lane3};
 use super::layout::{BodyMake, Parent, TreeBody};
 use crate::linalg::sym3::lanes::{congruent, sym_column, sym_mul};
 use crate::math::simd::fused::{add_scaled, cross, dot};
-use crate::math::simd::{LANES, Lane, difference, scaled, sum, three};
+use crate::math::simd::{LANES, Lane, LanePart, difference, scaled, sum, three};
 
 /// Energy, momentum and the largest gap of eight trees, lane by lane.
 #[derive(Clone, Copy, Debug, Default)]
