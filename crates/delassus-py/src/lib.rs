@@ -8,10 +8,16 @@ mod arrays;
 mod batch;
 mod derivative;
 mod doctor;
+mod draft;
 mod error;
+mod handle;
 mod interrupt;
+mod joint;
+mod keys;
+mod pieces;
 mod problem;
 mod robot;
+mod shape;
 mod solve;
 mod state;
 mod step;
@@ -33,9 +39,13 @@ mod _delassus {
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]
+    use crate::handle::{Body, Joint};
+    #[pymodule_export]
     use crate::problem::{Problem, friction, lcp};
     #[pymodule_export]
     use crate::robot::Robot;
+    #[pymodule_export]
+    use crate::shape::Shape;
     #[pymodule_export]
     use crate::solve::{solve, solvers, variants};
     #[pymodule_export]

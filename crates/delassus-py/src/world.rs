@@ -11,9 +11,12 @@ use delassus::solver::from_spec;
 use delassus::world::{RunDefaults, Scene, Step, StepError};
 use delassus::{Solver, Stop, scenes};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::draft::{Draft, Joints, Material};
 use crate::error::{of_disk, refuse, refuse_at};
 use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
+use crate::pieces::empty;
 use crate::problem::Problem;
 use crate::solve::Limits;
 use crate::step::StepReport;
@@ -39,13 +42,17 @@ pub(crate) struct World {
     inner: Mutex<Inner>,
     flag: Flag,
     title: String,
-    warnings: Vec<String>,
 }
 
 /// What changes.
 pub(crate) struct Inner {
     pub(crate) world: delassus::World,
     pub(crate) run: RunDefaults,
+    /// The pieces, as long as some can be added.
+    pub(crate) draft: Option<Draft>,
+    pub(crate) materials: Vec<Material>,
+    pub(crate) joints: Joints,
+    pub(crate) warnings: Vec<String>,
     solver: Box<dyn Solver + Send>,
     quick: bool,
 }
@@ -90,6 +97,7 @@ impl Inner {
             let start = Instant::now();
             match self.world.step(dt, self.solver.as_mut()) {
                 Ok(step) => {
+                    self.joints.shifted = false;
                     walk.done += 1;
                     walk.unsolved += u64::from(step.unsolved);
                     walk.worst_residual = walk.worst_residual.max(step.report.residual.law);
@@ -110,20 +118,23 @@ impl Inner {
 }
 
 impl World {
-    fn new(scene: Scene) -> PyResult<World> {
+    fn of(scene: Scene) -> PyResult<World> {
         let flag = Flag::take();
         let stop = Inner::stop(&scene.run, &flag);
         let solver = from_spec(&scene.run.solver, stop, 0).map_err(refuse)?;
         Ok(World {
             inner: Mutex::new(Inner {
+                joints: Joints::of(&scene.world),
                 world: scene.world,
                 run: scene.run,
+                draft: None,
+                materials: Vec::new(),
+                warnings: scene.warnings,
                 solver,
                 quick: false,
             }),
             flag,
             title: scene.title,
-            warnings: scene.warnings,
         })
     }
 
@@ -132,11 +143,18 @@ impl World {
             true => of_robot(text, name, folder, base).map_err(refuse)?,
             false => parse_in(text, folder).map_err(|cause| refuse_at(name)(&cause))?,
         };
-        World::new(scene)
+        World::of(scene)
     }
 
-    /// The world, for this thread alone.
+    /// The world with all its pieces, for this thread alone.
     pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        let mut inner = self.raw()?;
+        inner.refresh()?;
+        Ok(inner)
+    }
+
+    /// The same where pieces may be missing.
+    pub(crate) fn raw(&self) -> PyResult<MutexGuard<'_, Inner>> {
         self.inner.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => refuse(
                 "the world is at work in another thread; wait for it, or give each thread a world of its own",
@@ -171,10 +189,25 @@ impl World {
 
 #[pymethods]
 impl World {
+    /// An empty world, to be filled by `add_body`, `add_joint` and the like before its first step.
+    ///
+    /// `gravity` [m/s²], `dt` [s], `solver`, `tolerance` and `iterations` are those of its steps; all other keys are the
+    /// settings of scene files, with underscores: `substeps`, `integrator`, `friction` (the law of contacts),
+    /// `contact_compliance`, `contact_damping`, `restitution_threshold`, `gyroscopic`, `geometric_stiffness`, `sleep`.
+    #[new]
+    #[pyo3(signature = (title="untitled", **keys))]
+    fn new(title: &str, keys: Option<&Bound<'_, PyDict>>) -> PyResult<World> {
+        let world = World::of(empty(title, keys)?)?;
+        let mut inner = world.raw()?;
+        inner.draft = Some(Draft::of(&inner.world));
+        drop(inner);
+        Ok(world)
+    }
+
     /// A built-in scene: `name` or `name:size`, as `delassus list scenes` names them.
     #[staticmethod]
     fn scene(name: &str) -> PyResult<World> {
-        World::new(scenes::build(name).map_err(refuse)?)
+        World::of(scenes::build(name).map_err(refuse)?)
     }
 
     /// Reads a scene file (TOML) or a robot file (URDF, MJCF), which is put on the ground. A URDF robot is bolted to
@@ -215,6 +248,7 @@ impl World {
         }
         let mut inner = self.lock()?;
         let inner = &mut *inner;
+        inner.settle();
         let dt = World::dt_of(inner, dt);
         let quick = inner.quick && is_home();
         let walk = if quick {
@@ -302,8 +336,8 @@ impl World {
 
     /// What of a robot file was not understood, one sentence each.
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+    fn warnings(&self) -> PyResult<Vec<String>> {
+        Ok(self.lock()?.warnings.clone())
     }
 
     /// Time simulated so far [s].

@@ -7,8 +7,8 @@
 
 Problems come from arrays (`lcp`, `friction`), files (`Problem.read`) or a step of a world (`World.problem`); `solve`
 solves one, `compare` many by many solvers, `doctor` says what is wrong with one, `derivative` how an answer changes with
-the data. `World` steps scenes and robots through time, `Batch` many copies of one. `Robot` computes the dynamics of a kinematic tree. What cannot be
-used raises `Error`, a `ValueError`.
+the data. `World` steps scenes and robots through time, from files or built here piece by piece, `Batch` many copies of
+one. `Robot` computes the dynamics of a kinematic tree. What cannot be used raises `Error`, a `ValueError`.
 """
 
 # Arrays go to and fro: without NumPy this fails here, with its name.
@@ -19,12 +19,15 @@ from ._delassus import (
     Answer,
     Batch,
     BatchReport,
+    Body,
     Derivative,
     Diagnosis,
     Error,
     Finding,
+    Joint,
     Problem,
     Robot,
+    Shape,
     StepReport,
     World,
     __version__,
@@ -41,14 +44,17 @@ __all__ = [
     "Answer",
     "Batch",
     "BatchReport",
+    "Body",
     "Comparison",
     "Derivative",
     "Diagnosis",
     "Error",
     "Finding",
+    "Joint",
     "Problem",
     "Robot",
     "Run",
+    "Shape",
     "StepReport",
     "World",
     "__version__",
