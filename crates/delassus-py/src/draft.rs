@@ -143,6 +143,7 @@ impl Inner {
 
     /// Adds a joint to the pieces, or to a world that runs.
     pub(crate) fn add_joint(&mut self, kind: &str, plan: JointPlan<'_>) -> PyResult<u64> {
+        self.not_recording()?;
         if self.draft.as_ref().is_some_and(|draft| draft.touched) {
             self.refresh()?;
         }
@@ -191,6 +192,7 @@ impl Inner {
 
     /// Takes a joint away from a world; nothing can be added to it then but joints.
     pub(crate) fn remove_joint(&mut self, place: usize) -> PyResult<()> {
+        self.not_recording()?;
         self.refresh()?;
         self.settle();
         let mut later = Vec::new();

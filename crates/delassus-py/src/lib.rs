@@ -21,6 +21,7 @@ mod shape;
 mod solve;
 mod state;
 mod step;
+mod tape;
 mod world;
 
 use pyo3::prelude::*;
@@ -50,6 +51,8 @@ mod _delassus {
     use crate::solve::{solve, solvers, variants};
     #[pymodule_export]
     use crate::step::StepReport;
+    #[pymodule_export]
+    use crate::tape::Recording;
     #[pymodule_export]
     use crate::world::World;
 

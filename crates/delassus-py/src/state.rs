@@ -353,6 +353,7 @@ impl World {
         let state: State = serde_json::from_slice(&checkpoint.bytes())
             .map_err(|cause| refuse(format!("this is no checkpoint of a world: {cause}")))?;
         let mut inner = self.lock()?;
+        inner.not_recording()?;
         inner.world.restore(&state).map_err(refuse)?;
         inner.settle();
         Ok(())

@@ -20,6 +20,7 @@ use crate::pieces::empty;
 use crate::problem::Problem;
 use crate::solve::Limits;
 use crate::step::StepReport;
+use crate::tape::{Source, Tape, TapeError};
 
 /// A world whose last step took less than this makes the next one on the calling thread: to hand it to another one
 /// would cost more than the step. Signals are looked after between such steps.
@@ -41,7 +42,9 @@ const QUICK: Duration = Duration::from_millis(1);
 pub(crate) struct World {
     inner: Mutex<Inner>,
     flag: Flag,
-    title: String,
+    pub(crate) title: String,
+    /// Where it comes from; none where it was built piece by piece.
+    pub(crate) source: Option<Source>,
 }
 
 /// What changes.
@@ -53,6 +56,10 @@ pub(crate) struct Inner {
     pub(crate) materials: Vec<Material>,
     pub(crate) joints: Joints,
     pub(crate) warnings: Vec<String>,
+    /// The recording under way.
+    pub(crate) tape: Option<Tape>,
+    /// Recordings so far.
+    pub(crate) tapes: u64,
     solver: Box<dyn Solver + Send>,
     quick: bool,
 }
@@ -71,10 +78,28 @@ struct Walk {
     unsolved: u64,
     worst_residual: f64,
     last: Option<Step>,
-    error: Option<StepError>,
+    error: Option<WalkError>,
+}
+
+/// Why steps end early.
+enum WalkError {
+    /// A step is refused.
+    Step(StepError),
+    /// A step was made that cannot be recorded.
+    Tape(TapeError),
 }
 
 impl Inner {
+    /// Refuses what would spoil a recording.
+    pub(crate) fn not_recording(&self) -> PyResult<()> {
+        match &self.tape {
+            Some(_) => Err(refuse(
+                "the world is being recorded; close the recording first",
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn stop(run: &RunDefaults, flag: &Flag) -> Stop {
         Stop {
             tolerance: run.tolerance,
@@ -101,10 +126,16 @@ impl Inner {
                     walk.done += 1;
                     walk.unsolved += u64::from(step.unsolved);
                     walk.worst_residual = walk.worst_residual.max(step.report.residual.law);
+                    let taped = self.tape.as_mut().map(|tape| tape.add(&self.world, &step));
                     walk.last = Some(step);
+                    if let Some(Err(error)) = taped {
+                        self.tape = None;
+                        walk.error = Some(WalkError::Tape(error));
+                        break;
+                    }
                 }
                 Err(error) => {
-                    walk.error = Some(error);
+                    walk.error = Some(WalkError::Step(error));
                     break;
                 }
             }
@@ -118,7 +149,7 @@ impl Inner {
 }
 
 impl World {
-    fn of(scene: Scene) -> PyResult<World> {
+    fn of(scene: Scene, source: Option<Source>) -> PyResult<World> {
         let flag = Flag::take();
         let stop = Inner::stop(&scene.run, &flag);
         let solver = from_spec(&scene.run.solver, stop, 0).map_err(refuse)?;
@@ -130,11 +161,14 @@ impl World {
                 draft: None,
                 materials: Vec::new(),
                 warnings: scene.warnings,
+                tape: None,
+                tapes: 0,
                 solver,
                 quick: false,
             }),
             flag,
             title: scene.title,
+            source,
         })
     }
 
@@ -143,7 +177,13 @@ impl World {
             true => of_robot(text, name, folder, base).map_err(refuse)?,
             false => parse_in(text, folder).map_err(|cause| refuse_at(name)(&cause))?,
         };
-        World::of(scene)
+        let source = Source {
+            name: name.to_owned(),
+            text: Some(text.to_owned()),
+            folder: folder.map(Path::to_owned),
+            floating: base == Base::Floating,
+        };
+        World::of(scene, Some(source))
     }
 
     /// The world with all its pieces, for this thread alone.
@@ -197,7 +237,7 @@ impl World {
     #[new]
     #[pyo3(signature = (title="untitled", **keys))]
     fn new(title: &str, keys: Option<&Bound<'_, PyDict>>) -> PyResult<World> {
-        let world = World::of(empty(title, keys)?)?;
+        let world = World::of(empty(title, keys)?, None)?;
         let mut inner = world.raw()?;
         inner.draft = Some(Draft::of(&inner.world));
         drop(inner);
@@ -207,7 +247,11 @@ impl World {
     /// A built-in scene: `name` or `name:size`, as `delassus list scenes` names them.
     #[staticmethod]
     fn scene(name: &str) -> PyResult<World> {
-        World::of(scenes::build(name).map_err(refuse)?)
+        let source = Source {
+            name: name.to_owned(),
+            ..Source::default()
+        };
+        World::of(scenes::build(name).map_err(refuse)?, Some(source))
     }
 
     /// Reads a scene file (TOML) or a robot file (URDF, MJCF), which is put on the ground. A URDF robot is bolted to
@@ -259,9 +303,10 @@ impl World {
         };
         if let Some(error) = walk.error {
             let number = walk.done + 1;
-            return Err(match n {
-                1 => refuse(error),
-                _ => refuse(format!("step {number} of {n}: {error}")),
+            return Err(match (error, n) {
+                (WalkError::Tape(error), _) => error.raise(),
+                (WalkError::Step(error), 1) => refuse(error),
+                (WalkError::Step(error), _) => refuse(format!("step {number} of {n}: {error}")),
             });
         }
         let step = walk

@@ -26,6 +26,7 @@ from ._delassus import (
     Finding,
     Joint,
     Problem,
+    Recording,
     Robot,
     Shape,
     StepReport,
@@ -39,6 +40,7 @@ from ._delassus import (
     solvers,
     variants,
 )
+from ._recorded import Recorded, recorded
 
 __all__ = [
     "Answer",
@@ -52,6 +54,8 @@ __all__ = [
     "Finding",
     "Joint",
     "Problem",
+    "Recorded",
+    "Recording",
     "Robot",
     "Run",
     "Shape",
@@ -63,6 +67,7 @@ __all__ = [
     "doctor",
     "friction",
     "lcp",
+    "recorded",
     "solve",
     "solvers",
     "variants",

@@ -1,5 +1,6 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = [
     "Finding",
     "Joint",
     "Problem",
+    "Recording",
     "Robot",
     "Shape",
     "StepReport",
@@ -362,6 +364,16 @@ class Joint:
     def remove(self) -> None: ...
 
 @final
+class Recording:
+    def close(self) -> list[Path]: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def folder(self) -> Path | None: ...
+    def __enter__(self) -> Recording: ...
+    def __exit__(self, *error: object) -> Literal[False]: ...
+
+@final
 class World:
     def __new__(
         cls,
@@ -474,6 +486,14 @@ class World:
         seed: int = 0,
     ) -> None: ...
     def problem(self, dt: float | None = None) -> Problem: ...
+    def record(
+        self,
+        folder: _Path | None = None,
+        *,
+        export: Sequence[_Path] = (),
+        every: int = 1,
+        overwrite: bool = False,
+    ) -> Recording: ...
     @property
     def title(self) -> str: ...
     @property
