@@ -22,6 +22,7 @@ mod solve;
 mod state;
 mod step;
 mod tape;
+mod view;
 mod world;
 
 use pyo3::prelude::*;
@@ -53,6 +54,8 @@ mod _delassus {
     use crate::step::StepReport;
     #[pymodule_export]
     use crate::tape::Recording;
+    #[pymodule_export]
+    use crate::view::View;
     #[pymodule_export]
     use crate::world::World;
 

@@ -21,6 +21,7 @@ use crate::problem::Problem;
 use crate::solve::Limits;
 use crate::step::StepReport;
 use crate::tape::{Source, Tape, TapeError};
+use crate::view::Shown;
 
 /// A world whose last step took less than this makes the next one on the calling thread: to hand it to another one
 /// would cost more than the step. Signals are looked after between such steps.
@@ -60,6 +61,10 @@ pub(crate) struct Inner {
     pub(crate) tape: Option<Tape>,
     /// Recordings so far.
     pub(crate) tapes: u64,
+    /// Pages that show it.
+    pub(crate) shown: Vec<Shown>,
+    /// Pages so far.
+    pub(crate) views: u64,
     solver: Box<dyn Solver + Send>,
     quick: bool,
 }
@@ -128,6 +133,7 @@ impl Inner {
                     walk.worst_residual = walk.worst_residual.max(step.report.residual.law);
                     let taped = self.tape.as_mut().map(|tape| tape.add(&self.world, &step));
                     walk.last = Some(step);
+                    self.shown.iter().for_each(|page| page.show(&self.world));
                     if let Some(Err(error)) = taped {
                         self.tape = None;
                         walk.error = Some(WalkError::Tape(error));
@@ -163,6 +169,8 @@ impl World {
                 warnings: scene.warnings,
                 tape: None,
                 tapes: 0,
+                shown: Vec::new(),
+                views: 0,
                 solver,
                 quick: false,
             }),

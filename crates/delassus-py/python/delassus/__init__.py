@@ -30,6 +30,7 @@ from ._delassus import (
     Robot,
     Shape,
     StepReport,
+    View,
     World,
     __version__,
     derivative,
@@ -41,6 +42,7 @@ from ._delassus import (
     variants,
 )
 from ._recorded import Recorded, recorded
+from ._sweep import Failed, Sweep, read_sweep, sweep
 
 __all__ = [
     "Answer",
@@ -51,6 +53,7 @@ __all__ = [
     "Derivative",
     "Diagnosis",
     "Error",
+    "Failed",
     "Finding",
     "Joint",
     "Problem",
@@ -60,6 +63,8 @@ __all__ = [
     "Run",
     "Shape",
     "StepReport",
+    "Sweep",
+    "View",
     "World",
     "__version__",
     "compare",
@@ -67,8 +72,10 @@ __all__ = [
     "doctor",
     "friction",
     "lcp",
+    "read_sweep",
     "recorded",
     "solve",
     "solvers",
+    "sweep",
     "variants",
 ]
