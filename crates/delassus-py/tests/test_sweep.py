@@ -97,14 +97,30 @@ def test_failed_runs_keep_their_rows_errors_and_problems(tmp_path):
 
 
 def test_steps_of_a_scene_that_are_not_solved_are_kept_with_their_problem(tmp_path):
-    found = delassus.sweep("heavy-stack:$size", {"size": [12]}, folder=tmp_path / "rows", solvers=["gauss-seidel"],
-                           seconds=0.05, workers=1, progress=False)
-    (row,) = found.rows()
-    if row["status"] == "unsolved":
-        problem = delassus.Problem.read(found.folder / row["problem"])
-        assert problem.n_rows > 0 and row["unsolved"] > 0
-    else:
-        assert row["status"] == "solved" and row["unsolved"] == 0
+    scene = tmp_path / "hasty.toml"
+    boxes = "".join(f"""
+[[bodies]]
+name = "box-{i}"
+position = [0, 0, {0.1 + 0.2 * i}]
+density = 1000
+shapes = [{{ box = {{ half = [0.1, 0.1, 0.1] }} }}]
+""" for i in range(8))
+    scene.write_text(f"""
+[run]
+iterations = $sweeps
+tolerance = 1e-9
+[[bodies]]
+name = "ground"
+motion = "static"
+shapes = [{{ half-space = {{}} }}]
+{boxes}""")
+    found = delassus.sweep(scene, {"sweeps": [2, 100000]}, folder=tmp_path / "rows", solvers=["gauss-seidel"], seconds=0.03,
+                           workers=1, progress=False)
+    hasty, patient = found.rows()
+    assert hasty["status"] == "unsolved" and hasty["unsolved"] > 0
+    assert patient["status"] == "solved" and patient["unsolved"] == 0 and patient["problem"] is None
+    problem = delassus.Problem.read(found.folder / hasty["problem"])
+    assert delassus.solve(problem, "newton").solved
 
 
 def test_what_cannot_be_swept_raises(tmp_path):

@@ -8,6 +8,7 @@ its point alone, so that the numbers are the same for any number of workers.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import itertools
 import json
 import math
@@ -202,11 +203,16 @@ class _Way:
 
 def _arrow() -> tuple[Any, Any]:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as cause:
         raise ImportError(_NEEDS) from cause
-    return pyarrow, pyarrow.parquet
+
+
+def _distributed() -> tuple[Any, Any]:
+    try:
+        return importlib.import_module("dask"), importlib.import_module("distributed")
+    except ImportError as cause:
+        raise ImportError(_NEEDS) from cause
 
 
 def _plain(value: Any) -> Any:
@@ -321,12 +327,7 @@ def _chunks(numbers: list[int], workers: int, chunk: int | None) -> Iterator[lis
 
 def _all(folder: Path, points: list[Point], left: list[int], run: Run, way: _Way) -> None:
     """Hands out what is left and keeps rows as they come."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as cause:
-        raise ImportError(_NEEDS) from cause
-    import dask
-
+    dask, distributed = _distributed()
     bar = _Progress(len(points), len(points) - len(left), way.progress)
     # A run whose worker was killed goes to another one so often before it counts as lost.
     patience = dask.config.set({"distributed.scheduler.allowed-failures": way.retries})
@@ -336,11 +337,11 @@ def _all(folder: Path, points: list[Point], left: list[int], run: Run, way: _Way
             count = way.workers or os.cpu_count() or 1
             # Each run has a core of its own; its bits do not depend on that.
             env = {"RAYON_NUM_THREADS": "1"}
-            cluster = LocalCluster(
+            cluster = distributed.LocalCluster(
                 n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, env=env, silence_logs=50
             )
         try:
-            with Client(cluster or way.scheduler, set_as_default=False) as client:
+            with distributed.Client(cluster or way.scheduler, set_as_default=False) as client:
                 _hand_out(client, folder, points, left, run, way, bar)
         finally:
             bar.end()
@@ -352,9 +353,7 @@ def _hand_out(
     client: Any, folder: Path, points: list[Point], left: list[int], run: Run, way: _Way, bar: _Progress
 ) -> None:
     """Sends chunks to workers and keeps their rows, until every run has one."""
-    from distributed import as_completed
-    from distributed.scheduler import KilledWorker
-
+    _, distributed = _distributed()
     asked: dict[str, tuple[list[int], int]] = {}
 
     def send(numbers: list[int], tries: int) -> Any:
@@ -364,13 +363,13 @@ def _hand_out(
         return future
 
     cores = max(1, sum(client.nthreads().values()))
-    waiting = as_completed([send(numbers, 0) for numbers in _chunks(left, cores, way.chunk)], loop=client.loop)
+    waiting = distributed.as_completed([send(numbers, 0) for numbers in _chunks(left, cores, way.chunk)], loop=client.loop)
     for future in waiting:
         numbers, tries = asked.pop(future.key)
         try:
             rows = future.result()
         except Exception as error:  # A run that raises has a row: it is the worker or the way there that failed.
-            if not isinstance(error, KilledWorker) and tries < way.retries:
+            if not isinstance(error, distributed.KilledWorker) and tries < way.retries:
                 # Rows that died with their worker before they were fetched.
                 waiting.add(send(numbers, tries + 1))
                 continue

@@ -24,7 +24,7 @@ Reward = Callable[[_Floats, _Floats, _Floats], ArrayLike]
 Ends = Callable[[_Floats, _Floats], ArrayLike]
 
 
-class RobotEnv(VectorEnv[_Floats, _Floats, _Floats]):
+class RobotEnv(VectorEnv[_Floats, _Floats, Any]):
     """`num_envs` copies of a world whose first robot is to learn something.
 
     Observations are (q, v) of the robot, actions numbers in [-1, 1] times `strength` [N or N m] on the dofs `actuated`.

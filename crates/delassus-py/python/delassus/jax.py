@@ -7,6 +7,7 @@ work within `jax.jit`. They are computed in double precision on the processor an
 
 from __future__ import annotations
 
+import importlib
 from functools import partial
 from typing import Any
 
@@ -15,8 +16,8 @@ import numpy as np
 from . import _gradient
 
 try:
-    import jax
-    import jax.numpy as jnp
+    jax: Any = importlib.import_module("jax")
+    jnp: Any = importlib.import_module("jax.numpy")
 except ImportError as cause:
     raise ImportError("delassus.jax needs JAX; pip install jax") from cause
 
@@ -38,7 +39,7 @@ def _call(W: Any, q: Any, mu: Any, has_mu: bool, way: _Way) -> Any:
     return jax.pure_callback(host, jax.ShapeDtypeStruct(q.shape, kind), W, q, mu)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+@partial(jax.custom_vjp, nondiff_argnums=(3, 4))  # type: ignore[untyped-decorator,misc,unused-ignore]
 def _solve(W: Any, q: Any, mu: Any, has_mu: bool, way: _Way) -> Any:
     return _call(W, q, mu, has_mu, way)
 

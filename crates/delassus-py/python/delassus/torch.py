@@ -28,15 +28,16 @@ class _Solve(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
     @staticmethod
     def forward(ctx: Any, W: Any, q: Any, mu: Any, way: tuple[str, float | None]) -> Any:
         data = (_array(W), _array(q), None if mu is None else _array(mu))
-        lam = _gradient.solved(_gradient.problem_of(*data), *way)
+        lam = _gradient.solved(_gradient.problem_of(data[0], data[1], data[2]), way[0], way[1])
         ctx.data, ctx.lam = data, lam
         ctx.like = (W, q, mu)
         return torch.from_numpy(lam.copy()).to(q)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[misc,unused-ignore]
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator,misc,unused-ignore]
     def backward(ctx: Any, grad: Any) -> Any:
-        found = _gradient.backward(*ctx.data, ctx.lam, _array(grad))
+        W, q, mu = ctx.data
+        found = _gradient.backward(W, q, mu, ctx.lam, _array(grad))
         given = [None if like is None else torch.from_numpy(part).to(like) for part, like in zip(found, ctx.like)]
         return (*given, None)
 
