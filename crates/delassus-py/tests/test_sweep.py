@@ -137,6 +137,16 @@ def test_what_cannot_be_swept_raises(tmp_path):
         delassus.read_sweep(tmp_path)
 
 
+def test_a_folder_that_another_sweep_writes_into_is_refused(tmp_path):
+    fcntl = pytest.importorskip("fcntl", reason="this system locks no files")
+    call = dict(parameters={"a": [1, 2]}, folder=tmp_path / "rows", workers=1, progress=False)
+    delassus.sweep(sweep_runs.short, **call)
+    with (tmp_path / "rows" / "sweep.json").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(delassus.Error, match="another process"):
+            delassus.sweep(sweep_runs.short, **call)
+
+
 @pytest.mark.parametrize("program", ["python", "delassus"])
 def test_the_shell_runs_a_file(tmp_path, program: str):
     command = [sys.executable, "-m", "delassus"]

@@ -18,6 +18,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,7 +163,7 @@ def sweep(
 
     A local cluster of `workers` processes is used, or the Dask scheduler at the address `scheduler`. A run whose worker
     was killed is tried again, `retries` times. A sweep that was interrupted goes on with the same call; nothing is run
-    twice.
+    twice. A function is known by its name: where its text changes, choose another folder.
 
     The rows are in `folder` as `part-*.parquet`; `read_sweep` reads them while it is under way too.
     """
@@ -170,11 +171,12 @@ def sweep(
     call = run if callable(run) else _scene(run, seconds)
     place = Path(folder)
     _open(place, points, call)
-    done = _done(place)
-    left = [number for number in range(len(points)) if number not in done]
-    if left:
-        _all(place, points, left, call, _Way(scheduler, workers, chunk, retries, progress))
-    return read_sweep(place)
+    with _claimed(place):
+        done = _done(place)
+        left = [number for number in range(len(points)) if number not in done]
+        if left:
+            _all(place, points, left, call, _Way(scheduler, workers, chunk, retries, progress))
+        return read_sweep(place)
 
 
 def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
@@ -261,6 +263,21 @@ def _open(folder: Path, points: list[Point], run: Run) -> None:
     if any(folder.iterdir()):
         raise Error(f"{folder}: the folder is not empty and holds no sweep; choose another")
     _write(path, json.dumps(manifest, indent=1).encode())
+
+
+@contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """Keeps the folder for this process; systems without such locks do without."""
+    with (folder / _MANIFEST).open("rb") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Error(f"{folder}: another process sweeps into this folder; wait for it, or choose another") from None
+        except (ImportError, OSError):
+            pass
+        yield
 
 
 def _write(path: Path, data: bytes) -> None:
