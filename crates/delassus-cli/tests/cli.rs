@@ -420,7 +420,10 @@ fn a_sweep_without_python_or_without_the_package_says_what_to_install() {
         command.env("DELASSUS_PYTHON", python).output().unwrap()
     };
     // An interpreter that has no package answers as `false` does.
-    for (python, remedy) in [("/nowhere/python3", "Python 3.10"), ("false", "pip install")] {
+    for (python, remedy) in [
+        ("/nowhere/python3", "Python 3.10"),
+        ("false", "pip install"),
+    ] {
         let ran = sweep(python);
         let told = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(2), "{told}");

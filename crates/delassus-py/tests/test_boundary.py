@@ -224,7 +224,7 @@ numbers = st.one_of(st.floats(-3, 3), st.floats(), st.integers(-3, 3))
 threes = st.one_of(st.lists(numbers, min_size=3, max_size=3), anything)
 
 
-@fuzz
+@settings(fuzz, max_examples=50)
 @given(data=st.data())
 def test_worlds_of_anything(data: st.DataObject) -> None:
     draw = data.draw
