@@ -67,6 +67,6 @@ def delassus_gym():
 
 def test_the_example_learns_to_stand():
     untrained = stand.episodes(stand.environment(32), np.zeros((32, 4)), seed=9)[1]
-    policy = stand.learn(generations=6, copies=48, told=False)
+    policy = stand.learn(generations=4, copies=48, told=False)
     _, stood = stand.episodes(stand.environment(32), np.tile(policy, (32, 1)), seed=9)
     assert untrained.max() < 150 and (stood == 300).mean() > 0.9, (untrained, stood)

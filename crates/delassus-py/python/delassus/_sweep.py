@@ -371,35 +371,47 @@ def _hand_out(
 ) -> None:
     """Sends chunks to workers and keeps their rows, until every run has one."""
     _, distributed = _distributed()
-    asked: dict[str, tuple[list[int], int]] = {}
+    asked: dict[str, _Sent] = {}
+    suspects: list[int] = []
 
-    def send(numbers: list[int], tries: int) -> Any:
+    def send(numbers: list[int], tries: int = 0, alone: bool = False) -> Any:
         # The function goes with every chunk: data that only workers hold would die with them.
         future = client.submit(_task, run, [(i, points[i]) for i in numbers], pure=False)
-        asked[future.key] = (numbers, tries)
+        asked[future.key] = _Sent(numbers, tries, alone)
         return future
 
     cores = max(1, sum(client.nthreads().values()))
-    waiting = distributed.as_completed([send(numbers, 0) for numbers in _chunks(left, cores, way.chunk)], loop=client.loop)
+    waiting = distributed.as_completed([send(numbers) for numbers in _chunks(left, cores, way.chunk)], loop=client.loop)
     for future in waiting:
-        numbers, tries = asked.pop(future.key)
+        sent = asked.pop(future.key)
+        rows = None
         try:
             rows = future.result()
         except Exception as error:  # A run that raises has a row: it is the worker or the way there that failed.
-            if not isinstance(error, distributed.KilledWorker) and tries < way.retries:
+            if not isinstance(error, distributed.KilledWorker) and sent.tries < way.retries:
                 # Rows that died with their worker before they were fetched.
-                waiting.add(send(numbers, tries + 1))
-                continue
-            if len(numbers) > 1:
-                # One of them is at fault; the others are not lost with it.
-                for number in numbers:
-                    waiting.add(send([number], 0))
-                continue
-            own = {"run": numbers[0], **points[numbers[0]], "status": "lost", "seconds": 0.0}
-            rows = [(own | {"error": f"{type(error).__name__}: {error}", "problem": None}, None)]
-        _keep(folder, rows)
-        bar.add(len(numbers))
+                waiting.add(send(sent.numbers, sent.tries + 1, sent.alone))
+            elif sent.alone:
+                own = {"run": sent.numbers[0], **points[sent.numbers[0]], "status": "lost", "seconds": 0.0}
+                rows = [(own | {"error": f"{type(error).__name__}: {error}", "problem": None}, None)]
+            else:
+                suspects += sent.numbers
+        if rows is not None:
+            _keep(folder, rows)
+            bar.add(len(rows))
         future.release()
+        # Whatever a worker held when it died is under suspicion; alone on all of them a run shows whether it kills.
+        if suspects and not asked:
+            waiting.add(send([suspects.pop(0)], alone=True))
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A chunk on its way."""
+
+    numbers: list[int]
+    tries: int
+    alone: bool
 
 
 class _Progress:
