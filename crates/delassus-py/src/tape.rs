@@ -167,8 +167,9 @@ impl TapeError {
 impl Tape {
     fn start(
         wanted: &Wanted,
-        (world, dt): (&delassus::World, f64),
         source: &Source,
+        world: &delassus::World,
+        dt: f64,
     ) -> Result<Tape, TapeError> {
         check_exports(&wanted.exports, wanted.overwrite)?;
         let mut tape = Tape {
@@ -287,7 +288,7 @@ impl World {
             Some(source) => source.clone(),
             None => Source::of_world(&world.title, &inner.world),
         };
-        let tape = Tape::start(&wanted, (&inner.world, inner.run.dt), &source);
+        let tape = Tape::start(&wanted, &source, &inner.world, inner.run.dt);
         let mut tape = tape.map_err(TapeError::raise)?;
         inner.tapes += 1;
         tape.id = inner.tapes;

@@ -302,6 +302,12 @@ impl World {
         let inner = &mut *inner;
         inner.settle();
         let dt = World::dt_of(inner, dt);
+        if inner.tape.is_some() && dt != inner.run.dt {
+            return Err(refuse(format!(
+                "dt is {dt} where the recording has steps of {}; close the recording first",
+                inner.run.dt
+            )));
+        }
         let quick = inner.quick && is_home();
         let walk = if quick {
             self.walk_here(py, inner, n, dt)?

@@ -49,6 +49,8 @@ def test_a_recording_reads_back_as_the_states_it_was_made_of(tmp_path):
         world.add_joint("ball", (boxes[0], None), point=[0, 0, 0])
     with pytest.raises(delassus.Error, match="being recorded"):
         world.record(tmp_path / "other")
+    with pytest.raises(delassus.Error, match="dt is 0.5"):
+        world.step(dt=0.5)
     with pytest.raises(delassus.Error, match="being recorded"):
         world.restore(world.checkpoint())
     recording.close()
