@@ -16,6 +16,7 @@ use super::rows::{Ends, JointBody, Row, RowBlock, Rows, Target, about, along, pi
 use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
+use crate::problem::place::Side;
 
 /// A frame fixed to a body (in its axes, from its centre of mass) or to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +76,9 @@ pub enum JointKind {
         /// Radius \[m\].
         radius: f64,
     },
+    /// Nothing any more: it was taken away by [`World::remove_joint`](super::World::remove_joint). Its place stays, so that the
+    /// ids of all others do.
+    Gone,
 }
 
 /// One wheel of a gear.
@@ -100,6 +104,7 @@ impl JointKind {
             JointKind::Distance { .. } => "distance",
             JointKind::Gear(_) => "gear",
             JointKind::Rolling { .. } => "rolling",
+            JointKind::Gone => "gone",
         }
     }
 
@@ -132,6 +137,8 @@ impl JointKind {
             JointKind::Rolling { radius } => radius.is_finite() && 0.0 < *radius,
             JointKind::Hinge(drive) | JointKind::Slider(drive) => drive.is_legal(),
             JointKind::Ball | JointKind::Universal | JointKind::Fixed => true,
+            // It is not added, only left behind.
+            JointKind::Gone => false,
         }
     }
 }
@@ -260,6 +267,7 @@ impl Joint {
     pub(super) fn each_link(&self) -> impl Iterator<Item = BodyId> {
         let (terms, pair) = match &self.kind {
             JointKind::Gear(terms) => (&terms[..], [None; 2]),
+            JointKind::Gone => (&[][..], [None; 2]),
             _ => (&[][..], self.bodies),
         };
         let wheels = terms.iter().map(|term| term.body);
@@ -312,6 +320,27 @@ impl Joint {
             JointKind::Slider(_) => placed.offset.dot(placed.axes[1] * DVec3::Z),
             _ => self.coordinate,
         }
+    }
+
+    /// How fast its coordinate changes \[rad/s or m/s\]; `None` where it has none.
+    pub fn rate(&self, bodies: &Bodies) -> Option<f64> {
+        let placed = self.place(bodies);
+        let axis = placed.axes[1] * DVec3::Z;
+        let row = match &self.kind {
+            JointKind::Hinge(_) => about(axis, None),
+            JointKind::Slider(_) => along(axis, [placed.arms[0], placed.reach], None),
+            _ => return None,
+        };
+        // ẋ = G v over both bodies.
+        let on = |side: Side| {
+            let Some(id) = self.bodies[side as usize] else {
+                return 0.0;
+            };
+            let (row, i) = (row.on(side), id.index());
+            let (linear, angular) = (DVec3::from_slice(&row[..3]), DVec3::from_slice(&row[3..]));
+            linear.dot(bodies.velocity[i]) + angular.dot(bodies.spin[i])
+        };
+        Some(on(Side::First) + on(Side::Second))
     }
 
     /// Whether the coordinate is summed up over the steps: a gear's turns cannot be read off the poses.
@@ -394,6 +423,7 @@ impl Joint {
                 let still = Target::Velocity(0.0);
                 visit(&self.block(&rows, Law::Equality, JointPart::Held, still));
             }
+            JointKind::Gone => {}
         }
     }
 

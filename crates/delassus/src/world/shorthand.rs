@@ -42,12 +42,26 @@ impl Touch {
         (BodyId(a as u32), BodyId(b as u32))
     }
 
-    /// Mean force on the first body over the last substep of h seconds, along the world's axes \[N\].
-    pub fn force(&self, h: f64) -> DVec3 {
+    /// Impulse on the first body over the last substep, along the world's axes \[N s\].
+    pub fn world_impulse(&self) -> DVec3 {
+        self.in_world(self.impulse)
+    }
+
+    /// Impulse of torque of rolling and spinning friction on the first body, along the world's axes \[N m s\].
+    pub fn world_torque(&self) -> DVec3 {
+        self.in_world(self.torque)
+    }
+
+    /// A vector given along (n, t₁, t₂), along the world's axes.
+    fn in_world(&self, [along_n, along_t1, along_t2]: [f64; 3]) -> DVec3 {
         let n = self.point.normal;
         let (t1, t2) = tangents(n);
-        let [along_n, along_t1, along_t2] = self.impulse;
-        (n * along_n + t1 * along_t1 + t2 * along_t2) / h
+        n * along_n + t1 * along_t1 + t2 * along_t2
+    }
+
+    /// Mean force on the first body over the last substep of h seconds, along the world's axes \[N\].
+    pub fn force(&self, h: f64) -> DVec3 {
+        self.world_impulse() / h
     }
 }
 

@@ -97,9 +97,24 @@ impl World {
         if !(part.is_finite() && 0.0 < part) {
             return Err(StepError::BadStep { h });
         }
-        if let Some(step) = self.whole_step_in_lanes(part, substeps, solver) {
-            return Ok(step);
-        }
+        self.pushes.begin();
+        self.sensors_begin();
+        let step = match self.whole_step_in_lanes(part, substeps, solver) {
+            Some(step) => step,
+            None => self.whole_step(part, substeps, solver)?,
+        };
+        self.pushes.finish(&self.bodies);
+        self.sensors_read(h);
+        Ok(step)
+    }
+
+    /// All substeps, or none.
+    fn whole_step(
+        &mut self,
+        part: f64,
+        substeps: u32,
+        solver: &mut dyn Solver,
+    ) -> Result<Step, StepError> {
         self.check_finite()?;
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
@@ -123,7 +138,7 @@ impl World {
 
     /// All substeps at once, where nothing can touch and joints alone are there.
     fn whole_step_in_lanes(&mut self, h: f64, count: u32, solver: &dyn Solver) -> Option<Step> {
-        if self.collisions.is_some() {
+        if self.may_meet {
             return None;
         }
         std::mem::swap(&mut self.reactions, &mut self.spare.reactions);
@@ -214,6 +229,7 @@ impl World {
         let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
         let touches = &mut self.touches;
         let old = touches.replace(contacts, &mut assembly, &solution.lambda);
+        self.pushes.note(touches);
         self.give_back(old);
         self.spare.room = assembly.recycle();
         self.spare.solution = solution;
