@@ -223,7 +223,7 @@ impl Placed<'_> {
 }
 
 /// The ball that a solid is, if it is one.
-fn ball(placed: PlacedSolid<'_>) -> Option<Ball> {
+pub(super) fn ball(placed: PlacedSolid<'_>) -> Option<Ball> {
     match placed.solid {
         Solid::Convex(convex) if placed.solid.is_ball() => Some(Ball {
             centre: placed.frame.at(),

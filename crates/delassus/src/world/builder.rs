@@ -11,7 +11,7 @@ use super::sensor::Sensors;
 use super::touches::Touches;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, MovedBy, Robot, Settings, Spare, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, Look, MovedBy, Robot, Settings, Spare, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
@@ -27,6 +27,8 @@ pub struct WorldBuilder {
     pub gravity: DVec3,
     /// How the world is stepped.
     pub settings: Settings,
+    /// How the world is shown.
+    pub look: Look,
     pub(super) bodies: Bodies,
     joints: Vec<Joint>,
     colliders: Vec<Collider>,
@@ -43,6 +45,7 @@ impl Default for WorldBuilder {
         WorldBuilder {
             gravity: DVec3::new(0.0, 0.0, -9.81),
             settings: Settings::default(),
+            look: Look::default(),
             bodies: Bodies::default(),
             joints: Vec::new(),
             colliders: Vec::new(),
@@ -177,6 +180,8 @@ impl WorldBuilder {
         Ok(World {
             gravity: self.gravity,
             settings: self.settings,
+            look: self.look,
+            loads: Vec::new(),
             bodies: self.bodies,
             joints: self.joints,
             robots: self.robots,

@@ -18,6 +18,8 @@ mod handle;
 mod integrate;
 mod joint;
 mod lanes;
+mod load;
+mod look;
 mod names;
 mod outlook;
 mod query;
@@ -44,6 +46,8 @@ pub use builder::{Attach, MaterialId, WorldBuilder};
 pub use events::{ContactChange, ContactEvent};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, GearTerm, Joint, JointAxis, JointKind, Motor, Servo};
+pub use load::{Load, LoadPoint};
+pub use look::{Camera, Look};
 pub use query::{Filter, Overlap, Queries, QueryError, Ray, RayHit};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
@@ -297,8 +301,11 @@ pub struct World {
     pub gravity: DVec3,
     /// How it is stepped.
     pub settings: Settings,
+    /// How it is shown.
+    pub look: Look,
     bodies: Bodies,
     joints: Vec<Joint>,
+    loads: Vec<Load>,
     robots: Vec<Robot>,
     /// The link that each body is, if it is one.
     link_of: Vec<Option<RobotLink>>,

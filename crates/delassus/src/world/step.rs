@@ -99,10 +99,15 @@ impl World {
         }
         self.pushes.begin();
         self.sensors_begin();
+        let given = self.put_loads(h);
         let step = match self.whole_step_in_lanes(part, substeps, solver) {
-            Some(step) => step,
-            None => self.whole_step(part, substeps, solver)?,
+            Some(step) => Ok(step),
+            None => self.whole_step(part, substeps, solver),
         };
+        if step.is_err() {
+            self.take_loads(given);
+        }
+        let step = step?;
         self.pushes.finish(&self.bodies);
         self.sensors_read(h);
         Ok(step)
@@ -166,13 +171,26 @@ impl World {
     /// not in it; a step that turns out to reach one is solved again with it.
     pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
         self.check_finite()?;
-        self.prepare_robots(h);
-        let contacts = self.collide_awake(h)?;
-        let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
+        let given = self.put_loads(h);
+        let assembly = self.assemble_next(h);
+        self.take_loads(given);
+        let assembly = assembly?;
         let mut solution = Solution::default();
         self.warm.guess(&assembly, h, &mut solution.lambda);
         let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
         Ok((assembly.problem, solution))
+    }
+
+    /// The problem of the next step with the keys of its blocks.
+    fn assemble_next(&mut self, h: f64) -> Result<Assembly, StepError> {
+        self.prepare_robots(h);
+        let contacts = self.collide_awake(h)?;
+        Ok(assemble::assemble(
+            self,
+            h,
+            &contacts,
+            assemble::Room::default(),
+        )?)
     }
 
     fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
