@@ -436,7 +436,7 @@ fn every_joint_is_read_and_starts_closed() {
             "ratio",
         ),
         ("type = \"planar\"\naxis = [0, 0, 1]", "no key \"axis\""),
-        ("type = \"cylinder\"\naxis = [0, 0, 1]", "cylindrical"),
+        ("type = \"cylindric\"\naxis = [0, 0, 1]", "cylindrical"),
     ];
     for (keys, said) in broken {
         let error = joint(keys);

@@ -56,15 +56,22 @@ pub(super) fn add_bodies(
             )));
         }
         table.what = format!("body \"{}\"", short(name));
+        let twice = |name: &str| {
+            value.fault(format!(
+                "\"{}\" is the name of another body too; give each its own",
+                short(name)
+            ))
+        };
+        if planned.contains_key(name) {
+            return Err(twice(name));
+        }
         let one = read_body(name, table, around)?;
         for copy in place::repeated(one, MAX_BODIES - planned.len())? {
             let name = copy.body.name.clone();
-            if planned.insert(name.clone(), copy).is_some() {
-                return Err(value.fault(format!(
-                    "\"{}\" is the name of another body too; give each its own",
-                    short(&name)
-                )));
+            if planned.contains_key(&name) {
+                return Err(twice(&name));
             }
+            planned.insert(name, copy);
         }
     }
     place::rest(&mut planned, builder.gravity)?;

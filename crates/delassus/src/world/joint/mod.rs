@@ -275,35 +275,6 @@ impl Joint {
                 let on_plane = along(normal, arms, Some(placed.offset.dot(normal)));
                 hold(parallel(&placed).into_iter().chain([on_plane]).collect());
             }
-            JointKind::Screw { pitch, drive } => {
-                let follow = self.follows(bodies, &placed, DVec3::Z, pitch / TAU);
-                let rows = parallel(&placed).into_iter().chain(on_axis(&placed));
-                hold(rows.chain([follow]).collect());
-                let axis = placed.axes[1] * DVec3::Z;
-                self.drive(drive, |gap| about(axis, gap), visit);
-            }
-            JointKind::Rack { radius } => {
-                hold(std::iter::once(self.follows(bodies, &placed, DVec3::X, *radius)).collect());
-            }
-            JointKind::Spring {
-                length,
-                stiffness,
-                damping,
-            } => {
-                let (n, now) = direction(&placed);
-                let row = along(n, placed.arms, Some(now - length));
-                let spring = Target::Spring(*stiffness, *damping);
-                visit(&self.block(&[row], Law::Equality, JointPart::Servo, spring));
-            }
-            JointKind::Pulley {
-                anchors,
-                ratio,
-                length,
-            } => {
-                let row = rope(&placed, *anchors, *ratio, *length);
-                let (law, part) = (Law::Unilateral, JointPart::FirstLimit);
-                visit(&self.block(&[row], law, part, Target::Limit));
-            }
             JointKind::Distance { least, greatest } => {
                 self.distance(&placed, (*least, *greatest), visit);
             }
@@ -318,7 +289,50 @@ impl Joint {
                 let still = Target::Velocity(0.0);
                 visit(&self.block(&rows, Law::Equality, JointPart::Held, still));
             }
-            JointKind::Gone => {}
+            _ => self.visit_coupled(&placed, bodies, visit),
+        }
+    }
+
+    /// The same for joints in which one motion follows another, and for springs.
+    fn visit_coupled(
+        &self,
+        placed: &PlacedFrames,
+        bodies: &Bodies,
+        mut visit: impl FnMut(&RowBlock<'_>),
+    ) {
+        match &self.kind {
+            JointKind::Screw { pitch, drive } => {
+                let follow = self.follows(bodies, placed, DVec3::Z, pitch / TAU);
+                let rows = parallel(placed).into_iter().chain(on_axis(placed));
+                let rows: Rows = rows.chain([follow]).collect();
+                visit(&self.block(&rows, Law::Equality, JointPart::Held, Target::Hold));
+                let axis = placed.axes[1] * DVec3::Z;
+                self.drive(drive, |gap| about(axis, gap), visit);
+            }
+            JointKind::Rack { radius } => {
+                let row = self.follows(bodies, placed, DVec3::X, *radius);
+                visit(&self.block(&[row], Law::Equality, JointPart::Held, Target::Hold));
+            }
+            JointKind::Spring {
+                length,
+                stiffness,
+                damping,
+            } => {
+                let (n, now) = direction(placed);
+                let row = along(n, placed.arms, Some(now - length));
+                let spring = Target::Spring(*stiffness, *damping);
+                visit(&self.block(&[row], Law::Equality, JointPart::Servo, spring));
+            }
+            JointKind::Pulley {
+                anchors,
+                ratio,
+                length,
+            } => {
+                let row = rope(placed, *anchors, *ratio, *length);
+                let (law, part) = (Law::Unilateral, JointPart::FirstLimit);
+                visit(&self.block(&[row], law, part, Target::Limit));
+            }
+            _ => {}
         }
     }
 
