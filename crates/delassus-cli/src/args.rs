@@ -87,11 +87,23 @@ pub(crate) enum Command {
     Info(InfoArgs),
     /// Show a scene, a robot or a recorded run in the browser and play with it.
     View(ViewArgs),
+    /// Print the JSON schema of a kind of file, for editors, as `delassus schema scene`.
+    Schema {
+        /// Which kind of file.
+        kind: SchemaKind,
+    },
     /// Print a script that lets a shell complete commands and options, as `delassus completions bash`.
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// Files that have a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaKind {
+    /// Scene files, TOML.
+    Scene,
 }
 
 /// Options of every command that solves.

@@ -27,7 +27,7 @@ mod view;
 
 use std::process::ExitCode;
 
-use args::{Args, Command};
+use args::{Args, Command, SchemaKind};
 use clap::{CommandFactory, Parser};
 use console::{Outcome, Printed};
 use refusal::Refusal;
@@ -45,9 +45,21 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(args),
         Command::Info(args) => info::run(args),
         Command::View(args) => view::run(args),
+        Command::Schema { kind } => Ok(schema(*kind)),
         Command::Completions { shell } => Ok(completions(*shell)),
     };
     finish(result).exit_code()
+}
+
+/// The schema of a kind of file.
+fn schema(kind: SchemaKind) -> Printed {
+    let text = match kind {
+        SchemaKind::Scene => delassus::model::scene::SCHEMA.to_owned(),
+    };
+    Printed {
+        text,
+        outcome: Outcome::Solved,
+    }
 }
 
 /// The script of a shell.

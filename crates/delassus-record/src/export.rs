@@ -166,6 +166,10 @@ const STATIC: [f64; 3] = [0.604, 0.639, 0.682];
 
 /// The colour of a body.
 fn colour(world: &World, body: usize) -> [f64; 3] {
+    let painted = world.look.colours.get(&delassus::BodyId(body as u32));
+    if let Some(colour) = painted {
+        return *colour;
+    }
     match world.bodies().motion[body] {
         MovedBy::Static => STATIC,
         _ => COLOURS[body % COLOURS.len()],

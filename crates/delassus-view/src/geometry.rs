@@ -30,6 +30,8 @@ pub(crate) struct Layout {
     /// States that robots come with.
     keyframes: Vec<KeyframeLine>,
     bounds: Bounds,
+    /// Places to look from that the scene has.
+    cameras: Vec<CameraLine>,
     /// Where it is a recording: its frames and plots.
     recording: Option<Tape>,
 }
@@ -46,6 +48,8 @@ struct BodyLine {
     pose: Option<u32>,
     /// The link that carries it, for a link of a robot.
     parent: Option<u32>,
+    /// Red, green and blue from 0 to 1, where the scene says.
+    colour: Option<[f64; 3]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,6 +72,16 @@ struct JointLine {
 struct FrameLine {
     origin: [f64; 3],
     axes: [f64; 4],
+}
+
+#[derive(Debug, Serialize)]
+struct CameraLine {
+    name: String,
+    position: [f64; 3],
+    target: [f64; 3],
+    up: [f64; 3],
+    /// Height of its picture as an angle \[degrees\].
+    field: f64,
 }
 
 /// A box to look at \[m\].
@@ -104,6 +118,7 @@ impl Layout {
             dials: dial_lines(world),
             keyframes: keyframe_lines(world),
             bounds: Bounds::of(world),
+            cameras: cameras(world),
             recording,
         }
     }
@@ -123,8 +138,20 @@ fn bodies(world: &World) -> Vec<BodyLine> {
             .then(|| poses.next())
             .flatten(),
         parent: parents[i],
+        colour: world.look.colours.get(&delassus::BodyId(i as u32)).copied(),
     };
     (0..bodies.len()).map(line).collect()
+}
+
+fn cameras(world: &World) -> Vec<CameraLine> {
+    let line = |camera: &delassus::world::Camera| CameraLine {
+        name: camera.name.clone(),
+        position: camera.position.to_array(),
+        target: camera.target.to_array(),
+        up: camera.up.to_array(),
+        field: camera.field.to_degrees(),
+    };
+    world.look.cameras.iter().map(line).collect()
 }
 
 /// The body that carries each link.
@@ -147,7 +174,9 @@ fn shapes(world: &World) -> (Vec<Shape>, Vec<ColliderLine>) {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut shapes = Vec::new();
     let mut lines = Vec::with_capacity(world.colliders().len());
-    for collider in world.colliders() {
+    // What was taken away is not shown.
+    let there = |c: &&delassus::collide::Collider| world.bodies().motion[c.body] != MovedBy::Gone;
+    for collider in world.colliders().iter().filter(there) {
         let key = serde_json::to_string(&collider.shape).expect("shapes are plain data");
         let shape = *known.entry(key).or_insert_with(|| {
             shapes.push(collider.shape.clone());

@@ -8,21 +8,22 @@ use std::error::Error;
 
 use delassus::collide::Shape;
 use delassus::math::DVec3;
-use delassus::world::{Attach, Body};
+use delassus::world::Body;
 use delassus::{Auto, WorldBuilder};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Gravity points along −z; friction is 0.5 unless a material says otherwise.
     let mut builder = WorldBuilder::default();
     builder.add_ground()?;
-    let (half, radius) = ([0.2, 0.2, 0.1], 0.1);
     for (name, z) in [("lower", 0.1), ("upper", 0.3)] {
-        let body = Body::at(name, DVec3::new(0.0, 0.0, z));
-        builder.add_solid(Shape::Box { half }, 600.0, body, Attach::default())?;
+        builder.add(
+            Shape::cuboid(0.2, 0.2, 0.1),
+            600.0,
+            Body::at(name, DVec3::Z * z),
+        )?;
     }
-    let mut ball = Body::at("ball", DVec3::new(-2.0, 0.0, 0.5));
-    ball.velocity = DVec3::new(6.0, 0.0, 1.0);
-    let ball = builder.add_solid(Shape::Sphere { radius }, 3000.0, ball, Attach::default())?;
+    let ball = Body::at("ball", DVec3::new(-2.0, 0.0, 0.5)).moving(DVec3::new(6.0, 0.0, 1.0));
+    let ball = builder.add(Shape::ball(0.1), 3000.0, ball)?;
     let mut world = builder.build()?;
 
     let mut solver = Auto::default();

@@ -6,22 +6,22 @@
 
 use std::error::Error;
 
-use delassus::collide::Shape::Box as Cuboid;
+use delassus::collide::Shape;
 use delassus::math::DVec3;
 use delassus::world::{Attach, Body};
 use delassus::{Auto, WorldBuilder};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut builder, attach) = (WorldBuilder::default(), Attach::default());
+    let mut builder = WorldBuilder::default();
     for (name, x) in [("left post", -0.9), ("right post", 0.9)] {
         let post = builder.add_body(Body::fixed(name, DVec3::new(x, 0.0, 0.25)))?;
-        let half = [0.1, 0.1, 0.25];
-        builder.add_collider(post, Cuboid { half }, attach)?;
+        let shape = Shape::cuboid(0.1, 0.1, 0.25);
+        builder.add_collider(post, shape, Attach::default())?;
     }
-    let (plank, half) = (Body::at("plank", DVec3::Z * 0.52), [1.0, 0.1, 0.02]);
-    builder.add_solid(Cuboid { half }, 500.0, plank, attach)?;
-    let (load, half) = (Body::at("load", DVec3::new(0.4, 0.0, 0.64)), [0.1; 3]);
-    builder.add_solid(Cuboid { half }, 2000.0, load, attach)?;
+    let plank = Body::at("plank", DVec3::Z * 0.52);
+    builder.add(Shape::cuboid(1.0, 0.1, 0.02), 500.0, plank)?;
+    let load = Body::at("load", DVec3::new(0.4, 0.0, 0.64));
+    builder.add(Shape::cuboid(0.1, 0.1, 0.1), 2000.0, load)?;
 
     let (mut world, mut solver, h) = (builder.build()?, Auto::default(), 0.01);
     for _ in 0..100 {

@@ -19,13 +19,12 @@
 #![cfg_attr(not(feature = "world"), doc = "```ignore")]
 //! use delassus::collide::Shape;
 //! use delassus::math::DVec3;
-//! use delassus::world::{Attach, Body};
+//! use delassus::world::Body;
 //! use delassus::{Auto, WorldBuilder};
 //!
 //! let mut builder = WorldBuilder::default();
 //! builder.add_ground()?;
-//! let ball = Body::at("ball", DVec3::new(0.0, 0.0, 0.5));
-//! let ball = builder.add_solid(Shape::Sphere { radius: 0.1 }, 1000.0, ball, Attach::default())?;
+//! let ball = builder.add(Shape::ball(0.1), 1000.0, Body::at("ball", DVec3::Z * 0.5))?;
 //! let mut world = builder.build()?;
 //! let mut solver = Auto::default();
 //! for _ in 0..100 {

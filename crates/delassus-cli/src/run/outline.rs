@@ -119,7 +119,10 @@ pub(super) fn of_world<'a>(
 
 /// The line of a joint, for the kinds that have points to be joined.
 fn link(joint: &Joint, poses: &[Pose]) -> Option<(usize, Outline)> {
-    if matches!(joint.kind, JointKind::Gear(_) | JointKind::Rolling { .. }) {
+    if matches!(
+        joint.kind,
+        JointKind::Gear(_) | JointKind::Rolling { .. } | JointKind::Gone
+    ) {
         return None;
     }
     let ends: Vec<Vec<DVec2>> = joint

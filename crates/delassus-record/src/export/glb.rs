@@ -10,7 +10,7 @@ use std::path::Path;
 use delassus::World;
 use delassus::collide::Shape;
 use delassus::world::MovedBy;
-use glam::{DQuat, Quat};
+use glam::{DMat3, DQuat, DVec3, Quat};
 use serde_json::{Value, json};
 
 use super::{ExportError, Written, colour, triangles};
@@ -186,7 +186,8 @@ impl Glb {
                 }
             }
         }
-        let children: Vec<usize> = (1..=world.bodies().len()).collect();
+        let mut children: Vec<usize> = (1..=world.bodies().len()).collect();
+        let cameras = cameras(world, &mut nodes, &mut children);
         nodes[0] = match children.is_empty() {
             true => json!({ "name": "world", "rotation": UPRIGHT }),
             false => json!({ "name": "world", "rotation": UPRIGHT, "children": children }),
@@ -203,6 +204,7 @@ impl Glb {
                 document[key] = Value::Array(list);
             }
         };
+        put("cameras", cameras);
         put("meshes", meshes);
         put("materials", materials);
         if !channels.is_empty() {
@@ -247,6 +249,25 @@ fn container(document: &Value, binary: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Cameras of a scene, each with a node of its own: a camera of glTF looks along −z and has y up.
+fn cameras(world: &World, nodes: &mut Vec<Value>, children: &mut Vec<usize>) -> Vec<Value> {
+    let mut cameras = Vec::new();
+    for camera in &world.look.cameras {
+        let back = (camera.position - camera.target).normalize_or(DVec3::Z);
+        let side = camera.up.cross(back).normalize_or(DVec3::X);
+        let turn = DQuat::from_mat3(&DMat3::from_cols(side, back.cross(side), back));
+        children.push(nodes.len());
+        nodes.push(json!({
+            "name": camera.name, "camera": cameras.len(),
+            "translation": camera.position.to_array(), "rotation": turn.normalize().to_array(),
+        }));
+        cameras.push(json!({
+            "name": camera.name, "type": "perspective", "perspective": { "yfov": camera.field, "znear": 0.01 },
+        }));
+    }
+    cameras
+}
+
 /// Nodes (a place for the root, then one per body, then one per collider), meshes and materials.
 fn scene(world: &World, binary: &mut Binary) -> (Vec<Value>, Vec<Value>, Vec<Value>) {
     let bodies = world.bodies();
@@ -260,6 +281,10 @@ fn scene(world: &World, binary: &mut Binary) -> (Vec<Value>, Vec<Value>, Vec<Val
     let mut colours: Vec<[f64; 3]> = Vec::new();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); bodies.len()];
     for collider in world.colliders() {
+        // What was taken away is not shown.
+        if bodies.motion[collider.body] == MovedBy::Gone {
+            continue;
+        }
         let paint = colour(world, collider.body);
         let material = colours.iter().position(|c| *c == paint);
         let material = material.unwrap_or_else(|| {

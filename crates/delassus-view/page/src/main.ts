@@ -182,6 +182,7 @@ function showScene(event: Layout): void {
   shown = event.name;
   panel.setLayout(event);
   viewer.setLayout(event, Math.max(settings?.panes.length ?? 1, 1));
+  offerCameras(event);
   if (latest && latest.head.epoch !== event.epoch) answer(latest);
   plots.begin(event);
 }
@@ -385,8 +386,20 @@ seek.oninput = () => {
 seek.onchange = () => (scrubbing = false);
 
 const camera = find<HTMLSelectElement>("camera");
+/** Before the number of a camera that the scene has. */
+const OWN = "own:";
+
+/** Lists the cameras of a scene below the usual ones. */
+function offerCameras(event: Layout): void {
+  const list = find<HTMLSelectElement>("camera");
+  for (const option of [...list.options]) if (option.value.startsWith(OWN)) option.remove();
+  event.cameras.forEach((one, i) => list.add(new Option(one.name, `${OWN}${i}`)));
+}
+
 camera.onchange = () => {
   if (camera.value in VIEWS) viewer.from(camera.value as View);
+  const own = camera.value.startsWith(OWN) ? layout?.cameras[Number(camera.value.slice(OWN.length))] : undefined;
+  if (own) viewer.through(own);
   camera.value = "";
 };
 const files = find<HTMLSelectElement>("save");

@@ -3,7 +3,7 @@
 import {
   BufferGeometry, Color, DirectionalLight, DoubleSide, DynamicDrawUsage, Float32BufferAttribute, Fog, FrontSide, Group,
   HemisphereLight, InstancedMesh, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshLambertMaterial, MeshStandardMaterial, PlaneGeometry,
-  Quaternion, Raycaster, Scene, ShaderMaterial, Vector2, Vector3, type Intersection, type Object3D,
+  Quaternion, Raycaster, Scene, ShaderMaterial, Vector2, Vector3, type Intersection, type Object3D, SRGBColorSpace,
 } from "three";
 import { Arrows } from "./arrows";
 import { crowd, type Crowd } from "./crowd";
@@ -248,7 +248,10 @@ export class PaneView {
   }
 
   private plain(body: number): Color {
-    const motion = this.layout.bodies[body]?.motion;
+    const line = this.layout.bodies[body];
+    // Colours are those of a screen, as in a picture.
+    if (line?.colour) return new Color().setRGB(...line.colour, SRGBColorSpace);
+    const motion = line?.motion;
     if (motion === "static") return STATIC;
     return motion === "kinematic" ? KINEMATIC : ofBody(body);
   }

@@ -27,14 +27,19 @@ export type Shape =
 
 export interface BodyLine {
   name: string;
-  motion: "static" | "kinematic" | "dynamic" | "link";
+  motion: "static" | "kinematic" | "dynamic" | "link" | "gone";
   mass: number;
   position: Vec3;
   orientation: Quat;
   pose: number | null;
   /** The link that carries it. */
   parent: number | null;
+  /** Red, green and blue from 0 to 1, where the scene says. */
+  colour: Vec3 | null;
 }
+
+/** A place to look from that the scene has; its picture is so many degrees high. */
+export interface CameraLine { name: string; position: Vec3; target: Vec3; up: Vec3; field: number }
 
 /** A joint of a robot that can be turned by hand. */
 export interface DialLine {
@@ -76,6 +81,7 @@ export interface Layout {
   dials: DialLine[];
   keyframes: { robot: string; name: string }[];
   bounds: { low: Vec3; high: Vec3 };
+  cameras: CameraLine[];
   recording: { frames: number; duration: number; samples: Sample[] } | null;
 }
 

@@ -3,7 +3,7 @@
 import { PCFShadowMap, PerspectiveCamera, Plane, Quaternion, Raycaster, Vector2, Vector3, WebGLRenderer, type Scene } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { PaneView, type Look } from "./pane";
-import type { Colour, Frame, Layout, Vec3 } from "./protocol";
+import type { CameraLine, Colour, Frame, Layout, Vec3 } from "./protocol";
 import { Governor, LEVELS, drawnBySoftware, type Level, type Quality } from "./quality";
 
 /** Pixels the mouse must move before a pick becomes a drag. */
@@ -181,6 +181,22 @@ export class Viewer {
     return corners.reduce((best, next) => (behind(next) < behind(best) ? next : best));
   }
 
+  /** Looks from a place that the scene has. */
+  through(from: CameraLine): void {
+    this.fit();
+    this.camera.up.set(...from.up);
+    this.camera.fov = from.field;
+    this.camera.position.set(...from.position);
+    this.controls.target.set(...from.target);
+    const distance = this.camera.position.distanceTo(this.controls.target);
+    this.controls.minDistance = Math.min(this.controls.minDistance, 0.5 * distance);
+    this.controls.maxDistance = Math.max(this.controls.maxDistance, 2 * distance);
+    this.camera.near = Math.min(this.camera.near, 0.02 * distance);
+    this.camera.updateProjectionMatrix();
+    this.controls.update();
+    this.stale = true;
+  }
+
   /** Looks at the whole scene; `keep` keeps the direction. */
   fit(keep = false, side?: Vector3): void {
     if (!this.layout) return;
@@ -191,6 +207,9 @@ export class Viewer {
     const direction = keep ? this.camera.position.clone().sub(this.controls.target).normalize() : (side ?? this.corner()).clone().normalize();
     this.camera.near = 0.02 * radius;
     this.camera.far = 80 * radius;
+    // A camera of the scene may have had others.
+    this.camera.up.set(0, 0, 1);
+    this.camera.fov = FIELD;
     this.camera.position.copy(centre).addScaledVector(direction, radius);
     this.camera.lookAt(centre);
     this.camera.updateProjectionMatrix();

@@ -41,7 +41,7 @@ impl Collisions {
     pub(crate) fn smaller_size(&self, (a, b): (u32, u32)) -> Option<f64> {
         let size = |i: u32| match &self.colliders[i as usize].solid {
             Solid::Convex(_) => Some(self.colliders[i as usize].size),
-            Solid::Plane | Solid::Ground(_) => None,
+            Solid::Plane | Solid::Ground(_) | Solid::Gone => None,
         };
         Some(size(a)?.min(size(b)?))
     }

@@ -4,15 +4,17 @@
 //! So a direction is believed only where the *surface* looks that way: at the part of the triangle that is farthest
 //! along it, no neighbour may rise above. Otherwise the triangle answers with its face normal, over its own area.
 
-use parry3d_f64::bounding_volume::Aabb;
-use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
+use parry3d_f64::bounding_volume::{Aabb, BoundingVolume};
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, TraversalAction};
+use parry3d_f64::query::{Ray, RayCast};
 
 use crate::math::{DQuat, DVec3};
 
 use super::axis::{Axis, axis, nearest_on_triangle, separation};
 use super::clip::{Pairing, Scratch};
+use super::ray::{self, Beam, Meeting};
 use super::reduce::Raw;
-use super::shape::is_degenerate;
+use super::shape::{MAX_SIZE, is_degenerate};
 use super::solid::{Convex, Core, Placed, PoseMatrix, bounds};
 
 /// Slope below which two directions of a surface are level.
@@ -213,6 +215,112 @@ impl Ground {
         };
         found.sort_unstable();
         found
+    }
+
+    /// Where a ray meets the surface first, from either side.
+    pub(crate) fn cast(&self, ray: &Beam, most: f64) -> Option<Meeting> {
+        let mut best: Option<Meeting> = None;
+        let mut offer = |t: u32, most: f64| {
+            let corners = self.triangle(t).map(|v| self.corner(v));
+            if let Some(met) = ray::triangle(corners, ray, most) {
+                best = Some(met);
+                return met.distance;
+            }
+            most
+        };
+        match &self.surface {
+            Surface::Mesh { tree, .. } => {
+                let line = Ray::new(ray.origin, ray.direction);
+                let mut most = most.min(8.0 * MAX_SIZE);
+                tree.traverse(|node| {
+                    let bounds = node.aabb();
+                    let slack = 1e-9 * bounds.half_extents().max_element();
+                    let near = bounds.loosened(slack).cast_local_ray(&line, most, true);
+                    if near.is_none() {
+                        return TraversalAction::Prune;
+                    }
+                    if let Some(t) = node.leaf_data() {
+                        most = offer(t, most);
+                    }
+                    TraversalAction::Continue
+                });
+            }
+            Surface::Grid { .. } => {
+                let mut most = most;
+                self.march(ray, most, |cell| {
+                    for t in [2 * cell, 2 * cell + 1] {
+                        most = offer(t, most);
+                    }
+                    most
+                });
+            }
+        }
+        best
+    }
+
+    /// Calls for every cell of a grid under a ray, in its order; the call gives the distance beyond which none matters.
+    fn march(&self, ray: &Beam, most: f64, mut visit: impl FnMut(u32) -> f64) {
+        let Surface::Grid {
+            rows,
+            columns,
+            step,
+            ..
+        } = &self.surface
+        else {
+            return;
+        };
+        let counts = [columns - 1, rows - 1];
+        // The part of the ray over the rectangle: x_low ≤ o + t d ≤ x_high on both axes.
+        let (mut t, mut end) = (0.0_f64, most);
+        for k in 0..2 {
+            let (o, d) = (ray.origin[k], ray.direction[k]);
+            let edges = [self.low[k], self.high[k]];
+            if d == 0.0 {
+                if o < edges[0] || edges[1] < o {
+                    return;
+                }
+                continue;
+            }
+            let [a, b] = edges.map(|x| (x - o) / d);
+            t = t.max(a.min(b));
+            end = end.min(a.max(b));
+        }
+        if end < t {
+            return;
+        }
+        let start = ray.at(t);
+        let mut cell = [0, 1].map(|k| {
+            let line = ((start[k] - self.low[k]) / step[k]).floor();
+            (line.max(0.0) as usize).min(counts[k] - 1)
+        });
+        loop {
+            end = end.min(visit((cell[1] * counts[0] + cell[0]) as u32));
+            let crossing = |k: usize| {
+                let d = ray.direction[k];
+                let line = cell[k] + usize::from(0.0 < d);
+                // t where o + t d is on the next grid line.
+                if d == 0.0 {
+                    f64::INFINITY
+                } else {
+                    (self.low[k] + line as f64 * step[k] - ray.origin[k]) / d
+                }
+            };
+            let times = [crossing(0), crossing(1)];
+            let k = usize::from(times[1] < times[0]);
+            let leaves = if 0.0 < ray.direction[k] {
+                cell[k] + 1 == counts[k]
+            } else {
+                cell[k] == 0
+            };
+            if !(times[k] <= end) || leaves {
+                return;
+            }
+            cell[k] = if 0.0 < ray.direction[k] {
+                cell[k] + 1
+            } else {
+                cell[k] - 1
+            };
+        }
     }
 
     /// Calls back for each triangle that has the vertex.

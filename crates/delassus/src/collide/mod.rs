@@ -16,10 +16,13 @@ mod axis;
 mod broad;
 mod clip;
 mod course;
+mod fall;
 mod ground;
 mod hull;
 mod narrow;
 mod plane;
+mod query;
+mod ray;
 mod ready;
 mod reduce;
 mod sat;
@@ -35,7 +38,10 @@ use crate::math::{DQuat, DVec3};
 use broad::{Broad, unpack};
 use clip::Scratch;
 pub(crate) use course::Course;
+pub(crate) use fall::{Standing, land};
 use narrow::{Ball, PlacedSolid, Solid};
+pub(crate) use query::{ColliderMeeting, ColliderOverlap, Placed as PlacedColliders};
+pub(crate) use ray::Beam;
 use ready::{Ready, check_pose, extent, prepare};
 use reduce::{Raw, mix};
 use solid::PoseMatrix;
@@ -65,6 +71,9 @@ impl Default for Groups {
 }
 
 impl Groups {
+    /// No group: a collider of it meets nothing.
+    pub const NONE: Groups = Groups { member: 0, with: 0 };
+
     /// Whether colliders of these groups meet.
     pub fn meet(self, other: Groups) -> bool {
         self.member & other.with != 0 && other.member & self.with != 0
@@ -245,6 +254,30 @@ impl Collisions {
             lanes: vec![Lane::default()],
             extra: Vec::new(),
         })
+    }
+
+    /// Adds a collider behind all others.
+    pub fn push(&mut self, collider: Collider) -> Result<(), CollideError> {
+        let index = self.colliders.len();
+        let Ok(number) = u32::try_from(index) else {
+            return Err(CollideError::TooMany { count: index + 1 });
+        };
+        let ready = prepare(index, collider)?;
+        if matches!(ready.solid, Solid::Plane) {
+            self.planes.push(number);
+        }
+        self.colliders.push(ready);
+        Ok(())
+    }
+
+    /// Takes a collider away; the numbers of the others stay.
+    pub fn remove(&mut self, index: usize) {
+        if let Some(collider) = self.colliders.get_mut(index) {
+            collider.solid = Solid::Gone;
+            collider.group = Groups::NONE;
+            collider.ground = true;
+            self.planes.retain(|plane| *plane as usize != index);
+        }
     }
 
     /// Contacts at these poses, one per body, between all pairs of bodies that `excluded` does not name (bodies that

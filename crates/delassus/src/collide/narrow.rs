@@ -20,6 +20,8 @@ pub(crate) enum Solid {
     /// The half-space below z = 0.
     Plane,
     Ground(Ground),
+    /// Nothing any more.
+    Gone,
 }
 
 impl Solid {
@@ -85,7 +87,7 @@ impl<'a> PlacedSolid<'a> {
                 solid,
                 frame: self.frame,
             }),
-            Solid::Plane | Solid::Ground(_) => None,
+            Solid::Plane | Solid::Ground(_) | Solid::Gone => None,
         }
     }
 }
@@ -105,7 +107,7 @@ fn one_sided(
             let ground = PlacedGround { ground, frame };
             ground::contacts(a, ground, prediction, scratch, out);
         }
-        Solid::Convex(_) => {}
+        Solid::Convex(_) | Solid::Gone => {}
     }
 }
 

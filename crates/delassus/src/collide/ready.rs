@@ -23,7 +23,7 @@ pub(super) struct Ready {
 /// Centre and half extents of a solid's box in the world; a half-space has none.
 pub(super) fn extent(solid: &Solid, frame: &PoseMatrix) -> Option<(DVec3, DVec3)> {
     match solid {
-        Solid::Plane => None,
+        Solid::Plane | Solid::Gone => None,
         Solid::Convex(convex) => Some(bounds(convex, frame)),
         Solid::Ground(ground) => {
             let half = 0.5 * (ground.high - ground.low);

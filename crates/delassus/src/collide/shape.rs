@@ -141,6 +141,32 @@ pub enum ShapeError {
 }
 
 impl Shape {
+    /// A ball of this radius \[m\].
+    pub const fn ball(radius: f64) -> Shape {
+        Shape::Sphere { radius }
+    }
+
+    /// A box with these half edges \[m\].
+    pub const fn cuboid(x: f64, y: f64, z: f64) -> Shape {
+        Shape::Box { half: [x, y, z] }
+    }
+
+    /// A capsule along z: half of its segment, and its radius \[m\].
+    pub const fn capsule(half_length: f64, radius: f64) -> Shape {
+        Shape::Capsule {
+            half_length,
+            radius,
+        }
+    }
+
+    /// A cylinder along z: half of its height, and its radius \[m\].
+    pub const fn cylinder(half_length: f64, radius: f64) -> Shape {
+        Shape::Cylinder {
+            half_length,
+            radius,
+        }
+    }
+
     /// Whether every number is usable; the first that is not is named.
     pub fn check(&self) -> Result<(), ShapeError> {
         match self {

@@ -20,6 +20,9 @@ pub enum MovedBy {
     Dynamic,
     /// The joints of the robot it is a link of: its state follows theirs, and what is written here is overwritten.
     Link,
+    /// Nothing any more: it was taken away by [`World::remove_body`](super::World::remove_body). Its place stays, so that the
+    /// ids of all others do.
+    Gone,
 }
 
 /// One body, as added to a world and read back from it.
@@ -98,7 +101,19 @@ impl Bodies {
         self.name.is_empty()
     }
 
-    /// All ids.
+    /// Whether there is such a body and it has not been taken away.
+    pub fn has(&self, id: BodyId) -> bool {
+        let motion = self.motion.get(id.index());
+        motion.is_some_and(|motion| *motion != MovedBy::Gone)
+    }
+
+    /// The body of this name; those that were taken away are not found. Looks at one name after the other.
+    pub fn find(&self, name: &str) -> Option<BodyId> {
+        let named = |id: &BodyId| self.name[id.index()] == name && self.has(*id);
+        self.ids().find(named)
+    }
+
+    /// All ids, those of bodies that were taken away included.
     pub fn ids(&self) -> impl Iterator<Item = BodyId> + use<> {
         (0..self.len() as u32).map(BodyId)
     }

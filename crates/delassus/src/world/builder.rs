@@ -2,21 +2,23 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
+use super::events::Pushes;
 use super::lanes::Lanes;
 use super::rattle::Factors;
 use super::reaction::Reactions;
 use super::robot::RobotLink;
+use super::sensor::Sensors;
 use super::touches::Touches;
 use super::warm::Warm;
 use super::{
-    Bodies, Body, Elapsed, Joint, MovedBy, Robot, Settings, Spare, Surface, World, WorldError,
+    Bodies, Body, Elapsed, Joint, Look, MovedBy, Robot, Settings, Spare, Surface, World, WorldError,
 };
 use crate::collide::{Collider, Collisions, Groups, Shape};
 use crate::index::{BodyId, JointId};
 
 /// A material's place in the world's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MaterialId(u32);
+pub struct MaterialId(pub(super) u32);
 
 /// Collects bodies, shapes and joints; [`WorldBuilder::build`] gives the world.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct WorldBuilder {
     pub gravity: DVec3,
     /// How the world is stepped.
     pub settings: Settings,
+    /// How the world is shown.
+    pub look: Look,
     pub(super) bodies: Bodies,
     joints: Vec<Joint>,
     colliders: Vec<Collider>,
@@ -41,6 +45,7 @@ impl Default for WorldBuilder {
         WorldBuilder {
             gravity: DVec3::new(0.0, 0.0, -9.81),
             settings: Settings::default(),
+            look: Look::default(),
             bodies: Bodies::default(),
             joints: Vec::new(),
             colliders: Vec::new(),
@@ -100,18 +105,9 @@ impl WorldBuilder {
         body: Body,
         attach: Attach,
     ) -> Result<BodyId, WorldError> {
-        let name = body.name.clone();
-        let Some(own) = shape.mass_properties(density) else {
-            let what = "its shape has no mass of its own; give mass and inertia".to_owned();
-            return Err(WorldError::Body { name, what });
-        };
-        let id = self.add_body(Body {
-            mass: own.mass,
-            inertia: turned(own.inertia, attach.rotation),
-            ..body
-        })?;
-        let position = attach.position - attach.rotation * own.com;
-        self.add_collider(id, shape, Attach { position, ..attach })?;
+        let (body, attach) = solid(&shape, density, body, attach)?;
+        let id = self.add_body(body)?;
+        self.add_collider(id, shape, attach)?;
         Ok(id)
     }
 
@@ -141,38 +137,9 @@ impl WorldBuilder {
         shape: Shape,
         attach: Attach,
     ) -> Result<(), WorldError> {
-        let index = self.colliders.len();
-        let Some(name) = self.bodies.name.get(body.index()) else {
-            return Err(WorldError::UnknownBody {
-                index,
-                body,
-                count: self.bodies.len(),
-            });
-        };
-        let refuse = |what: String| WorldError::Collider {
-            index,
-            body: name.clone(),
-            what,
-        };
-        if self.surfaces.len() <= attach.material.0 as usize {
-            return Err(refuse("its material is not of this world".to_owned()));
-        }
-        shape.check().map_err(|error| WorldError::Shape {
-            index,
-            body: name.clone(),
-            error,
-        })?;
-        let moves = [MovedBy::Dynamic, MovedBy::Link].contains(&self.bodies.motion[body.index()]);
-        if shape.is_static_only() && moves {
-            let what = "half-spaces, meshes and height fields are ground; make the body static";
-            return Err(refuse(what.to_owned()));
-        }
-        self.colliders.push(Collider {
-            shape,
-            body: body.index(),
-            pose: (attach.position, attach.rotation),
-            group: attach.groups,
-        });
+        let counts = (self.colliders.len(), self.surfaces.len());
+        let collider = checked(&self.bodies, counts, body, shape, attach)?;
+        self.colliders.push(collider);
         self.materials.push(attach.material.0);
         Ok(())
     }
@@ -213,11 +180,14 @@ impl WorldBuilder {
         Ok(World {
             gravity: self.gravity,
             settings: self.settings,
+            look: self.look,
+            loads: Vec::new(),
             bodies: self.bodies,
             joints: self.joints,
             robots: self.robots,
             link_of: self.link_of,
-            collisions: may_meet(&self.colliders).then_some(collisions),
+            may_meet: may_meet(&self.colliders),
+            collisions,
             colliders: self.colliders,
             surfaces: self.surfaces,
             pairs: self.pairs,
@@ -227,6 +197,8 @@ impl WorldBuilder {
             apart,
             warm: Warm::default(),
             touches: Touches::default(),
+            pushes: Pushes::default(),
+            sensors: Sensors::default(),
             time: Elapsed::default(),
             spare: Spare::default(),
             factors: Factors::default(),
@@ -234,6 +206,69 @@ impl WorldBuilder {
             lanes: Lanes::default(),
         })
     }
+}
+
+/// The body of one shape of uniform density, and how the shape is attached so that the centre of mass is the body's.
+pub(super) fn solid(
+    shape: &Shape,
+    density: f64,
+    body: Body,
+    attach: Attach,
+) -> Result<(Body, Attach), WorldError> {
+    let Some(own) = shape.mass_properties(density) else {
+        let name = body.name;
+        let what = "its shape has no mass of its own; give mass and inertia".to_owned();
+        return Err(WorldError::Body { name, what });
+    };
+    let body = Body {
+        mass: own.mass,
+        inertia: turned(own.inertia, attach.rotation),
+        ..body
+    };
+    let position = attach.position - attach.rotation * own.com;
+    Ok((body, Attach { position, ..attach }))
+}
+
+/// A shape on a body as a collider, where both can be; `counts` are the colliders and the surfaces so far.
+pub(super) fn checked(
+    bodies: &Bodies,
+    counts: (usize, usize),
+    body: BodyId,
+    shape: Shape,
+    attach: Attach,
+) -> Result<Collider, WorldError> {
+    let (index, surfaces) = counts;
+    let Some(name) = bodies.name.get(body.index()).filter(|_| bodies.has(body)) else {
+        return Err(WorldError::UnknownBody {
+            index,
+            body,
+            count: bodies.len(),
+        });
+    };
+    let refuse = |what: String| WorldError::Collider {
+        index,
+        body: name.clone(),
+        what,
+    };
+    if surfaces <= attach.material.0 as usize {
+        return Err(refuse("its material is not of this world".to_owned()));
+    }
+    shape.check().map_err(|error| WorldError::Shape {
+        index,
+        body: name.clone(),
+        error,
+    })?;
+    let moves = [MovedBy::Dynamic, MovedBy::Link].contains(&bodies.motion[body.index()]);
+    if shape.is_static_only() && moves {
+        let what = "half-spaces, meshes and height fields are ground; make the body static";
+        return Err(refuse(what.to_owned()));
+    }
+    Ok(Collider {
+        shape,
+        body: body.index(),
+        pose: (attach.position, attach.rotation),
+        group: attach.groups,
+    })
 }
 
 /// Body pairs that joints keep from colliding, with those that are kept apart anyway, sorted.
@@ -252,7 +287,7 @@ pub(super) fn joined(joints: &[Joint], apart: &[(u32, u32)]) -> Vec<(u32, u32)> 
 }
 
 /// Whether the groups let any two colliders meet.
-fn may_meet(colliders: &[Collider]) -> bool {
+pub(super) fn may_meet(colliders: &[Collider]) -> bool {
     let join = |get: fn(&Groups) -> u32| colliders.iter().fold(0, |all, c| all | get(&c.group));
     join(|group| group.member) & join(|group| group.with) != 0
 }
@@ -305,7 +340,7 @@ pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldErr
         })
     };
     let links = joint.links();
-    if links.iter().any(|id| bodies.len() <= id.index()) {
+    if links.iter().any(|id| !bodies.has(*id)) {
         return refuse("it names a body that does not exist; add the body first");
     }
     let mut sorted = links.clone();
@@ -339,7 +374,7 @@ pub(super) fn check_joint(joint: &Joint, bodies: &Bodies) -> Result<(), WorldErr
 }
 
 /// Largest distance of a point of the shape from its origin; zero for ground.
-fn bounding_radius(shape: &Shape) -> f64 {
+pub(super) fn bounding_radius(shape: &Shape) -> f64 {
     match shape {
         Shape::Sphere { radius } => *radius,
         Shape::Box { half } => DVec3::from(*half).length(),

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
-use super::{MovedBy, StepError, Surface, World};
+use super::{MovedBy, Reaction, StepError, Surface, World};
 use crate::collide::{Collisions, ContactPoint, Course};
 use crate::index::BodyId;
 
@@ -30,12 +30,35 @@ impl World {
                 pair if pair == (b.0, a.0) => -1.0,
                 _ => continue,
             };
-            let n = touch.point.normal;
-            let (t1, t2) = crate::math::tangents(n);
-            let [pn, p1, p2] = touch.impulse;
-            force += (n * pn + t1 * p1 + t2 * p2) * (sign / part);
+            force += touch.world_impulse() * (sign / part);
         }
         force
+    }
+
+    /// Mean force and torque of all contacts on a body over the last substep, about its centre of mass and along the
+    /// world's axes; zero before the first step.
+    pub fn contacts_on(&self, body: BodyId) -> Reaction {
+        let mut sum = Reaction::default();
+        let h = self.last_substep();
+        if !(0.0 < h) || !self.has_body(body) {
+            return sum;
+        }
+        let centre = self.bodies.position[body.index()];
+        for touch in self.touches() {
+            let (first, second) = touch.bodies();
+            let (sign, point) = if first == body {
+                (1.0, touch.point.point_a)
+            } else if second == body {
+                (-1.0, touch.point.point_b)
+            } else {
+                continue;
+            };
+            // f = p/h and τ = (x − c) × f, with the torques of rolling and spinning.
+            let force = touch.world_impulse() * (sign / h);
+            sum.force += force;
+            sum.torque += (point - centre).cross(force) + touch.world_torque() * (sign / h);
+        }
+        sum
     }
 
     /// Finds contacts and wakes what is hit, until no other body wakes: a blow is then shared instead of being stopped
@@ -51,14 +74,14 @@ impl World {
 
     /// Finds the contacts that may matter within h seconds.
     fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
-        if self.collisions.is_none() {
+        if !self.may_meet {
             return Ok(Vec::new());
         }
         let mut reaches = std::mem::take(&mut self.spare.near.reach);
         let bodies = &self.bodies;
         let weight = self.gravity.length();
         let reach = |i: usize| {
-            if bodies.motion[i] == MovedBy::Static || bodies.asleep[i] {
+            if matches!(bodies.motion[i], MovedBy::Static | MovedBy::Gone) || bodies.asleep[i] {
                 return 0.0;
             }
             // A body may gain speed on top of its present one within the step.
@@ -95,9 +118,7 @@ impl World {
             let pair = (a.min(b) as u32, a.max(b) as u32);
             joined.binary_search(&pair).is_ok()
         };
-        let Some(collisions) = &mut self.collisions else {
-            return Ok(Vec::new());
-        };
+        let collisions = &mut self.collisions;
         collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
         let mut contacts = collisions.take_contacts();
         self.drop_passing(&mut contacts, h);
@@ -107,9 +128,7 @@ impl World {
     /// Drops contacts between convex bodies that are well apart and close by their nearest points alone: bodies that
     /// move on undisturbed and pass each other do not touch.
     fn drop_passing(&self, contacts: &mut Vec<ContactPoint>, h: f64) {
-        let Some(collisions) = &self.collisions else {
-            return;
-        };
+        let collisions = &self.collisions;
         let apart = |point: &ContactPoint| {
             0.0 < point.gap
                 && collisions
@@ -162,7 +181,7 @@ impl World {
             _ => DVec3::ZERO,
         };
         let (velocity, spin) = match bodies.motion[i] {
-            MovedBy::Static => (DVec3::ZERO, DVec3::ZERO),
+            MovedBy::Static | MovedBy::Gone => (DVec3::ZERO, DVec3::ZERO),
             _ => (awake(bodies.velocity[i] + pull), awake(bodies.spin[i])),
         };
         Course {
@@ -176,9 +195,7 @@ impl World {
 
     /// Takes contacts that are not needed any more back, for the memory they stand in.
     pub(super) fn give_back(&mut self, contacts: Vec<ContactPoint>) {
-        if let Some(collisions) = &mut self.collisions {
-            collisions.give_back(contacts);
-        }
+        self.collisions.give_back(contacts);
     }
 
     /// The surface between two colliders, by position in [`World::colliders`]; `None` where one is not

@@ -12,7 +12,7 @@ impl World {
         if joint.name.is_empty() {
             joint.name = format!("joint-{:06}", self.joints.len());
         }
-        if self.joints.iter().any(|other| other.name == joint.name) {
+        if self.find_joint(&joint.name).is_some() {
             return Err(WorldError::Joint {
                 name: joint.name,
                 what: "two joints have this name; give each its own".to_owned(),
@@ -29,9 +29,11 @@ impl World {
         Ok(JointId(self.joints.len() as u32 - 1))
     }
 
-    /// Takes the last joint away; its bodies wake, and the ids of the others stay.
+    /// Takes the last joint away with its id, which the next joint gets; its bodies wake, and the ids of the others stay.
+    /// [`World::remove_joint`] takes any joint and gives no id twice.
     pub fn pop_joint(&mut self) -> Option<Joint> {
         let joint = self.joints.pop()?;
+        self.warm.forget(JointId(self.joints.len() as u32));
         self.lanes.touch_joints();
         for link in joint.links() {
             self.wake(link);

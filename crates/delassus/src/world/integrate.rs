@@ -90,7 +90,7 @@ impl Bodies {
         let (velocity, spin) = (&self.velocity, &self.spin);
         parallel::map(poses.collect(), |(part, (position, orientation))| {
             for (i, j) in (part * CHUNK..).zip(0..position.len()) {
-                if !matches!(motion[i], MovedBy::Static | MovedBy::Link) && !asleep[i] {
+                if matches!(motion[i], MovedBy::Dynamic | MovedBy::Kinematic) && !asleep[i] {
                     // x ← x + h v, with the new velocity: symplectic Euler.
                     position[j] += h * velocity[i];
                     orientation[j] = turn(orientation[j], spin[i], h);

@@ -2,6 +2,8 @@
 //!
 //! One step: find contacts, assemble a [`Problem`](crate::Problem), start from the last step's impulses, solve, move the bodies.
 //! The problem of any step can be taken out, saved and solved elsewhere: [`World::problem`].
+//!
+#![doc = include_str!("../../docs/world.md")]
 
 mod assemble;
 mod batch;
@@ -10,17 +12,23 @@ mod bounce;
 mod builder;
 mod calm;
 mod contacts;
+mod edit;
+mod events;
 mod handle;
 mod integrate;
 mod joint;
 mod lanes;
+mod load;
+mod look;
 mod names;
 mod outlook;
+mod query;
 mod rattle;
 mod reaction;
 mod robot;
 mod rows;
 mod scene;
+mod sensor;
 mod shorthand;
 mod sleep;
 mod state;
@@ -35,8 +43,12 @@ pub use batch::Batch;
 pub use bodies::{Bodies, Body, MovedBy};
 pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
+pub use events::{ContactChange, ContactEvent};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, GearTerm, Joint, JointAxis, JointKind, Motor, Servo};
+pub use load::{Load, LoadPoint};
+pub use look::{Camera, Look};
+pub use query::{Filter, Overlap, Queries, QueryError, Ray, RayHit};
 pub use rattle::Integrator;
 pub use reaction::Reaction;
 use robot::RobotLink;
@@ -46,6 +58,7 @@ pub use robot::{
 };
 pub use rows::JointBody;
 pub use scene::{RunDefaults, Scene};
+pub use sensor::{Reading, Sensor, SensorError, SensorId};
 pub use sleep::Sleep;
 pub use state::{State, StateError};
 pub use step::{Clock, Step, StepError};
@@ -187,6 +200,38 @@ pub enum WorldError {
         #[source]
         error: BuildError,
     },
+    /// A body that was never added.
+    #[error("there is no {body}; {count} were added, counted from 0")]
+    NoBody {
+        /// The body asked for.
+        body: BodyId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A body that was taken away.
+    #[error("{body}, \"{name}\", was taken away; add it again and use the new id")]
+    BodyGone {
+        /// The body asked for.
+        body: BodyId,
+        /// The name it had.
+        name: String,
+    },
+    /// A joint that was never added.
+    #[error("there is no {joint}; {count} were added, counted from 0")]
+    NoJoint {
+        /// The joint asked for.
+        joint: JointId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A joint that was taken away.
+    #[error("{joint}, \"{name}\", was taken away; add it again and use the new id")]
+    JointGone {
+        /// The joint asked for.
+        joint: JointId,
+        /// The name it had.
+        name: String,
+    },
     /// A robot that was never added.
     #[error("there is no {robot}; {count} were added, counted from 0")]
     UnknownRobot {
@@ -256,8 +301,11 @@ pub struct World {
     pub gravity: DVec3,
     /// How it is stepped.
     pub settings: Settings,
+    /// How it is shown.
+    pub look: Look,
     bodies: Bodies,
     joints: Vec<Joint>,
+    loads: Vec<Load>,
     robots: Vec<Robot>,
     /// The link that each body is, if it is one.
     link_of: Vec<Option<RobotLink>>,
@@ -271,9 +319,13 @@ pub struct World {
     joined: Vec<(u32, u32)>,
     /// Links of robots that do not collide.
     apart: Vec<(u32, u32)>,
-    collisions: Option<Collisions>,
+    collisions: Collisions,
+    /// Whether the groups let any two colliders meet.
+    may_meet: bool,
     warm: Warm,
     touches: Touches,
+    pushes: events::Pushes,
+    sensors: sensor::Sensors,
     time: Elapsed,
     /// Memory of the last step.
     spare: Spare,
@@ -335,8 +387,12 @@ impl World {
         &self.joints
     }
 
-    /// A joint's drive and frames, to change between steps. Its bodies wake: a new drive is felt at once.
+    /// A joint's drive and frames, to change between steps. Its bodies wake: a new drive is felt at once. `None` where it
+    /// was taken away.
     pub fn joint_mut(&mut self, id: JointId) -> Option<&mut Joint> {
+        if !self.has_joint(id) {
+            return None;
+        }
         for link in self.joints.get(id.index())?.links() {
             self.wake(link);
         }
@@ -358,6 +414,9 @@ impl World {
     /// N m s]: for a ball, hinge, universal or fixed joint the first three act at its point along the world's axes.
     /// Empty before the first step and where none of its bodies can move.
     pub fn joint_impulse(&self, id: JointId) -> &[f64] {
+        if !self.has_joint(id) {
+            return &[];
+        }
         let part = JointPart::Held;
         self.warm.impulse(Key::Joint { joint: id, part })
     }

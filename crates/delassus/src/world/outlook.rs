@@ -62,7 +62,8 @@ impl World {
         pairs
     }
 
-    /// Whether something may do work on its bodies: motors, servos, springs, given velocities, joint forces. Restitution,
+    /// Whether something may do work on its bodies: motors, servos, springs, given velocities, joint forces,
+    /// loads. Restitution,
     /// gravity and friction do not.
     pub fn is_supplied(&self) -> bool {
         let bodies = &self.bodies;
@@ -72,9 +73,9 @@ impl World {
             0.0 < given || bodies.motion[i] == MovedBy::Kinematic && 0.0 < moves
         };
         let drives = |drive: &Drive| drive.motor.is_some() || drive.servo.is_some();
-        let joint = |kind: &JointKind| match kind {
-            JointKind::Hinge(drive) | JointKind::Slider(drive) => drives(drive),
-            _ => false,
+        let joint = |kind: &JointKind| {
+            let sprung = matches!(kind, JointKind::Spring { .. });
+            sprung || kind.drive().is_some_and(drives)
         };
         let soft = self
             .joints
@@ -85,7 +86,7 @@ impl World {
             let given = robot.force.iter().any(|force| *force != 0.0);
             held || given || robot.is_sprung()
         });
-        soft || robots || (0..bodies.len()).any(moved)
+        soft || robots || !self.loads.is_empty() || (0..bodies.len()).any(moved)
     }
 }
 

@@ -40,6 +40,13 @@ impl Reactions {
         &mut self.sums
     }
 
+    /// Forgets what one joint did.
+    pub(super) fn forget(&mut self, joint: JointId) {
+        if let Some(sum) = self.sums.get_mut(joint.index()) {
+            *sum = Reaction::default();
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.sums.clear();
         self.time = 0.0;

@@ -26,6 +26,10 @@ pub(super) enum Way {
     Along(DVec3, [DVec3; 2]),
     /// About an axis.
     About(DVec3),
+    /// Along a direction at a point as above, and about an axis on top.
+    Screw(DVec3, [DVec3; 2], DVec3),
+    /// Of each body along a direction of its own, at a point with this arm from its centre; both are added.
+    Each([DVec3; 2], [DVec3; 2]),
 }
 
 impl Row {
@@ -34,6 +38,17 @@ impl Row {
         match self.way {
             Way::Along(direction, arms) => point_row(direction, arms[side as usize], side.sign()),
             Way::About(axis) => spin(axis * side.sign()),
+            Way::Screw(direction, arms, axis) => {
+                let mut row = point_row(direction, arms[side as usize], side.sign());
+                let turn = axis * side.sign();
+                row[3] += turn.x;
+                row[4] += turn.y;
+                row[5] += turn.z;
+                row
+            }
+            Way::Each(directions, arms) => {
+                point_row(directions[side as usize], arms[side as usize], 1.0)
+            }
         }
     }
 
@@ -41,7 +56,7 @@ impl Row {
     pub(super) fn direction(&self) -> DVec3 {
         match self.way {
             Way::Along(direction, _) => direction,
-            Way::About(_) => DVec3::ZERO,
+            Way::About(_) | Way::Screw(..) | Way::Each(..) => DVec3::ZERO,
         }
     }
 
@@ -50,6 +65,8 @@ impl Row {
         let way = match self.way {
             Way::Along(direction, arms) => Way::Along(-direction, arms),
             Way::About(axis) => Way::About(-axis),
+            Way::Screw(direction, arms, axis) => Way::Screw(-direction, arms, -axis),
+            Way::Each([a, b], arms) => Way::Each([-a, -b], arms),
         };
         Row { way, ..self }
     }
@@ -173,6 +190,18 @@ pub(super) fn along(direction: DVec3, arms: [DVec3; 2], gap: Option<f64>) -> Row
 /// Angular velocity of the first body relative to the second about `axis`.
 pub(super) fn about(axis: DVec3, gap: Option<f64>) -> Row {
     let way = Way::About(axis);
+    Row { way, gap }
+}
+
+/// Velocity along `direction` of a point seen from both bodies, and angular velocity about `axis`, added.
+pub(super) fn screw(direction: DVec3, arms: [DVec3; 2], axis: DVec3, gap: Option<f64>) -> Row {
+    let way = Way::Screw(direction, arms, axis);
+    Row { way, gap }
+}
+
+/// Velocities of a point of each body along a direction of its own, added.
+pub(super) fn each(directions: [DVec3; 2], arms: [DVec3; 2], gap: Option<f64>) -> Row {
+    let way = Way::Each(directions, arms);
     Row { way, gap }
 }
 

@@ -50,7 +50,7 @@ impl World {
             vectors.iter().any(|v| *v != glam::DVec3::ZERO)
         };
         let disturbs = |i: usize| match bodies.motion[i] {
-            MovedBy::Static => false,
+            MovedBy::Static | MovedBy::Gone => false,
             MovedBy::Kinematic => 0.0 < bodies.velocity[i].length() + bodies.spin[i].length(),
             // Rest is counted after each step: none means that it moves or has just been woken.
             MovedBy::Dynamic | MovedBy::Link => !bodies.asleep[i] && bodies.rest[i] == 0.0,

@@ -4,11 +4,13 @@
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
+use super::events::Pushing;
 use super::reaction::Reactions;
 use super::robot::RobotState;
 use super::warm::Warm;
 use super::{Elapsed, Integrator, MovedBy, World};
 use crate::error::TreeError;
+use crate::index::{BodyId, JointId};
 
 /// Everything that changes while a world is stepped, warm-start impulses included.
 ///
@@ -30,7 +32,21 @@ pub struct State {
     joints: Vec<(String, f64)>,
     #[serde(default)]
     robots: Vec<RobotState>,
+    /// Bodies and joints that were taken away.
+    #[serde(default)]
+    gone: Gone,
+    /// Colliders that push each other.
+    #[serde(default)]
+    pushing: Vec<Pushing>,
     warm: Warm,
+}
+
+/// What was taken away, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gone {
+    bodies: Vec<BodyId>,
+    joints: Vec<JointId>,
 }
 
 impl State {
@@ -150,11 +166,14 @@ impl World {
                 .map(|joint| (joint.name.clone(), joint.coordinate))
                 .collect(),
             robots: self.robot_states(),
+            gone: self.gone(),
+            pushing: self.pushes.last().to_vec(),
             warm: self.warm.clone(),
         }
     }
 
-    /// Puts a state back. The world is unchanged where it does not fit.
+    /// Puts a state back. The world is unchanged where it does not fit. What had been taken away when the state was taken is
+    /// taken away here too; what has been taken away since cannot come back, and such a state is refused.
     pub fn restore(&mut self, state: &State) -> Result<(), StateError> {
         let other = |what: String| Err(StateError::OtherScene { what });
         if state.names != self.bodies.name {
@@ -180,6 +199,7 @@ impl World {
         {
             return other("its arrays or joints do not match".to_owned());
         }
+        self.check_gone(&state.gone)?;
         let mut bodies = self.bodies.clone();
         bodies.position.clone_from(&state.position);
         bodies.orientation.clone_from(&state.orientation);
@@ -193,6 +213,16 @@ impl World {
         }
         self.check_robots(state)?;
         self.bodies = bodies;
+        for joint in &state.gone.joints {
+            // One that is gone already is none of them.
+            self.remove_joint(*joint).ok();
+        }
+        for body in &state.gone.bodies {
+            self.remove_body(*body).ok();
+        }
+        // Removal wakes neighbours.
+        self.bodies.rest.clone_from(&state.rest);
+        self.bodies.asleep.clone_from(&state.asleep);
         self.lanes.touch_bodies();
         for (joint, (_, coordinate)) in self.joints.iter_mut().zip(&state.joints) {
             joint.coordinate = *coordinate;
@@ -200,6 +230,50 @@ impl World {
         self.warm = state.warm.clone();
         self.time = state.time;
         self.touches.clear();
+        self.pushes.restore(&state.pushing);
+        self.sensors.clear();
+        Ok(())
+    }
+
+    /// What was taken away so far.
+    fn gone(&self) -> Gone {
+        let joints = (0..self.joints.len() as u32).map(JointId);
+        Gone {
+            bodies: self.bodies.ids().filter(|id| !self.has_body(*id)).collect(),
+            joints: joints.filter(|id| !self.has_joint(*id)).collect(),
+        }
+    }
+
+    /// Refuses a state that holds what was taken away since, or that misses what cannot be taken away.
+    fn check_gone(&self, gone: &Gone) -> Result<(), StateError> {
+        let other = |what: String| Err(StateError::OtherScene { what });
+        let now = self.gone();
+        if let Some(id) = now
+            .bodies
+            .iter()
+            .find(|id| gone.bodies.binary_search(id).is_err())
+        {
+            let name = &self.bodies.name[id.index()];
+            return other(format!(
+                "body \"{name}\" was taken away since; build the world again"
+            ));
+        }
+        if let Some(id) = now
+            .joints
+            .iter()
+            .find(|id| gone.joints.binary_search(id).is_err())
+        {
+            let name = &self.joints[id.index()].name;
+            return other(format!(
+                "joint \"{name}\" was taken away since; build the world again"
+            ));
+        }
+        let removable =
+            |id: &BodyId| id.index() < self.bodies.len() && self.link_of(id.index()).is_none();
+        let known = |id: &JointId| id.index() < self.joints.len();
+        if !(gone.bodies.iter().all(removable) && gone.joints.iter().all(known)) {
+            return other("it lacks bodies or joints that cannot be taken away".to_owned());
+        }
         Ok(())
     }
 
@@ -236,7 +310,10 @@ impl World {
             state.copied().for_each(&mut add);
         }
         for i in 0..self.bodies.len() {
-            if matches!(self.bodies.motion[i], MovedBy::Static | MovedBy::Link) {
+            if matches!(
+                self.bodies.motion[i],
+                MovedBy::Static | MovedBy::Link | MovedBy::Gone
+            ) {
                 continue;
             }
             let bodies = &self.bodies;

@@ -97,9 +97,29 @@ impl World {
         if !(part.is_finite() && 0.0 < part) {
             return Err(StepError::BadStep { h });
         }
-        if let Some(step) = self.whole_step_in_lanes(part, substeps, solver) {
-            return Ok(step);
+        self.pushes.begin();
+        self.sensors_begin();
+        let given = self.put_loads(h);
+        let step = match self.whole_step_in_lanes(part, substeps, solver) {
+            Some(step) => Ok(step),
+            None => self.whole_step(part, substeps, solver),
+        };
+        if step.is_err() {
+            self.take_loads(given);
         }
+        let step = step?;
+        self.pushes.finish(&self.bodies);
+        self.sensors_read(h);
+        Ok(step)
+    }
+
+    /// All substeps, or none.
+    fn whole_step(
+        &mut self,
+        part: f64,
+        substeps: u32,
+        solver: &mut dyn Solver,
+    ) -> Result<Step, StepError> {
         self.check_finite()?;
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
@@ -123,7 +143,7 @@ impl World {
 
     /// All substeps at once, where nothing can touch and joints alone are there.
     fn whole_step_in_lanes(&mut self, h: f64, count: u32, solver: &dyn Solver) -> Option<Step> {
-        if self.collisions.is_some() {
+        if self.may_meet {
             return None;
         }
         std::mem::swap(&mut self.reactions, &mut self.spare.reactions);
@@ -151,13 +171,26 @@ impl World {
     /// not in it; a step that turns out to reach one is solved again with it.
     pub fn problem(&mut self, h: f64) -> Result<(Problem, Solution), StepError> {
         self.check_finite()?;
-        self.prepare_robots(h);
-        let contacts = self.collide_awake(h)?;
-        let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
+        let given = self.put_loads(h);
+        let assembly = self.assemble_next(h);
+        self.take_loads(given);
+        let assembly = assembly?;
         let mut solution = Solution::default();
         self.warm.guess(&assembly, h, &mut solution.lambda);
         let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
         Ok((assembly.problem, solution))
+    }
+
+    /// The problem of the next step with the keys of its blocks.
+    fn assemble_next(&mut self, h: f64) -> Result<Assembly, StepError> {
+        self.prepare_robots(h);
+        let contacts = self.collide_awake(h)?;
+        Ok(assemble::assemble(
+            self,
+            h,
+            &contacts,
+            assemble::Room::default(),
+        )?)
     }
 
     fn substep(&mut self, h: f64, solver: &mut dyn Solver) -> Result<Step, StepError> {
@@ -214,6 +247,7 @@ impl World {
         let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
         let touches = &mut self.touches;
         let old = touches.replace(contacts, &mut assembly, &solution.lambda);
+        self.pushes.note(touches);
         self.give_back(old);
         self.spare.room = assembly.recycle();
         self.spare.solution = solution;

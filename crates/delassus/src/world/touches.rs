@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
+use crate::index::BodyId;
 use crate::law::Law;
 
 /// A contact of the last step with its impulse.
@@ -43,6 +44,31 @@ impl Touches {
             };
             touches.map(touch).collect()
         })
+    }
+
+    /// The contacts of the last substep with their impulses (n, t₁, t₂), in the order of its problem.
+    pub(super) fn pushing(&self) -> impl Iterator<Item = (&ContactPoint, &[f64; 3])> {
+        let points = self.used.iter().map(|c| &self.contacts[*c]);
+        points.zip(&self.impulses)
+    }
+
+    /// Forgets what touched a body.
+    pub(super) fn forget(&mut self, body: BodyId) {
+        let others = |c: &usize| {
+            let (a, b) = self.contacts[*c].bodies;
+            a != body.index() && b != body.index()
+        };
+        let kept: Vec<bool> = self.used.iter().map(others).collect();
+        if !kept.contains(&false) {
+            return;
+        }
+        let mut keep = kept.iter().copied();
+        self.used.retain(|_| keep.next() != Some(false));
+        let mut keep = kept.iter().copied();
+        self.impulses.retain(|_| keep.next() != Some(false));
+        let mut keep = kept.iter().copied();
+        self.torques.retain(|_| keep.next() != Some(false));
+        self.list.take();
     }
 
     /// Forgets all.

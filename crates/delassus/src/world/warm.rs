@@ -183,6 +183,12 @@ impl Warm {
         keys.into_iter().map(|entry| entry.0).collect()
     }
 
+    /// Forgets the impulses of one joint.
+    pub(super) fn forget(&mut self, joint: JointId) {
+        let its = |key: &Key| matches!(key, Key::Joint { joint: own, .. } if *own == joint);
+        self.keys.retain(|entry| !its(&entry.0));
+    }
+
     /// The length of the last substep \[s\]; zero before the first.
     pub(super) fn step(&self) -> f64 {
         self.h

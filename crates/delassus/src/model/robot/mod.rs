@@ -2,14 +2,13 @@
 //!
 #![doc = include_str!("../../../docs/robots.md")]
 
-mod hull;
-mod mesh;
 mod mjcf;
 mod picture;
 mod solid;
 mod urdf;
 mod xml;
 
+use super::{hull, mesh};
 use std::path::Path;
 
 use crate::index::LinkId;

@@ -1,12 +1,15 @@
-//! Bodies of a scene file with their shapes, mass and centre.
+//! Bodies of a scene file with their mass and centre: one by one, in rows and grids, resting on each other.
 
 use std::collections::BTreeMap;
 
 use glam::{DMat3, DVec3};
 
+use super::look::read_colour;
+use super::place;
 use super::reader::{Table, Value, hint, short};
+use super::shape::{Around, read_shape};
 use super::{MAX_BODIES, SceneError, read_rotation};
-use crate::collide::{Groups, Shape};
+use crate::collide::Shape;
 use crate::index::BodyId;
 use crate::math::MassProperties;
 use crate::problem::mass::check_moments;
@@ -17,24 +20,33 @@ pub(super) type Materials = BTreeMap<String, MaterialId>;
 /// Bodies by name.
 pub(super) type Names = BTreeMap<String, BodyId>;
 
-const SHAPES: [&str; 8] = [
-    "sphere",
-    "box",
-    "capsule",
-    "cylinder",
-    "hull",
-    "half-space",
-    "mesh",
-    "height-field",
-];
+/// A body as the file has it, before it is added: its place is not yet that of its centre of mass.
+#[derive(Clone)]
+pub(super) struct Planned<'a> {
+    pub(super) table: Table<'a>,
+    pub(super) body: Body,
+    pub(super) shapes: Vec<PlannedShape<'a>>,
+    /// From the origin of its frame to its centre of mass, in its axes.
+    centre: DVec3,
+    pub(super) rests_on: Option<Value<'a>>,
+    colour: Option<[f64; 3]>,
+}
+
+/// A shape of a body that is not added yet.
+#[derive(Clone)]
+pub(super) struct PlannedShape<'a> {
+    pub(super) shape: Shape,
+    pub(super) attach: Attach,
+    table: Table<'a>,
+}
 
 /// Reads every body and adds them in the order of their names, whatever their order in the file.
 pub(super) fn add_bodies(
     scene: &Table,
-    materials: &Materials,
+    around: Around<'_>,
     builder: &mut WorldBuilder,
 ) -> Result<Names, SceneError> {
-    let mut named = BTreeMap::new();
+    let mut planned: BTreeMap<String, Planned> = BTreeMap::new();
     for mut table in scene.tables("bodies", MAX_BODIES)? {
         let value = table.need("name", "\"crate\"")?;
         let name = value.text()?;
@@ -44,17 +56,29 @@ pub(super) fn add_bodies(
             )));
         }
         table.what = format!("body \"{}\"", short(name));
-        if named.insert(name, table).is_some() {
-            return Err(value.fault(format!(
+        let twice = |name: &str| {
+            value.fault(format!(
                 "\"{}\" is the name of another body too; give each its own",
                 short(name)
-            )));
+            ))
+        };
+        if planned.contains_key(name) {
+            return Err(twice(name));
+        }
+        let one = read_body(name, table, around)?;
+        for copy in place::repeated(one, MAX_BODIES - planned.len())? {
+            let name = copy.body.name.clone();
+            if planned.contains_key(&name) {
+                return Err(twice(&name));
+            }
+            planned.insert(name, copy);
         }
     }
+    place::rest(&mut planned, builder.gravity)?;
     let mut names = Names::new();
-    for (name, table) in named {
-        let id = add_body(name, &table, materials, builder)?;
-        names.insert(name.to_owned(), id);
+    for (name, planned) in planned {
+        let id = planned.add(builder)?;
+        names.insert(name, id);
     }
     Ok(names)
 }
@@ -75,15 +99,14 @@ pub(super) fn find_material(
     })
 }
 
-fn add_body(
+fn read_body<'a>(
     name: &str,
-    table: &Table,
-    materials: &Materials,
-    builder: &mut WorldBuilder,
-) -> Result<BodyId, SceneError> {
+    table: Table<'a>,
+    around: Around<'_>,
+) -> Result<Planned<'a>, SceneError> {
     table.only(&[
         "name", "motion", "position", "rotation", "velocity", "spin", "mass", "inertia", "density",
-        "shapes",
+        "shapes", "colour", "array", "grid", "rest-on",
     ])?;
     let motions = [
         ("dynamic", MovedBy::Dynamic),
@@ -108,37 +131,62 @@ fn add_body(
     let mut shapes = Vec::new();
     for (i, mut shape) in table.tables("shapes", MAX_BODIES)?.into_iter().enumerate() {
         shape.what = format!("shape {} of {}", i + 1, table.what);
-        let read = read_shape(&shape, materials)?;
+        let read = read_shape(&shape, around)?;
         if read.0.is_static_only() && body.motion == MovedBy::Dynamic {
             return Err(shape.fault(
                 "half-spaces, meshes and height fields are ground; add motion = \"static\" to the body",
             ));
         }
-        shapes.push((read, shape));
+        shapes.push(PlannedShape {
+            shape: read.0,
+            attach: read.1,
+            table: shape,
+        });
     }
-    let solids: Vec<_> = shapes.iter().map(|(read, _)| read).collect();
-    let own = read_mass(table, body.motion, &solids)?;
+    let own = read_mass(&table, body.motion, &shapes)?;
     body.mass = own.mass;
     body.inertia = own.inertia;
-    // The file places the frame of the shapes; a body's place is its centre of mass.
-    body.position += body.orientation * own.com;
-    let id = builder
-        .add_body(body)
-        .map_err(|error| table.refuse(error))?;
-    for ((shape, attach), place) in shapes {
-        let position = attach.position - own.com;
-        builder
-            .add_collider(id, shape, Attach { position, ..attach })
-            .map_err(|error| place.refuse(error))?;
+    Ok(Planned {
+        body,
+        shapes,
+        centre: own.com,
+        rests_on: table.get("rest-on"),
+        colour: table.read("colour", read_colour)?,
+        table,
+    })
+}
+
+impl Planned<'_> {
+    /// Adds it to the world.
+    fn add(mut self, builder: &mut WorldBuilder) -> Result<BodyId, SceneError> {
+        // The file places the frame of the shapes; a body's place is its centre of mass.
+        self.body.position += self.body.orientation * self.centre;
+        let table = &self.table;
+        let id = builder
+            .add_body(self.body)
+            .map_err(|error| table.refuse(error))?;
+        for shape in self.shapes {
+            let position = shape.attach.position - self.centre;
+            let attach = Attach {
+                position,
+                ..shape.attach
+            };
+            builder
+                .add_collider(id, shape.shape, attach)
+                .map_err(|error| shape.table.refuse(error))?;
+        }
+        if let Some(colour) = self.colour {
+            builder.look.colours.insert(id, colour);
+        }
+        Ok(id)
     }
-    Ok(id)
 }
 
 /// Mass and inertia as given, or from the shapes.
 fn read_mass(
     table: &Table,
     motion: MovedBy,
-    solids: &[&(Shape, Attach)],
+    solids: &[PlannedShape<'_>],
 ) -> Result<MassProperties, SceneError> {
     let mass = table.read("mass", Value::positive)?;
     let inertia = table.read("inertia", read_inertia)?;
@@ -200,10 +248,10 @@ fn about_the_origin(mass: f64, inertia: DMat3) -> MassProperties {
 fn compound(
     table: &Table,
     density: f64,
-    solids: &[&(Shape, Attach)],
+    solids: &[PlannedShape<'_>],
 ) -> Result<MassProperties, SceneError> {
     let mut parts = Vec::with_capacity(solids.len());
-    for (shape, attach) in solids {
+    for PlannedShape { shape, attach, .. } in solids {
         let own = shape
             .mass_properties(density)
             .ok_or_else(|| table.fault("one of its shapes has no mass; give mass and inertia"))?;
@@ -230,122 +278,4 @@ fn compound(
         inertia += part.inertia + (square - outer) * part.mass;
     }
     Ok(MassProperties { mass, com, inertia })
-}
-
-fn read_shape(table: &Table, materials: &Materials) -> Result<(Shape, Attach), SceneError> {
-    let mut known = SHAPES.to_vec();
-    known.extend(["position", "rotation", "material", "member", "with"]);
-    table.only(&known)?;
-    let mut given = SHAPES
-        .iter()
-        .filter_map(|kind| Some((*kind, table.get(kind)?)));
-    let (Some((kind, value)), None) = (given.next(), given.next()) else {
-        let all = SHAPES.join(", ");
-        return Err(table.fault(format!("give it exactly one of {all}")));
-    };
-    let shape = read_solid(kind, &value)?;
-    shape.check().map_err(|error| value.refuse(error))?;
-    let default = Attach::default();
-    let attach = Attach {
-        position: table.read("position", Value::vector)?.unwrap_or_default(),
-        rotation: table.read("rotation", read_rotation)?.unwrap_or_default(),
-        material: table
-            .read("material", |value| find_material(value, materials))?
-            .unwrap_or(default.material),
-        groups: Groups {
-            member: table
-                .read("member", read_groups)?
-                .unwrap_or(default.groups.member),
-            with: table
-                .read("with", read_groups)?
-                .unwrap_or(default.groups.with),
-        },
-    };
-    Ok((shape, attach))
-}
-
-/// A list of group numbers as bits.
-fn read_groups(value: &Value) -> Result<u32, SceneError> {
-    let mut bits = 0;
-    for group in value.list()? {
-        bits |= 1 << group.whole(0, 31)?;
-    }
-    Ok(bits)
-}
-
-fn read_solid(kind: &str, value: &Value) -> Result<Shape, SceneError> {
-    let length = |table: &Table, key: &str| table.need(key, "0.5")?.number();
-    Ok(match kind {
-        "sphere" => Shape::Sphere {
-            radius: length(&value.table_of(&["radius"])?, "radius")?,
-        },
-        "box" => {
-            let half = value.table_of(&["half"])?.need("half", "[0.5, 0.5, 0.5]")?;
-            Shape::Box {
-                half: half.numbers("[0.5, 0.5, 0.5]")?,
-            }
-        }
-        "capsule" | "cylinder" => {
-            let table = value.table_of(&["half-length", "radius"])?;
-            let half_length = length(&table, "half-length")?;
-            let radius = length(&table, "radius")?;
-            if kind == "capsule" {
-                Shape::Capsule {
-                    half_length,
-                    radius,
-                }
-            } else {
-                Shape::Cylinder {
-                    half_length,
-                    radius,
-                }
-            }
-        }
-        "hull" => {
-            let points = value.table_of(&["points"])?;
-            let points = points.need("points", "[[0, 0, 0], [1, 0, 0], …]")?;
-            Shape::Hull {
-                points: points.points()?,
-            }
-        }
-        "half-space" => {
-            value.table_of(&[])?;
-            Shape::HalfSpace
-        }
-        "mesh" => read_mesh(&value.table_of(&["vertices", "triangles"])?)?,
-        _ => read_heights(&value.table_of(&["rows", "columns", "heights", "size"])?)?,
-    })
-}
-
-fn read_mesh(table: &Table) -> Result<Shape, SceneError> {
-    let vertices = table
-        .need("vertices", "[[0, 0, 0], [1, 0, 0], …]")?
-        .points()?;
-    let mut triangles = Vec::new();
-    for triangle in table.need("triangles", "[[0, 1, 2], …]")?.list()? {
-        let corners: [Value; 3] = triangle.some("[0, 1, 2]")?;
-        let mut indices = [0; 3];
-        for (index, corner) in indices.iter_mut().zip(&corners) {
-            *index = corner.whole(0, u64::from(u32::MAX))? as u32;
-        }
-        triangles.push(indices);
-    }
-    Ok(Shape::Mesh {
-        vertices,
-        triangles,
-    })
-}
-
-fn read_heights(table: &Table) -> Result<Shape, SceneError> {
-    let count = |key: &str| table.need(key, "2")?.whole(2, 1 << 24);
-    let heights = table.need("heights", "[0, 0, 0, 0]")?.list()?;
-    Ok(Shape::HeightField {
-        rows: count("rows")? as usize,
-        columns: count("columns")? as usize,
-        heights: heights
-            .iter()
-            .map(Value::number)
-            .collect::<Result<_, _>>()?,
-        size: table.need("size", "[10, 10, 1]")?.numbers("[10, 10, 1]")?,
-    })
 }

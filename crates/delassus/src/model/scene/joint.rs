@@ -10,7 +10,7 @@ use super::{MAX_BODIES, SceneError};
 use crate::collide::MAX_SIZE;
 use crate::index::BodyId;
 use crate::world::{
-    Drive, GearTerm, Joint, JointAxis, JointBody, JointKind, Motor, Servo, WorldBuilder,
+    Bodies, Drive, GearTerm, Joint, JointAxis, JointBody, JointKind, Motor, Servo, WorldBuilder,
 };
 
 /// Keys that every kind of joint takes.
@@ -30,9 +30,15 @@ enum JointWord {
     Distance,
     Gear,
     Rolling,
+    Cylindrical,
+    Planar,
+    Spring,
+    Screw,
+    Rack,
+    Pulley,
 }
 
-const KINDS: [(&str, JointWord); 8] = [
+const KINDS: [(&str, JointWord); 14] = [
     ("ball", JointWord::Ball),
     ("hinge", JointWord::Hinge),
     ("slider", JointWord::Slider),
@@ -41,6 +47,12 @@ const KINDS: [(&str, JointWord); 8] = [
     ("distance", JointWord::Distance),
     ("gear", JointWord::Gear),
     ("rolling", JointWord::Rolling),
+    ("cylindrical", JointWord::Cylindrical),
+    ("planar", JointWord::Planar),
+    ("spring", JointWord::Spring),
+    ("screw", JointWord::Screw),
+    ("rack-and-pinion", JointWord::Rack),
+    ("pulley", JointWord::Pulley),
 ];
 
 impl JointWord {
@@ -49,20 +61,37 @@ impl JointWord {
         let own: &[&str] = match self {
             JointWord::Ball | JointWord::Fixed => &["point"],
             JointWord::Hinge => &["point", "axis", "limits-degrees"],
-            JointWord::Slider => &["point", "axis"],
+            JointWord::Slider | JointWord::Cylindrical => &["point", "axis"],
             JointWord::Universal => &["point", "axes"],
             JointWord::Distance => &["anchors", "length", "least", "greatest"],
             JointWord::Gear => &["terms"],
             JointWord::Rolling => &["point", "radius", "normal"],
+            JointWord::Planar => &["point", "normal"],
+            JointWord::Spring => &["anchors", "length", "stiffness"],
+            JointWord::Screw => &["point", "axis", "pitch", "limits-degrees"],
+            JointWord::Rack => &["point", "axis", "direction", "radius"],
+            JointWord::Pulley => &["points", "anchors", "ratio", "length"],
         };
         keys.extend(own);
+        // Its damping is a force over a speed, and nothing is held.
+        if self == JointWord::Spring {
+            keys.retain(|key| *key != "compliance");
+        }
         if self != JointWord::Gear {
             keys.extend(PAIR);
         }
-        if matches!(self, JointWord::Hinge | JointWord::Slider) {
+        if self.is_driven() {
             keys.extend(DRIVE);
         }
         keys
+    }
+
+    /// Whether it takes the keys of a drive.
+    fn is_driven(self) -> bool {
+        matches!(
+            self,
+            JointWord::Hinge | JointWord::Slider | JointWord::Cylindrical | JointWord::Screw
+        )
     }
 }
 
@@ -106,7 +135,8 @@ fn spoken_name(table: &Table) -> Result<String, SceneError> {
     Ok(format!("{kind}({})", bodies.join(", ")))
 }
 
-fn find(value: &Value, names: &Names) -> Result<BodyId, SceneError> {
+/// The body a value names.
+pub(super) fn find(value: &Value, names: &Names) -> Result<BodyId, SceneError> {
     let name = value.text()?;
     names.get(name).copied().ok_or_else(|| {
         let known = names.keys().map(String::as_str);
@@ -136,71 +166,176 @@ fn read_links(table: &Table, names: &Names) -> Result<[JointBody; 2], SceneError
 fn read_joint(table: &Table, names: &Names, builder: &WorldBuilder) -> Result<Joint, SceneError> {
     let kind = table.need("type", "\"ball\"")?.choice(&KINDS)?;
     table.only(&kind.keys())?;
-    let bodies = builder.bodies();
-    let links = match kind {
-        JointWord::Gear => [None, None],
-        _ => read_links(table, names)?,
-    };
-    let point = || table.need("point", "[0, 0, 1]")?.vector();
-    let axis = || table.need("axis", "[0, 0, 1]")?.direction();
-    let at = |point, axis, kind| Joint::at(bodies, links, JointAxis::new(point, axis), kind);
     let mut joint = match kind {
-        JointWord::Ball => at(point()?, DVec3::Z, JointKind::Ball),
-        JointWord::Fixed => {
-            let middle = links.iter().flatten().next();
-            let middle = middle.map_or(DVec3::ZERO, |id| bodies.position[id.index()]);
-            let point = table.read("point", Value::vector)?.unwrap_or(middle);
-            at(point, DVec3::Z, JointKind::Fixed)
-        }
-        JointWord::Hinge => at(point()?, axis()?, JointKind::Hinge(read_drive(table)?)),
-        JointWord::Slider => {
-            let middle = links.iter().flatten().next();
-            let middle = middle.map_or(DVec3::ZERO, |id| bodies.position[id.index()]);
-            let point = table.read("point", Value::vector)?.unwrap_or(middle);
-            at(point, axis()?, JointKind::Slider(read_drive(table)?))
-        }
-        JointWord::Universal => {
-            read_universal(table, at(point()?, DVec3::Z, JointKind::Universal))?
-        }
-        JointWord::Distance => {
-            let value = table.need("anchors", "[[0, 0, 1], [0, 0, 2]]")?;
-            let [a, b] = value.some("[[0, 0, 1], [0, 0, 2]]")?;
-            let (a, b) = (a.vector()?, b.vector()?);
-            let kind = read_distance(table, (a - b).length())?;
-            let far = at(b, DVec3::Z, kind.clone()).frames[1];
-            let mut joint = at(a, DVec3::Z, kind);
-            joint.frames[1] = far;
-            joint
-        }
         JointWord::Gear => {
-            let terms = read_terms(table, names, builder)?;
-            at(DVec3::ZERO, DVec3::Z, JointKind::Gear(terms))
+            let terms = JointKind::Gear(read_terms(table, names, builder)?);
+            let axis = JointAxis::new(DVec3::ZERO, DVec3::Z);
+            Joint::at(builder.bodies(), [None, None], axis, terms)
         }
-        JointWord::Rolling => {
-            let Some(ball) = links[0] else {
-                return Err(table.fault("its first body rolls; name the ball first"));
-            };
-            let centre = table.read("point", Value::vector)?;
-            let centre = centre.unwrap_or(bodies.position[ball.index()]);
-            let radius = table.need("radius", "0.5")?.positive()?;
-            let normal = table.read("normal", Value::direction)?;
-            at(
-                centre,
-                normal.unwrap_or(DVec3::Z),
-                JointKind::Rolling { radius },
-            )
-        }
+        _ => read_pair(table, kind, read_links(table, names)?, builder.bodies())?,
     };
     joint.compliance = table
         .read("compliance", Value::not_negative)?
         .unwrap_or(0.0);
-    joint.damping = table.read("damping", Value::not_negative)?;
+    if kind != JointWord::Spring {
+        joint.damping = table.read("damping", Value::not_negative)?;
+    }
     joint.collide = table.read("collide", Value::flag)?.unwrap_or(false);
     Ok(joint)
 }
 
+/// A joint between two bodies.
+fn read_pair(
+    table: &Table,
+    kind: JointWord,
+    links: [JointBody; 2],
+    bodies: &Bodies,
+) -> Result<Joint, SceneError> {
+    let middle = || {
+        let first = links.iter().flatten().next();
+        first.map_or(DVec3::ZERO, |id| bodies.position[id.index()])
+    };
+    let point = || table.need("point", "[0, 0, 1]")?.vector();
+    let near = || -> Result<DVec3, SceneError> {
+        Ok(table.read("point", Value::vector)?.unwrap_or_else(middle))
+    };
+    let axis = || table.need("axis", "[0, 0, 1]")?.direction();
+    let normal = || -> Result<DVec3, SceneError> {
+        Ok(table.read("normal", Value::direction)?.unwrap_or(DVec3::Z))
+    };
+    let at = |point, axis, kind| Joint::at(bodies, links, JointAxis::new(point, axis), kind);
+    Ok(match kind {
+        JointWord::Ball | JointWord::Gear => at(point()?, DVec3::Z, JointKind::Ball),
+        JointWord::Fixed => at(near()?, DVec3::Z, JointKind::Fixed),
+        JointWord::Hinge => at(point()?, axis()?, JointKind::Hinge(read_drive(table)?)),
+        JointWord::Slider => at(near()?, axis()?, JointKind::Slider(read_drive(table)?)),
+        JointWord::Cylindrical => at(near()?, axis()?, JointKind::Cylindrical(read_drive(table)?)),
+        JointWord::Planar => at(near()?, normal()?, JointKind::Planar),
+        JointWord::Universal => {
+            read_universal(table, at(point()?, DVec3::Z, JointKind::Universal))?
+        }
+        JointWord::Distance => {
+            let anchors = read_anchors(table, "anchors")?;
+            let kind = read_distance(table, anchors[0].distance(anchors[1]))?;
+            between(&at, anchors, kind)
+        }
+        JointWord::Spring => {
+            let anchors = read_anchors(table, "anchors")?;
+            let kind = read_spring(table, anchors[0].distance(anchors[1]))?;
+            between(&at, anchors, kind)
+        }
+        JointWord::Screw => {
+            let drive = read_drive(table)?;
+            let pitch = read_size(&table.need("pitch", "0.005")?)?;
+            at(point()?, axis()?, JointKind::Screw { pitch, drive })
+        }
+        JointWord::Rack => {
+            let radius = read_size(&table.need("radius", "0.1")?)?;
+            read_rack(table, at(point()?, DVec3::Z, JointKind::Rack { radius }))?
+        }
+        JointWord::Pulley => read_pulley(table, &at)?,
+        JointWord::Rolling => {
+            if links[0].is_none() {
+                return Err(table.fault("its first body rolls; name the ball first"));
+            }
+            let radius = table.need("radius", "0.5")?.positive()?;
+            at(near()?, normal()?, JointKind::Rolling { radius })
+        }
+    })
+}
+
+fn read_spring(table: &Table, start: f64) -> Result<JointKind, SceneError> {
+    let length = table.read("length", |value| value.within(0.0, MAX_SIZE))?;
+    let stiffness = table.need("stiffness", "1000")?.not_negative()?;
+    let damping = table.read("damping", Value::not_negative)?.unwrap_or(0.0);
+    if stiffness + damping == 0.0 {
+        return Err(table.fault("a spring without stiffness and damping does nothing"));
+    }
+    Ok(JointKind::Spring {
+        length: length.unwrap_or(start),
+        stiffness,
+        damping,
+    })
+}
+
+/// Two points of the world, one for each body.
+fn read_anchors(table: &Table, key: &str) -> Result<[DVec3; 2], SceneError> {
+    let like = "[[0, 0, 1], [0, 0, 2]]";
+    let [a, b]: [Value; 2] = table.need(key, like)?.some(like)?;
+    Ok([a.vector()?, b.vector()?])
+}
+
+/// A length that is not zero, of either sign.
+fn read_size(value: &Value) -> Result<f64, SceneError> {
+    let size = value.within(-MAX_SIZE, MAX_SIZE)?;
+    if size == 0.0 {
+        return Err(
+            value.fault("found 0, with which nothing follows; give a length of either sign")
+        );
+    }
+    Ok(size)
+}
+
+/// A joint whose frames are at two points, the first on the first body.
+fn between(
+    at: &impl Fn(DVec3, DVec3, JointKind) -> Joint,
+    [a, b]: [DVec3; 2],
+    kind: JointKind,
+) -> Joint {
+    let far = at(b, DVec3::Z, kind.clone()).frames[1];
+    let mut joint = at(a, DVec3::Z, kind);
+    joint.frames[1] = far;
+    joint
+}
+
+/// z of both frames is the axle, x the way of the rack.
+fn read_rack(table: &Table, joint: Joint) -> Result<Joint, SceneError> {
+    let z = table.need("axis", "[0, 0, 1]")?.direction()?;
+    let value = table.need("direction", "[1, 0, 0]")?;
+    let x = value.direction()?;
+    let cosine = x.dot(z);
+    if !(cosine.abs() < 1e-6) {
+        return Err(value.fault(format!(
+            "a rack runs normal to the axle of its pinion, but the cosine of the two is {cosine}"
+        )));
+    }
+    let x = (x - z * cosine).normalize();
+    Ok(turned(joint, DMat3::from_cols(x, z.cross(x), z)))
+}
+
+fn read_pulley(
+    table: &Table,
+    at: &impl Fn(DVec3, DVec3, JointKind) -> Joint,
+) -> Result<Joint, SceneError> {
+    let points = read_anchors(table, "points")?;
+    let anchors = read_anchors(table, "anchors")?;
+    let ratio = table.read("ratio", Value::positive)?.unwrap_or(1.0);
+    let [a, b] = [0, 1].map(|i| (points[i] - anchors[i]).length());
+    // l₁ + ratio l₂, as long as it is at the start.
+    let now = a + ratio * b;
+    let length = table.read("length", |value| value.within(1e-9, MAX_SIZE))?;
+    if !(0.0 < now) {
+        return Err(table.fault("its points lie on its anchors; move them apart"));
+    }
+    let kind = JointKind::Pulley {
+        anchors,
+        ratio,
+        length: length.unwrap_or(now),
+    };
+    Ok(between(at, points, kind))
+}
+
+/// Both frames, which stand as the world does, get these axes.
+fn turned(mut joint: Joint, axes: DMat3) -> Joint {
+    let axes = DQuat::from_mat3(&axes);
+    for frame in &mut joint.frames {
+        frame.axes = (frame.axes * axes).normalize();
+    }
+    joint
+}
+
 /// Both frames get x and y along the two axes.
-fn read_universal(table: &Table, mut joint: Joint) -> Result<Joint, SceneError> {
+fn read_universal(table: &Table, joint: Joint) -> Result<Joint, SceneError> {
     let value = table.need("axes", "[[1, 0, 0], [0, 1, 0]]")?;
     let [x, y] = value.some("[[1, 0, 0], [0, 1, 0]]")?;
     let (x, y) = (x.direction()?, y.direction()?);
@@ -211,12 +346,7 @@ fn read_universal(table: &Table, mut joint: Joint) -> Result<Joint, SceneError> 
         )));
     }
     let y = (y - x * cosine).normalize();
-    let axes = DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y)));
-    // The frames hold the turn to z; what comes after it is the turn to x and y.
-    for frame in &mut joint.frames {
-        frame.axes = (frame.axes * axes).normalize();
-    }
-    Ok(joint)
+    Ok(turned(joint, DMat3::from_cols(x, y, x.cross(y))))
 }
 
 fn read_distance(table: &Table, start: f64) -> Result<JointKind, SceneError> {

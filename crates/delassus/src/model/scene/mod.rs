@@ -3,10 +3,14 @@
 #![doc = include_str!("../../../docs/scenes.md")]
 
 mod body;
+mod force;
 mod joint;
+mod look;
+mod place;
 mod reader;
 #[cfg(feature = "robots")]
 mod robot;
+mod shape;
 
 use std::path::Path;
 
@@ -25,6 +29,10 @@ use body::Materials;
 use reader::{Table, Value, fault};
 #[cfg(feature = "robots")]
 pub use robot::of_robot;
+use shape::Around;
+
+/// The JSON schema of scene files, for editors: what keys there are, and what each may hold.
+pub const SCHEMA: &str = include_str!("schema.json");
 
 /// Longest scene file that is read, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -115,6 +123,8 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
         "bodies",
         "joints",
         "robots",
+        "forces",
+        "cameras",
     ])?;
     let mut builder = WorldBuilder::default();
     let title = scene.read("title", Value::text)?.unwrap_or("untitled");
@@ -126,11 +136,17 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
         builder.settings = settings;
     }
     let materials = read_materials(&scene, &mut builder)?;
-    let mut names = body::add_bodies(&scene, &materials, &mut builder)?;
+    let around = Around {
+        materials: &materials,
+        folder,
+    };
+    let mut names = body::add_bodies(&scene, around, &mut builder)?;
+    look::add_cameras(&scene, &mut builder)?;
     let links = (&mut names, &mut builder);
     let warnings = add_robots(&scene, folder, &materials, links)?;
     joint::add_joints(&scene, &names, &mut builder)?;
-    let world = builder.build().map_err(|error| scene.refuse(error))?;
+    let mut world = builder.build().map_err(|error| scene.refuse(error))?;
+    force::add_forces(&scene, &names, &mut world)?;
     Ok(Scene {
         title: title.to_owned(),
         world,

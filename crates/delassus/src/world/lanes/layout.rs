@@ -158,6 +158,10 @@ fn neighbours(world: &World) -> Option<(Vec<u32>, Vec<Held>)> {
         [(ends[0], ends[1]), (ends[1], ends[0])]
     };
     for (j, joint) in world.joints.iter().enumerate() {
+        // What was cut has no sides.
+        if joint.kind == JointKind::Gone {
+            continue;
+        }
         let simple = joint.kind == JointKind::Ball && joint.compliance == 0.0;
         if !simple || joint.damping.is_some() {
             return None;

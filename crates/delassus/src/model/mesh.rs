@@ -22,6 +22,34 @@ impl Mesh {
         self.faces.iter().map(move |face| face.map(corner))
     }
 
+    /// Larger by a factor along each axis; turned inside out where the factors mirror it, so that faces stay outward.
+    pub(super) fn scaled(mut self, scale: DVec3) -> Mesh {
+        self.points.iter_mut().for_each(|point| *point *= scale);
+        if scale.x * scale.y * scale.z < 0.0 {
+            self.faces.iter_mut().for_each(|face| face.swap(1, 2));
+        }
+        self
+    }
+
+    /// The same surface with equal corners made one: triangles of a file often have their own.
+    pub(super) fn welded(self) -> Mesh {
+        let bits = |p: DVec3| (p + DVec3::ZERO).to_array().map(f64::to_bits);
+        let mut places = std::collections::HashMap::new();
+        let mut points = Vec::new();
+        let place = |point: &DVec3| {
+            *places.entry(bits(*point)).or_insert_with(|| {
+                points.push(*point);
+                points.len() as u32 - 1
+            })
+        };
+        let new: Vec<u32> = self.points.iter().map(place).collect();
+        let faces = self.faces.iter().map(|face| face.map(|i| new[i as usize]));
+        Mesh {
+            faces: faces.collect(),
+            points,
+        }
+    }
+
     /// Refuses corners that are not numbers, and triangles of corners that are not there.
     pub(super) fn check(self) -> Result<Mesh, String> {
         if self.points.len() < 4 {

@@ -3,19 +3,25 @@
 //! A joint is given by two frames, one on each body (or in the world), whose z axis is the joint's axis. With
 //! p_a, p_b the frame origins in the world and d = p_a − p_b:
 //! ball d = 0; hinge: ball and z_a ∥ z_b; universal: ball and x_a ⟂ y_b; fixed: ball and equal axes; slider:
-//! equal axes and d ∥ z_b; distance |d| within bounds. Rows whose direction turns with body b take the arm from
-//! b's centre to p_a, because ḋ·t includes d·(ω_b × t).
+//! equal axes and d ∥ z_b; distance |d| within bounds; cylindrical: z_a ∥ z_b and d ∥ z_b; planar: z_a ∥ z_b and
+//! d ⟂ z_b; screw: cylindrical, and d·z_b follows the turn; rack and pinion: d·x_b follows the turn; pulley: two
+//! lengths to points of the world and their sum. Rows whose direction turns with body b take the arm from b's centre to
+//! p_a, because ḋ·t includes d·(ω_b × t).
+
+mod kind;
 
 use std::f64::consts::{PI, TAU};
 
 use glam::{DQuat, DVec3};
-use serde::{Deserialize, Serialize};
+
+pub use kind::{Drive, GearTerm, JointKind, Motor, Servo};
 
 use super::bodies::Bodies;
-use super::rows::{Ends, JointBody, Row, RowBlock, Rows, Target, about, along, pin};
+use super::rows::{Ends, JointBody, Row, RowBlock, Rows, Target, about, along, each, pin, screw};
 use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
+use crate::problem::place::Side;
 
 /// A frame fixed to a body (in its axes, from its centre of mass) or to the world.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,152 +51,6 @@ pub struct Joint {
     pub collide: bool,
     /// Angle or displacement along the axis, counted through full turns.
     pub coordinate: f64,
-}
-
-/// The kinds of joint.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JointKind {
-    /// Two points together.
-    Ball,
-    /// Rotation about one axis.
-    Hinge(Drive),
-    /// Translation along one axis.
-    Slider(Drive),
-    /// Two crossed axes: x of the first frame stays normal to y of the second.
-    Universal,
-    /// Nothing moves.
-    Fixed,
-    /// Distance of two points within bounds; equal bounds make a rod.
-    Distance {
-        /// Least distance \[m\].
-        least: f64,
-        /// Greatest distance \[m\].
-        greatest: f64,
-    },
-    /// Σ ratio · (axis · ω) = 0 over any number of bodies.
-    Gear(Vec<GearTerm>),
-    /// A ball of the first body, of this radius about its frame's origin, rolls without slipping on the plane
-    /// through the second frame's origin normal to its z. Nonholonomic.
-    Rolling {
-        /// Radius \[m\].
-        radius: f64,
-    },
-}
-
-/// One wheel of a gear.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GearTerm {
-    /// The body that turns.
-    pub body: BodyId,
-    /// The axis, in the body's axes.
-    pub axis: DVec3,
-    /// How much its turns count.
-    pub ratio: f64,
-}
-
-impl JointKind {
-    /// Its name, as scene files have it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            JointKind::Ball => "ball",
-            JointKind::Hinge(_) => "hinge",
-            JointKind::Slider(_) => "slider",
-            JointKind::Universal => "universal",
-            JointKind::Fixed => "fixed",
-            JointKind::Distance { .. } => "distance",
-            JointKind::Gear(_) => "gear",
-            JointKind::Rolling { .. } => "rolling",
-        }
-    }
-
-    /// Whether its first three rows hold two points together, along the axes of the world.
-    pub(super) fn is_pin(&self) -> bool {
-        matches!(
-            self,
-            JointKind::Ball | JointKind::Hinge(_) | JointKind::Universal | JointKind::Fixed
-        )
-    }
-
-    /// Whether a motor is to move it.
-    pub(super) fn is_driven(&self) -> bool {
-        match self {
-            JointKind::Hinge(drive) | JointKind::Slider(drive) => drive
-                .motor
-                .is_some_and(|motor| motor.speed != 0.0 && 0.0 < motor.max_force),
-            _ => false,
-        }
-    }
-
-    /// Whether its numbers are in range: limits in order, forces not negative, a gear of two wheels or more.
-    pub(super) fn is_legal(&self) -> bool {
-        match self {
-            JointKind::Distance { least, greatest } => 0.0 <= *least && least <= greatest,
-            JointKind::Gear(terms) => {
-                let finite = |t: &GearTerm| t.axis.is_finite() && t.ratio.is_finite();
-                1 < terms.len() && terms.iter().all(finite)
-            }
-            JointKind::Rolling { radius } => radius.is_finite() && 0.0 < *radius,
-            JointKind::Hinge(drive) | JointKind::Slider(drive) => drive.is_legal(),
-            JointKind::Ball | JointKind::Universal | JointKind::Fixed => true,
-        }
-    }
-}
-
-/// What acts along the one free coordinate of a hinge or slider.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Drive {
-    /// Bounds of the coordinate \[rad or m\].
-    pub limits: Option<[f64; 2]>,
-    /// Motor: wanted speed, bounded force.
-    pub motor: Option<Motor>,
-    /// Servo: wanted position, bounded force.
-    pub servo: Option<Servo>,
-    /// Dry friction: force or torque that resists motion \[N or N m\].
-    pub friction: f64,
-}
-
-impl Drive {
-    /// Limits in order, forces and stiffness not negative, everything a number.
-    pub(super) fn is_legal(&self) -> bool {
-        let at_least_zero = |x: f64| x.is_finite() && 0.0 <= x;
-        self.limits.is_none_or(|[lo, hi]| lo <= hi)
-            && self
-                .motor
-                .is_none_or(|m| m.speed.is_finite() && at_least_zero(m.max_force))
-            && self.servo.is_none_or(|s| {
-                s.position.is_finite()
-                    && at_least_zero(s.stiffness)
-                    && at_least_zero(s.damping)
-                    && at_least_zero(s.max_force)
-                    && 0.0 < s.stiffness + s.damping
-            })
-            && at_least_zero(self.friction)
-    }
-}
-
-/// A velocity motor.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Motor {
-    /// Wanted speed \[rad/s or m/s\].
-    pub speed: f64,
-    /// Greatest force or torque \[N or N m\].
-    pub max_force: f64,
-}
-
-/// A position servo: an implicit spring with bounded force.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Servo {
-    /// Wanted angle or displacement \[rad or m\].
-    pub position: f64,
-    /// Stiffness [N m/rad or N/m].
-    pub stiffness: f64,
-    /// Damping [N m s/rad or N s/m].
-    pub damping: f64,
-    /// Greatest force or torque \[N or N m\].
-    pub max_force: f64,
 }
 
 /// Where in the world a joint is put: z of its frames lies along the direction. What turns or slides does so about or
@@ -260,6 +120,7 @@ impl Joint {
     pub(super) fn each_link(&self) -> impl Iterator<Item = BodyId> {
         let (terms, pair) = match &self.kind {
             JointKind::Gear(terms) => (&terms[..], [None; 2]),
+            JointKind::Gone => (&[][..], [None; 2]),
             _ => (&[][..], self.bodies),
         };
         let wheels = terms.iter().map(|term| term.body);
@@ -302,16 +163,43 @@ impl Joint {
     pub(super) fn measure(&self, bodies: &Bodies) -> f64 {
         let placed = self.place(bodies);
         match self.kind {
-            JointKind::Hinge(_) => {
+            JointKind::Hinge(_) | JointKind::Screw { .. } | JointKind::Rack { .. } => {
                 let (z, x) = (placed.axes[1] * DVec3::Z, placed.axes[1] * DVec3::X);
                 let turned = placed.axes[0] * DVec3::X;
                 let angle = x.cross(turned).dot(z).atan2(x.dot(turned));
                 let turns = ((self.coordinate - angle) / TAU).round();
                 angle + turns * TAU
             }
-            JointKind::Slider(_) => placed.offset.dot(placed.axes[1] * DVec3::Z),
+            JointKind::Slider(_) | JointKind::Cylindrical(_) => {
+                placed.offset.dot(placed.axes[1] * DVec3::Z)
+            }
             _ => self.coordinate,
         }
+    }
+
+    /// How fast its coordinate changes \[rad/s or m/s\]; `None` where it has none.
+    pub fn rate(&self, bodies: &Bodies) -> Option<f64> {
+        let placed = self.place(bodies);
+        let axis = placed.axes[1] * DVec3::Z;
+        let row = match &self.kind {
+            JointKind::Hinge(_) | JointKind::Screw { .. } | JointKind::Rack { .. } => {
+                about(axis, None)
+            }
+            JointKind::Slider(_) | JointKind::Cylindrical(_) => {
+                along(axis, [placed.arms[0], placed.reach], None)
+            }
+            _ => return None,
+        };
+        // ẋ = G v over both bodies.
+        let on = |side: Side| {
+            let Some(id) = self.bodies[side as usize] else {
+                return 0.0;
+            };
+            let (row, i) = (row.on(side), id.index());
+            let (linear, angular) = (DVec3::from_slice(&row[..3]), DVec3::from_slice(&row[3..]));
+            linear.dot(bodies.velocity[i]) + angular.dot(bodies.spin[i])
+        };
+        Some(on(Side::First) + on(Side::Second))
     }
 
     /// Whether the coordinate is summed up over the steps: a gear's turns cannot be read off the poses.
@@ -371,14 +259,21 @@ impl Joint {
                 hold(rows.collect());
             }
             JointKind::Slider(drive) => {
-                let arms = [placed.arms[0], placed.reach];
-                let across = [DVec3::X, DVec3::Y].map(|axis| {
-                    let t = placed.axes[1] * axis;
-                    along(t, arms, Some(placed.offset.dot(t)))
-                });
-                hold(aligned(&placed).chain(across).collect());
-                let axis = placed.axes[1] * DVec3::Z;
+                hold(aligned(&placed).chain(on_axis(&placed)).collect());
+                let (axis, arms) = (placed.axes[1] * DVec3::Z, [placed.arms[0], placed.reach]);
                 self.drive(drive, |gap| along(axis, arms, gap), visit);
+            }
+            JointKind::Cylindrical(drive) => {
+                let rows = parallel(&placed).into_iter().chain(on_axis(&placed));
+                hold(rows.collect());
+                let (axis, arms) = (placed.axes[1] * DVec3::Z, [placed.arms[0], placed.reach]);
+                self.drive(drive, |gap| along(axis, arms, gap), visit);
+            }
+            JointKind::Planar => {
+                let normal = placed.axes[1] * DVec3::Z;
+                let arms = [placed.arms[0], placed.reach];
+                let on_plane = along(normal, arms, Some(placed.offset.dot(normal)));
+                hold(parallel(&placed).into_iter().chain([on_plane]).collect());
             }
             JointKind::Distance { least, greatest } => {
                 self.distance(&placed, (*least, *greatest), visit);
@@ -394,6 +289,50 @@ impl Joint {
                 let still = Target::Velocity(0.0);
                 visit(&self.block(&rows, Law::Equality, JointPart::Held, still));
             }
+            _ => self.visit_coupled(&placed, bodies, visit),
+        }
+    }
+
+    /// The same for joints in which one motion follows another, and for springs.
+    fn visit_coupled(
+        &self,
+        placed: &PlacedFrames,
+        bodies: &Bodies,
+        mut visit: impl FnMut(&RowBlock<'_>),
+    ) {
+        match &self.kind {
+            JointKind::Screw { pitch, drive } => {
+                let follow = self.follows(bodies, placed, DVec3::Z, pitch / TAU);
+                let rows = parallel(placed).into_iter().chain(on_axis(placed));
+                let rows: Rows = rows.chain([follow]).collect();
+                visit(&self.block(&rows, Law::Equality, JointPart::Held, Target::Hold));
+                let axis = placed.axes[1] * DVec3::Z;
+                self.drive(drive, |gap| about(axis, gap), visit);
+            }
+            JointKind::Rack { radius } => {
+                let row = self.follows(bodies, placed, DVec3::X, *radius);
+                visit(&self.block(&[row], Law::Equality, JointPart::Held, Target::Hold));
+            }
+            JointKind::Spring {
+                length,
+                stiffness,
+                damping,
+            } => {
+                let (n, now) = direction(placed);
+                let row = along(n, placed.arms, Some(now - length));
+                let spring = Target::Spring(*stiffness, *damping);
+                visit(&self.block(&[row], Law::Equality, JointPart::Servo, spring));
+            }
+            JointKind::Pulley {
+                anchors,
+                ratio,
+                length,
+            } => {
+                let row = rope(placed, *anchors, *ratio, *length);
+                let (law, part) = (Law::Unilateral, JointPart::FirstLimit);
+                visit(&self.block(&[row], law, part, Target::Limit));
+            }
+            _ => {}
         }
     }
 
@@ -434,9 +373,7 @@ impl Joint {
         (least, greatest): (f64, f64),
         mut visit: impl FnMut(&RowBlock<'_>),
     ) {
-        let length = placed.offset.length();
-        // Coinciding points have no direction; any will separate them.
-        let n = placed.offset.try_normalize().unwrap_or(DVec3::Z);
+        let (n, length) = direction(placed);
         let low = along(n, placed.arms, Some(length - least));
         let mut show = |row, law, part, target| visit(&self.block(&[row], law, part, target));
         if least == greatest {
@@ -448,6 +385,14 @@ impl Joint {
         if 0.0 < least {
             show(low, law, JointPart::SecondLimit, limit);
         }
+    }
+
+    /// The row of a displacement along an axis of b that follows the turn about z: g = d·t − r θ.
+    fn follows(&self, bodies: &Bodies, placed: &PlacedFrames, along: DVec3, r: f64) -> Row {
+        let (t, z) = (placed.axes[1] * along, placed.axes[1] * DVec3::Z);
+        // The turn at this pose, whatever it was when it was last counted.
+        let gap = placed.offset.dot(t) - r * self.measure(bodies);
+        screw(t, [placed.arms[0], placed.reach], z * -r, Some(gap))
     }
 
     /// Limits, motor, servo and friction along the free coordinate.
@@ -513,6 +458,30 @@ fn parallel(placed: &PlacedFrames) -> [Row; 2] {
         let t = placed.axes[1] * axis;
         about(z.cross(t), Some(z.dot(t)))
     })
+}
+
+/// d ∥ z_b: g_i = d · t_i with t fixed to b.
+fn on_axis(placed: &PlacedFrames) -> [Row; 2] {
+    let arms = [placed.arms[0], placed.reach];
+    [DVec3::X, DVec3::Y].map(|axis| {
+        let t = placed.axes[1] * axis;
+        along(t, arms, Some(placed.offset.dot(t)))
+    })
+}
+
+/// The direction from the second point to the first, and their distance.
+fn direction(placed: &PlacedFrames) -> (DVec3, f64) {
+    // Coinciding points have no direction; any will separate them.
+    let n = placed.offset.try_normalize().unwrap_or(DVec3::Z);
+    (n, placed.offset.length())
+}
+
+/// A rope over two fixed points: g = L − (l_a + ρ l_b), with l the lengths from the points of the bodies to them.
+fn rope(placed: &PlacedFrames, anchors: [DVec3; 2], ratio: f64, length: f64) -> Row {
+    let spans = [0, 1].map(|side| placed.origin[side] - anchors[side]);
+    let [a, b] = spans.map(|span| span.try_normalize().unwrap_or(DVec3::Z));
+    let gap = length - (spans[0].length() + ratio * spans[1].length());
+    each([-a, -b * ratio], placed.arms, Some(gap))
 }
 
 /// Equal axes: g is twice the vector part of the rotation from b's frame to a's, in world axes.

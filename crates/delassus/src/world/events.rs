@@ -1,0 +1,138 @@
+//! Which colliders push each other, and when that began or ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::touches::Touches;
+use super::{Bodies, World};
+use crate::index::BodyId;
+
+/// Whether a contact began or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContactChange {
+    /// They push each other and did not in the step before.
+    Began,
+    /// They pushed each other in the step before and do not any more.
+    Ended,
+}
+
+/// A contact of two colliders that began or ended in the last step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContactEvent {
+    /// Which of the two.
+    pub change: ContactChange,
+    /// The bodies. Where one was taken away, the contact has ended and the id names nothing any more.
+    pub bodies: (BodyId, BodyId),
+    /// Their colliders, by position in [`World::colliders`], the smaller first.
+    pub colliders: (u32, u32),
+}
+
+/// Two colliders that push each other, the smaller first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Pushing {
+    colliders: (u32, u32),
+    bodies: (u32, u32),
+}
+
+/// Who pushes whom, step by step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pushes {
+    /// After the last step, sorted.
+    last: Vec<Pushing>,
+    /// In the step under way, as found.
+    under_way: Vec<Pushing>,
+    events: Vec<ContactEvent>,
+}
+
+impl Pushes {
+    /// A step begins.
+    pub(super) fn begin(&mut self) {
+        self.under_way.clear();
+    }
+
+    /// Adds those of a substep.
+    pub(super) fn note(&mut self, touches: &Touches) {
+        for (point, impulse) in touches.pushing() {
+            if !(0.0 < impulse[0]) {
+                continue;
+            }
+            let ((a, b), (first, second)) = (point.colliders, point.bodies);
+            let bodies = (first as u32, second as u32);
+            let pair = if a <= b {
+                Pushing {
+                    colliders: (a, b),
+                    bodies,
+                }
+            } else {
+                Pushing {
+                    colliders: (b, a),
+                    bodies: (bodies.1, bodies.0),
+                }
+            };
+            // Points of one pair stand together.
+            if self.under_way.last() != Some(&pair) {
+                self.under_way.push(pair);
+            }
+        }
+    }
+
+    /// The step was taken: what began, what ended. Two bodies that rest on each other asleep still do.
+    pub(super) fn finish(&mut self, bodies: &Bodies) {
+        self.events.clear();
+        if self.last.is_empty() && self.under_way.is_empty() {
+            return;
+        }
+        let rests = |body: u32| bodies.has(BodyId(body)) && !bodies.is_free(BodyId(body));
+        let asleep = |pair: &&Pushing| rests(pair.bodies.0) && rests(pair.bodies.1);
+        self.under_way.extend(self.last.iter().filter(asleep));
+        if !self.under_way.is_sorted() {
+            self.under_way.sort_unstable();
+        }
+        self.under_way.dedup();
+        let missing = |pair: &&Pushing, from: &[Pushing]| from.binary_search(pair).is_err();
+        let ended = self
+            .last
+            .iter()
+            .filter(|pair| missing(pair, &self.under_way));
+        let ended = ended.map(|pair| (ContactChange::Ended, pair));
+        let began = self
+            .under_way
+            .iter()
+            .filter(|pair| missing(pair, &self.last));
+        let began = began.map(|pair| (ContactChange::Began, pair));
+        let event = |(change, pair): (ContactChange, &Pushing)| ContactEvent {
+            change,
+            bodies: (BodyId(pair.bodies.0), BodyId(pair.bodies.1)),
+            colliders: pair.colliders,
+        };
+        self.events.extend(ended.chain(began).map(event));
+        std::mem::swap(&mut self.last, &mut self.under_way);
+    }
+
+    /// Those after the last step.
+    pub(super) fn last(&self) -> &[Pushing] {
+        &self.last
+    }
+
+    /// Puts those of an older step back.
+    pub(super) fn restore(&mut self, last: &[Pushing]) {
+        self.last = last.to_vec();
+        self.last.sort_unstable();
+        self.events.clear();
+    }
+}
+
+impl World {
+    /// Contacts that began or ended in the last step: those that ended first, each in the order of their colliders. A
+    /// contact is one where an impulse pushes, in any substep; bodies that fall asleep on each other stay in contact.
+    pub fn contact_events(&self) -> &[ContactEvent] {
+        &self.pushes.events
+    }
+
+    /// Whether two bodies pushed each other in the last step, or rest on each other asleep.
+    pub fn in_contact(&self, a: BodyId, b: BodyId) -> bool {
+        let pair = (a.0, b.0);
+        let turned = (b.0, a.0);
+        let pushes = |p: &Pushing| p.bodies == pair || p.bodies == turned;
+        self.pushes.last.iter().any(pushes)
+    }
+}
