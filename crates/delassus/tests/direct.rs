@@ -378,8 +378,8 @@ fn work_is_linear_in_the_number_of_rows() {
             solver.size()
         };
         let (small, large) = (size(1_000), size(16_000));
-        assert!(large.0 <= 17 * small.0, "{small:?} {large:?}");
-        assert!(large.1 <= 17 * small.1, "{small:?} {large:?}");
+        assert!(large.numbers <= 17 * small.numbers, "{small:?} {large:?}");
+        assert!(large.updates <= 17 * small.updates, "{small:?} {large:?}");
     }
 }
 

@@ -13,7 +13,7 @@ use common::{distance, row_velocities, solve, sweeps, with_rule};
 use delassus::math::{DVec3, Random, tangents};
 use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::jacobian::{point_row, point_rows};
-use delassus::problem::stabilise::{Approach, Restitution, Stabilise, contact};
+use delassus::problem::stabilise::{Approach, Restitution, RowTerms, Stabilise, contact};
 use delassus::solver::Rule;
 use delassus::solver::sweep::gauss_seidel::SweepKind;
 use delassus::{GaussSeidel, Law, MassBlock, Problem, Residual, Solution, Solver, Status};
@@ -208,7 +208,7 @@ fn stabilisation_amplifies_the_velocity_at_every_step() {
     assert!(HUGE < printed);
     // The library's row, solved as an equality on a ball, lets the violation die out.
     let ours = step(&|gap, v| {
-        let (sigma, q) = SPOOK.row(H, gap, v);
+        let RowTerms { sigma, q } = SPOOK.row(H, gap, v);
         let mut builder = Problem::builder();
         let p = six(DVec3::X * v, DVec3::ZERO);
         let body = builder.add_mass(ball(1.0, 0.5), &p).unwrap();
@@ -238,7 +238,7 @@ fn separating_contact_is_thrown_out() {
             velocity,
             free_velocity: velocity,
         };
-        let (sigma, q) = contact(&SPOOK, H, approach, Restitution::default());
+        let RowTerms { sigma, q } = contact(&SPOOK, H, approach, Restitution::default());
         let mut builder = Problem::builder();
         let p = six(DVec3::Z * velocity, DVec3::ZERO);
         let body = builder.add_mass(ball(1.0, 0.5), &p).unwrap();
@@ -270,7 +270,7 @@ fn compliant_contact_sinks_many_times_too_deep() {
             velocity: v,
             free_velocity: v - H * GRAVITY,
         };
-        let (sigma, q) = contact(&spook, H, approach, Restitution::default());
+        let RowTerms { sigma, q } = contact(&spook, H, approach, Restitution::default());
         let free = v - H * GRAVITY;
         let lambda = ((q - free) / (1.0 + sigma)).max(0.0);
         v = free + lambda;

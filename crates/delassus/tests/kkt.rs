@@ -18,7 +18,9 @@ use delassus::tree::{
     Data, Elimination, KktGiven, KktUnknowns, LinkPoint, Propagation, Tree, TreeRows,
 };
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery};
-use trees::{assert_close, largest, random_configuration, random_tree, random_vector, weld};
+use trees::{
+    assert_close, kkt_answer, largest, random_configuration, random_tree, random_vector, weld,
+};
 
 /// Answers against dense elimination, relative to the largest number and the condition allowed for.
 const DENSE: f64 = 1e-9;
@@ -155,23 +157,13 @@ fn four_steps_agree_with_dense_elimination_of_the_whole_system() {
         let (n, m) = (tree.n_dofs(), rows.len());
         let sigma = vec![if tried % 3 == 0 { 0.01 } else { 0.0 }; m];
         let (y1, y2) = (random_vector(&mut random, n), random_vector(&mut random, m));
-        let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
         let mut kkt = TreeKkt::default();
-        kkt.solve(
-            &tree,
-            &mut data,
-            &rows,
-            KktGiven {
-                y1: &y1,
-                y2: &y2,
-                sigma: &sigma,
-            },
-            KktUnknowns {
-                x1: &mut x1,
-                x2: &mut x2,
-            },
-        )
-        .unwrap();
+        let given = KktGiven {
+            y1: &y1,
+            y2: &y2,
+            sigma: &sigma,
+        };
+        let (x1, x2) = kkt_answer(&mut kkt, &tree, &mut data, &rows, given);
         if sigma[0] == 0.0 && dense_rank(&j, n) < m {
             continue;
         }
@@ -353,24 +345,14 @@ fn redundant_rows_are_named_and_do_no_harm() {
         let double = rows.clone();
         rows = doubled(&tree, &data, &double, &j);
         let y2: Vec<f64> = y2.iter().chain(&y2).copied().collect();
-        let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; 2 * m]);
         let mut kkt = TreeKkt::default();
         let sigma = vec![0.0; 2 * m];
-        kkt.solve(
-            &tree,
-            &mut data,
-            &rows,
-            KktGiven {
-                y1: &y1,
-                y2: &y2,
-                sigma: &sigma,
-            },
-            KktUnknowns {
-                x1: &mut x1,
-                x2: &mut x2,
-            },
-        )
-        .unwrap();
+        let given = KktGiven {
+            y1: &y1,
+            y2: &y2,
+            sigma: &sigma,
+        };
+        let (x1, x2) = kkt_answer(&mut kkt, &tree, &mut data, &rows, given);
         assert_close(&x1, &x[..n], DENSE, "x1");
         let push = |x2: &[f64]| -> Vec<f64> {
             (0..n)
@@ -416,22 +398,12 @@ fn two_welded_feet_have_six_rows_too_many_only_where_the_legs_cannot_give() {
         for foot in feet {
             weld(&tree, &data, &mut rows, contacts[foot]);
         }
-        let (mut x1, mut x2) = (vec![0.0; tree.n_dofs()], vec![0.0; 12]);
-        kkt.solve(
-            &tree,
-            &mut data,
-            &rows,
-            KktGiven {
-                y1: &y1,
-                y2: &[0.0; 12],
-                sigma: &[0.0; 12],
-            },
-            KktUnknowns {
-                x1: &mut x1,
-                x2: &mut x2,
-            },
-        )
-        .unwrap();
+        let given = KktGiven {
+            y1: &y1,
+            y2: &[0.0; 12],
+            sigma: &[0.0; 12],
+        };
+        let (x1, x2) = kkt_answer(&mut kkt, &tree, &mut data, &rows, given);
         assert_eq!(kkt.rank().rank, rank);
         let j = tree.rows_matrix(&data, &rows);
         let slip: Vec<f64> = j

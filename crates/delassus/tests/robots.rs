@@ -18,7 +18,7 @@ use delassus::LinkId;
 use delassus::math::{DVec3, Random};
 use delassus::model::robot::{Base, Loss, Options, RobotFile, parse};
 use delassus::solver::exact::kkt::TreeKkt;
-use delassus::tree::{Data, KktGiven, KktUnknowns, LinkPoint, TreeJoint, TreeRows};
+use delassus::tree::{Data, KktGiven, LinkPoint, TreeJoint, TreeRows};
 use delassus::world::{ClosureKind, Posed, RobotModel};
 
 /// Adds the rows that close the loops of a robot, and says how far each is open.
@@ -472,23 +472,13 @@ fn published_models_are_read_and_their_loops_solved_like_a_dense_system() {
         let y2 = trees::random_vector(&mut random, m);
         // A touch of compliance makes redundant rows harmless for the dense side too.
         let sigma = vec![1e-3; m];
-        let (mut x1, mut x2) = (vec![0.0; n], vec![0.0; m]);
         let mut kkt = TreeKkt::default();
-        kkt.solve(
-            tree,
-            &mut data,
-            &rows,
-            KktGiven {
-                y1: &y1,
-                y2: &y2,
-                sigma: &sigma,
-            },
-            KktUnknowns {
-                x1: &mut x1,
-                x2: &mut x2,
-            },
-        )
-        .unwrap();
+        let given = KktGiven {
+            y1: &y1,
+            y2: &y2,
+            sigma: &sigma,
+        };
+        let (x1, x2) = trees::kkt_answer(&mut kkt, tree, &mut data, &rows, given);
         let j = tree.rows_matrix(&data, &rows);
         let mut h = dense::zeros(n + m, n + m);
         for a in 0..n {

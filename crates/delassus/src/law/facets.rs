@@ -32,8 +32,19 @@ fn computed(j: u32, d: u32) -> [f64; 2] {
     [cos, sin]
 }
 
-/// λ_t as a sum of its two neighbouring directions: (j, φ_j, φ_{j+1}).
-pub fn decompose(t: [f64; 2], d: u32) -> (u32, f64, f64) {
+/// An impulse as a sum of its two neighbouring directions: λ_t = φ_j d_j + φ_{j+1} d_{j+1}.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// The first of the two directions, j.
+    pub sector: u32,
+    /// Its share φ_j.
+    pub first: f64,
+    /// The share φ_{j+1} of the next one.
+    pub second: f64,
+}
+
+/// λ_t as a sum of its two neighbouring directions.
+pub fn decompose(t: [f64; 2], d: u32) -> Shares {
     let angle = t[1].atan2(t[0]).rem_euclid(TAU);
     let j = ((angle * f64::from(d) / TAU) as u32).min(d - 1);
     let (a, b) = (direction(j, d), direction(j + 1, d));
@@ -41,7 +52,11 @@ pub fn decompose(t: [f64; 2], d: u32) -> (u32, f64, f64) {
     let first = (t[0] * b[1] - t[1] * b[0]) / det;
     let second = (a[0] * t[1] - a[1] * t[0]) / det;
     // Rounding at a sector's edge may leave a tiny negative share.
-    (j, first.max(0.0), second.max(0.0))
+    Shares {
+        sector: j,
+        first: first.max(0.0),
+        second: second.max(0.0),
+    }
 }
 
 /// Natural map of the polyhedral law with impulses divided by ρ = 3 / trace.
@@ -63,7 +78,11 @@ pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], (mu, d): (f64, 
         feasibility: (-lambda[0] / rho).max(-w[0]).max(0.0),
         complementarity: (lambda[0] * w[0]).abs(),
     };
-    let (sector, first, second) = decompose([lambda[1], lambda[2]], d);
+    let Shares {
+        sector,
+        first,
+        second,
+    } = decompose([lambda[1], lambda[2]], d);
     let along = |[a, b]: [f64; 2]| a * w[1] + b * w[2];
     let deepest = |s: f64, x: f64| s.max(-x);
     let slip = match tabulated(d) {
@@ -102,8 +121,10 @@ mod tests {
         for _ in 0..2000 {
             let d = 3 + random.below(14) as u32;
             let t = [random.range(-1.0, 1.0), random.range(-1.0, 1.0)];
-            let (j, first, second) = decompose(t, d);
-            let (a, b) = (direction(j, d), direction(j + 1, d));
+            let shares = decompose(t, d);
+            let Shares { first, second, .. } = shares;
+            let a = direction(shares.sector, d);
+            let b = direction(shares.sector + 1, d);
             assert!(0.0 <= first && 0.0 <= second);
             for i in 0..2 {
                 assert!((a[i] * first + b[i] * second - t[i]).abs() < 1e-13);

@@ -44,6 +44,15 @@ pub struct Coefficients {
     pub sigma: f64,
 }
 
+/// What a row asks for in one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowTerms {
+    /// Compliance Σ \[1/kg\].
+    pub sigma: f64,
+    /// Wanted velocity q \[m/s\].
+    pub q: f64,
+}
+
 impl Stabilise {
     /// The row's coefficients for a step of h seconds.
     pub fn coefficients(&self, h: f64) -> Coefficients {
@@ -82,21 +91,20 @@ impl Stabilise {
         }
     }
 
-    /// (Σ, q) of an equality row with violation `gap` \[m\] and row velocity `velocity` = G v_k \[m/s\].
-    pub fn row(&self, h: f64, gap: f64, velocity: f64) -> (f64, f64) {
+    /// Σ and q of an equality row with violation `gap` \[m\] and row velocity `velocity` = G v_k \[m/s\].
+    pub fn row(&self, h: f64, gap: f64, velocity: f64) -> RowTerms {
         let c = self.coefficients(h);
-        (c.sigma, -c.e / h * gap + c.upsilon * velocity)
+        // q = −(e/h) g + υ G v_k
+        RowTerms {
+            sigma: c.sigma,
+            q: -c.e / h * gap + c.upsilon * velocity,
+        }
     }
 }
 
 impl Coefficients {
     /// [`contact`] where the coefficients are known: they are the same for all contacts of a step.
-    pub(crate) fn contact(
-        &self,
-        h: f64,
-        approach: Approach,
-        restitution: Restitution,
-    ) -> (f64, f64) {
+    pub(crate) fn contact(&self, h: f64, approach: Approach, restitution: Restitution) -> RowTerms {
         let rest = if approach.gap < 0.0 {
             -self.e / h * approach.gap
         } else {
@@ -105,13 +113,15 @@ impl Coefficients {
         let closes = approach.gap <= 0.0 || approach.gap + h * approach.free_velocity < 0.0;
         // Without bounce the gap is closed: max(−g/h, 0) would stop the body where the step began, above the ground.
         let bounces = 0.0 < restitution.coefficient && approach.velocity < -restitution.threshold;
-        if closes && bounces {
-            return (
-                self.sigma,
-                rest.max(-restitution.coefficient * approach.velocity),
-            );
+        let q = if closes && bounces {
+            rest.max(-restitution.coefficient * approach.velocity)
+        } else {
+            rest
+        };
+        RowTerms {
+            sigma: self.sigma,
+            q,
         }
-        (self.sigma, rest)
     }
 
     /// Spectral radius of the drift map [[1−e, υ], [−e, υ]] in (g, h G v) without compliance: the violation
@@ -148,7 +158,7 @@ pub struct Restitution {
     pub threshold: f64,
 }
 
-/// (Σ, q) of a contact's normal row.
+/// Σ and q of a contact's normal row.
 ///
 /// In penetration q = −(e/h) g; with a gap q = −g/h, which lets the contact close exactly the linearised gap.
 /// A contact that is closed, or closes within the step, and approaches faster than the threshold leaves with
@@ -158,7 +168,7 @@ pub fn contact(
     h: f64,
     approach: Approach,
     restitution: Restitution,
-) -> (f64, f64) {
+) -> RowTerms {
     stabilise.coefficients(h).contact(h, approach, restitution)
 }
 
@@ -224,7 +234,7 @@ mod tests {
             };
             let (mut gap, mut v) = (0.0, 0.0);
             for _ in 0..20_000 {
-                let (sigma, q) = spook.row(h, gap, v);
+                let RowTerms { sigma, q } = spook.row(h, gap, v);
                 let free = v - h * gravity;
                 let lambda = (q - free) / (1.0 / mass + sigma);
                 v = free + lambda / mass;
@@ -249,7 +259,7 @@ mod tests {
             velocity,
             free_velocity: velocity,
         };
-        let q = |gap, velocity| contact(&stabilise, H, at(gap, velocity), bounce).1;
+        let q = |gap, velocity| contact(&stabilise, H, at(gap, velocity), bounce).q;
         assert_eq!(q(0.004, -0.05), -0.4);
         assert_eq!(q(0.5, -3.0), -50.0);
         assert_eq!(q(0.004, -3.0), 1.5);

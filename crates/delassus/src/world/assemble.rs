@@ -19,7 +19,7 @@ use crate::index::{BlockId, BodyId, LinkId, MassId, RobotId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
 use crate::problem::place::At;
-use crate::problem::stabilise::{Approach, Restitution, Stabilise, contact};
+use crate::problem::stabilise::{Approach, Restitution, RowTerms, Stabilise, contact};
 use crate::problem::{Problem, ProblemBuilder};
 
 /// Fastest that loops of robots are closed \[m/s or rad/s\].
@@ -249,15 +249,15 @@ impl<'a> Assembling<'a> {
             let Some(placed) = placed else { continue };
             for block in placed.robot.joint_rows(self.world.time() + h, h)? {
                 let (mut sigma, mut q) = (Vec::new(), Vec::new());
-                for (gap, velocity) in block.gap.iter().zip(&block.velocity) {
+                for (gap, &velocity) in block.gap.iter().zip(&block.velocity) {
                     // A loop that starts open is closed at this speed, whatever the step.
                     let gap = match block.item {
                         RobotItem::Closure(_) => gap.clamp(-CLOSING * h, CLOSING * h),
                         RobotItem::Joint(_) | RobotItem::Tendon(_) => *gap,
                     };
-                    let (s, wanted) = aim(block.target, &hold, h, (gap, *velocity));
-                    sigma.push(s);
-                    q.push(wanted);
+                    let terms = aim(block.target, &hold, h, RowState { gap, velocity });
+                    sigma.push(terms.sigma);
+                    q.push(terms.q);
                 }
                 let mass = placed.mass;
                 let on = block.on.iter();
@@ -289,8 +289,18 @@ fn emptied<T>(mut array: Vec<T>) -> Vec<T> {
     array
 }
 
-/// Compliance and wanted velocity of a row with a gap and a velocity.
-fn aim(target: Target, hold: &Stabilise, h: f64, (gap, velocity): (f64, f64)) -> (f64, f64) {
+/// Where a row stands at the beginning of a step.
+#[derive(Clone, Copy)]
+struct RowState {
+    /// Violation g \[m\].
+    gap: f64,
+    /// Row velocity G v_k \[m/s\].
+    velocity: f64,
+}
+
+/// What a row asks for where it stands.
+fn aim(target: Target, hold: &Stabilise, h: f64, state: RowState) -> RowTerms {
+    let RowState { gap, velocity } = state;
     match target {
         Target::Hold => hold.row(h, gap, velocity),
         Target::Limit => {
@@ -301,7 +311,10 @@ fn aim(target: Target, hold: &Stabilise, h: f64, (gap, velocity): (f64, f64)) ->
             };
             contact(hold, h, approach, Restitution::default())
         }
-        Target::Velocity(speed) => (0.0, speed),
+        Target::Velocity(speed) => RowTerms {
+            sigma: 0.0,
+            q: speed,
+        },
         Target::Spring(stiffness, damping) => {
             Stabilise::Spring { stiffness, damping }.row(h, gap, velocity)
         }

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use delassus::LinkId;
 use delassus::math::{DMat3, DQuat, DVec3, Random};
+use delassus::solver::exact::kkt::TreeKkt;
 use delassus::tree::spatial::Pose;
-use delassus::tree::{Data, Link, LinkPoint, MassProperties, Tree, TreeJoint, TreeRows};
+use delassus::tree::{
+    Data, KktGiven, KktUnknowns, Link, LinkPoint, MassProperties, Tree, TreeJoint, TreeRows,
+};
 
 /// A body with a random centre of mass and a physical inertia.
 pub(crate) fn random_body(random: &mut Random) -> MassProperties {
@@ -186,6 +189,23 @@ pub(crate) fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what
     for (i, (a, b)) in found.iter().zip(expected).enumerate() {
         assert!((a - b).abs() <= tolerance * scale, "{what}[{i}]: {a} {b}");
     }
+}
+
+/// x₁ and x₂ of a KKT system.
+pub(crate) fn kkt_answer(
+    kkt: &mut TreeKkt,
+    tree: &Tree,
+    data: &mut Data,
+    rows: &TreeRows,
+    given: KktGiven<'_>,
+) -> (Vec<f64>, Vec<f64>) {
+    let (mut x1, mut x2) = (vec![0.0; given.y1.len()], vec![0.0; given.y2.len()]);
+    let unknowns = KktUnknowns {
+        x1: &mut x1,
+        x2: &mut x2,
+    };
+    kkt.solve(tree, data, rows, given, unknowns).unwrap();
+    (x1, x2)
 }
 
 /// Six rows that hold a point of a link and its axes.

@@ -57,7 +57,7 @@ impl Pairs {
             let entries = primal.jacobian().entry_range(k);
             let node = |e: usize| spread.node(primal.jacobian().entry_mass(e));
             let mut masses = entries.map(node);
-            (masses.next().unwrap_or(0), masses.next())
+            (masses.next(), masses.next())
         };
         let mut sorted: Vec<_> = blocks.map(|k| (key(k), k as u32)).collect();
         sorted.sort_unstable();
@@ -66,7 +66,8 @@ impl Pairs {
         for same in sorted.chunk_by(|x, y| x.0 == y.0) {
             let start = self.members.len();
             self.members.extend(same.iter().map(|(_, k)| *k));
-            let (a, b) = same[0].0;
+            // A block without bodies adds nothing to K.
+            let (Some(a), b) = same[0].0 else { continue };
             self.groups.push(Group {
                 members: start..self.members.len(),
                 first: lu.slot(a, a),

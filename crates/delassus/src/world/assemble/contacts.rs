@@ -15,7 +15,7 @@ use crate::math::tangents;
 use crate::problem::Contact;
 use crate::problem::jacobian::{point_row, spin_axes, spin_row};
 use crate::problem::place::{Place, Side};
-use crate::problem::stabilise::{Approach, Coefficients, Restitution, Stabilise};
+use crate::problem::stabilise::{Approach, Coefficients, Restitution, RowTerms, Stabilise};
 
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
 const PUSH: f64 = 1.0;
@@ -223,7 +223,7 @@ impl<'a> Contacts<'a> {
         let frame = [point.normal, t1, t2];
         let arms = self.arms(point);
         let surface = self.surface(point.colliders);
-        let (sigma, q) = self.wanted(point, arms, &surface, -self.deepest);
+        let RowTerms { sigma, q } = self.wanted(point, arms, &surface, -self.deepest);
         let law = law(self.world.settings.friction, &surface);
         Contact {
             law,
@@ -244,7 +244,7 @@ impl Contacts<'_> {
         arms: [DVec3; 2],
         surface: &Surface,
         deepest: f64,
-    ) -> (f64, f64) {
+    ) -> RowTerms {
         let (a, b) = point.bodies;
         // Only what may bounce asks how fast it approaches.
         let bounces = 0.0 < surface.restitution;
@@ -272,8 +272,8 @@ impl Contacts<'_> {
         }
         let arms = self.arms(point);
         let surface = self.surface(point.colliders);
-        let with = self.wanted(point, arms, &surface, -self.deepest).1;
-        with - self.wanted(point, arms, &surface, 0.0).1
+        let with = self.wanted(point, arms, &surface, -self.deepest).q;
+        with - self.wanted(point, arms, &surface, 0.0).q
     }
 
     /// From the centres of both bodies to the contact.

@@ -8,14 +8,14 @@ use super::super::robot::RobotLink;
 use super::super::rows::{End, Ends, Row, RowBlock, common_point, spin};
 use super::super::warm::{JointPart, Key};
 use super::super::{Joint, JointBody, JointKind};
-use super::{Assembling, aim, dot, impulses, subtract};
+use super::{Assembling, RowState, aim, dot, impulses, subtract};
 use crate::error::BuildError;
 use crate::index::{BodyId, JointId, MassId};
 use crate::law::Law;
 use crate::problem::Contact;
 use crate::problem::jacobian::point_row;
 use crate::problem::place::{At, Place, Side};
-use crate::problem::stabilise::Stabilise;
+use crate::problem::stabilise::{RowTerms, Stabilise};
 
 /// Most rows of a joint between two bodies.
 const MOST: usize = 6;
@@ -100,7 +100,8 @@ impl Assembling<'_> {
             let velocity: f64 = moving
                 .map(|(body, row)| dot(row, &self.old[body.index()]))
                 .sum();
-            (sigma[i], q[i]) = hold.row(self.h, offset.dot(axis), velocity);
+            let terms = hold.row(self.h, offset.dot(axis), velocity);
+            (sigma[i], q[i]) = (terms.sigma, terms.q);
             for ((body, row), mass) in ends() {
                 if let (Some(body), None) = (body, mass) {
                     q[i] -= dot(row, &self.free[body.index()]);
@@ -148,7 +149,8 @@ impl Assembling<'_> {
                         .sum();
                     // Rows that prescribe a velocity have no gap to close.
                     let gap = row.gap.unwrap_or(0.0);
-                    (sigma[i], q[i]) = aim(block.target, hold, self.h, (gap, velocity));
+                    let terms = aim(block.target, hold, self.h, RowState { gap, velocity });
+                    (sigma[i], q[i]) = (terms.sigma, terms.q);
                 }
                 let n = rows.len();
                 let mut directions = [0.0; 3 * MOST];
@@ -171,7 +173,11 @@ impl Assembling<'_> {
                 let rows: Vec<(BodyId, [f64; 6])> = wheels.iter().map(spun).collect();
                 let rates = rows.iter();
                 let rates = rates.map(|(body, row)| dot(row, &self.old[body.index()]));
-                let (sigma, q) = aim(block.target, hold, self.h, (turns, rates.sum()));
+                let state = RowState {
+                    gap: turns,
+                    velocity: rates.sum(),
+                };
+                let RowTerms { sigma, q } = aim(block.target, hold, self.h, state);
                 let ends = rows.iter().map(|(body, row)| Written {
                     link: Some(*body),
                     rows: row,

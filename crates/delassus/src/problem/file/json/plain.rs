@@ -8,7 +8,7 @@ use super::keyed::Keyed;
 use crate::law::Law;
 use crate::problem::Problem;
 use crate::problem::mass::MassBlock;
-use crate::problem::stabilise::Stabilise;
+use crate::problem::stabilise::{RowTerms, Stabilise};
 
 problem_file! {
     /// Boxed rows over a dense inverse mass matrix.
@@ -151,7 +151,7 @@ pub(super) fn stabilisation(file: StabilisationFile) -> Result<Loaded, FileError
             damping: case.tau,
         };
         let coefficients = spook.coefficients(case.h);
-        let (sigma, q) = spook.row(case.h, case.g, case.velocity);
+        let RowTerms { sigma, q } = spook.row(case.h, case.g, case.velocity);
         let rho_drift = coefficients.drift_radius();
         if ![sigma, q, rho_drift].iter().all(|x| x.is_finite()) {
             let what = "its coefficients overflow; check the units of h, tau and eps";

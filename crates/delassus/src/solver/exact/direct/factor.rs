@@ -18,6 +18,15 @@ const WORTHWHILE: usize = 200_000;
 /// Rounds of putting joints off before all of a kind are.
 const ROUNDS: usize = 4;
 
+/// What the factors of a problem took: where the time of a solve goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FactorSize {
+    /// Numbers in the factors.
+    pub numbers: usize,
+    /// Blocks changed while they were made.
+    pub updates: usize,
+}
+
 /// The joints of a problem: analysed when the topology changes, factored when the numbers do.
 #[derive(Clone, Debug, Default)]
 pub struct Joints {
@@ -104,14 +113,14 @@ impl Joints {
         redundant.into_iter().map(BlockId).collect()
     }
 
-    /// Numbers in the factors of the last problem, and blocks changed while they were made: what the time is spent on.
-    pub fn size(&self) -> (usize, usize) {
-        let add = |sum: (usize, usize), kind: &IslandKind| {
-            let pattern = &kind.plan.pattern;
-            let (numbers, updates) = (pattern.n_values(), pattern.n_updates());
-            (sum.0 + kind.count * numbers, sum.1 + kind.count * updates)
-        };
-        self.kinds.iter().fold((0, 0), add)
+    /// What the factors of the last problem took.
+    pub fn size(&self) -> FactorSize {
+        let mut size = FactorSize::default();
+        for kind in &self.kinds {
+            size.numbers += kind.count * kind.plan.pattern.n_values();
+            size.updates += kind.count * kind.plan.pattern.n_updates();
+        }
+        size
     }
 
     /// Solves S λ = −r with the factors of the last problem; `r` has a number for each of its rows, or nothing is

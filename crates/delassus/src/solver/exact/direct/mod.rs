@@ -8,7 +8,7 @@ mod load;
 mod order;
 mod plan;
 
-pub use factor::Joints;
+pub use factor::{FactorSize, Joints};
 
 use super::{Fit, Monitor, Solver, Status, Stop, SweepStats, fit_of};
 use crate::index::BlockId;
@@ -47,8 +47,8 @@ impl Direct {
         &self.work.redundant
     }
 
-    /// Numbers in the factors of the last problem, and blocks changed while they were made.
-    pub fn size(&self) -> (usize, usize) {
+    /// What the factors of the last problem took.
+    pub fn size(&self) -> FactorSize {
         self.work.joints.size()
     }
 }
