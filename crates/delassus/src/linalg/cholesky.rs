@@ -37,6 +37,66 @@ pub(crate) fn cholesky_forward(l: &[f64], n: usize, x: &mut [f64]) {
     }
 }
 
+/// Solves L x = b in place for several b, one after the other in `rows`, four side by side. The product with each x_j
+/// is taken from all that follows at once, so that no sum waits for the one before.
+pub(crate) fn cholesky_forward_rows(l: &[f64], n: usize, rows: &mut [f64]) {
+    pulp::Arch::new().dispatch(ForwardRows { l, n, rows });
+}
+
+struct ForwardRows<'a> {
+    l: &'a [f64],
+    n: usize,
+    rows: &'a mut [f64],
+}
+
+/// Unknowns of the four right-hand sides that stand side by side.
+const SIDE_BY_SIDE: usize = 64;
+
+impl pulp::WithSimd for ForwardRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let n = self.n;
+        let mut fours = [[0.0; 4]; SIDE_BY_SIDE];
+        let Some(x) = fours.get_mut(..n) else {
+            for row in self.rows.chunks_exact_mut(n) {
+                cholesky_forward(self.l, n, row);
+            }
+            return;
+        };
+        for rows in self.rows.chunks_mut(4 * n) {
+            for (lane, row) in rows.chunks_exact(n).enumerate() {
+                for (x, b) in x.iter_mut().zip(row) {
+                    x[lane] = *b;
+                }
+            }
+            for lane in rows.len() / n..4 {
+                x.iter_mut().for_each(|x| x[lane] = 0.0);
+            }
+            // Zeros at the start stay zeros.
+            let first = x.iter().position(|x| *x != [0.0; 4]).unwrap_or(n);
+            for j in first..n {
+                let (until, after) = x.split_at_mut(j + 1);
+                let own = &mut until[j];
+                let inverse = 1.0 / self.l[j * n + j];
+                own.iter_mut().for_each(|x| *x *= inverse);
+                for (i, x) in (j + 1..).zip(after) {
+                    let factor = self.l[i * n + j];
+                    for lane in 0..4 {
+                        x[lane] -= factor * own[lane];
+                    }
+                }
+            }
+            for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
+                for (b, x) in row.iter_mut().zip(&*x) {
+                    *b = x[lane];
+                }
+            }
+        }
+    }
+}
+
 /// Solves L Lᵀ x = b in place.
 pub(crate) fn cholesky_solve(l: &[f64], n: usize, x: &mut [f64]) {
     cholesky_forward(l, n, x);

@@ -10,6 +10,7 @@ use super::delassus::{DiagonalBlocks, add_entry};
 use super::jacobian::{Entry, EntryKind, Jacobian, On, PlacedRows, point_row, spin_axes, spin_row};
 use super::mass::MassBlock;
 use super::place::{At, Place, Point, Side};
+use super::written_rows::{NOWHERE, WrittenRows};
 use super::{Block, Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
@@ -32,6 +33,9 @@ pub struct ProblemBuilder {
     entries: Vec<Entry>,
     parts: Vec<PlacedRows>,
     values: Reused<f64>,
+    /// Rows on short trees, and how many numbers of them entries know of.
+    written: WrittenRows,
+    stored: usize,
     blocks: Reused<Block>,
     sigma: Reused<f64>,
     p: Reused<f64>,
@@ -60,6 +64,8 @@ impl ProblemBuilder {
             entries: emptied(primal.jacobian.entries),
             parts: emptied(primal.jacobian.parts),
             values: Reused::over(primal.jacobian.values),
+            written: primal.jacobian.written.emptied(),
+            stored: 0,
             blocks: Reused::over(problem.blocks),
             sigma: Reused::over(primal.sigma),
             p: Reused::over(primal.p),
@@ -227,6 +233,7 @@ impl ProblemBuilder {
         if let Err(error) = BuildError::check_finite(|| place_of_c(id), &self.c[start..]) {
             self.c.truncate(start);
             self.d.truncate(d_start);
+            self.written.truncate(self.stored);
             return Err(error);
         }
         self.starts.push(self.entries.len() as u32);
@@ -260,7 +267,12 @@ impl ProblemBuilder {
             }
             let at = self.offsets[first.mass.index()];
             mul_add(rows, &self.free_velocity[at..at + mass.dim()], c);
-            add_entry(mass, rows, d);
+            match mass.factor() {
+                Some(lower) if !matches!(first.place, Place::Plain) => {
+                    self.written.add(rows, lower, d);
+                }
+                _ => add_entry(mass, rows, d),
+            }
         }
         for (i, sigma) in sigma.iter().enumerate() {
             d[i * n_rows + i] += sigma;
@@ -321,6 +333,13 @@ impl ProblemBuilder {
         n_rows: u32,
     ) {
         let (first, start) = (self.parts.len() as u32, self.values.len() as u32);
+        let mut written = NOWHERE;
+        let on_mass = &self.mass[mass.index()];
+        if on_mass.factor().is_some() {
+            // The rows were written out in this order.
+            written = self.stored as u32;
+            self.stored += n_rows as usize * on_mass.dim();
+        }
         for at in parts {
             let on = match at.place {
                 Place::Link { link } => On::Link(link),
@@ -329,7 +348,13 @@ impl ProblemBuilder {
                 Place::Point { .. } | Place::Plain => continue,
             };
             let start = self.values.len() as u32;
-            self.parts.push(PlacedRows { on, start, n_rows });
+            self.parts.push(PlacedRows {
+                on,
+                start,
+                n_rows,
+                written,
+            });
+            written = NOWHERE;
             self.values.extend_from_slice(at.rows);
         }
         // No more than the places of a block, which are counted when they are checked.
@@ -353,6 +378,7 @@ impl ProblemBuilder {
                     entries: self.entries,
                     parts: self.parts,
                     values: self.values.finish(),
+                    written: self.written,
                 },
                 sigma: self.sigma.finish(),
                 p: self.p.finish(),

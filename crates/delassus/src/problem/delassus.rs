@@ -263,14 +263,8 @@ pub(super) fn add_entry(mass: &MassBlock, g: &[f64], d: &mut [f64]) {
         }
         _ => {
             let mut solved = g.to_vec();
-            let mut rows = solved.chunks_exact_mut(mass.dim());
-            let n_rows = rows.len();
-            // With M = L Lᵀ at hand, D = X Xᵀ for X = G L⁻ᵀ: half of a solution is enough.
-            if rows.all(|row| mass.solve_half(row)) {
-                return add_product(&solved, &solved, n_rows, d);
-            }
-            solved.copy_from_slice(g);
             let rows = solved.chunks_exact_mut(mass.dim());
+            let n_rows = rows.len();
             rows.for_each(|row| mass.solve(row));
             add_product(g, &solved, n_rows, d);
         }
@@ -455,7 +449,7 @@ impl Written {
 }
 
 /// out[i][l] += (row i of g) · (row l of solved), `width` rows in `solved`.
-fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
+pub(super) fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
     let columns = solved.len() / width;
     for (g, out) in g.chunks_exact(columns).zip(out.chunks_exact_mut(width)) {
         for (s, out) in solved.chunks_exact(columns).zip(out) {

@@ -14,7 +14,7 @@ use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
 use crate::linalg::TwofoldMatrix;
-use crate::linalg::cholesky::{cholesky, cholesky_forward, cholesky_solve};
+use crate::linalg::cholesky::{cholesky, cholesky_solve};
 use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moments::check_moments;
@@ -242,16 +242,13 @@ impl MassBlock {
         }
     }
 
-    /// x ← L⁻¹x where a factor M = L Lᵀ is at hand; false, and x as it was, where none is.
-    pub(super) fn solve_half(&self, x: &mut [f64]) -> bool {
-        let written = match self {
-            MassBlock::Tree(block) => block.written.as_ref(),
+    /// L of M = L Lᵀ, row-major, of a tree that is short enough to have its M written out.
+    #[inline(always)]
+    pub(super) fn factor(&self) -> Option<&[f64]> {
+        match self {
+            MassBlock::Tree(block) => Some(&block.written.as_ref()?.lower),
             MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
-        };
-        if let Some(written) = written {
-            cholesky_forward(&written.lower, x.len(), x);
         }
-        written.is_some()
     }
 
     /// x ← M⁻¹ x.

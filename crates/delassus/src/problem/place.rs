@@ -260,6 +260,9 @@ impl Primal {
     #[inline]
     pub(crate) fn write_rows_to(&self, e: usize, out: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
+        if let Some(written) = self.jacobian().written(e, mass.dim()) {
+            return out.copy_from_slice(written.rows);
+        }
         for (place, rows) in self.jacobian().places(e) {
             place.write(mass, rows, out);
         }
@@ -269,6 +272,9 @@ impl Primal {
     #[inline]
     pub(crate) fn add_velocity(&self, e: usize, v: &[f64], w: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
+        if let Some(rows) = self.jacobian().written_links(e, v.len()) {
+            return mul_add(rows, v, w);
+        }
         for (place, rows) in self.jacobian().places(e) {
             place.add_velocity(mass, rows, v, w);
         }
@@ -278,6 +284,9 @@ impl Primal {
     #[inline]
     pub(crate) fn add_impulse(&self, e: usize, lambda: &[f64], f: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
+        if let Some(rows) = self.jacobian().written_links(e, f.len()) {
+            return mul_transposed_add(rows, lambda, f);
+        }
         for (place, rows) in self.jacobian().places(e) {
             place.add_impulse(mass, rows, lambda, f);
         }

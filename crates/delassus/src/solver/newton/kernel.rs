@@ -16,6 +16,7 @@ use super::matrix::MatrixLu;
 use super::pairs::Pairs;
 use super::spread::{Other, Spread};
 use super::system::System;
+use super::white::{White, WhiteLu};
 use crate::linalg::block_lu::{BlockLu, Slot, invert};
 use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
@@ -61,6 +62,9 @@ pub(super) struct Kernel {
     a: Vec<f64>,
     masses: BlockLu,
     matrix: MatrixLu,
+    white: WhiteLu,
+    /// Memory of a small island.
+    pub(super) island: White,
     /// Blocks that are pairs of points, and where all others go.
     pairs: Pairs,
     others: Vec<Vec<Slot>>,
@@ -100,12 +104,13 @@ impl Kernel {
         self.a.resize(length, 0.0);
         self.rows.resize(system.n_rows(), 0.0);
         self.products.resize(system.n_rows(), 0.0);
-        self.momentum.resize(system.problem.n_velocities(), 0.0);
-        self.error.resize(system.problem.n_velocities(), 0.0);
+        self.momentum.resize(system.n_velocities(), 0.0);
+        self.error.resize(system.n_velocities(), 0.0);
         let sizes = system.blocks().iter().map(|block| block.n_rows);
         let widest = sizes.max().unwrap_or(0);
         self.small.resize(2 * widest * widest, 0.0);
         let primal = match system.problem.form() {
+            Form::Primal(_) if system.white.is_some() => return,
             Form::Primal(primal) => primal,
             Form::Dual(matrix) => return self.matrix.prepare(matrix),
         };
@@ -175,7 +180,6 @@ impl Kernel {
 
     /// K = M + GᵀAG.
     fn factor_masses(&mut self, system: &System<'_>, primal: &Primal, relation: &Relation) -> bool {
-        self.masses.clear();
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, system.square(k));
             // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B   (2)
@@ -197,6 +201,10 @@ impl Kernel {
             }
             multiply(left, b, n, &mut self.a[square]);
         }
+        if let Some(white) = &system.white {
+            return white.factor(system.blocks(), &self.a, &mut self.white);
+        }
+        self.masses.clear();
         self.add_inertias(system, primal);
         self.pairs
             .add(primal, (&self.a, &system.squares), &mut self.masses);
@@ -351,6 +359,9 @@ impl Kernel {
 
     /// x ← K⁻¹x.
     fn solve_masses(&mut self, system: &System<'_>, x: &mut [f64]) {
+        if system.white.is_some() {
+            return self.white.lu.solve(x);
+        }
         match system.primal() {
             Some(primal) if !system.spread.trees.is_empty() => {
                 let spread = &system.spread;

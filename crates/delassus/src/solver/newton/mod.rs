@@ -17,6 +17,7 @@ mod smoothed_law;
 mod spread;
 mod stage;
 mod system;
+mod white;
 mod wide;
 mod without_spin;
 
@@ -169,14 +170,43 @@ fn record(ends: &[Ended], monitor: &mut Monitor<'_>) {
 fn solve_island(
     problem: &Problem,
     start: &[f64],
-    kernel: Kernel,
+    mut kernel: Kernel,
     (stop, begin): (Stop, Instant),
 ) -> Ended {
-    let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
-    let status = match stages(&mut stage, start) {
+    let warm = start.iter().any(|x| *x != 0.0);
+    let white = match warm {
+        true => System::white(problem, std::mem::take(&mut kernel.island)),
+        false => Err(std::mem::take(&mut kernel.island)),
+    };
+    let (mut stage, end) = match white {
+        Ok(system) => {
+            let mut stage = Stage::new(system, kernel, stop, begin);
+            let end = next(stage.resume(start, Course::WARM));
+            (stage, end)
+        }
+        Err(island) => {
+            kernel.island = island;
+            let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
+            let end = match warm {
+                true => next(stage.resume(start, Course::WARM)),
+                false => Ok(()),
+            };
+            (stage, end)
+        }
+    };
+    let end = end.and_then(|()| {
+        if stage.system.white.is_some() {
+            stage.put_into(System::new(problem));
+        }
+        stages(&mut stage, start)
+    });
+    let status = match end {
         Err(End::Run(status)) => status,
         _ => Status::Stalled,
     };
+    if let Some(island) = stage.system.white.take() {
+        stage.kernel.island = island;
+    }
     let ray = match status {
         Status::Ray => stage.proof.map(|y| (y, true)),
         Status::Stalled => stage.self_stress.map(|y| (y, false)),
@@ -206,17 +236,16 @@ fn solve_island(
 /// Share of the velocity scale below which more digits are tried before other paths.
 const NEAR: f64 = 1e-4;
 
-/// What is tried, one after the other; every stage ends with an error, and one that ends the run is handed on.
+/// Every stage ends with an error; one that ends the run is handed on.
+fn next(end: Result<(), End>) -> Result<(), End> {
+    match end {
+        Err(End::Run(status)) => Err(End::Run(status)),
+        _ => Ok(()),
+    }
+}
+
+/// What is tried, one after the other, where the impulses of the start have not led on.
 fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
-    fn next(end: Result<(), End>) -> Result<(), End> {
-        match end {
-            Err(End::Run(status)) => Err(End::Run(status)),
-            _ => Ok(()),
-        }
-    }
-    if start.iter().any(|x| *x != 0.0) {
-        next(stage.resume(start, Course::WARM))?;
-    }
     stage.judge(&vec![0.0; start.len()])?;
     let loads = stage.soft_loads()?;
     if stage.has_interior() {

@@ -68,7 +68,7 @@ impl<'a> Stage<'a> {
         stop: Stop,
         begin: Instant,
     ) -> Stage<'a> {
-        let (m, n) = (system.n_rows(), system.problem.n_velocities());
+        let (m, n) = (system.n_rows(), system.n_velocities());
         kernel.begin();
         Stage {
             kernel,
@@ -98,6 +98,25 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Goes on in the velocities of another system of the same problem.
+    pub(super) fn put_into(&mut self, system: System<'a>) {
+        let n = system.n_velocities();
+        for array in [
+            &mut self.imbalance,
+            &mut self.trial.v,
+            &mut self.trial_imbalance,
+            &mut self.scratch_v,
+        ] {
+            array.clear();
+            array.resize(n, 0.0);
+        }
+        self.kernel.begin();
+        let before = std::mem::replace(&mut self.system, system);
+        if let Some(island) = before.white {
+            self.kernel.island = island;
+        }
+    }
+
     /// When a softened problem is answered well enough for the residual of the hard one, and what it may cost.
     pub(super) fn stop_inside(&self, outer: f64, most: usize) -> Stop {
         let wanted = (1e-3 * outer).min(1e-6 * self.system.scale);
@@ -111,7 +130,7 @@ impl<'a> Stage<'a> {
 
     /// Impulses with the velocity that belongs to them.
     pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
-        let mut v = vec![0.0; self.system.problem.n_velocities()];
+        let mut v = vec![0.0; self.system.n_velocities()];
         self.system.velocity(lambda, &mut v);
         Iterate {
             lambda: lambda.to_vec(),

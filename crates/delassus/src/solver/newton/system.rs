@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::continuation::JOINT_SOFTNESS;
 use super::spread::Spread;
+use super::white::White;
 use crate::linalg::block_lu::invert;
 use crate::math::{mul_add, mul_transposed_add};
 use crate::problem::mass::{MassBlock, SHORT};
@@ -40,6 +41,8 @@ pub(super) struct System<'a> {
     /// Unknowns of all nodes, for a moment.
     unknowns: RefCell<Vec<f64>>,
     rows: OnceCell<SpreadRows>,
+    /// Where velocities are those z in which the mass is one.
+    pub(super) white: Option<White>,
 }
 
 /// Rows of G, entry by entry, and where each entry starts.
@@ -53,8 +56,40 @@ impl<'a> System<'a> {
         System::with(problem, SHORT)
     }
 
+    /// A small island in coordinates in which its mass is one; `None`, and the memory back, where it is not small or has
+    /// bodies that are thin. What says how much rounding hides is not to be asked of it.
+    pub(super) fn white(problem: &'a Problem, mut room: White) -> Result<System<'a>, White> {
+        if !thin_bodies(problem).is_empty() || !room.fill(problem) {
+            return Err(room);
+        }
+        let mut system = System::bare(problem);
+        system.white = Some(room);
+        Ok(system.scaled())
+    }
+
     /// The same with trees of more than so many velocities taken apart.
     pub(super) fn with(problem: &'a Problem, long: usize) -> System<'a> {
+        let mut system = System::bare(problem);
+        if let Form::Primal(primal) = problem.form() {
+            system.spread = Spread::new(problem, primal, long);
+        }
+        for (b, mass) in system
+            .primal()
+            .iter()
+            .flat_map(|p| p.mass().iter().enumerate())
+        {
+            if let MassBlock::Tree(tree) = mass
+                && tree.written().is_none()
+                && !system.spread.is_apart(b)
+            {
+                system.plain_trees.push((b, tree.matrix()));
+            }
+        }
+        system.scaled()
+    }
+
+    /// What is known of the blocks alone.
+    fn bare(problem: &'a Problem) -> System<'a> {
         let blocks = problem.blocks();
         let thin = thin_bodies(problem);
         let mut squares = vec![0];
@@ -94,7 +129,7 @@ impl<'a> System<'a> {
             Form::Primal(_) => JOINT_SOFTNESS,
             Form::Dual(_) => 1e-5 * JOINT_SOFTNESS,
         };
-        let mut system = System {
+        System {
             problem,
             mobility,
             stiffest,
@@ -102,33 +137,22 @@ impl<'a> System<'a> {
             scale: 1.0,
             lengths,
             squares,
-            spread: match problem.form() {
-                Form::Primal(primal) => Spread::new(problem, primal, long),
-                Form::Dual(_) => Spread::default(),
-            },
+            spread: Spread::default(),
             plain_trees: Vec::new(),
             thin,
             unknowns: RefCell::default(),
             rows: OnceCell::new(),
-        };
-        for (b, mass) in system
-            .primal()
-            .iter()
-            .flat_map(|p| p.mass().iter().enumerate())
-        {
-            if let MassBlock::Tree(tree) = mass
-                && tree.written().is_none()
-                && !system.spread.is_apart(b)
-            {
-                system.plain_trees.push((b, tree.matrix()));
-            }
+            white: None,
         }
-        // Rows that are far from closing, such as limits of joints, say nothing about the others.
-        let scale = system.natural(&vec![0.0; problem.n_rows()], problem.c());
+    }
+
+    /// With the velocity scale. Rows that are far from closing, such as limits of joints, say nothing about the others.
+    fn scaled(mut self) -> System<'a> {
+        let scale = self.natural(&vec![0.0; self.n_rows()], self.problem.c());
         if 0.0 < scale && scale.is_finite() {
-            system.scale = scale;
+            self.scale = scale;
         }
-        system
+        self
     }
 
     /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
@@ -154,6 +178,14 @@ impl<'a> System<'a> {
 
     pub(super) fn n_rows(&self) -> usize {
         self.problem.n_rows()
+    }
+
+    /// Numbers of a velocity, or of z.
+    pub(super) fn n_velocities(&self) -> usize {
+        match &self.white {
+            Some(white) => white.width(),
+            None => self.problem.n_velocities(),
+        }
     }
 
     pub(super) fn primal(&self) -> Option<&'a Primal> {
@@ -197,6 +229,9 @@ impl<'a> System<'a> {
 
     /// w ← w + G v.
     fn add_row_velocity(&self, v: &[f64], w: &mut [f64]) {
+        if let Some(white) = &self.white {
+            return white.add_rows(v, w);
+        }
         let Some(primal) = self.primal() else { return };
         let jacobian = primal.jacobian();
         for k in self.pairs() {
@@ -234,6 +269,9 @@ impl<'a> System<'a> {
 
     /// f ← f + Gᵀx.
     pub(super) fn add_impulse(&self, x: &[f64], f: &mut [f64]) {
+        if let Some(white) = &self.white {
+            return white.add_impulse(x, f);
+        }
         let Some(primal) = self.primal() else { return };
         let jacobian = primal.jacobian();
         for k in self.pairs() {
@@ -274,6 +312,10 @@ impl<'a> System<'a> {
         let Some(primal) = self.primal() else { return };
         v.fill(0.0);
         self.add_impulse(lambda, v);
+        // z is counted from that of v¹.
+        if self.white.is_some() {
+            return;
+        }
         self.solve_mass(v);
         let free = primal.free_velocity().iter();
         v.iter_mut().zip(free).for_each(|(v, free)| *v += free);
@@ -284,9 +326,16 @@ impl<'a> System<'a> {
         let Some(primal) = self.primal() else {
             return self.problem.row_velocity(v, lambda, w);
         };
-        let rows = primal.sigma().iter().zip(lambda).zip(primal.q());
-        for (w, ((sigma, lambda), q)) in w.iter_mut().zip(rows) {
-            *w = sigma * lambda - q;
+        let rows = primal.sigma().iter().zip(lambda);
+        let rows = w.iter_mut().zip(rows);
+        match self.white.is_some() {
+            // w = X z + c + Σλ
+            true => rows
+                .zip(self.problem.c())
+                .for_each(|((w, (sigma, lambda)), c)| *w = sigma * lambda + c),
+            false => rows
+                .zip(primal.q())
+                .for_each(|((w, (sigma, lambda)), q)| *w = sigma * lambda - q),
         }
         self.add_row_velocity(v, w);
     }
@@ -294,6 +343,9 @@ impl<'a> System<'a> {
     /// f ← M v.
     pub(super) fn momentum(&self, v: &[f64], f: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
+        if self.white.is_some() {
+            return f.copy_from_slice(v);
+        }
         for (b, mass) in primal.mass().iter().enumerate() {
             let columns = primal.columns(b);
             mass.mul(&v[columns.clone()], &mut f[columns]);
@@ -304,7 +356,9 @@ impl<'a> System<'a> {
     pub(super) fn imbalance(&self, v: &[f64], lambda: &[f64], negative: &mut [f64], r: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
         self.momentum(v, r);
-        r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
+        if self.white.is_none() {
+            r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
+        }
         for &b in &self.thin {
             r[primal.columns(b)].fill(0.0);
         }
@@ -326,7 +380,9 @@ impl<'a> System<'a> {
 
     /// f ← M⁻¹f.
     pub(super) fn solve_mass(&self, f: &mut [f64]) {
-        let Some(primal) = self.primal() else { return };
+        let (Some(primal), None) = (self.primal(), &self.white) else {
+            return;
+        };
         for (b, mass) in primal.mass().iter().enumerate() {
             mass.solve(&mut f[primal.columns(b)]);
         }

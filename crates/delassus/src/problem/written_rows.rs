@@ -1,0 +1,76 @@
+//! Rows on short kinematic trees, written out once: over the velocities of the tree, and as half a solution by its mass.
+//!
+//! ```text
+//! M = L Lᵀ ,   X = G L⁻ᵀ        so that   G M⁻¹Gᵀ = X Xᵀ
+//! ```
+//!
+//! A row on a link would otherwise climb from the link to the ground whenever somebody asks for it.
+
+use super::delassus::add_product;
+use crate::linalg::cholesky::cholesky_forward_rows;
+
+/// Where the rows of an entry stand that is not written out.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// Rows of all entries on short trees, one entry after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct WrittenRows {
+    rows: Vec<f64>,
+    halves: Vec<f64>,
+}
+
+/// The rows of one entry, row-major.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written<'a> {
+    /// G.
+    pub(crate) rows: &'a [f64],
+    /// X = G L⁻ᵀ.
+    pub(crate) halves: &'a [f64],
+}
+
+impl WrittenRows {
+    /// The same memory without content.
+    pub(super) fn emptied(mut self) -> WrittenRows {
+        self.truncate(0);
+        self
+    }
+
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.rows.truncate(length);
+        self.halves.truncate(length);
+    }
+
+    /// Adds the rows of an entry on a mass with the factor L, and D ← D + X Xᵀ.
+    pub(super) fn add(&mut self, rows: &[f64], lower: &[f64], d: &mut [f64]) {
+        let (start, n) = (self.rows.len(), lower.len().isqrt());
+        self.rows.extend_from_slice(rows);
+        self.halves.extend_from_slice(rows);
+        let halves = &mut self.halves[start..];
+        cholesky_forward_rows(lower, n, halves);
+        add_product(halves, halves, rows.len() / n, d);
+    }
+
+    /// Those of another list from `start` on, so many numbers; gives where they are here.
+    pub(super) fn copy(&mut self, other: &WrittenRows, start: usize, length: usize) -> u32 {
+        let at = self.rows.len() as u32;
+        self.rows
+            .extend_from_slice(&other.rows[start..start + length]);
+        self.halves
+            .extend_from_slice(&other.halves[start..start + length]);
+        at
+    }
+
+    /// So many numbers from `start` on.
+    #[inline(always)]
+    pub(super) fn get(&self, start: usize, length: usize) -> Written<'_> {
+        Written {
+            rows: &self.rows[start..start + length],
+            halves: &self.halves[start..start + length],
+        }
+    }
+
+    /// Bytes that they take.
+    pub(super) fn n_bytes(&self) -> usize {
+        size_of_val(&self.rows[..]) + size_of_val(&self.halves[..])
+    }
+}
