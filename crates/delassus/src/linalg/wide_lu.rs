@@ -44,9 +44,30 @@ impl WideLu {
     /// A ← A + Gᵀ B for two lists of rows in fours.
     #[inline(always)]
     pub(crate) fn add_product(&mut self, g: &[Four], b: &[Four]) {
-        let rows = g.chunks_exact(self.fours).zip(b.chunks_exact(self.fours));
-        for (g, b) in rows {
-            for (to, factor) in self.a.chunks_exact_mut(self.fours).zip(g.as_flattened()) {
+        let fours = self.fours;
+        let (threes, rest) = g.split_at(g.len() / (3 * fours) * 3 * fours);
+        let (b_threes, b_rest) = b.split_at(threes.len());
+        // Three rows, the contact, go to a row of A together.
+        let threes = threes.chunks_exact(3 * fours);
+        for (g, b) in threes.zip(b_threes.chunks_exact(3 * fours)) {
+            let (g, g2) = g.as_flattened().split_at(2 * WIDTH * fours);
+            let (g0, g1) = g.split_at(WIDTH * fours);
+            let (b, b2) = b.split_at(2 * fours);
+            let (b0, b1) = b.split_at(fours);
+            for (i, to) in self.a.chunks_exact_mut(fours).enumerate() {
+                let (x, y, z) = (g0[i], g1[i], g2[i]);
+                if x == 0.0 && y == 0.0 && z == 0.0 {
+                    continue;
+                }
+                for (i, to) in to.iter_mut().enumerate() {
+                    for l in 0..WIDTH {
+                        to[l] += x * b0[i][l] + y * b1[i][l] + z * b2[i][l];
+                    }
+                }
+            }
+        }
+        for (g, b) in rest.chunks_exact(fours).zip(b_rest.chunks_exact(fours)) {
+            for (to, factor) in self.a.chunks_exact_mut(fours).zip(g.as_flattened()) {
                 if *factor == 0.0 {
                     continue;
                 }

@@ -115,8 +115,16 @@ impl Problem {
             {
                 let sizes = &mut sizes[primal.columns(b)];
                 let v = &v[primal.columns(b)];
+                let formed;
+                let matrix = match tree.written() {
+                    Some(matrix) => matrix,
+                    None => {
+                        formed = tree.matrix();
+                        &formed
+                    }
+                };
                 // 2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|: of many inertias hardly all are rounded the same way.
-                for (size, row) in sizes.iter_mut().zip(tree.matrix().chunks_exact(v.len())) {
+                for (size, row) in sizes.iter_mut().zip(matrix.chunks_exact(v.len())) {
                     let inertias = row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
                     *size = ROUNDING * (*size + 0.1 * inertias);
                 }

@@ -242,7 +242,7 @@ impl MassBlock {
         }
     }
 
-    /// L of M = L Lᵀ, row-major, of a tree that is short enough to have its M written out.
+    /// L of M = L Lᵀ with the velocities in reverse, row-major, of a tree that is short enough to have its M written out.
     #[inline(always)]
     pub(super) fn factor(&self) -> Option<&[f64]> {
         match self {
@@ -269,7 +269,7 @@ impl MassBlock {
                 }),
             },
             MassBlock::Tree(block) => match &block.written {
-                Some(written) => cholesky_solve(&written.lower, x.len(), x),
+                Some(written) => written.solve(x),
                 None => PASSES.with_borrow_mut(|p| block.tree.solve_shared(&block.data, p, x)),
             },
         }

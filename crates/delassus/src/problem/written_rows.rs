@@ -4,6 +4,8 @@
 //! M = L Lᵀ ,   X = G L⁻ᵀ        so that   G M⁻¹Gᵀ = X Xᵀ
 //! ```
 //!
+//! M and X have the velocities of the tree in reverse: leaves come first, and X is zero where G is.
+//!
 //! A row on a link would otherwise climb from the link to the ground whenever somebody asks for it.
 
 use super::delassus::add_product;
@@ -24,7 +26,7 @@ pub(super) struct WrittenRows {
 pub(crate) struct Written<'a> {
     /// G.
     pub(crate) rows: &'a [f64],
-    /// X = G L⁻ᵀ.
+    /// X = G L⁻ᵀ, velocities in reverse.
     pub(crate) halves: &'a [f64],
 }
 
@@ -44,7 +46,9 @@ impl WrittenRows {
     pub(super) fn add(&mut self, rows: &[f64], lower: &[f64], d: &mut [f64]) {
         let (start, n) = (self.rows.len(), lower.len().isqrt());
         self.rows.extend_from_slice(rows);
-        self.halves.extend_from_slice(rows);
+        for row in rows.chunks_exact(n) {
+            self.halves.extend(row.iter().rev());
+        }
         let halves = &mut self.halves[start..];
         cholesky_forward_rows(lower, n, halves);
         add_product(halves, halves, rows.len() / n, d);

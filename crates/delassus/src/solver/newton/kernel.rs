@@ -289,7 +289,11 @@ impl Kernel {
         change: &mut Change,
     ) {
         self.rough_step(system, b, imbalance, change);
-        if system.primal().is_some() {
+        if system.white.is_some() {
+            // z follows from impulses by products alone: what rounding left of the momentum is taken by the next step.
+            change.v.fill(0.0);
+            system.add_impulse(&change.lambda, &mut change.v);
+        } else if system.primal().is_some() {
             self.refine(system, imbalance, change);
         }
     }

@@ -343,9 +343,6 @@ impl<'a> System<'a> {
     /// f ← M v.
     pub(super) fn momentum(&self, v: &[f64], f: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
-        if self.white.is_some() {
-            return f.copy_from_slice(v);
-        }
         for (b, mass) in primal.mass().iter().enumerate() {
             let columns = primal.columns(b);
             mass.mul(&v[columns.clone()], &mut f[columns]);
@@ -355,10 +352,12 @@ impl<'a> System<'a> {
     /// r_d ← M v − p − Gᵀλ. `negative` is work space as long as λ.
     pub(super) fn imbalance(&self, v: &[f64], lambda: &[f64], negative: &mut [f64], r: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
-        self.momentum(v, r);
-        if self.white.is_none() {
-            r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
+        // z is never anything but that of λ.
+        if self.white.is_some() {
+            return r.fill(0.0);
         }
+        self.momentum(v, r);
+        r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
         for &b in &self.thin {
             r[primal.columns(b)].fill(0.0);
         }
