@@ -176,10 +176,14 @@ impl pulp::WithSimd for ForwardRows<'_> {
                 let inverse = 1.0 / self.l[j * n + j];
                 own.iter_mut().for_each(|x| *x *= inverse);
                 let column = &self.l[j * n + j + 1..(j + 1) * n];
+                // Fours are taken out of memory whole: the compiler cannot know that they are apart.
+                let own = *own;
                 for (x, factor) in after.iter_mut().zip(column) {
+                    let mut rest = *x;
                     for lane in 0..4 {
-                        x[lane] -= factor * own[lane];
+                        rest[lane] -= factor * own[lane];
                     }
+                    *x = rest;
                 }
             }
             for (lane, row) in rows.chunks_exact_mut(n).enumerate() {

@@ -59,10 +59,13 @@ impl WideLu {
                 if x == 0.0 && y == 0.0 && z == 0.0 {
                     continue;
                 }
-                for (i, to) in to.iter_mut().enumerate() {
+                let rows = b0.iter().zip(b1).zip(b2);
+                for (to, ((b0, b1), b2)) in to.iter_mut().zip(rows) {
+                    let (mut sum, b0, b1, b2) = (*to, *b0, *b1, *b2);
                     for l in 0..WIDTH {
-                        to[l] += x * b0[i][l] + y * b1[i][l] + z * b2[i][l];
+                        sum[l] += x * b0[l] + y * b1[l] + z * b2[l];
                     }
+                    *to = sum;
                 }
             }
         }
@@ -71,11 +74,7 @@ impl WideLu {
                 if *factor == 0.0 {
                     continue;
                 }
-                for (to, b) in to.iter_mut().zip(b) {
-                    for l in 0..WIDTH {
-                        to[l] += factor * b[l];
-                    }
-                }
+                add_scaled(to, b, *factor);
             }
         }
     }
@@ -118,11 +117,7 @@ impl WideLu {
                 // l_ij stands where a_ij was; what is left of it in the same four is kept from the product.
                 let l = x * inverse;
                 let before = row[0];
-                for (row, pivot) in row.iter_mut().zip(pivot) {
-                    for k in 0..WIDTH {
-                        row[k] -= l * pivot[k];
-                    }
-                }
+                add_scaled(row, pivot, -l);
                 row[0][..lane].copy_from_slice(&before[..lane]);
                 row[0][lane] = l;
             }
@@ -155,6 +150,18 @@ impl WideLu {
             self.x[at][i % WIDTH] = (b[i] - sum) * self.inverse[i];
         }
         b[..n].copy_from_slice(&self.x.as_flattened()[..n]);
+    }
+}
+
+/// to ← to + factor · row. Fours are taken out of memory whole: the compiler cannot know that the lists are apart.
+#[inline(always)]
+pub(crate) fn add_scaled(to: &mut [Four], row: &[Four], factor: f64) {
+    for (to, row) in to.iter_mut().zip(row) {
+        let (mut sum, row) = (*to, *row);
+        for l in 0..WIDTH {
+            sum[l] += factor * row[l];
+        }
+        *to = sum;
     }
 }
 

@@ -134,7 +134,7 @@ impl<'a> Monitor<'a> {
             obeyed,
             start: Instant::now(),
             recording: Duration::ZERO,
-            history: Vec::with_capacity(stop.sweeps.min(1024)),
+            history: Vec::new(),
             best: None,
             scale: judge.c_norm().max(stop.tolerance),
             judge,
@@ -150,6 +150,13 @@ impl<'a> Monitor<'a> {
             certificate: None,
             rank: None,
             substitute: None,
+        }
+    }
+
+    /// Room for the history, made once where there is one.
+    fn room(&mut self) {
+        if self.history.is_empty() {
+            self.history.reserve(self.stop.sweeps.min(1024));
         }
     }
 
@@ -180,6 +187,7 @@ impl<'a> Monitor<'a> {
             }
             law
         });
+        self.room();
         self.history.push(Sweep {
             sweep,
             law,
@@ -214,6 +222,7 @@ impl<'a> Monitor<'a> {
 
     /// One line of history for an iteration of a method that measures its law residual and stops by itself.
     pub(super) fn stepped(&mut self, law: f64, elapsed_s: f64) {
+        self.room();
         self.history.push(Sweep {
             sweep: self.history.len() + 1,
             law: Some(law),
@@ -230,6 +239,7 @@ impl<'a> Monitor<'a> {
         let elapsed = self.start.elapsed().saturating_sub(self.recording);
         for stats in before {
             self.see_eta(stats.eta_max);
+            self.room();
             self.history.push(Sweep {
                 sweep: self.history.len() + 1,
                 law: None,

@@ -15,8 +15,9 @@
 use super::matrix::MatrixLu;
 use super::pairs::Pairs;
 use super::spread::{Other, Spread};
-use super::system::System;
-use super::white::{White, WhiteLu};
+use super::stage::Room;
+use super::system::{Island, System};
+use super::white::WhiteLu;
 use crate::linalg::block_lu::{BlockLu, Slot, invert};
 use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
@@ -38,12 +39,14 @@ pub(super) struct Relation {
 }
 
 impl Relation {
-    pub(super) fn sized(system: &System<'_>) -> Relation {
+    /// The same memory, zeros for the blocks of a system.
+    pub(super) fn sized(mut self, system: &System<'_>) -> Relation {
         let length = system.squares.last().copied().unwrap_or(0);
-        Relation {
-            c: vec![0.0; length],
-            b: vec![0.0; length],
+        for square in [&mut self.c, &mut self.b] {
+            square.clear();
+            square.resize(length, 0.0);
         }
+        self
     }
 }
 
@@ -64,7 +67,9 @@ pub(super) struct Kernel {
     matrix: MatrixLu,
     white: WhiteLu,
     /// Memory of a small island.
-    pub(super) island: White,
+    pub(super) island: Island,
+    /// Memory of the stages.
+    pub(super) room: Room,
     /// Blocks that are pairs of points, and where all others go.
     pairs: Pairs,
     others: Vec<Vec<Slot>>,

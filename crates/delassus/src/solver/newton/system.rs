@@ -45,6 +45,15 @@ pub(super) struct System<'a> {
     pub(super) white: Option<White>,
 }
 
+/// Memory of a small island, kept from solve to solve.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Island {
+    white: White,
+    mobility: Vec<f64>,
+    lengths: Vec<f64>,
+    squares: Vec<usize>,
+}
+
 /// Rows of G, entry by entry, and where each entry starts.
 struct SpreadRows {
     values: Vec<f64>,
@@ -56,20 +65,32 @@ impl<'a> System<'a> {
         System::with(problem, SHORT)
     }
 
-    /// A small island in coordinates in which its mass is one; `None`, and the memory back, where it is not small or has
-    /// bodies that are thin. What says how much rounding hides is not to be asked of it.
-    pub(super) fn white(problem: &'a Problem, mut room: White) -> Result<System<'a>, White> {
-        if !thin_bodies(problem).is_empty() || !room.fill(problem) {
-            return Err(room);
+    /// A small island in coordinates in which its mass is one; `None` where it is not small or has bodies that are thin.
+    /// What says how much rounding hides is not to be asked of it.
+    pub(super) fn white(problem: &'a Problem, room: &mut Island) -> Option<System<'a>> {
+        if !thin_bodies(problem).is_empty() || !room.white.fill(problem) {
+            return None;
         }
-        let mut system = System::bare(problem);
-        system.white = Some(room);
-        Ok(system.scaled())
+        let mut system = System::bare(problem, room);
+        system.white = Some(std::mem::take(&mut room.white));
+        Some(system.scaled())
+    }
+
+    /// Gives the memory back that a small island can use again.
+    pub(super) fn give_back(self, room: &mut Island) {
+        if let Some(white) = self.white {
+            *room = Island {
+                white,
+                mobility: self.mobility,
+                lengths: self.lengths,
+                squares: self.squares,
+            };
+        }
     }
 
     /// The same with trees of more than so many velocities taken apart.
     pub(super) fn with(problem: &'a Problem, long: usize) -> System<'a> {
-        let mut system = System::bare(problem);
+        let mut system = System::bare(problem, &mut Island::default());
         if let Form::Primal(primal) = problem.form() {
             system.spread = Spread::new(problem, primal, long);
         }
@@ -89,12 +110,18 @@ impl<'a> System<'a> {
     }
 
     /// What is known of the blocks alone.
-    fn bare(problem: &'a Problem) -> System<'a> {
+    fn bare(problem: &'a Problem, room: &mut Island) -> System<'a> {
         let blocks = problem.blocks();
         let thin = thin_bodies(problem);
-        let mut squares = vec![0];
-        let mut mobility: Vec<f64> = Vec::with_capacity(blocks.len());
-        let mut lengths = Vec::new();
+        let (mut squares, mut mobility, mut lengths) = (
+            std::mem::take(&mut room.squares),
+            std::mem::take(&mut room.mobility),
+            std::mem::take(&mut room.lengths),
+        );
+        squares.clear();
+        squares.push(0);
+        mobility.clear();
+        lengths.clear();
         for (k, block) in blocks.iter().enumerate() {
             squares.push(squares[k] + block.n_rows * block.n_rows);
             let d = problem.diagonal_blocks().block(k);
@@ -148,7 +175,7 @@ impl<'a> System<'a> {
 
     /// With the velocity scale. Rows that are far from closing, such as limits of joints, say nothing about the others.
     fn scaled(mut self) -> System<'a> {
-        let scale = self.natural(&vec![0.0; self.n_rows()], self.problem.c());
+        let scale = self.natural(None, self.problem.c());
         if 0.0 < scale && scale.is_finite() {
             self.scale = scale;
         }
@@ -454,11 +481,12 @@ impl<'a> System<'a> {
     pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
         self.velocity(lambda, v);
         self.row_velocity(v, lambda, w);
-        self.natural(lambda, w)
+        self.natural(Some(lambda), w)
     }
 
-    /// The largest natural residual of given impulses and row velocities [m/s].
-    fn natural(&self, lambda: &[f64], w: &[f64]) -> f64 {
+    /// The largest natural residual of given impulses, or of none, and row velocities [m/s].
+    fn natural(&self, lambda: Option<&[f64]>, w: &[f64]) -> f64 {
+        let none = [0.0; 8];
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {
@@ -469,21 +497,18 @@ impl<'a> System<'a> {
                 .iter()
                 .step_by(block.n_rows + 1);
             let (rows, n) = (block.rows(), block.n_rows);
-            let natural = if n <= 8 {
-                diagonal
-                    .iter_mut()
-                    .zip(d)
-                    .for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
-                block
-                    .law
-                    .fault(&lambda[rows.clone()], &w[rows], &diagonal[..n])
-                    .natural
-            } else {
-                let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
-                block
-                    .law
-                    .fault(&lambda[rows.clone()], &w[rows], &diagonal)
-                    .natural
+            let own = lambda.map(|lambda| &lambda[rows.clone()]);
+            let natural = match (own.or(none.get(..n)), diagonal.get_mut(..n)) {
+                (Some(lambda), Some(diagonal)) => {
+                    let each = diagonal.iter_mut().zip(d);
+                    each.for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
+                    block.law.fault(lambda, &w[rows], diagonal).natural
+                }
+                _ => {
+                    let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
+                    let lambda = own.map_or_else(|| vec![0.0; n], <[f64]>::to_vec);
+                    block.law.fault(&lambda, &w[rows], &diagonal).natural
+                }
             };
             if !(natural <= worst) {
                 worst = natural;

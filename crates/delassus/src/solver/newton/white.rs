@@ -10,7 +10,7 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::linalg::wide_lu::{WIDTH, WideLu, dot, fours};
+use crate::linalg::wide_lu::{WIDTH, WideLu, add_scaled, dot, fours};
 use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::{Block, Form, Problem};
 
@@ -191,16 +191,6 @@ impl pulp::WithSimd for Sum<'_> {
                 }
             }
             lu.add_product(x, product);
-        }
-    }
-}
-
-/// to ← to + factor · row.
-#[inline(always)]
-fn add_scaled(to: &mut [[f64; WIDTH]], row: &[[f64; WIDTH]], factor: f64) {
-    for (to, row) in to.iter_mut().zip(row) {
-        for l in 0..WIDTH {
-            to[l] += factor * row[l];
         }
     }
 }
