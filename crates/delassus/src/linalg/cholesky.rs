@@ -274,7 +274,10 @@ mod tests {
                 assert!(max_abs(&error) < 1e-13, "{n}: {error:?}");
             }
         }
-        assert_eq!(sparse_cholesky(&mut [1.0, 2.0, 2.0, 1.0], 2), Err((1, -3.0)));
+        assert_eq!(
+            sparse_cholesky(&mut [1.0, 2.0, 2.0, 1.0], 2),
+            Err((1, -3.0))
+        );
     }
 
     #[test]

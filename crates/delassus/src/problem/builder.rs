@@ -8,7 +8,7 @@ use glam::DVec3;
 
 use super::delassus::{DiagonalBlocks, add_entry};
 use super::jacobian::{Entry, EntryKind, Jacobian, On, PlacedRows, point_row, spin_axes, spin_row};
-use super::mass::MassBlock;
+use super::mass::{MassBlock, TreeMass};
 use super::place::{At, Place, Point, Side};
 use super::written_rows::{NOWHERE, WrittenRows};
 use super::{Block, Form, Primal, Problem};
@@ -96,13 +96,25 @@ impl ProblemBuilder {
         self.values.reserve(15 * blocks);
     }
 
+    /// The tree that the old problem had at the next place, for the memory it stands in.
+    pub(crate) fn take_old_tree(&mut self) -> Option<TreeMass> {
+        match self.mass.take_old(MassBlock::UNIT)? {
+            MassBlock::Tree(tree) => Some(tree),
+            MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
+        }
+    }
+
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
     pub fn add_mass(&mut self, mass: MassBlock, p: &[f64]) -> Result<MassId, BuildError> {
         let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;
         BuildError::check_length(|| format!("p of {id}"), mass.dim(), p.len())?;
-        let mut free = p.to_vec();
+        let mut free = std::mem::take(&mut self.rows);
+        free.clear();
+        free.extend_from_slice(p);
         mass.solve(&mut free);
-        self.add_moving_mass(mass, p, &free)
+        let added = self.add_moving_mass(mass, p, &free);
+        self.rows = free;
+        added
     }
 
     /// Adds a mass block with its momentum p and its velocity v¹ without constraints, where that is known better than

@@ -104,25 +104,9 @@ impl MassBlock {
                 found: 0,
             });
         }
-        let mut data = tree.data();
-        tree.kinematics(q, &mut data)?;
-        MassBlock::placed_tree(tree, data, q)
-    }
-
-    /// A tree whose poses are known, which are those of q.
-    pub(crate) fn placed_tree(
-        tree: Arc<Tree>,
-        mut data: Data,
-        q: &[f64],
-    ) -> Result<MassBlock, TreeError> {
-        tree.factor_placed(&mut data)?;
-        let written = Written::of(&tree, &mut data);
-        Ok(MassBlock::Tree(TreeMass {
-            tree,
-            data,
-            q: q.to_vec(),
-            written,
-        }))
+        let mut mass = TreeMass::unplaced(tree);
+        mass.tree.kinematics(q, &mut mass.data)?;
+        mass.placed(q)
     }
 
     /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes \[kg m²\].
@@ -348,6 +332,35 @@ impl Rigid {
 }
 
 impl TreeMass {
+    /// A tree whose poses are yet to be found.
+    pub(crate) fn unplaced(tree: Arc<Tree>) -> TreeMass {
+        TreeMass {
+            data: tree.data(),
+            tree,
+            q: Vec::new(),
+            written: None,
+        }
+    }
+
+    /// Whether this is that very tree, so that its memory can be used again.
+    pub(crate) fn is_of(&self, tree: &Arc<Tree>) -> bool {
+        Arc::ptr_eq(&self.tree, tree)
+    }
+
+    /// The tree, and what is to hold its poses.
+    pub(crate) fn unplaced_mut(&mut self) -> (&Tree, &mut Data) {
+        (&self.tree, &mut self.data)
+    }
+
+    /// The mass of the tree as its data has it now, whose poses are those of q.
+    pub(crate) fn placed(mut self, q: &[f64]) -> Result<MassBlock, TreeError> {
+        self.tree.factor_placed(&mut self.data)?;
+        self.written = Written::over(self.written.take(), &self.tree, &mut self.data);
+        self.q.clear();
+        self.q.extend_from_slice(q);
+        Ok(MassBlock::Tree(self))
+    }
+
     /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree

@@ -151,10 +151,9 @@ impl Place {
                 }
             }
             Place::Link { link } => {
-                let out = out.chunks_exact_mut(mass.dim());
-                for (row, out) in rows.as_chunks::<6>().0.iter().zip(out) {
-                    tree(mass).add_link_impulse(link, row, out);
-                }
+                let of = tree(mass);
+                of.tree()
+                    .add_centre_wrenches(of.data(), link, rows.as_chunks::<6>().0, out);
             }
             Place::Coordinate { dof } => {
                 let out = out.chunks_exact_mut(mass.dim());

@@ -132,6 +132,15 @@ pub(super) fn spin(axis: DVec3) -> [f64; 6] {
     [0.0, 0.0, 0.0, axis.x, axis.y, axis.z]
 }
 
+/// Where a row stands at the beginning of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowState {
+    /// Violation g \[m\].
+    pub(super) gap: f64,
+    /// Row velocity G v_k \[m/s\].
+    pub(super) velocity: f64,
+}
+
 /// The arms to the point of all rows, if they measure motion at one.
 pub(super) fn common_point(rows: &[Row]) -> Option<[DVec3; 2]> {
     let Way::Along(_, point) = rows.first()?.way else {

@@ -15,28 +15,36 @@ pub(crate) const SHORT: usize = 40;
 const LEFT: f64 = 1e-4;
 
 /// M, and the Cholesky factor of M with its rows and columns in reverse, row-major.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Written {
     pub(super) matrix: Vec<f64>,
     pub(super) lower: Vec<f64>,
 }
 
 impl Written {
-    /// None where the tree is long, or where digits cancel.
-    pub(super) fn of(tree: &Tree, data: &mut Data) -> Option<Box<Written>> {
+    /// That of the tree's present poses, in old memory where there is some; none where the tree is long, or where digits
+    /// cancel.
+    pub(super) fn over(
+        old: Option<Box<Written>>,
+        tree: &Tree,
+        data: &mut Data,
+    ) -> Option<Box<Written>> {
         let n = tree.n_dofs();
         if SHORT < n {
             return None;
         }
-        let mut matrix = vec![0.0; n * n];
-        tree.fill_mass_matrix(data, &mut matrix);
-        let mut lower: Vec<f64> = matrix.iter().rev().copied().collect();
-        sparse_cholesky(&mut lower, n).ok()?;
+        let mut written = old.unwrap_or_default();
+        let Written { matrix, lower } = &mut *written;
+        matrix.resize(n * n, 0.0);
+        tree.fill_mass_matrix(data, matrix);
+        lower.clear();
+        lower.extend(matrix.iter().rev());
+        sparse_cholesky(lower, n).ok()?;
         // l_ii² is what is left of m_ii.
         let given = matrix.iter().rev().step_by(n + 1);
         let mut left = given.zip(lower.iter().step_by(n + 1));
         let kept = left.all(|(m, l)| LEFT * m <= l * l);
-        kept.then(|| Box::new(Written { matrix, lower }))
+        kept.then_some(written)
     }
 
     /// x ← M⁻¹x.

@@ -135,12 +135,7 @@ impl Stage<'_> {
     }
 
     /// The same from an iterate that is kept.
-    fn continue_from(
-        &mut self,
-        at: &mut Iterate,
-        rho: &[f64],
-        course: Course,
-    ) -> Result<(), End> {
+    fn continue_from(&mut self, at: &mut Iterate, rho: &[f64], course: Course) -> Result<(), End> {
         let base = self.softness;
         let end = self.continue_softly(at, rho, course);
         self.softness = base;

@@ -42,8 +42,7 @@ impl White {
             return false;
         }
         self.x.clear();
-        self.x
-            .resize(problem.n_rows() * self.fours, [0.0; WIDTH]);
+        self.x.resize(problem.n_rows() * self.fours, [0.0; WIDTH]);
         let width = WIDTH * self.fours;
         for (k, block) in problem.blocks().iter().enumerate() {
             let rows = block.start * width..block.rows().end * width;
@@ -182,10 +181,7 @@ impl pulp::WithSimd for Sum<'_> {
             // A X
             product.clear();
             product.resize(n * fours, [0.0; WIDTH]);
-            for (to, a) in product
-                .chunks_exact_mut(fours)
-                .zip(square.chunks_exact(n))
-            {
+            for (to, a) in product.chunks_exact_mut(fours).zip(square.chunks_exact(n)) {
                 for (a, row) in a.iter().zip(x.chunks_exact(fours)) {
                     add_scaled(to, row, *a);
                 }

@@ -58,13 +58,16 @@ impl Assembling<'_> {
             return Ok(());
         }
         let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
-        let mut found = Vec::new();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
         for (c, point) in contacts.iter().enumerate() {
             if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
                 found.push((c, shared.contact(point)));
             }
         }
-        self.single_contacts(contacts, &found)
+        let done = self.single_contacts(contacts, &found);
+        self.found = found;
+        done
     }
 
     /// Adds contacts one by one, each with its place in the list.

@@ -84,7 +84,8 @@ impl World {
 impl Robot {
     /// The midpoint step of the robot left to itself; `None` where it is too long for it.
     fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<Flight> {
-        let tau = self.applied(bodies, (gravity, 0.5 * h)).ok()?;
+        let mut tau = Vec::new();
+        self.applied(bodies, (gravity, 0.5 * h), &mut tau).ok()?;
         let mut v = self.v.clone();
         let step = MidpointStep {
             q: &self.q,
