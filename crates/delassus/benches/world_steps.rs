@@ -2,7 +2,7 @@
 //! them and how many steps were not solved.
 //!
 //! `cargo bench -p delassus --bench world_steps [-- [STEPS] SCENE…]`; a scene is built in, or a robot file. The times are
-//! the mean of all steps and the least of each phase, one thread.
+//! the median of all steps and the least of each phase, one thread.
 
 #![allow(
     clippy::print_stdout,
@@ -70,11 +70,13 @@ fn measure(name: &str, steps: usize) {
     };
     let (mut unsolved, mut contacts, mut iterations) = (0, 0, 0);
     let (mut law, mut penetration) = (0.0_f64, 0.0_f64);
-    let begin = Instant::now();
+    let mut times = Vec::with_capacity(steps);
     for _ in 0..steps {
+        let begin = Instant::now();
         let step = world
             .step(run.dt, solver.as_mut())
             .expect("the scene can be stepped");
+        times.push(begin.elapsed().as_secs_f64());
         unsolved += step.unsolved;
         contacts = step.contacts;
         iterations += step.report.iterations;
@@ -86,7 +88,8 @@ fn measure(name: &str, steps: usize) {
         all.solve = all.solve.min(now.solve);
         all.integrate = all.integrate.min(now.integrate);
     }
-    let mean = begin.elapsed().as_secs_f64() / steps.max(1) as f64;
+    times.sort_unstable_by(f64::total_cmp);
+    let median = times.get(steps / 2).copied().unwrap_or(0.0);
     let us = |seconds: f64| 1e6 * seconds;
     println!(
         "{:<18} {:7.1}  {:7.1}  {:8.1}  {:6.1}  {:6.1}  {:8}  {:10.2}  {:8}  {:7.1e}  {:13.1e}  {:016x}",
@@ -94,7 +97,7 @@ fn measure(name: &str, steps: usize) {
             .file_stem()
             .and_then(|name| name.to_str())
             .unwrap_or(name),
-        us(mean),
+        us(median),
         us(least.collide),
         us(least.assemble),
         us(least.solve),

@@ -106,17 +106,7 @@ impl pulp::WithSimd for SparseSolve<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let (l, n, x) = (self.l, self.n, self.x);
-        for j in 0..n {
-            if x[j] == 0.0 {
-                continue;
-            }
-            let row = &l[j * n..(j + 1) * n];
-            x[j] /= row[j];
-            let own = x[j];
-            for (x, l) in x[j + 1..].iter_mut().zip(&row[j + 1..]) {
-                *x -= l * own;
-            }
-        }
+        forward(l, n, x);
         for j in (0..n).rev() {
             let row = &l[j * n..(j + 1) * n];
             x[j] /= row[j];
@@ -124,6 +114,22 @@ impl pulp::WithSimd for SparseSolve<'_> {
             for (x, l) in x[..j].iter_mut().zip(&row[..j]) {
                 *x -= l * own;
             }
+        }
+    }
+}
+
+/// L x = b in place, with L and Lᵀ in one square.
+#[inline(always)]
+fn forward(l: &[f64], n: usize, x: &mut [f64]) {
+    for j in 0..n {
+        if x[j] == 0.0 {
+            continue;
+        }
+        let row = &l[j * n..(j + 1) * n];
+        x[j] /= row[j];
+        let own = x[j];
+        for (x, l) in x[j + 1..].iter_mut().zip(&row[j + 1..]) {
+            *x -= l * own;
         }
     }
 }
@@ -156,6 +162,10 @@ impl pulp::WithSimd for ForwardRows<'_> {
             }
             return;
         };
+        // One alone, as a limit has it, goes without company.
+        if self.rows.len() == n {
+            return forward(self.l, n, self.rows);
+        }
         for rows in self.rows.chunks_mut(4 * n) {
             for (lane, row) in rows.chunks_exact(n).enumerate() {
                 for (x, b) in x.iter_mut().zip(row) {

@@ -31,6 +31,11 @@ pub(super) struct White {
 }
 
 impl White {
+    /// Whether it has so few velocities and rows that X is worth it.
+    pub(super) fn is_small(problem: &Problem) -> bool {
+        problem.n_velocities() <= MOST_VELOCITIES && problem.n_rows() <= MOST_ROWS
+    }
+
     /// X of a problem; false where it is not small, or where some mass has no factor at hand.
     pub(super) fn fill(&mut self, problem: &Problem) -> bool {
         let Form::Primal(primal) = problem.form() else {
@@ -38,7 +43,7 @@ impl White {
         };
         self.n = problem.n_velocities();
         self.fours = fours(self.n);
-        if MOST_VELOCITIES < self.n || MOST_ROWS < problem.n_rows() {
+        if !White::is_small(problem) {
             return false;
         }
         self.x.clear();
