@@ -15,8 +15,8 @@ use super::{Block, Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
-use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
+use crate::math::{dot_unrolled, mul_add};
 use checks::check_compliance;
 pub(crate) use contacts::Contact;
 use reused::Reused;
@@ -278,12 +278,18 @@ impl ProblemBuilder {
                 at.place.write(mass, at.rows, rows);
             }
             let at = self.offsets[first.mass.index()];
-            mul_add(rows, &self.free_velocity[at..at + mass.dim()], c);
+            let free = &self.free_velocity[at..at + mass.dim()];
             match mass.factor() {
                 Some(lower) if !matches!(first.place, Place::Plain) => {
+                    for (c, row) in c.iter_mut().zip(rows.chunks_exact(mass.dim())) {
+                        *c += dot_unrolled(row, free);
+                    }
                     self.written.add(rows, lower, d);
                 }
-                _ => add_entry(mass, rows, d),
+                _ => {
+                    mul_add(rows, free, c);
+                    add_entry(mass, rows, d);
+                }
             }
         }
         for (i, sigma) in sigma.iter().enumerate() {

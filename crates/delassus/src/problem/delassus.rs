@@ -449,7 +449,7 @@ impl Written {
 }
 
 /// out[i][l] += (row i of g) · (row l of solved), `width` rows in `solved`.
-pub(super) fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
+fn add_product(g: &[f64], solved: &[f64], width: usize, out: &mut [f64]) {
     let columns = solved.len() / width;
     for (g, out) in g.chunks_exact(columns).zip(out.chunks_exact_mut(width)) {
         for (s, out) in solved.chunks_exact(columns).zip(out) {

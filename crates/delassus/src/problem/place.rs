@@ -11,7 +11,7 @@ use super::jacobian::point_row;
 use super::mass::{MassBlock, TreeMass};
 use super::{Block, Primal};
 use crate::index::{BlockId, LinkId, MassId};
-use crate::math::{mul_add, mul_transposed_add};
+use crate::math::{dot_unrolled, mul_add, mul_transposed_add};
 use crate::tree::spatial::{Force, Motion};
 
 /// Which body of a constraint: its velocity counts for the first and against the second.
@@ -272,7 +272,10 @@ impl Primal {
     pub(crate) fn add_velocity(&self, e: usize, v: &[f64], w: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
         if let Some(rows) = self.jacobian().written_links(e, v.len()) {
-            return mul_add(rows, v, w);
+            for (w, row) in w.iter_mut().zip(rows.chunks_exact(v.len())) {
+                *w += dot_unrolled(row, v);
+            }
+            return;
         }
         for (place, rows) in self.jacobian().places(e) {
             place.add_velocity(mass, rows, v, w);

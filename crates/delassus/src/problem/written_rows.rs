@@ -8,8 +8,8 @@
 //!
 //! A row on a link would otherwise climb from the link to the ground whenever somebody asks for it.
 
-use super::delassus::add_product;
 use crate::linalg::cholesky::cholesky_forward_rows;
+use crate::math::dot_unrolled;
 
 /// Where the rows of an entry stand that is not written out.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -51,7 +51,17 @@ impl WrittenRows {
         }
         let halves = &mut self.halves[start..];
         cholesky_forward_rows(lower, n, halves);
-        add_product(halves, halves, rows.len() / n, d);
+        // D = X Xᵀ by symmetry.
+        let m = rows.len() / n;
+        for i in 0..m {
+            for j in 0..=i {
+                let sum = dot_unrolled(&halves[i * n..(i + 1) * n], &halves[j * n..(j + 1) * n]);
+                d[i * m + j] += sum;
+                if i != j {
+                    d[j * m + i] += sum;
+                }
+            }
+        }
     }
 
     /// Those of another list from `start` on, so many numbers; gives where they are here.

@@ -153,11 +153,12 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Room for the history, made once where there is one.
-    fn room(&mut self) {
+    /// One more line of the history, whose memory is asked for with the first.
+    fn note(&mut self, sweep: Sweep) {
         if self.history.is_empty() {
             self.history.reserve(self.stop.sweeps.min(1024));
         }
+        self.history.push(sweep);
     }
 
     /// Whether [`Monitor::after_sweep`] will look at the impulses; a solver that keeps them elsewhere need not copy
@@ -187,8 +188,7 @@ impl<'a> Monitor<'a> {
             }
             law
         });
-        self.room();
-        self.history.push(Sweep {
+        self.note(Sweep {
             sweep,
             law,
             eta: stats.eta_squared.sqrt(),
@@ -222,8 +222,7 @@ impl<'a> Monitor<'a> {
 
     /// One line of history for an iteration of a method that measures its law residual and stops by itself.
     pub(super) fn stepped(&mut self, law: f64, elapsed_s: f64) {
-        self.room();
-        self.history.push(Sweep {
+        self.note(Sweep {
             sweep: self.history.len() + 1,
             law: Some(law),
             eta: law,
@@ -239,8 +238,7 @@ impl<'a> Monitor<'a> {
         let elapsed = self.start.elapsed().saturating_sub(self.recording);
         for stats in before {
             self.see_eta(stats.eta_max);
-            self.room();
-            self.history.push(Sweep {
+            self.note(Sweep {
                 sweep: self.history.len() + 1,
                 law: None,
                 eta: stats.eta_squared.sqrt(),
