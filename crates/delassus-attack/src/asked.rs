@@ -31,6 +31,8 @@ pub(crate) struct Asked {
     pub(crate) share: Option<f64>,
     /// Say nothing of single findings.
     pub(crate) quiet: bool,
+    /// Only say what can be asked for.
+    pub(crate) help: bool,
 }
 
 fn number<T: std::str::FromStr>(what: &str, word: &str) -> Result<T, String> {
@@ -57,6 +59,7 @@ impl Asked {
                 "--share" => asked.share = Some(number("--share", &next()?)?),
                 "--resume" => asked.resume = true,
                 "--quiet" => asked.quiet = true,
+                "--help" | "-h" => asked.help = true,
                 _ if word.starts_with("--") => return Err(format!("there is no option {word}")),
                 _ => asked.words.push(word),
             }

@@ -66,6 +66,8 @@ pub(crate) struct Verdict {
     pub(crate) momentum: f64,
     /// ‖v‖∞ \[m/s\].
     pub(crate) speed: f64,
+    /// ‖v¹‖∞, what impulses may have cancelled \[m/s\].
+    pub(crate) free: f64,
 }
 
 impl System {
@@ -100,7 +102,14 @@ impl System {
             law,
             momentum: momentum.fold(0.0, f64::max),
             speed: v.iter().fold(0.0, |most, v| most.max(v.abs())),
+            free: self.fastest_free(),
         })
+    }
+
+    /// ‖v¹‖∞.
+    fn fastest_free(&self) -> f64 {
+        let free = self.masses.iter().flat_map(|mass| &mass.free);
+        free.map(|v| worst(v.abs())).fold(0.0, f64::max)
     }
 
     /// v = v¹ + M⁻¹Gᵀλ, mass by mass.

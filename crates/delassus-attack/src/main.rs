@@ -43,7 +43,12 @@ What went wrong is kept in the folder of --keep; --quiet says nothing of single 
 Exits with 1 where a promise was broken: the columns in capitals.";
 
 fn main() -> ExitCode {
-    match Asked::read(std::env::args().skip(1)).and_then(|asked| attack(&asked)) {
+    let asked = Asked::read(std::env::args().skip(1));
+    if asked.as_ref().is_ok_and(|asked| asked.help) {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match asked.and_then(|asked| attack(&asked)) {
         Ok(tally) => {
             println!("{tally}");
             match tally.is_clean() {

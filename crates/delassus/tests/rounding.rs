@@ -64,3 +64,25 @@ fn what_cancels_below_the_last_digit_is_not_called_solved() {
         assert_ne!(report.status, Status::Solved, "{spec}: {report}");
     }
 }
+
+/// A million tonnes hang on a joint of a body of a tonne that lies on the ground: the impulses are a million times what
+/// stops the light body, and no proof that there are none.
+#[test]
+fn impulses_of_a_heavy_neighbour_prove_nothing() {
+    let text = r#"{"schema": "delassus-problem-1", "kind": "contact", "h": 0.01, "cone": "disk",
+        "bodies": [{"m": 1000.0, "I_body": [[20, 0, 0], [0, 20, 0], [0, 0, 30]], "x": [-0.1, 0, 0.17], "q": [1, 0, 0, 0],
+                    "v": [0, 0, 0], "w": [0, 0, 0], "f": [0, 0, -9810]},
+                   {"m": 1e9, "I_body": [[3e7, 0, 0], [0, 1.5e7, 0], [0, 0, 3e7]], "x": [0.1, 0, 0.63], "q": [1, 0, 0, 0],
+                    "v": [0.4, -0.5, -1.2], "w": [-0.5, -0.2, -0.6], "f": [0, 0, -9.81e9]}],
+        "contacts": [{"a": 0, "b": -1, "mu": 0.04, "n": [0, 0, 1], "t1": [1, 0, 0], "t2": [0, 1, 0], "p": [0.05, 0, 0]},
+                     {"a": 0, "b": -1, "mu": 0.04, "n": [0, 0, 1], "t1": [1, 0, 0], "t2": [0, 1, 0], "p": [0.07, 0.04, 0]}],
+        "joints": [{"a": 0, "b": -1, "p": [-0.21, -0.09, 0.17]}, {"a": 1, "b": 0, "p": [-0.03, -0.06, 0.48]}]}"#;
+    let problem = read(text);
+    for spec in ["newton", "auto"] {
+        let mut solver = from_spec(spec, Stop::default(), 0).unwrap();
+        let report = solver.solve(&problem, &mut Solution::zeros(&problem));
+        assert_ne!(report.status, Status::Ray, "{spec}: {report}");
+        assert!(report.certificate.is_none(), "{spec}");
+        assert!(report.residual.law < 1e-7, "{spec}: {report}");
+    }
+}

@@ -3,6 +3,7 @@
 #![doc = include_str!("../../../docs/newton.md")]
 
 mod arclength;
+mod by_matrix;
 mod certificate;
 mod continuation;
 mod interior;
@@ -297,6 +298,10 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     let best = stage.best.1.clone();
     next(stage.resume(&best, Course::PATIENT))?;
     stage.stop_at_the_floor()?;
+    next(stage.by_matrix())?;
+    if best != stage.best.1 {
+        next(stage.polish_wide())?;
+    }
     let zero = vec![0.0; start.len()];
     let careful = Course {
         tau: 1.0,

@@ -212,6 +212,11 @@ impl<'a> Stage<'a> {
         self.kernel.room.iterate = at;
     }
 
+    /// Largest acceptable residual \[m/s\].
+    pub(super) fn tolerance(&self) -> f64 {
+        self.stop.tolerance
+    }
+
     /// Impulses with the velocity that belongs to them.
     pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
         let mut v = vec![0.0; self.system.n_velocities()];
