@@ -280,13 +280,18 @@ impl ProblemBuilder {
             let at = self.offsets[first.mass.index()];
             let free = &self.free_velocity[at..at + mass.dim()];
             match mass.factor() {
-                Some(lower) if !matches!(first.place, Place::Plain) => {
+                Some(lower) => {
                     for (c, row) in c.iter_mut().zip(rows.chunks_exact(mass.dim())) {
                         *c += dot_unrolled(row, free);
                     }
+                    let before = self.written.len();
                     self.written.add(rows, lower, d);
+                    // Rows that are given written out need not be kept twice.
+                    if first.place == Place::Plain {
+                        self.written.truncate(before);
+                    }
                 }
-                _ => {
+                None => {
                     mul_add(rows, free, c);
                     add_entry(mass, rows, d);
                 }

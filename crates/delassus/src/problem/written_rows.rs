@@ -37,6 +37,11 @@ impl WrittenRows {
         self
     }
 
+    /// Numbers so far, of rows and of halves each.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     pub(super) fn truncate(&mut self, length: usize) {
         self.rows.truncate(length);
         self.halves.truncate(length);
