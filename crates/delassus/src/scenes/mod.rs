@@ -85,7 +85,7 @@ const fn exhibit_of_two(
 /// No size.
 const NONE: (usize, usize, usize) = (0, 0, 0);
 
-const ALL: [Exhibit; 22] = [
+const ALL: [Exhibit; 23] = [
     exhibit(
         "necklace",
         (1, 40, 100_000),
@@ -115,6 +115,12 @@ const ALL: [Exhibit; 22] = [
         (1, 1000, 1_000_000),
         "N balls dropped into a square container, 20 sweeps a step whatever is left",
         stacks::pile,
+    ),
+    exhibit(
+        "rubble",
+        (1, 500, 1_000_000),
+        "N boxes, capsules, cylinders and broken stones dropped into it, 20 sweeps a step whatever is left",
+        stacks::rubble,
     ),
     exhibit(
         "incline",
