@@ -135,8 +135,8 @@ fn robot_steps() {
     for (name, most) in [
         ("humanoid", 16),
         ("quadruped", 12),
-        ("gripper", 20),
-        ("four-bar", 40),
+        ("gripper", 33),
+        ("four-bar", 43),
     ] {
         let delassus::world::Scene { mut world, run, .. } = delassus::scenes::build(name).unwrap();
         let stop = Stop {
