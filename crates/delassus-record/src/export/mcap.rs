@@ -22,8 +22,8 @@ use mcap::{McapError, WriteOptions, Writer};
 use serde_json::{Value, json};
 
 use super::{ExportError, GROUND, Written, colour, triangles};
-use crate::folder::{DiskError, Unnamed};
-use crate::run::dynamics::{Push, efforts};
+use crate::disk::{DiskError, Unnamed};
+use crate::dynamics::{Push, efforts};
 
 const TF: (&str, &str) = ("/tf", "foxglove.FrameTransforms");
 const SCENE: (&str, &str) = ("/scene", "foxglove.SceneUpdate");
@@ -37,7 +37,7 @@ const WORLD: &str = "world";
 const ARROW: f64 = 1.0;
 
 /// A file being written.
-pub(in crate::run) struct Mcap {
+pub(crate) struct Mcap {
     writer: Writer<BufWriter<File>>,
     unnamed: Unnamed,
     /// The frame of the world.

@@ -14,7 +14,7 @@ use glam::{DQuat, Quat};
 use serde_json::{Value, json};
 
 use super::{ExportError, Written, colour, triangles};
-use crate::folder::{DiskError, Unnamed};
+use crate::disk::{DiskError, Unnamed};
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
@@ -30,7 +30,7 @@ const UPRIGHT: [f64; 4] = [
 ];
 
 /// Frames collected until the run ends: the head of the file says where everything stands.
-pub(in crate::run) struct Glb {
+pub(crate) struct Glb {
     file: File,
     unnamed: Unnamed,
     moving: Vec<usize>,

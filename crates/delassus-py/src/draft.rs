@@ -1,0 +1,312 @@
+//! Worlds that are built in Python, piece by piece.
+//!
+//! The engine checks a world as a whole when it is built. So the pieces are kept in a builder as long as no step was made,
+//! the world is built anew where somebody looks at it after a change, and what was written into the old one is carried
+//! over. The first step settles it.
+
+use std::collections::HashSet;
+
+use delassus::math::DVec3;
+use delassus::world::{Attach, Body as NewBody, MaterialId, MovedBy, Surface};
+use delassus::{BodyId, RobotId, WorldBuilder};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::refuse;
+use crate::handle::Body;
+use crate::joint::{Plan, find_body};
+use crate::keys::Keys;
+use crate::shape::Shape;
+use crate::world::Inner;
+
+/// The pieces of a world that has not been stepped.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) builder: WorldBuilder,
+    pub(crate) names: HashSet<String>,
+    /// Whether the world lacks a piece.
+    pub(crate) stale: bool,
+    /// Whether the world was written to.
+    touched: bool,
+}
+
+/// A material with its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Material {
+    pub(crate) name: String,
+    pub(crate) id: MaterialId,
+    pub(crate) surface: Surface,
+}
+
+impl Inner {
+    /// The pieces, where more can be added.
+    pub(crate) fn draft(&mut self) -> PyResult<&mut Draft> {
+        self.draft.as_mut().ok_or_else(|| {
+            refuse(
+                "bodies, materials and robots are added to a World() before its first step; joints at any time",
+            )
+        })
+    }
+
+    /// Builds the world anew where a piece was added.
+    pub(crate) fn refresh(&mut self) -> PyResult<()> {
+        let Some(draft) = self.draft.as_mut().filter(|draft| draft.stale) else {
+            return Ok(());
+        };
+        let mut world = draft.builder.clone().build().map_err(refuse)?;
+        if draft.touched {
+            carry_over(&self.world, &mut world)?;
+        }
+        draft.stale = false;
+        self.world = world;
+        Ok(())
+    }
+
+    /// Notes that the world is written to, so that later pieces do not undo it.
+    pub(crate) fn touch(&mut self) {
+        if let Some(draft) = &mut self.draft {
+            draft.touched = true;
+        }
+    }
+
+    /// From now on nothing but joints can be added.
+    pub(crate) fn settle(&mut self) {
+        self.draft = None;
+    }
+
+    pub(crate) fn material(&self, name: Option<&str>) -> PyResult<MaterialId> {
+        let Some(name) = name else {
+            return Ok(Attach::default().material);
+        };
+        self.find_material(name).map(|material| material.id)
+    }
+
+    pub(crate) fn find_material(&self, name: &str) -> PyResult<&Material> {
+        let found = self.materials.iter().find(|known| known.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.materials.iter().map(|m| m.name.as_str()).collect();
+            refuse(format!(
+                "there is no material \"{name}\"; known: {}",
+                known.join(", ")
+            ))
+        })
+    }
+
+    /// Adds a body whose shapes stand in its frame.
+    pub(crate) fn add_body(
+        &mut self,
+        mut body: NewBody,
+        shapes: &[Shape],
+        com: DVec3,
+    ) -> PyResult<BodyId> {
+        let materials = shapes
+            .iter()
+            .map(|shape| self.material(shape.material.as_deref()));
+        let materials = materials.collect::<PyResult<Vec<MaterialId>>>()?;
+        let draft = self.draft()?;
+        if body.name.is_empty() {
+            let mut number = draft.builder.bodies().len();
+            while draft.names.contains(&format!("body-{number}")) {
+                number += 1;
+            }
+            body.name = format!("body-{number}");
+        }
+        if body.name == "world" || draft.names.contains(&body.name) {
+            return Err(refuse(format!(
+                "\"{}\" is taken; give each body a name of its own, \"world\" is the fixed world itself",
+                body.name
+            )));
+        }
+        let grounded = shapes.iter().any(|shape| shape.shape.is_static_only());
+        if grounded && body.motion == MovedBy::Dynamic {
+            return Err(refuse(
+                "half-spaces, meshes and height fields are ground; add motion=\"static\"",
+            ));
+        }
+        body.position += body.orientation * com;
+        let name = body.name.clone();
+        let id = draft.builder.add_body(body).map_err(refuse)?;
+        draft.names.insert(name);
+        draft.stale = true;
+        for (shape, material) in shapes.iter().zip(materials) {
+            let attach = Attach {
+                position: shape.position - com,
+                rotation: shape.rotation,
+                material,
+                groups: shape.groups,
+            };
+            let added = draft.builder.add_collider(id, shape.shape.clone(), attach);
+            added.map_err(refuse)?;
+        }
+        Ok(id)
+    }
+
+    /// Adds a joint to the pieces, or to a world that runs.
+    pub(crate) fn add_joint(&mut self, kind: &str, plan: JointPlan<'_>) -> PyResult<u64> {
+        self.not_recording()?;
+        if self.draft.as_ref().is_some_and(|draft| draft.touched) {
+            self.refresh()?;
+        }
+        let bodies = match &self.draft {
+            Some(draft) if draft.stale => draft.builder.bodies(),
+            _ => self.world.bodies(),
+        };
+        let JointPlan { links, keys, name } = plan;
+        let link = |link: &Link| match link {
+            Link::World => Ok(None),
+            Link::Name(name) => find_body(bodies, name).map(Some),
+        };
+        let links = [link(&links[0])?, link(&links[1])?];
+        let plan = Plan {
+            bodies,
+            links,
+            keys: Keys::new(format!("a {kind} joint"), keys),
+        };
+        let mut joint = plan.joint(kind)?;
+        let serial = self.joints.next;
+        joint.name = match name.is_empty() {
+            true => format!("joint-{serial}"),
+            false => name,
+        };
+        if self.joints.names.contains(&joint.name) {
+            return Err(refuse(format!(
+                "two joints are called \"{}\"; give each a name of its own",
+                joint.name
+            )));
+        }
+        let named = joint.name.clone();
+        match &mut self.draft {
+            Some(draft) => {
+                draft.builder.add_joint(joint).map_err(refuse)?;
+                draft.stale = true;
+            }
+            None => {
+                self.world.add_joint(joint).map_err(refuse)?;
+            }
+        }
+        self.joints.names.push(named);
+        self.joints.serials.push(serial);
+        self.joints.next += 1;
+        Ok(serial)
+    }
+
+    /// Takes a joint away from a world; nothing can be added to it then but joints.
+    pub(crate) fn remove_joint(&mut self, place: usize) -> PyResult<()> {
+        self.not_recording()?;
+        self.refresh()?;
+        self.settle();
+        let mut later = Vec::new();
+        while place < self.world.joints().len() {
+            later.extend(self.world.pop_joint());
+        }
+        later.pop();
+        for joint in later.into_iter().rev() {
+            self.world.add_joint(joint).map_err(refuse)?;
+        }
+        self.joints.serials.remove(place);
+        self.joints.names.remove(place);
+        self.joints.shifted = true;
+        Ok(())
+    }
+}
+
+/// Copies into a new world what was written into the old one, whose pieces are its first.
+fn carry_over(old: &delassus::World, new: &mut delassus::World) -> PyResult<()> {
+    (new.gravity, new.settings) = (old.gravity, old.settings);
+    for (i, robot) in old.robots().iter().enumerate() {
+        let id = RobotId(i as u32);
+        let (q, v) = (robot.configuration(), robot.velocity());
+        new.place_robot(id, q, v).map_err(refuse)?;
+        if let Some(own) = new.robot_mut(id) {
+            own.force.clone_from(&robot.force);
+            for (joint, before) in own.joints_mut().iter_mut().zip(robot.joints()) {
+                joint.control = before.control;
+            }
+        }
+    }
+    let (from, count) = (old.bodies(), old.bodies().len());
+    let to = new.bodies_mut();
+    to.position[..count].copy_from_slice(&from.position);
+    to.orientation[..count].copy_from_slice(&from.orientation);
+    to.velocity[..count].copy_from_slice(&from.velocity);
+    to.spin[..count].copy_from_slice(&from.spin);
+    to.force[..count].copy_from_slice(&from.force);
+    to.torque[..count].copy_from_slice(&from.torque);
+    for i in 0..new.joints().len() {
+        if let Some(own) = new.joint_mut(delassus::JointId(i as u32)) {
+            match old.joints().get(i) {
+                Some(joint) => *own = joint.clone(),
+                // Its frames were laid onto each other where the bodies stand now.
+                None => own.coordinate = 0.0,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which joints there are: numbers that are never given twice, so that a handle knows when its joint is gone.
+#[derive(Debug, Default)]
+pub(crate) struct Joints {
+    pub(crate) serials: Vec<u64>,
+    pub(crate) names: Vec<String>,
+    pub(crate) next: u64,
+    /// Whether one was taken away since the last step.
+    pub(crate) shifted: bool,
+}
+
+impl Joints {
+    /// The joints of a world that was made elsewhere.
+    pub(crate) fn of(world: &delassus::World) -> Joints {
+        let count = world.joints().len() as u64;
+        Joints {
+            serials: (0..count).collect(),
+            names: world.joints().iter().map(|j| j.name.clone()).collect(),
+            next: count,
+            shifted: false,
+        }
+    }
+}
+
+/// One end of a joint.
+pub(crate) enum Link {
+    World,
+    Name(String),
+}
+
+/// A joint as it was asked for.
+pub(crate) struct JointPlan<'py> {
+    pub(crate) links: [Link; 2],
+    pub(crate) keys: Option<Bound<'py, PyDict>>,
+    pub(crate) name: String,
+}
+
+impl Link {
+    /// A body, its name, or `None` for the world.
+    pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Link> {
+        if given.is_none() {
+            return Ok(Link::World);
+        }
+        if let Ok(body) = given.cast::<Body>() {
+            return Ok(Link::Name(body.get().name.clone()));
+        }
+        match given.extract::<String>() {
+            Ok(name) if name == "world" => Ok(Link::World),
+            Ok(name) => Ok(Link::Name(name)),
+            Err(_) => Err(refuse(
+                "a joint joins bodies or their names; None is the fixed world",
+            )),
+        }
+    }
+}
+
+impl Draft {
+    /// The pieces of an empty world with these settings.
+    pub(crate) fn of(world: &delassus::World) -> Draft {
+        let mut builder = WorldBuilder::default();
+        (builder.gravity, builder.settings) = (world.gravity, world.settings);
+        Draft {
+            builder,
+            ..Draft::default()
+        }
+    }
+}
