@@ -15,7 +15,7 @@ mod spring;
 mod step;
 mod tendon;
 
-pub(super) use rows::PlacedRobot;
+pub(super) use rows::{JointForces, JointRowList, PlacedRobot};
 pub(super) use step::RobotState;
 
 use std::f64::consts::TAU;
