@@ -91,6 +91,12 @@ impl Body {
             MovedBy::Static => "static",
             MovedBy::Kinematic => "kinematic",
             MovedBy::Link => "link",
+            MovedBy::Gone => {
+                return Err(refuse(format!(
+                    "body \"{}\" was removed from its world",
+                    self.name
+                )));
+            }
         })
     }
 
