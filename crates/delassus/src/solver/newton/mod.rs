@@ -302,7 +302,12 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     if best != stage.best.1 {
         next(stage.polish_wide())?;
     }
-    let zero = vec![0.0; start.len()];
+    other_paths(stage, &loads)
+}
+
+/// What is tried where the interior point has not led near an answer: few problems get this far.
+fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
+    let zero = vec![0.0; stage.system.n_rows()];
     let careful = Course {
         tau: 1.0,
         tau_most: 10.0,
@@ -314,27 +319,27 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     };
     let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
     for (rho, course) in [
-        (stage.load_aware(&loads, 0.1), Course::COLD),
-        (stage.load_aware(&loads, 1.0), Course::COLD),
+        (stage.load_aware(loads, 0.1), Course::COLD),
+        (stage.load_aware(loads, 1.0), Course::COLD),
         (plain, careful),
     ] {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
     next(stage.polish_wide())?;
-    let rho = stage.load_aware(&loads, 0.1);
+    let rho = stage.load_aware(loads, 0.1);
     next(stage.in_twice_the_digits(&zero, &rho, Course::COLD))?;
     next(stage.polish_wide())?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
-        let rho = stage.load_aware(&loads, share);
+        let rho = stage.load_aware(loads, share);
         next(stage.arclength(&rho, accept, 250))?;
         if share == 0.1 {
-            next(stage.proximal(&loads, share, 200))?;
+            next(stage.proximal(loads, share, 200))?;
         }
     }
     let found = stage.loads(&stage.best.1);
     next(stage.proximal(&found, 1e-3, 500))?;
-    next(stage.proximal(&loads, 1e-3, 500))?;
+    next(stage.proximal(loads, 1e-3, 500))?;
     stage.stop_at_the_floor()?;
     Err(End::Stuck)
 }
