@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 
 use delassus::math::DVec3;
-use delassus::world::{Attach, Body as NewBody, MaterialId, MovedBy, Surface};
-use delassus::{BodyId, RobotId, WorldBuilder};
+use delassus::world::{Attach, Body as NewBody, JointKind, MaterialId, MovedBy, Surface};
+use delassus::{BodyId, JointId, RobotId, WorldBuilder};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -43,7 +43,7 @@ impl Inner {
     pub(crate) fn draft(&mut self) -> PyResult<&mut Draft> {
         self.draft.as_mut().ok_or_else(|| {
             refuse(
-                "bodies, materials and robots are added to a World() before its first step; joints at any time",
+                "materials and robots are added to a World() before its first step; bodies and joints at any time",
             )
         })
     }
@@ -69,7 +69,7 @@ impl Inner {
         }
     }
 
-    /// From now on nothing but joints can be added.
+    /// From now on nothing but bodies and joints can be added.
     pub(crate) fn settle(&mut self) {
         self.draft = None;
     }
@@ -103,15 +103,22 @@ impl Inner {
             .iter()
             .map(|shape| self.material(shape.material.as_deref()));
         let materials = materials.collect::<PyResult<Vec<MaterialId>>>()?;
-        let draft = self.draft()?;
+        self.not_recording()?;
+        let taken = |name: &str| match &self.draft {
+            Some(draft) => draft.names.contains(name),
+            None => self.world.find_body(name).is_some(),
+        };
         if body.name.is_empty() {
-            let mut number = draft.builder.bodies().len();
-            while draft.names.contains(&format!("body-{number}")) {
+            let mut number = match &self.draft {
+                Some(draft) => draft.builder.bodies().len(),
+                None => self.world.bodies().len(),
+            };
+            while taken(&format!("body-{number}")) {
                 number += 1;
             }
             body.name = format!("body-{number}");
         }
-        if body.name == "world" || draft.names.contains(&body.name) {
+        if body.name == "world" || taken(&body.name) {
             return Err(refuse(format!(
                 "\"{}\" is taken; give each body a name of its own, \"world\" is the fixed world itself",
                 body.name
@@ -124,25 +131,52 @@ impl Inner {
             ));
         }
         body.position += body.orientation * com;
-        let name = body.name.clone();
-        let id = draft.builder.add_body(body).map_err(refuse)?;
-        draft.names.insert(name);
-        draft.stale = true;
-        for (shape, material) in shapes.iter().zip(materials) {
+        let pieces = shapes.iter().zip(materials).map(|(shape, material)| {
             let attach = Attach {
                 position: shape.position - com,
                 rotation: shape.rotation,
                 material,
                 groups: shape.groups,
             };
-            let added = draft.builder.add_collider(id, shape.shape.clone(), attach);
-            added.map_err(refuse)?;
+            (shape.shape.clone(), attach)
+        });
+        match &mut self.draft {
+            Some(draft) => {
+                let name = body.name.clone();
+                let id = draft.builder.add_body(body).map_err(refuse)?;
+                draft.names.insert(name);
+                draft.stale = true;
+                for (shape, attach) in pieces {
+                    let added = draft.builder.add_collider(id, shape, attach);
+                    added.map_err(refuse)?;
+                }
+                Ok(id)
+            }
+            None => {
+                let id = self.world.add_body(body).map_err(refuse)?;
+                for (shape, attach) in pieces {
+                    if let Err(error) = self.world.add_collider(id, shape, attach) {
+                        self.world.remove_body(id).map_err(refuse)?;
+                        return Err(refuse(error));
+                    }
+                }
+                Ok(id)
+            }
         }
-        Ok(id)
+    }
+
+    /// Takes a body away, with the joints that hold it; no materials or robots can be added then.
+    pub(crate) fn remove_body(&mut self, id: BodyId) -> PyResult<()> {
+        self.not_recording()?;
+        self.refresh()?;
+        self.settle();
+        self.world.remove_body(id).map_err(refuse)?;
+        self.joints = Joints::of(&self.world);
+        Ok(())
     }
 
     /// Adds a joint to the pieces, or to a world that runs.
-    pub(crate) fn add_joint(&mut self, kind: &str, plan: JointPlan<'_>) -> PyResult<u64> {
+    pub(crate) fn add_joint(&mut self, kind: &str, plan: JointPlan<'_>) -> PyResult<JointId> {
         self.not_recording()?;
         if self.draft.as_ref().is_some_and(|draft| draft.touched) {
             self.refresh()?;
@@ -163,9 +197,8 @@ impl Inner {
             keys: Keys::new(format!("a {kind} joint"), keys),
         };
         let mut joint = plan.joint(kind)?;
-        let serial = self.joints.next;
         joint.name = match name.is_empty() {
-            true => format!("joint-{serial}"),
+            true => format!("joint-{}", self.joints.next),
             false => name,
         };
         if self.joints.names.contains(&joint.name) {
@@ -175,37 +208,26 @@ impl Inner {
             )));
         }
         let named = joint.name.clone();
-        match &mut self.draft {
+        let id = match &mut self.draft {
             Some(draft) => {
-                draft.builder.add_joint(joint).map_err(refuse)?;
+                let id = draft.builder.add_joint(joint).map_err(refuse)?;
                 draft.stale = true;
+                id
             }
-            None => {
-                self.world.add_joint(joint).map_err(refuse)?;
-            }
-        }
+            None => self.world.add_joint(joint).map_err(refuse)?,
+        };
         self.joints.names.push(named);
-        self.joints.serials.push(serial);
         self.joints.next += 1;
-        Ok(serial)
+        Ok(id)
     }
 
-    /// Takes a joint away from a world; nothing can be added to it then but joints.
-    pub(crate) fn remove_joint(&mut self, place: usize) -> PyResult<()> {
+    /// Takes a joint away from a world; no materials or robots can be added then.
+    pub(crate) fn remove_joint(&mut self, id: JointId) -> PyResult<()> {
         self.not_recording()?;
         self.refresh()?;
         self.settle();
-        let mut later = Vec::new();
-        while place < self.world.joints().len() {
-            later.extend(self.world.pop_joint());
-        }
-        later.pop();
-        for joint in later.into_iter().rev() {
-            self.world.add_joint(joint).map_err(refuse)?;
-        }
-        self.joints.serials.remove(place);
-        self.joints.names.remove(place);
-        self.joints.shifted = true;
+        self.world.remove_joint(id).map_err(refuse)?;
+        self.joints = Joints::of(&self.world);
         Ok(())
     }
 }
@@ -244,25 +266,23 @@ fn carry_over(old: &delassus::World, new: &mut delassus::World) -> PyResult<()> 
     Ok(())
 }
 
-/// Which joints there are: numbers that are never given twice, so that a handle knows when its joint is gone.
+/// Which joints there are.
 #[derive(Debug, Default)]
 pub(crate) struct Joints {
-    pub(crate) serials: Vec<u64>,
+    /// Names of those that were not taken away.
     pub(crate) names: Vec<String>,
+    /// How many there ever were.
     pub(crate) next: u64,
-    /// Whether one was taken away since the last step.
-    pub(crate) shifted: bool,
 }
 
 impl Joints {
     /// The joints of a world that was made elsewhere.
     pub(crate) fn of(world: &delassus::World) -> Joints {
-        let count = world.joints().len() as u64;
+        let there = world.joints().iter();
+        let there = there.filter(|joint| joint.kind != JointKind::Gone);
         Joints {
-            serials: (0..count).collect(),
-            names: world.joints().iter().map(|j| j.name.clone()).collect(),
-            next: count,
-            shifted: false,
+            names: there.map(|joint| joint.name.clone()).collect(),
+            next: world.joints().len() as u64,
         }
     }
 }

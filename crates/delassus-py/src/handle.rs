@@ -1,7 +1,7 @@
 //! Bodies and joints of a world by themselves. They know when what they name is gone.
 
 use delassus::math::DVec3;
-use delassus::world::{JointKind, MovedBy};
+use delassus::world::MovedBy;
 use delassus::{BodyId, JointId};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -49,12 +49,25 @@ impl Body {
         read: impl Fn(&delassus::world::Body) -> Vec<f64>,
     ) -> PyResult<Vector<'py>> {
         let inner = self.world.get().lock()?;
+        self.check(&inner)?;
         Ok(array(py, read(&inner.world.bodies().get(self.id))))
+    }
+
+    /// Raises where it was removed.
+    fn check(&self, inner: &Inner) -> PyResult<()> {
+        match inner.world.has_body(self.id) {
+            true => Ok(()),
+            false => Err(refuse(format!(
+                "body \"{}\" was removed from its world",
+                self.name
+            ))),
+        }
     }
 
     /// Changes the body, which wakes; a link of a robot is placed by its robot.
     fn put(&self, what: &str, change: impl FnOnce(&mut Inner)) -> PyResult<()> {
         let mut inner = self.world.get().lock()?;
+        self.check(&inner)?;
         if inner.world.bodies().motion[self.id.index()] == MovedBy::Link {
             return Err(refuse(format!(
                 "{what} of body \"{}\" follows the joints of its robot: use place_robot",
@@ -86,24 +99,22 @@ impl Body {
     #[getter]
     fn motion(&self) -> PyResult<&'static str> {
         let inner = self.world.get().lock()?;
+        self.check(&inner)?;
         Ok(match inner.world.bodies().motion[self.id.index()] {
             MovedBy::Dynamic => "dynamic",
             MovedBy::Static => "static",
             MovedBy::Kinematic => "kinematic",
             MovedBy::Link => "link",
-            MovedBy::Gone => {
-                return Err(refuse(format!(
-                    "body \"{}\" was removed from its world",
-                    self.name
-                )));
-            }
+            MovedBy::Gone => "gone",
         })
     }
 
     /// Its mass [kg]; of no meaning unless it is dynamic or a link.
     #[getter]
     fn mass(&self) -> PyResult<f64> {
-        Ok(self.world.get().lock()?.world.bodies().mass[self.id.index()])
+        let inner = self.world.get().lock()?;
+        self.check(&inner)?;
+        Ok(inner.world.bodies().mass[self.id.index()])
     }
 
     /// Position of its centre of mass [m].
@@ -180,6 +191,7 @@ impl Body {
         let torque = torque.map(|given| three("torque", given)).transpose()?;
         let at = at.map(|given| three("at", given)).transpose()?;
         let mut inner = self.world.get().lock()?;
+        self.check(&inner)?;
         inner.touch();
         let i = self.id.index();
         let bodies = inner.world.bodies_mut();
@@ -191,8 +203,19 @@ impl Body {
         Ok(())
     }
 
+    /// Takes it out of its world, with the joints that hold it. Every handle of it raises from then on; its row in the
+    /// arrays of the world stays, at rest.
+    fn remove(&self) -> PyResult<()> {
+        let mut inner = self.world.get().lock()?;
+        self.check(&inner)?;
+        inner.remove_body(self.id)
+    }
+
     fn __repr__(&self) -> PyResult<String> {
         let inner = self.world.get().lock()?;
+        if self.check(&inner).is_err() {
+            return Ok(format!("<Body \"{}\", removed>", self.name));
+        }
         let DVec3 { x, y, z } = inner.world.bodies().position[self.id.index()];
         Ok(format!(
             "<Body \"{}\" at ({x:.4}, {y:.4}, {z:.4})>",
@@ -224,28 +247,28 @@ impl Body {
 #[derive(Debug)]
 pub(crate) struct Joint {
     world: Py<World>,
-    serial: u64,
+    id: JointId,
     name: String,
 }
 
 impl Joint {
-    pub(crate) fn new(world: &Bound<'_, World>, serial: u64, name: String) -> Joint {
+    pub(crate) fn new(world: &Bound<'_, World>, id: JointId, name: String) -> Joint {
         Joint {
             world: world.clone().unbind(),
-            serial,
+            id,
             name,
         }
     }
 
     /// Where it stands, if it is still there.
     fn place(&self, inner: &Inner) -> PyResult<usize> {
-        let place = inner.joints.serials.binary_search(&self.serial);
-        place.map_err(|_| {
-            refuse(format!(
+        match inner.world.has_joint(self.id) {
+            true => Ok(self.id.index()),
+            false => Err(refuse(format!(
                 "joint \"{}\" was removed from its world",
                 self.name
-            ))
-        })
+            ))),
+        }
     }
 
     fn reaction<'py>(
@@ -254,13 +277,8 @@ impl Joint {
         read: impl Fn(delassus::world::Reaction) -> DVec3,
     ) -> PyResult<Vector<'py>> {
         let inner = self.world.get().lock()?;
-        let place = self.place(&inner)?;
-        if inner.joints.shifted {
-            return Err(refuse(
-                "a joint was removed since the last step; forces are known again after the next",
-            ));
-        }
-        let reaction = inner.world.reaction(JointId(place as u32));
+        self.place(&inner)?;
+        let reaction = inner.world.reaction(self.id);
         Ok(array(py, read(reaction).to_array().to_vec()))
     }
 }
@@ -316,24 +334,23 @@ impl Joint {
         self.reaction(py, |reaction| reaction.torque)
     }
 
-    /// Changes `motor`, `servo`, `limits` or `friction` of a hinge or slider from the next step on. What is not given
+    /// Changes `motor`, `servo`, `limits` or `friction` from the next step on, where it has a coordinate. What is not given
     /// stays; `None` takes it away.
     #[pyo3(signature = (**keys))]
     fn drive(&self, keys: Option<Bound<'_, PyDict>>) -> PyResult<()> {
         let mut inner = self.world.get().lock()?;
-        let id = JointId(self.place(&inner)? as u32);
-        let (JointKind::Hinge(before) | JointKind::Slider(before)) =
-            inner.world.joints()[id.index()].kind
-        else {
+        self.place(&inner)?;
+        let id = self.id;
+        let Some(before) = inner.world.joints()[id.index()].kind.drive().copied() else {
             return Err(refuse(format!(
-                "joint \"{}\" has no coordinate to drive; hinges and sliders have",
+                "joint \"{}\" has no coordinate to drive; hinges, sliders, screws and cylindrical joints have",
                 self.name
             )));
         };
         let new = changed(format!("joint \"{}\"", self.name), keys, before)?;
         inner.touch();
         let joint = inner.world.joint_mut(id).expect("it was found above");
-        if let JointKind::Hinge(drive) | JointKind::Slider(drive) = &mut joint.kind {
+        if let Some(drive) = joint.kind.drive_mut() {
             *drive = new;
         }
         Ok(())
@@ -342,8 +359,8 @@ impl Joint {
     /// Takes it out of its world. Every handle of it raises from then on.
     fn remove(&self) -> PyResult<()> {
         let mut inner = self.world.get().lock()?;
-        let place = self.place(&inner)?;
-        inner.remove_joint(place)
+        self.place(&inner)?;
+        inner.remove_joint(self.id)
     }
 
     fn __repr__(&self) -> PyResult<String> {

@@ -3,7 +3,7 @@
 use delassus::BodyId;
 use delassus::math::{DMat3, DQuat, DVec3};
 use delassus::world::{
-    Bodies, Drive, GearTerm, Joint, JointAxis, JointBody, JointKind, Motor, Servo,
+    Bodies, Drive, GearTerm, Joint, JointAxis, JointBody, JointKind, Motor, MovedBy, Servo,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,7 +18,7 @@ const SQUARE: f64 = 1e-6;
 const FAR: f64 = delassus::collide::MAX_SIZE;
 
 /// The kinds of joint, as scene files name them.
-const KINDS: &str = "ball, hinge, slider, universal, fixed, distance, gear, rolling";
+const KINDS: &str = "ball, hinge, slider, cylindrical, screw, planar, universal, fixed, distance, spring, gear, rolling";
 
 /// A joint under way: its keyword arguments and the bodies it may name.
 pub(crate) struct Plan<'a, 'py> {
@@ -49,8 +49,26 @@ impl Plan<'_, '_> {
                 let drive = drive(&mut self.keys, Drive::default())?;
                 self.at(point, axis, JointKind::Slider(drive))
             }
+            "cylindrical" => {
+                let (point, axis) = (self.point(Some(self.middle()))?, self.axis()?);
+                let drive = drive(&mut self.keys, Drive::default())?;
+                self.at(point, axis, JointKind::Cylindrical(drive))
+            }
+            "screw" => {
+                let (point, axis) = (self.point(None)?, self.axis()?);
+                let pitch = self.keys.number("pitch")?;
+                let pitch = self.keys.need("pitch", pitch)?;
+                let drive = drive(&mut self.keys, Drive::default())?;
+                self.at(point, axis, JointKind::Screw { pitch, drive })
+            }
+            "planar" => {
+                let point = self.point(Some(self.middle()))?;
+                let normal = self.keys.direction("normal")?.unwrap_or(DVec3::Z);
+                self.at(point, normal, JointKind::Planar)
+            }
             "universal" => self.universal()?,
             "distance" => self.distance()?,
+            "spring" => self.spring()?,
             "gear" => {
                 let terms = self.terms()?;
                 self.at(DVec3::ZERO, DVec3::Z, JointKind::Gear(terms))
@@ -73,8 +91,10 @@ impl Plan<'_, '_> {
                 )));
             }
         };
-        joint.compliance = self.keys.number("compliance")?.unwrap_or(0.0);
-        joint.damping = self.keys.number("damping")?;
+        if kind != "spring" {
+            joint.compliance = self.keys.number("compliance")?.unwrap_or(0.0);
+            joint.damping = self.keys.number("damping")?;
+        }
         joint.collide = self.keys.flag("collide")?.unwrap_or(false);
         self.keys.close()?;
         Ok(joint)
@@ -124,13 +144,35 @@ impl Plan<'_, '_> {
         Ok(joint)
     }
 
-    fn distance(&mut self) -> PyResult<Joint> {
+    /// Two points of the world, one on each body.
+    fn anchors(&mut self) -> PyResult<[DVec3; 2]> {
         let given = self.keys.get("anchors")?;
         let anchors = shaped("anchors", &self.keys.need("anchors", given)?, &[2, 3])?;
-        let (a, b) = (
-            DVec3::from_slice(&anchors[..3]),
-            DVec3::from_slice(&anchors[3..]),
-        );
+        Ok([&anchors[..3], &anchors[3..]].map(DVec3::from_slice))
+    }
+
+    /// A joint whose frames stand at two points.
+    fn between(&self, [a, b]: [DVec3; 2], kind: JointKind) -> Joint {
+        let far = self.at(b, DVec3::Z, kind.clone()).frames[1];
+        let mut joint = self.at(a, DVec3::Z, kind);
+        joint.frames[1] = far;
+        joint
+    }
+
+    /// Its damping is a force over a speed, and nothing is held.
+    fn spring(&mut self) -> PyResult<Joint> {
+        let [a, b] = self.anchors()?;
+        let stiffness = self.keys.number("stiffness")?;
+        let kind = JointKind::Spring {
+            length: self.keys.number("length")?.unwrap_or(a.distance(b)),
+            stiffness: self.keys.need("stiffness", stiffness)?,
+            damping: self.keys.number("damping")?.unwrap_or(0.0),
+        };
+        Ok(self.between([a, b], kind))
+    }
+
+    fn distance(&mut self) -> PyResult<Joint> {
+        let [a, b] = self.anchors()?;
         let exact = self.keys.number("length")?;
         let (least, greatest) = (self.keys.number("least")?, self.keys.number("greatest")?);
         if exact.is_some() && (least.is_some() || greatest.is_some()) {
@@ -141,11 +183,7 @@ impl Plan<'_, '_> {
             (None, None) => (start, start),
             _ => (least.unwrap_or(0.0), greatest.unwrap_or(FAR)),
         };
-        let kind = JointKind::Distance { least, greatest };
-        let far = self.at(b, DVec3::Z, kind.clone()).frames[1];
-        let mut joint = self.at(a, DVec3::Z, kind);
-        joint.frames[1] = far;
-        Ok(joint)
+        Ok(self.between([a, b], JointKind::Distance { least, greatest }))
     }
 
     /// Wheels of a gear: (body, axis in the world, ratio) each.
@@ -182,7 +220,8 @@ impl Plan<'_, '_> {
 
 /// A body by name.
 pub(crate) fn find_body(bodies: &Bodies, name: &str) -> PyResult<BodyId> {
-    let place = bodies.name.iter().position(|known| known == name);
+    let mut known = bodies.name.iter().zip(&bodies.motion);
+    let place = known.position(|(known, motion)| known == name && *motion != MovedBy::Gone);
     place.map(|place| BodyId(place as u32)).ok_or_else(|| {
         refuse(format!(
             "there is no body \"{name}\"; the world has {}, see body_names",

@@ -250,7 +250,11 @@ impl World {
         }
         let mut inner = slf.get().raw()?;
         let id = inner.add_body(body, &shapes, com)?;
-        let name = inner.draft()?.builder.bodies().name[id.index()].clone();
+        let bodies = match &inner.draft {
+            Some(draft) => draft.builder.bodies(),
+            None => inner.world.bodies(),
+        };
+        let name = bodies.name[id.index()].clone();
         Ok(Body::new(slf, id, name))
     }
 
@@ -279,8 +283,12 @@ impl World {
     /// | `ball` | `point` |
     /// | `hinge`, `slider` | `point`, `axis`, `limits`, `motor`, `servo`, `friction` |
     /// | `universal` | `point`, `axes` (two, normal to each other) |
+    /// | `cylindrical` | as `slider`, and free to turn about `axis` |
+    /// | `screw` | `point`, `axis`, `pitch` (way of a full turn), and the drive of the turn as for `hinge` |
+    /// | `planar` | `normal`, `point` |
     /// | `fixed` | `point` |
     /// | `distance` | `anchors` (two points), `length` or `least` and `greatest` |
+    /// | `spring` | `anchors`, `stiffness`, `damping`, `length` without force |
     /// | `gear` | `terms`: (name, axis, ratio) of every wheel; no bodies |
     /// | `rolling` | `radius`, `normal`, `point` |
     ///
@@ -319,9 +327,9 @@ impl World {
         let mut inner = slf.get().raw()?;
         let name = name.to_owned();
         let plan = JointPlan { links, keys, name };
-        let serial = inner.add_joint(kind, plan)?;
-        let name = inner.joints.names.last().cloned().unwrap_or_default();
-        Ok(Joint::new(slf, serial, name))
+        let id = inner.add_joint(kind, plan)?;
+        let name = inner.joints.names.last().expect("one was added").clone();
+        Ok(Joint::new(slf, id, name))
     }
 
     /// Adds a robot from a URDF or MJCF file, or from its text, and gives its name; its links are bodies called
@@ -396,18 +404,13 @@ impl World {
     /// A joint by its name.
     fn joint(slf: &Bound<'_, World>, name: &str) -> PyResult<Joint> {
         let inner = slf.get().lock()?;
-        let place = inner.joints.names.iter().position(|known| known == name);
-        let Some(place) = place else {
+        let Some(id) = inner.world.find_joint(name) else {
             return Err(refuse(format!(
                 "there is no joint \"{name}\"; the world has {}, see joint_names",
                 inner.joints.names.len()
             )));
         };
-        Ok(Joint::new(
-            slf,
-            inner.joints.serials[place],
-            name.to_owned(),
-        ))
+        Ok(Joint::new(slf, id, name.to_owned()))
     }
 
     /// Names of the joints between bodies.

@@ -127,7 +127,6 @@ impl Inner {
             let start = Instant::now();
             match self.world.step(dt, self.solver.as_mut()) {
                 Ok(step) => {
-                    self.joints.shifted = false;
                     walk.done += 1;
                     walk.unsolved += u64::from(step.unsolved);
                     walk.worst_residual = walk.worst_residual.max(step.report.residual.law);

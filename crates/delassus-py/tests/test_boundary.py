@@ -219,7 +219,7 @@ def test_interrupt_ends_long_work(work: str) -> None:
 
 
 KINDS = ["sphere", "box", "capsule", "cylinder", "hull", "half_space", "mesh", "height_field"]
-JOINTS = ["ball", "hinge", "slider", "universal", "fixed", "distance", "gear", "rolling", "glue"]
+JOINTS = ["ball", "hinge", "slider", "universal", "fixed", "distance", "gear", "rolling", "cylindrical", "screw", "planar", "spring", "glue"]
 numbers = st.one_of(st.floats(-3, 3), st.floats(), st.integers(-3, 3))
 threes = st.one_of(st.lists(numbers, min_size=3, max_size=3), anything)
 
@@ -251,4 +251,6 @@ def test_worlds_of_anything(data: st.DataObject) -> None:
     assert np.isfinite(world.positions).all() and np.isfinite(world.velocities).all()
     for name in world.joint_names:
         world.joint(name).remove()
+    for name in world.body_names[1:]:
+        world.body(name).remove()
     tried(world.step)
