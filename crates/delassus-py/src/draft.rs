@@ -17,7 +17,7 @@ use crate::handle::Body;
 use crate::joint::{Plan, find_body};
 use crate::keys::Keys;
 use crate::shape::Shape;
-use crate::world::Inner;
+use crate::world::{Inner, World};
 
 /// The pieces of a world that has not been stepped.
 #[derive(Debug, Default)]
@@ -302,11 +302,17 @@ pub(crate) struct JointPlan<'py> {
 
 impl Link {
     /// A body, its name, or `None` for the world.
-    pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Link> {
+    pub(crate) fn read(world: &Bound<'_, World>, given: &Bound<'_, PyAny>) -> PyResult<Link> {
         if given.is_none() {
             return Ok(Link::World);
         }
         if let Ok(body) = given.cast::<Body>() {
+            if !body.get().is_of(world) {
+                return Err(refuse(format!(
+                    "body \"{}\" belongs to another world",
+                    body.get().name
+                )));
+            }
             return Ok(Link::Name(body.get().name.clone()));
         }
         match given.extract::<String>() {

@@ -53,6 +53,11 @@ impl Body {
         Ok(array(py, read(&inner.world.bodies().get(self.id))))
     }
 
+    /// Whether it is a body of this world.
+    pub(crate) fn is_of(&self, world: &Bound<'_, World>) -> bool {
+        self.world.is(world)
+    }
+
     /// Raises where it was removed.
     fn check(&self, inner: &Inner) -> PyResult<()> {
         match inner.world.has_body(self.id) {

@@ -321,7 +321,7 @@ impl World {
                 let pair: (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract().map_err(|_| {
                     refuse("bodies must be two: bodies, names, or None for the world")
                 })?;
-                [Link::read(&pair.0)?, Link::read(&pair.1)?]
+                [Link::read(slf, &pair.0)?, Link::read(slf, &pair.1)?]
             }
         };
         let mut inner = slf.get().raw()?;

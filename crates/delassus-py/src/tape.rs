@@ -283,13 +283,13 @@ impl World {
         let world = slf.get();
         let mut inner = world.lock()?;
         inner.not_recording()?;
-        inner.settle();
         let source = match &world.source {
             Some(source) => source.clone(),
             None => Source::of_world(&world.title, &inner.world),
         };
         let tape = Tape::start(&wanted, &source, &inner.world, inner.run.dt);
         let mut tape = tape.map_err(TapeError::raise)?;
+        inner.settle();
         inner.tapes += 1;
         tape.id = inner.tapes;
         let id = tape.id;

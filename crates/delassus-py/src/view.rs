@@ -140,7 +140,8 @@ impl View {
                 return Ok(());
             }
             world.call_method0("step")?;
-            let due = Duration::from_secs_f64(((time + dt) / speed).max(0.0));
+            let due = ((time + dt) / speed).max(0.0);
+            let due = Duration::try_from_secs_f64(due).unwrap_or(Duration::MAX);
             rest(py, due.saturating_sub(begin.elapsed()))?;
         }
     }
@@ -149,6 +150,11 @@ impl View {
     #[pyo3(signature = (seconds=None))]
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         let seconds = seconds.unwrap_or(f64::MAX);
+        if !(0.0 <= seconds) {
+            return Err(refuse(format!(
+                "seconds is {seconds}; it must not be negative"
+            )));
+        }
         let most = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         rest(py, most)
     }

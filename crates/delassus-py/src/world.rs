@@ -410,6 +410,12 @@ impl World {
         Ok(self.lock()?.run.dt)
     }
 
+    /// Length of the last substep [s], zero before the first: an impulse over it is a mean force.
+    #[getter]
+    fn last_substep(&self) -> PyResult<f64> {
+        Ok(self.lock()?.world.last_substep())
+    }
+
     /// The solver of its steps, with keys.
     #[getter]
     fn solver(&self) -> PyResult<String> {

@@ -38,6 +38,9 @@ pub enum DiskError {
         /// Which.
         path: PathBuf,
     },
+    /// Bodies or joints came or went while a world was recorded.
+    #[error("the world has other bodies or joints than when its recording began; close that and begin another")]
+    WorldChanged,
 }
 
 /// What may help where the system refused.

@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use delassus::math::DVec3;
-use delassus::world::{Effort, MovedBy, Robot, Touch};
+use delassus::world::{Effort, Robot, Touch};
 use delassus::{JointId, RobotId, World};
 
+use crate::census;
 use crate::disk::DiskError;
 use crate::record::{Output, number, quoted};
 
@@ -84,12 +85,11 @@ fn coordinates(robot: &Robot, joint: usize) -> usize {
 impl Dynamics {
     pub(crate) fn create(folder: &Path, world: &World) -> Result<Dynamics, DiskError> {
         let bodies = world.bodies();
-        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
         let mut dynamics = Dynamics {
             robots: Output::create(folder, "robots.csv")?,
             contacts: Output::create(folder, "contacts.csv")?,
             binary: Output::create(folder, "dynamics.bin")?,
-            moving: moving.collect(),
+            moving: census::moving(world),
             names: bodies.name.iter().map(|name| quoted(name)).collect(),
         };
         dynamics

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use delassus::World;
 use delassus::world::MovedBy;
 
+use crate::census::Census;
 use crate::disk::DiskError;
 
 /// What cannot be exported.
@@ -54,7 +55,10 @@ pub enum ExportError {
 }
 
 /// A file being written.
-pub struct Export(Writer);
+pub struct Export {
+    writer: Writer,
+    census: Census,
+}
 
 enum Writer {
     Glb(glb::Glb),
@@ -112,15 +116,18 @@ fn place(path: &Path) -> PathBuf {
 impl Export {
     /// Opens a file, which [`check_exports`] has seen, for the run of a world.
     pub fn create(path: &Path, world: &World) -> Result<Export, ExportError> {
-        Ok(Export(match Kind::of(path)? {
+        let writer = match Kind::of(path)? {
             Kind::Glb => Writer::Glb(glb::Glb::create(path, world)?),
             Kind::Mcap => Writer::Mcap(Box::new(mcap::Mcap::create(path, world)?)),
-        }))
+        };
+        let census = Census::of(world);
+        Ok(Export { writer, census })
     }
 
     /// Adds the world as it is.
     pub fn frame(&mut self, world: &World) -> Result<(), ExportError> {
-        match &mut self.0 {
+        self.census.check(world)?;
+        match &mut self.writer {
             Writer::Glb(glb) => glb.frame(world),
             Writer::Mcap(mcap) => mcap.frame(world)?,
         }
@@ -130,7 +137,7 @@ impl Export {
     /// Ends the file with the world as it is.
     pub fn close(mut self, world: &World) -> Result<Written, ExportError> {
         self.frame(world)?;
-        match self.0 {
+        match self.writer {
             Writer::Glb(glb) => glb.close(world),
             Writer::Mcap(mcap) => mcap.close(),
         }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod census;
 pub mod disk;
 mod dynamics;
 mod export;

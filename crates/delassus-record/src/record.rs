@@ -9,9 +9,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use delassus::math::DVec3;
-use delassus::world::{MovedBy, Step};
+use delassus::world::Step;
 use delassus::{JointId, World};
 
+use crate::census::{self, Census};
 use crate::disk::DiskError;
 use crate::dynamics::Dynamics;
 
@@ -61,6 +62,7 @@ pub struct Recorder {
     accelerations: Output,
     joints: Output,
     dynamics: Dynamics,
+    census: Census,
     dt: f64,
     /// Bodies that can move, with their names as CSV.
     bodies: Vec<(usize, String)>,
@@ -86,7 +88,7 @@ impl Recorder {
     /// Opens all files in a folder and writes their heads; dt is the step \[s\].
     pub fn create(folder: &Path, world: &World, dt: f64) -> Result<Recorder, DiskError> {
         let bodies = world.bodies();
-        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
+        let moving = census::moving(world).into_iter();
         let mut recorder = Recorder {
             table: Output::create(folder, "trajectory.csv")?,
             binary: Output::create(folder, "trajectory.bin")?,
@@ -94,6 +96,7 @@ impl Recorder {
             accelerations: Output::create(folder, "accelerations.csv")?,
             joints: Output::create(folder, "joints.csv")?,
             dynamics: Dynamics::create(folder, world)?,
+            census: Census::of(world),
             dt,
             bodies: moving.map(|i| (i, quoted(&bodies.name[i]))).collect(),
             names: world.joints().iter().map(|j| quoted(&j.name)).collect(),
@@ -131,6 +134,7 @@ impl Recorder {
 
     /// Adds the world as it is, once.
     pub fn frame(&mut self, world: &World) -> Result<(), DiskError> {
+        self.census.check(world)?;
         let time = world.time();
         if self.last == Some(time) {
             return Ok(());
@@ -169,6 +173,7 @@ impl Recorder {
 
     /// Adds what acts at a frame once the step after it has been taken: the mean of the two steps that meet there.
     pub fn acted(&mut self, world: &World) -> Result<(), DiskError> {
+        self.census.check(world)?;
         let velocities = self.velocities(world);
         let change = velocities.iter().zip(&self.velocities);
         let reaction = |j: usize| {

@@ -167,6 +167,10 @@ def sweep(
 
     The rows are in `folder` as `part-*.parquet`; `read_sweep` reads them while it is under way too.
     """
+    if chunk is not None and chunk < 1:
+        raise Error(f"chunk is {chunk}; a task has at least one run")
+    if not isinstance(seeds, Iterable):
+        raise Error(f"seeds is {seeds!r}; give a list, as [0, 1, 2]")
     points = _points(parameters, solvers, seeds)
     call = run if callable(run) else _scene(run, seconds)
     place = Path(folder)
@@ -188,7 +192,11 @@ def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
     parts = [parquet.read_table(part) for part in sorted(place.glob("part-*.parquet"))]
     if not parts:
         return Sweep(place, arrow.table({name: arrow.array([], arrow.string()) for name in _OWN}))
-    table = arrow.concat_tables(parts, promote_options="permissive")
+    try:
+        table = arrow.concat_tables(parts, promote_options="permissive")
+    except arrow.ArrowInvalid:
+        # A result that is a number in one part and text in another is text.
+        table = _table(arrow, [row for part in parts for row in part.to_pylist()])
     return Sweep(place, table.sort_by("run"))
 
 
@@ -314,7 +322,9 @@ def _one(run: Run, number: int, point: Point) -> tuple[Row, str | None]:
         if taken := [name for name in found if name in row and name != "status"]:
             raise Error(f'the run gives "{taken[0]}", which is a column already; rename it')
         row |= found
-    except Exception as error:  # The sweep goes on, and the row says what happened.
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # The sweep goes on, and the row says what happened; a panic is no Exception.
         problem = getattr(error, "problem", None)
         told = str(error) if isinstance(error, (Failed, Error)) else traceback.format_exc(limit=-3)
         row |= {"status": "failed", "error": f"{type(error).__name__}: {told}".strip()}
@@ -330,11 +340,23 @@ def _keep(folder: Path, rows: list[tuple[Row, str | None]]) -> None:
             (folder / "problems").mkdir(exist_ok=True)
             row["problem"] = f"problems/run-{row['run']:08}.json"
             _write(folder / row["problem"], problem.encode())
-    table = arrow.Table.from_pylist([row for row, _ in rows])
     sink = arrow.BufferOutputStream()
-    parquet.write_table(table, sink)
+    parquet.write_table(_table(arrow, [row for row, _ in rows]), sink)
     first, last = rows[0][0]["run"], rows[-1][0]["run"]
     _write(folder / f"part-{first:08}-{last:08}.parquet", sink.getvalue().to_pybytes())
+
+
+def _table(arrow: Any, rows: list[Row]) -> Any:
+    """A table with the columns of all rows; where values of a column have no common type they become text."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        try:
+            columns[name] = arrow.array(values)
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError, OverflowError):
+            columns[name] = arrow.array([None if value is None else str(value) for value in values])
+    return arrow.table(columns)
 
 
 def _chunks(numbers: list[int], workers: int, chunk: int | None) -> Iterator[list[int]]:

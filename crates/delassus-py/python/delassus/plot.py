@@ -84,8 +84,8 @@ def contacts(world: World, *, plane: str = "xz", ax: Axes | None = None) -> Axes
     ax = _axes(ax)
     touches = world.contacts
     points = (touches["point_a"] + touches["point_b"]) / 2
-    # A mean force is the impulse over the step.
-    forces = touches["normal"] * touches["impulse"][:, :1] / world.dt
+    # A mean force is the impulse of the last substep over its length.
+    forces = touches["normal"] * touches["impulse"][:, :1] / world.last_substep
     ax.plot(points[:, across], points[:, up], ".", color=_UNSOLVED)
     if len(points):
         ax.quiver(points[:, across], points[:, up], forces[:, across], forces[:, up], angles="xy", color=_SOLVED)
