@@ -65,10 +65,7 @@ mod tests {
         assert!(census.check(&world).is_ok());
         let top = BodyId(*before.last().expect("boxes move") as u32);
         world.remove_body(top).expect("it is there");
-        assert!(matches!(
-            census.check(&world),
-            Err(DiskError::WorldChanged)
-        ));
+        assert!(matches!(census.check(&world), Err(DiskError::WorldChanged)));
         assert_eq!(moving(&world).len() + 1, before.len());
     }
 }

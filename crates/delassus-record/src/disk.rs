@@ -39,7 +39,9 @@ pub enum DiskError {
         path: PathBuf,
     },
     /// Bodies or joints came or went while a world was recorded.
-    #[error("the world has other bodies or joints than when its recording began; close that and begin another")]
+    #[error(
+        "the world has other bodies or joints than when its recording began; close that and begin another"
+    )]
     WorldChanged,
 }
 

@@ -5,9 +5,9 @@ use std::collections::btree_map::Entry;
 
 use glam::DVec3;
 
-use super::{MAX_BODIES, SceneError};
 use super::body::Planned;
 use super::reader::{Table, Value, hint, short};
+use super::{MAX_BODIES, SceneError};
 use crate::collide::{Collider, Standing, land};
 
 /// A body as often as its `array` or `grid` says, each copy with its own name and place.
