@@ -41,3 +41,16 @@ def wrong(*, a: int, solver: str, seed: int) -> dict[str, Any]:
     if a == 3:
         return {"solver": "mine"}
     return {"value": a, "status": "odd" if a % 2 else "even"}
+
+
+class Panic(BaseException):
+    """No Exception, as a panic of the engine is none."""
+
+
+def odd(*, a: int, solver: str, seed: int) -> dict[str, Any]:
+    """Fails first, gives up without an Exception, and gives a number, a text and an object."""
+    if a == 0:
+        raise ValueError("the first one fails")
+    if a == 1:
+        raise Panic("given up")
+    return {"y": 2 * a, "mixed": {2: 1, 3: "text", 4: object()}.get(a)}

@@ -48,6 +48,12 @@ def test_contacts_carry_the_weight():
     world.step(20)
     ax = plot.contacts(world)
     assert f"{len(world.contacts)} contacts" in ax.get_title()
+    for substeps in [1, 4]:
+        one = delassus.World(substeps=substeps)
+        one.add_ground()
+        one.add_body("box", delassus.Shape.box([0.5, 0.5, 0.5]), mass=1.0, position=[0, 0, 0.5])
+        one.step(20)
+        assert plot.contacts(one).get_title() == "4 contacts, 9.81 N in all"
     assert plot.contacts(delassus.World.scene("stack:1")).get_title().startswith("0 contacts")
     with pytest.raises(delassus.Error, match="two of x, y and z"):
         plot.contacts(world, plane="xx")

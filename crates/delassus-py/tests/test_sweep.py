@@ -64,6 +64,21 @@ def test_killed_workers_lose_nothing_but_the_run_that_kills(tmp_path):
     assert rows[7]["status"] == "lost" and found.failed == [rows[7]] and "lost" in repr(found)
 
 
+@pytest.mark.parametrize("chunk", [1, 6])
+def test_no_column_and_no_run_is_lost_whatever_runs_give(tmp_path, chunk):
+    found = delassus.sweep(sweep_runs.odd, {"a": range(6)}, folder=tmp_path / "rows", workers=1, chunk=chunk, progress=False)
+    rows = found.rows()
+    assert [row["status"] for row in rows] == ["failed", "failed"] + 4 * ["solved"]
+    assert "the first one fails" in rows[0]["error"] and "given up" in rows[1]["error"]
+    assert [row["y"] for row in rows[2:]] == [4, 6, 8, 10]
+    assert rows[3]["mixed"] == "text" and "object" in rows[4]["mixed"] and rows[5]["mixed"] is None
+    again = delassus.sweep(sweep_runs.odd, {"a": range(6)}, folder=tmp_path / "rows", workers=1, chunk=chunk, progress=False)
+    assert plain(again) == plain(found)
+    for bad in [dict(chunk=-1), dict(seeds=3)]:
+        with pytest.raises(delassus.Error, match="chunk|seeds"):
+            delassus.sweep(sweep_runs.odd, {"a": [0]}, folder=tmp_path / "bad", **bad)
+
+
 def test_an_interrupted_sweep_goes_on_and_runs_nothing_twice(tmp_path):
     marks = tmp_path / "marks"
     marks.mkdir()

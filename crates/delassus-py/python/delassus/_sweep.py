@@ -194,7 +194,7 @@ def read_sweep(folder: str | os.PathLike[str]) -> Sweep:
         return Sweep(place, arrow.table({name: arrow.array([], arrow.string()) for name in _OWN}))
     try:
         table = arrow.concat_tables(parts, promote_options="permissive")
-    except arrow.ArrowInvalid:
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):
         # A result that is a number in one part and text in another is text.
         table = _table(arrow, [row for part in parts for row in part.to_pylist()])
     return Sweep(place, table.sort_by("run"))
