@@ -7,13 +7,16 @@
 
 mod build;
 mod closure;
+mod cord;
 mod effort;
 mod limits;
 mod model;
+mod muscle;
 mod rows;
 mod spring;
 mod step;
 mod tendon;
+mod transmission;
 
 pub(super) use rows::PlacedRobot;
 pub(super) use step::RobotState;
@@ -23,9 +26,12 @@ use std::sync::Arc;
 
 pub use build::Placement;
 pub use closure::{Anchor, Closure, ClosureKind, Posed};
+pub use cord::{Cord, Mount, Waypoint, Wrap, WrapSurface};
 pub use effort::Effort;
 pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
+pub use muscle::Muscle;
 pub use tendon::Tendon;
+pub use transmission::Transmission;
 
 use step::Flight;
 
@@ -239,7 +245,7 @@ impl Robot {
         self.closures.iter().map(opening).collect()
     }
 
-    /// Weighted sums of displacements with limits, springs or friction of their own.
+    /// Tendons, and what actuators push besides joints.
     pub fn tendons(&self) -> &[Tendon] {
         &self.tendons
     }
