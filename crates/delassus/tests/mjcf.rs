@@ -245,10 +245,6 @@ fn what_acts_and_is_not_simulated_is_refused_by_name_or_listed() {
             r#"<actuator><position joint="x" kp="3" inheritrange="1"/></actuator>"#,
             "inherits the range",
         ),
-        (
-            r#"<tendon><fixed armature="2"><joint joint="x" coef="1"/></fixed></tendon>"#,
-            "armature",
-        ),
     ];
     for (section, clue) in cases {
         let text = file(section, &hinge);

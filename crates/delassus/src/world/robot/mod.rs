@@ -48,8 +48,8 @@ pub(super) struct RobotLink {
     pub(super) link: LinkId,
 }
 
-/// Why a closure has rows.
-const FITS: &str = "closures were tried on the tree when the robot was added";
+/// Why closures and tendons have rows.
+const FITS: &str = "closures and tendons were tried on the tree when the robot was added";
 /// Why a link has a pose.
 const OWN_LINK: &str = "a robot has one body for each link of its tree";
 
@@ -409,7 +409,7 @@ impl World {
     pub fn probe(&self) -> super::Probe {
         let mut probe = self.bodies.probe(self.gravity);
         for robot in &self.robots {
-            probe.kinetic += robot.tree.rotor_energy(&robot.v);
+            probe.kinetic += robot.tree.rotor_energy(&robot.v) + robot.tendon_energy();
             probe.potential += robot.stored(&self.bodies, self.gravity);
         }
         probe

@@ -134,7 +134,7 @@ impl Robot {
         for item in 0..self.joints.len() {
             self.drive(item, (time, h), &mut all);
         }
-        self.tendon_rows(&mut all)?;
+        self.tendon_rows(h, &mut all)?;
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
             let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);

@@ -2,7 +2,7 @@
 //! actuators push, with limits, springs and friction of their own.
 
 use super::rows::{JointRows, UNBOUNDED, coordinates};
-use super::{Cord, Muscle, Posed, Robot, RobotItem, Transmission};
+use super::{Cord, FITS, Muscle, Posed, Robot, RobotItem, Transmission};
 use crate::error::BuildError;
 use crate::index::LinkId;
 use crate::law::Law;
@@ -36,6 +36,8 @@ pub struct Tendon {
     pub rest: [f64; 2],
     /// Dry friction along it.
     pub friction: f64,
+    /// Inertia against changes of its velocity \[kg\].
+    pub armature: f64,
     /// What pulls it until it is driven otherwise.
     pub servo: Option<Servo>,
     /// A force that always acts along it, positive where it lengthens it.
@@ -47,7 +49,13 @@ pub struct Tendon {
 impl Tendon {
     /// Whether it does anything to its joints.
     pub fn acts(&self) -> bool {
-        let numbers = [self.stiffness, self.damping, self.friction, self.push];
+        let numbers = [
+            self.stiffness,
+            self.damping,
+            self.friction,
+            self.armature,
+            self.push,
+        ];
         let pulls = self.servo.is_some() || self.muscle.is_some();
         self.range.is_some() || pulls || numbers.iter().any(|x| *x != 0.0)
     }
@@ -135,8 +143,43 @@ impl Robot {
         Ok(())
     }
 
-    /// Limits, springs, servos and friction of its tendons.
-    pub(super) fn tendon_rows(&self, all: &mut Vec<JointRows>) -> Result<(), BuildError> {
+    /// J̇v of a tendon, by central differences along the motion; of a sum of displacements it is nothing.
+    fn drift(&self, tendon: &Tendon) -> Result<f64, TreeError> {
+        if tendon.strings.is_empty() && tendon.transmission.is_none() {
+            return Ok(0.0);
+        }
+        let (mut data, mut ends) = (self.data.clone(), [0.0; 2]);
+        // A way of about 1e-5 [m or rad] keeps the most digits of a second difference.
+        let ahead = 1e-5 / crate::math::max_abs(&self.v).max(1.0);
+        for (end, ahead) in ends.iter_mut().zip([ahead, -ahead]) {
+            let (mut q, mut rows) = (self.q.clone(), TreeRows::default());
+            self.tree.integrate(&mut q, &self.v, ahead)?;
+            self.tree.kinematics(&q, &mut data)?;
+            let posed = Posed {
+                tree: &self.tree,
+                data: &data,
+                q: &q,
+            };
+            tendon.measure(posed, &mut rows)?;
+            *end = crate::math::dot(&self.tree.rows_matrix(&data, &rows), &self.v);
+        }
+        Ok((ends[0] - ends[1]) / (2.0 * ahead))
+    }
+
+    /// Energy of the inertia along tendons, ½ a l̇² \[J\].
+    pub(super) fn tendon_energy(&self) -> f64 {
+        let heavy = self.tendons.iter().filter(|tendon| tendon.armature != 0.0);
+        heavy.fold(0.0, |sum, tendon| {
+            let mut rows = TreeRows::default();
+            let measured = tendon.measure(self.posed(), &mut rows);
+            measured.expect(FITS);
+            let row = self.tree.rows_matrix(&self.data, &rows);
+            sum + 0.5 * tendon.armature * crate::math::dot(&row, &self.v).powi(2)
+        })
+    }
+
+    /// Limits, springs, servos, friction and inertia of its tendons in a step of h seconds.
+    pub(super) fn tendon_rows(&self, h: f64, all: &mut Vec<JointRows>) -> Result<(), BuildError> {
         for (i, tendon) in self.tendons.iter().enumerate() {
             let mut rows = TreeRows::default();
             let measured = tendon.measure(self.posed(), &mut rows);
@@ -176,20 +219,18 @@ impl Robot {
                 let still = (Target::Velocity(0.0), 0.0);
                 push(1.0, JointPart::Friction(0), within(tendon.friction), still);
             }
+            if 0.0 < tendon.armature {
+                // λ = a (l̇ − l̇⁺) with l̇ = J v − h J̇v before the step: a spring of a/h² that is h l̇ short.
+                let drift = self.drift(tendon).map_err(|error| self.fault(error))?;
+                let inertia = Target::Spring(tendon.armature / (h * h), 0.0);
+                let short = (inertia, -h * (velocity - h * drift));
+                push(1.0, JointPart::Friction(1), within(UNBOUNDED), short);
+            }
             if let Some([lo, hi]) = tendon.range {
                 let limit = |gap: f64| (Target::Limit, gap);
-                push(
-                    1.0,
-                    JointPart::FirstLimit,
-                    Law::Unilateral,
-                    limit(length - lo),
-                );
-                push(
-                    -1.0,
-                    JointPart::SecondLimit,
-                    Law::Unilateral,
-                    limit(hi - length),
-                );
+                use JointPart::{FirstLimit, SecondLimit};
+                push(1.0, FirstLimit, Law::Unilateral, limit(length - lo));
+                push(-1.0, SecondLimit, Law::Unilateral, limit(hi - length));
             }
             let strain = tendon.strain(length);
             let stiffness = if strain == 0.0 { 0.0 } else { tendon.stiffness };

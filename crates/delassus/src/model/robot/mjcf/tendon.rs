@@ -16,9 +16,6 @@ impl<'a> Reader<'a> {
         for element in root.section("tendon") {
             let view = self.defaults.view(element, &["tendon"], None)?;
             let mut tendon = self.tendon(&view)?;
-            if view.number("armature", 0.0)? != 0.0 {
-                self.lose(element, "the armature of a tendon".to_owned());
-            }
             match element.tag.as_str() {
                 "fixed" => {
                     for term in element.all("joint") {
@@ -47,8 +44,12 @@ impl<'a> Reader<'a> {
         let first = |name: &str| Ok::<f64, ImportError>(view.padded::<5>(name, [0.0; 5])?[0]);
         let (stiffness, damping) = (first("stiffness")?, first("damping")?);
         let friction = view.number("frictionloss", 0.0)?;
-        if stiffness < 0.0 || damping < 0.0 || friction < 0.0 {
-            let what = "stiffness, damping and frictionloss must not be negative";
+        let armature = view.number("armature", 0.0)?;
+        if [stiffness, damping, friction, armature]
+            .iter()
+            .any(|x| *x < 0.0)
+        {
+            let what = "stiffness, damping, frictionloss and armature must not be negative";
             return Err(element.fault(what));
         }
         let given = view
@@ -74,6 +75,7 @@ impl<'a> Reader<'a> {
             damping: off("damper", damping),
             rest,
             friction: off("frictionloss", friction),
+            armature,
             ..Tendon::default()
         })
     }
