@@ -1,6 +1,7 @@
 //! delassus beside Rapier on the same work, in turn, in one process: milliseconds a step and the accuracy reached.
 //!
-//! `cargo run --release --manifest-path benches/peers/Cargo.toml -- [SCENE…] [--settle STEPS] [--rounds N] [--csv FILE]`
+//! `cargo run --release --manifest-path benches/peers/Cargo.toml -- [SCENE…] [--settle STEPS] [--rounds N]
+//! [--sweeps N] [--csv FILE]`
 //!
 //! Both step the same bodies by 1/60 s. After settling, rounds of ten steps are timed in turn, and each engine is given by
 //! the least mean of a round: what other work on the machine disturbs least. Penetration and joints are measured by the
@@ -94,6 +95,7 @@ fn main() {
         if !given.scenes.is_empty() && !given.scenes.iter().any(|name| name == scene) {
             continue;
         }
+        let sweeps = given.sweeps.filter(|_| 0 < sweeps).unwrap_or(sweeps);
         rows.extend(pool.install(|| compare(scene, spec, (sweeps, substeps), &given)));
     }
     if let Some(file) = &mut given.csv {
@@ -225,6 +227,8 @@ struct Given {
     scenes: Vec<String>,
     settle: usize,
     rounds: usize,
+    /// Sweeps of delassus instead of the usual ones.
+    sweeps: Option<usize>,
     csv: Option<std::fs::File>,
 }
 
@@ -234,6 +238,7 @@ impl Given {
             scenes: Vec::new(),
             settle: 600,
             rounds: 6,
+            sweeps: None,
             csv: None,
         };
         let mut words = std::env::args().skip(1);
@@ -242,6 +247,7 @@ impl Given {
             match word.as_str() {
                 "--settle" => given.settle = number(),
                 "--rounds" => given.rounds = number(),
+                "--sweeps" => given.sweeps = Some(number()),
                 "--csv" => {
                     let path = words.next().expect("a file");
                     given.csv = Some(std::fs::File::create(path).expect("the file can be made"));

@@ -43,6 +43,28 @@ const ALL_EXIT_CODES: &str = "Exit code: 0 all solved or ran to the end, 1 somet
 const EXIT_CODES: &str =
     "Exit code: 0 all solved, 1 something not solved, 2 bad input or usage; the worst wins.";
 
+const SWEEP_EXIT_CODES: &str =
+    "Exit code: 0 every run has its row, 1 some failed, 2 bad input, no Python or no package.";
+
+/// Options of `sweep`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SweepArgs {
+    /// TOML: scene or function, folder, solvers, seeds, [parameters].
+    pub(crate) file: PathBuf,
+    /// Folder of the rows, instead of that of the file.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Processes of the local cluster; one for each core by default.
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<std::num::NonZeroUsize>,
+    /// Address of a Dask scheduler, such as tcp://host:8786.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) scheduler: Option<String>,
+    /// Say nothing while it runs.
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -58,6 +80,9 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Look for what is wrong with a scene or a problem, and say it in words.
     Doctor(DoctorArgs),
+    /// Run parameters × solvers × seeds of a file, by the Python package.
+    #[command(after_help = SWEEP_EXIT_CODES)]
+    Sweep(SweepArgs),
     /// Show what a robot file (URDF or MJCF) holds and what of it is not used.
     Info(InfoArgs),
     /// Show a scene, a robot or a recorded run in the browser and play with it.

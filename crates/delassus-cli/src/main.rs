@@ -21,6 +21,7 @@ mod run;
 mod scene;
 mod solve;
 mod solvers;
+mod sweep;
 mod table;
 mod view;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::List(args) => list::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Sweep(args) => sweep::run(args),
         Command::Info(args) => info::run(args),
         Command::View(args) => view::run(args),
         Command::Schema { kind } => Ok(schema(*kind)),

@@ -17,6 +17,7 @@ use crate::input::InputError;
 use crate::run::{CheckpointError, ExportError};
 use crate::solve::MatricesError;
 use crate::solvers::{MisfitError, SolverError};
+use crate::sweep::SweepError;
 use crate::view::ShowError;
 
 /// What a picture can fail with.
@@ -55,6 +56,9 @@ pub(crate) enum Refusal {
     /// A scene or recording cannot be shown.
     #[error(transparent)]
     Show(#[from] ShowError),
+    /// A sweep needs Python and the package.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
     /// A robot file is refused.
     #[error(transparent)]
     Robot(#[from] ImportError),

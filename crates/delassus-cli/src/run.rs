@@ -2,14 +2,11 @@
 
 mod capture;
 mod checkpoint;
-mod dynamics;
 mod ending;
-mod export;
 mod frames;
 mod outline;
 mod plan;
 mod plot;
-mod record;
 mod summary;
 mod tally;
 
@@ -20,6 +17,8 @@ use std::time::{Duration, Instant};
 use delassus::solver::{Cancel, Observed, Seen};
 use delassus::world::StepError;
 use delassus::{Solver, Stop, World};
+pub(crate) use delassus_record::ExportError;
+use delassus_record::{Export, Recorder, Written, check_exports};
 use indicatif::ProgressBar;
 
 use crate::args::RunArgs;
@@ -33,10 +32,8 @@ use crate::solvers;
 use capture::Capture;
 use checkpoint::Checkpoint;
 use ending::{Ending, Interrupted, Kept, RefusedStep};
-use export::{Export, Written};
 use frames::Sheet;
 use plan::Plan;
-use record::Recorder;
 use summary::Summary;
 
 pub(crate) use capture::When;
@@ -45,7 +42,6 @@ pub(crate) use tally::{Tally, WorstBlock};
 
 pub(crate) use checkpoint::CheckpointError;
 pub(crate) use ending::NamedStepError;
-pub(crate) use export::ExportError;
 
 /// The scene of a run, in the folder of its recordings.
 pub(crate) const SCENE: &str = "scene.json";
@@ -63,7 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Printed, Refusal> {
     };
     let mut solver = solvers::make(&plan.options.solver, stop, plan.options.seed)?;
     solvers::check_laws(&plan.options.solver, solver.as_ref(), &world.laws())?;
-    export::check(&args.export, args.force)?;
+    check_exports(&args.export, args.force)?;
     let mut claimed = None;
     if let Some(out) = &args.out {
         folder::make("--out", out, args.force)?;

@@ -103,6 +103,7 @@ mod served {
             host: args.host,
             port: args.port.unwrap_or(PORT),
             threads: args.threads.map_or(cores, usize::from),
+            ..Options::default()
         };
         let started = match Server::start(show(args)?, &options) {
             Err(ViewError::Listen { .. }) if args.port.is_none() => {

@@ -411,3 +411,22 @@ fn a_run_says_what_it_wrote_and_how_to_look_at_it() {
     let ran = delassus(&["run", "stack:2", "-n", "3", "-f", "-q", "-o", place]);
     assert_eq!(ran.stderr, "");
 }
+
+#[test]
+fn a_sweep_without_python_or_without_the_package_says_what_to_install() {
+    let sweep = |python: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_delassus"));
+        let command = command.args(["sweep", "plan.toml"]);
+        command.env("DELASSUS_PYTHON", python).output().unwrap()
+    };
+    // An interpreter that has no package answers as `false` does.
+    for (python, remedy) in [
+        ("/nowhere/python3", "Python 3.10"),
+        ("false", "pip install"),
+    ] {
+        let ran = sweep(python);
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{told}");
+        assert!(told.contains(python) && told.contains(remedy), "{told}");
+    }
+}

@@ -8,13 +8,21 @@ mod arrays;
 mod batch;
 mod derivative;
 mod doctor;
+mod draft;
 mod error;
+mod handle;
 mod interrupt;
+mod joint;
+mod keys;
+mod pieces;
 mod problem;
 mod robot;
+mod shape;
 mod solve;
 mod state;
 mod step;
+mod tape;
+mod view;
 mod world;
 
 use pyo3::prelude::*;
@@ -33,13 +41,21 @@ mod _delassus {
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]
+    use crate::handle::{Body, Joint};
+    #[pymodule_export]
     use crate::problem::{Problem, friction, lcp};
     #[pymodule_export]
     use crate::robot::Robot;
     #[pymodule_export]
+    use crate::shape::Shape;
+    #[pymodule_export]
     use crate::solve::{solve, solvers, variants};
     #[pymodule_export]
     use crate::step::StepReport;
+    #[pymodule_export]
+    use crate::tape::Recording;
+    #[pymodule_export]
+    use crate::view::View;
     #[pymodule_export]
     use crate::world::World;
 

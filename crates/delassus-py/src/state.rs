@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{array, rows, shaped};
 use crate::error::refuse;
+use crate::joint::changed;
 use crate::problem::Content;
 use crate::world::{Inner, World};
 
@@ -87,12 +88,14 @@ impl Inner {
             .collect();
         let bodies = self.world.bodies();
         let is_link = |id: &&BodyId| bodies.motion[id.index()] == MovedBy::Link;
-        if let Some(link) = changed.iter().find(is_link) {
+        let is_state = !["forces", "torques"].contains(&what);
+        if let Some(link) = changed.iter().find(is_link).filter(|_| is_state) {
             let (i, name) = (link.index(), &bodies.name[link.index()]);
             return Err(refuse(format!(
                 "{what}[{i}] differs from the present one, but body \"{name}\" is a link of a robot: use place_robot"
             )));
         }
+        self.touch();
         *field(self.world.bodies_mut()) = new;
         for id in changed {
             self.world.wake(id);
@@ -236,6 +239,7 @@ impl World {
         let tree = inner.world.robots()[id.index()].tree();
         let q = shaped("q", q, &[tree.n_coordinates()])?;
         let v = shaped("v", v, &[tree.n_dofs()])?;
+        inner.touch();
         inner.world.place_robot(id, &q, &v).map_err(refuse)
     }
 
@@ -246,6 +250,7 @@ impl World {
         let id = robot.find(&inner)?;
         let n = inner.world.robots()[id.index()].tree().n_dofs();
         let tau = shaped("tau", tau, &[n])?;
+        inner.touch();
         let robot = inner.world.robot_mut(id).expect("it was found above");
         robot.force = tau;
         Ok(())
@@ -261,6 +266,7 @@ impl World {
         }
         let mut inner = self.lock()?;
         let id = robot.find(&inner)?;
+        inner.touch();
         let robot = inner.world.robot_mut(id).expect("it was found above");
         let known: Vec<String> = robot.joints().iter().map(|j| j.name.clone()).collect();
         let Some(found) = robot.joint_mut(joint) else {
@@ -275,6 +281,29 @@ impl World {
             )));
         };
         servo.position = position;
+        Ok(())
+    }
+
+    /// Changes `motor`, `servo`, `limits` or `friction` of a robot's joint from the next step on. What is not given
+    /// stays; `None` takes it away.
+    #[pyo3(signature = (joint, robot=Which::Place(0), **keys), text_signature = "($self, joint, robot=0, **keys)")]
+    fn drive_robot(
+        &self,
+        joint: &str,
+        robot: Which,
+        keys: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        let id = robot.find(&inner)?;
+        inner.touch();
+        let robot = inner.world.robot_mut(id).expect("it was found above");
+        let Some(found) = robot.joint_mut(joint).filter(|joint| joint.dofs() == 1) else {
+            return Err(refuse(format!(
+                "there is no joint \"{joint}\" of one degree of freedom; see robot_joints"
+            )));
+        };
+        let what = format!("joint \"{joint}\"");
+        found.control.drive = changed(what, keys, found.control.drive)?;
         Ok(())
     }
 
@@ -323,7 +352,11 @@ impl World {
     fn restore(&self, checkpoint: Content) -> PyResult<()> {
         let state: State = serde_json::from_slice(&checkpoint.bytes())
             .map_err(|cause| refuse(format!("this is no checkpoint of a world: {cause}")))?;
-        self.lock()?.world.restore(&state).map_err(refuse)
+        let mut inner = self.lock()?;
+        inner.not_recording()?;
+        inner.world.restore(&state).map_err(refuse)?;
+        inner.settle();
+        Ok(())
     }
 
     /// A hash of all poses and velocities: equal bits, equal hash.

@@ -11,12 +11,17 @@ use delassus::solver::from_spec;
 use delassus::world::{RunDefaults, Scene, Step, StepError};
 use delassus::{Solver, Stop, scenes};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::draft::{Draft, Joints, Material};
 use crate::error::{of_disk, refuse, refuse_at};
 use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
+use crate::pieces::empty;
 use crate::problem::Problem;
 use crate::solve::Limits;
 use crate::step::StepReport;
+use crate::tape::{Source, Tape, TapeError};
+use crate::view::Shown;
 
 /// A world whose last step took less than this makes the next one on the calling thread: to hand it to another one
 /// would cost more than the step. Signals are looked after between such steps.
@@ -38,14 +43,28 @@ const QUICK: Duration = Duration::from_millis(1);
 pub(crate) struct World {
     inner: Mutex<Inner>,
     flag: Flag,
-    title: String,
-    warnings: Vec<String>,
+    pub(crate) title: String,
+    /// Where it comes from; none where it was built piece by piece.
+    pub(crate) source: Option<Source>,
 }
 
 /// What changes.
 pub(crate) struct Inner {
     pub(crate) world: delassus::World,
     pub(crate) run: RunDefaults,
+    /// The pieces, as long as some can be added.
+    pub(crate) draft: Option<Draft>,
+    pub(crate) materials: Vec<Material>,
+    pub(crate) joints: Joints,
+    pub(crate) warnings: Vec<String>,
+    /// The recording under way.
+    pub(crate) tape: Option<Tape>,
+    /// Recordings so far.
+    pub(crate) tapes: u64,
+    /// Pages that show it.
+    pub(crate) shown: Vec<Shown>,
+    /// Pages so far.
+    pub(crate) views: u64,
     solver: Box<dyn Solver + Send>,
     quick: bool,
 }
@@ -64,10 +83,28 @@ struct Walk {
     unsolved: u64,
     worst_residual: f64,
     last: Option<Step>,
-    error: Option<StepError>,
+    error: Option<WalkError>,
+}
+
+/// Why steps end early.
+enum WalkError {
+    /// A step is refused.
+    Step(StepError),
+    /// A step was made that cannot be recorded.
+    Tape(TapeError),
 }
 
 impl Inner {
+    /// Refuses what would spoil a recording.
+    pub(crate) fn not_recording(&self) -> PyResult<()> {
+        match &self.tape {
+            Some(_) => Err(refuse(
+                "the world is being recorded; close the recording first",
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn stop(run: &RunDefaults, flag: &Flag) -> Stop {
         Stop {
             tolerance: run.tolerance,
@@ -93,10 +130,17 @@ impl Inner {
                     walk.done += 1;
                     walk.unsolved += u64::from(step.unsolved);
                     walk.worst_residual = walk.worst_residual.max(step.report.residual.law);
+                    let taped = self.tape.as_mut().map(|tape| tape.add(&self.world, &step));
                     walk.last = Some(step);
+                    self.shown.iter().for_each(|page| page.show(&self.world));
+                    if let Some(Err(error)) = taped {
+                        self.tape = None;
+                        walk.error = Some(WalkError::Tape(error));
+                        break;
+                    }
                 }
                 Err(error) => {
-                    walk.error = Some(error);
+                    walk.error = Some(WalkError::Step(error));
                     break;
                 }
             }
@@ -110,20 +154,28 @@ impl Inner {
 }
 
 impl World {
-    fn new(scene: Scene) -> PyResult<World> {
+    fn of(scene: Scene, source: Option<Source>) -> PyResult<World> {
         let flag = Flag::take();
         let stop = Inner::stop(&scene.run, &flag);
         let solver = from_spec(&scene.run.solver, stop, 0).map_err(refuse)?;
         Ok(World {
             inner: Mutex::new(Inner {
+                joints: Joints::of(&scene.world),
                 world: scene.world,
                 run: scene.run,
+                draft: None,
+                materials: Vec::new(),
+                warnings: scene.warnings,
+                tape: None,
+                tapes: 0,
+                shown: Vec::new(),
+                views: 0,
                 solver,
                 quick: false,
             }),
             flag,
             title: scene.title,
-            warnings: scene.warnings,
+            source,
         })
     }
 
@@ -132,11 +184,24 @@ impl World {
             true => of_robot(text, name, folder, base).map_err(refuse)?,
             false => parse_in(text, folder).map_err(|cause| refuse_at(name)(&cause))?,
         };
-        World::new(scene)
+        let source = Source {
+            name: name.to_owned(),
+            text: Some(text.to_owned()),
+            folder: folder.map(Path::to_owned),
+            floating: base == Base::Floating,
+        };
+        World::of(scene, Some(source))
     }
 
-    /// The world, for this thread alone.
+    /// The world with all its pieces, for this thread alone.
     pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        let mut inner = self.raw()?;
+        inner.refresh()?;
+        Ok(inner)
+    }
+
+    /// The same where pieces may be missing.
+    pub(crate) fn raw(&self) -> PyResult<MutexGuard<'_, Inner>> {
         self.inner.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => refuse(
                 "the world is at work in another thread; wait for it, or give each thread a world of its own",
@@ -171,10 +236,29 @@ impl World {
 
 #[pymethods]
 impl World {
+    /// An empty world, to be filled by `add_body`, `add_joint` and the like before its first step.
+    ///
+    /// `gravity` [m/s²], `dt` [s], `solver`, `tolerance` and `iterations` are those of its steps; all other keys are the
+    /// settings of scene files, with underscores: `substeps`, `integrator`, `friction` (the law of contacts),
+    /// `contact_compliance`, `contact_damping`, `restitution_threshold`, `gyroscopic`, `geometric_stiffness`, `sleep`.
+    #[new]
+    #[pyo3(signature = (title="untitled", **keys))]
+    fn new(title: &str, keys: Option<&Bound<'_, PyDict>>) -> PyResult<World> {
+        let world = World::of(empty(title, keys)?, None)?;
+        let mut inner = world.raw()?;
+        inner.draft = Some(Draft::of(&inner.world));
+        drop(inner);
+        Ok(world)
+    }
+
     /// A built-in scene: `name` or `name:size`, as `delassus list scenes` names them.
     #[staticmethod]
     fn scene(name: &str) -> PyResult<World> {
-        World::new(scenes::build(name).map_err(refuse)?)
+        let source = Source {
+            name: name.to_owned(),
+            ..Source::default()
+        };
+        World::of(scenes::build(name).map_err(refuse)?, Some(source))
     }
 
     /// Reads a scene file (TOML) or a robot file (URDF, MJCF), which is put on the ground. A URDF robot is bolted to
@@ -215,7 +299,14 @@ impl World {
         }
         let mut inner = self.lock()?;
         let inner = &mut *inner;
+        inner.settle();
         let dt = World::dt_of(inner, dt);
+        if inner.tape.is_some() && dt != inner.run.dt {
+            return Err(refuse(format!(
+                "dt is {dt} where the recording has steps of {}; close the recording first",
+                inner.run.dt
+            )));
+        }
         let quick = inner.quick && is_home();
         let walk = if quick {
             self.walk_here(py, inner, n, dt)?
@@ -225,9 +316,10 @@ impl World {
         };
         if let Some(error) = walk.error {
             let number = walk.done + 1;
-            return Err(match n {
-                1 => refuse(error),
-                _ => refuse(format!("step {number} of {n}: {error}")),
+            return Err(match (error, n) {
+                (WalkError::Tape(error), _) => error.raise(),
+                (WalkError::Step(error), 1) => refuse(error),
+                (WalkError::Step(error), _) => refuse(format!("step {number} of {n}: {error}")),
             });
         }
         let step = walk
@@ -302,8 +394,8 @@ impl World {
 
     /// What of a robot file was not understood, one sentence each.
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+    fn warnings(&self) -> PyResult<Vec<String>> {
+        Ok(self.lock()?.warnings.clone())
     }
 
     /// Time simulated so far [s].
@@ -316,6 +408,12 @@ impl World {
     #[getter]
     fn dt(&self) -> PyResult<f64> {
         Ok(self.lock()?.run.dt)
+    }
+
+    /// Length of the last substep [s], zero before the first: an impulse over it is a mean force.
+    #[getter]
+    fn last_substep(&self) -> PyResult<f64> {
+        Ok(self.lock()?.world.last_substep())
     }
 
     /// The solver of its steps, with keys.

@@ -216,3 +216,41 @@ def test_interrupt_ends_long_work(work: str) -> None:
     finally:
         process.kill()
     assert process.returncode == 3 and b"interrupted" in output, errors.decode()
+
+
+KINDS = ["sphere", "box", "capsule", "cylinder", "hull", "half_space", "mesh", "height_field"]
+JOINTS = ["ball", "hinge", "slider", "universal", "fixed", "distance", "gear", "rolling", "cylindrical", "screw", "planar", "spring", "glue"]
+numbers = st.one_of(st.floats(-3, 3), st.floats(), st.integers(-3, 3))
+threes = st.one_of(st.lists(numbers, min_size=3, max_size=3), anything)
+
+
+@settings(fuzz, max_examples=50)
+@given(data=st.data())
+def test_worlds_of_anything(data: st.DataObject) -> None:
+    draw = data.draw
+    world = delassus.World()
+    world.add_ground()
+    for _ in range(draw(st.integers(1, 3))):
+        make = getattr(delassus.Shape, draw(st.sampled_from(KINDS)))
+        words = draw(st.lists(st.one_of(numbers, threes, st.lists(threes, min_size=4, max_size=6)), max_size=2))
+        keys = draw(st.dictionaries(st.sampled_from(["position", "orientation", "member", "x"]), threes, max_size=2))
+        shape = tried(make, *words, **keys) or delassus.Shape.sphere(0.1)
+        keys = draw(st.dictionaries(st.sampled_from(["position", "velocity", "spin", "mass", "density", "inertia"]), threes, max_size=3))
+        tried(world.add_body, draw(st.text(max_size=2)), shape, **keys)
+    names = st.one_of(st.none(), st.sampled_from(world.body_names), st.text(max_size=2))
+    for _ in range(2):
+        keys = draw(st.dictionaries(
+            st.sampled_from(["point", "axis", "axes", "anchors", "length", "radius", "terms", "limits", "motor", "compliance"]),
+            threes, max_size=3,
+        ))
+        tried(world.add_joint, draw(st.sampled_from(JOINTS)), (draw(names), draw(names)), **keys)
+    for name in world.body_names:
+        tried(world.body(name).push, draw(threes))
+        tried(setattr, world.body(name), draw(st.sampled_from(["position", "orientation", "velocity"])), draw(threes))
+    tried(world.step, 2)
+    assert np.isfinite(world.positions).all() and np.isfinite(world.velocities).all()
+    for name in world.joint_names:
+        world.joint(name).remove()
+    for name in world.body_names[1:]:
+        world.body(name).remove()
+    tried(world.step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,28 @@ def test_examples_of_the_chapter_run() -> None:
         pytest.skip("the chapter is not here: these tests are run outside a clone")
     result = doctest.testfile(str(chapter), module_relative=False)
     assert result.attempted > 10 and result.failed == 0
+
+
+def test_the_lines_of_the_readme_make_a_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; the README's plot was not made")
+    readme = HERE.parent.parent.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("the README is not here: these tests are run outside a clone")
+    lines = [line for line in readme.read_text(encoding="utf-8").splitlines() if line.startswith('python -c "')]
+    assert len(lines) == 2
+    for line in lines:
+        program = line.removeprefix('python -c "').removesuffix('"')
+        environment = os.environ | {"MPLBACKEND": "Agg"}
+        subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, env=environment)
+    assert (tmp_path / "energy.png").stat().st_size > 1000
+
+
+def test_examples_of_the_plots_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; plots were not tested")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    import delassus.plot
+
+    assert doctest.testmod(delassus.plot).failed == 0
 
 
 def test_everything_public_says_what_it_is() -> None:

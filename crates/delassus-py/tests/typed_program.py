@@ -19,6 +19,16 @@ def largest_impulse(problem: delassus.Problem) -> float:
     return float(np.abs(answer.lambda_).max())
 
 
+def pendulum(length: float) -> float:
+    world = delassus.World("pendulum", dt=0.005)
+    bob: delassus.Body = world.add_body("bob", delassus.Shape.sphere(0.05), position=[length, 0, 0])
+    hinge = world.add_joint("hinge", (bob, None), point=[0, 0, 0], axis=[0, 1, 0], motor={"speed": 1.0, "max_force": 0.0})
+    world.step(20)
+    hinge.drive(motor=None)
+    return hinge.coordinate
+
+
+assert pendulum(0.5) > 0
 heights: NDArray[np.float64] = settle("stack:3", 0.5)[:, 2]
 impulse: float = largest_impulse(delassus.friction(np.eye(3), [-1.0, 0.2, 0.0], 0.5))
 fastest: str = delassus.compare([delassus.lcp(np.eye(2), [-1, 1])], ["newton"])[0].solver

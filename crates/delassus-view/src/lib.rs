@@ -26,7 +26,7 @@ pub use choice::{Catalogue, Choice, MakeSolver, Start};
 pub use mirror::{Mirror, Reflection};
 pub use recording::{Recording, RecordingError};
 pub use refused::Refused;
-pub use server::{Options, Server, ViewError, page_is_built};
+pub use server::{Framing, Options, Server, ViewError, page_is_built};
 
 use delassus::world::Scene;
 

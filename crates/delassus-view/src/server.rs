@@ -56,6 +56,20 @@ pub struct Options {
     pub port: u16,
     /// Threads to step with; the bits do not depend on it.
     pub threads: usize,
+    /// Who may show the page within another one.
+    pub framing: Framing,
+}
+
+/// Who may show the page within another page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// Nobody: no page can have clicks meant for itself land here.
+    #[default]
+    Nobody,
+    /// Pages that this machine serves, such as notebooks. For pages on which a click changes nothing: [`Mirror`].
+    ///
+    /// [`Mirror`]: crate::Mirror
+    ThisMachine,
 }
 
 impl Default for Options {
@@ -64,6 +78,7 @@ impl Default for Options {
             host: Ipv4Addr::LOCALHOST.into(),
             port: 0,
             threads: 1,
+            framing: Framing::Nobody,
         }
     }
 }
@@ -106,6 +121,7 @@ struct Shared {
     commands: SyncSender<Command>,
     pages: Arc<Semaphore>,
     address: SocketAddr,
+    framing: Framing,
 }
 
 /// What a page is told first.
@@ -189,6 +205,7 @@ impl Server {
             commands,
             pages: Arc::new(Semaphore::new(MOST_PAGES)),
             address,
+            framing: options.framing,
         };
         let (stop, stopped) = oneshot::channel();
         let welcome = welcome(file.as_deref(), &solvers);
@@ -322,7 +339,8 @@ async fn watch_door(State(shared): State<Shared>, request: Request, next: Next) 
         )
     };
     let headers = response.headers_mut();
-    for (name, value) in guard::HEADERS {
+    let fixed = guard::HEADERS.iter();
+    for (name, value) in fixed.chain(guard::framing(shared.framing)) {
         headers.insert(
             HeaderName::from_static(name),
             HeaderValue::from_static(value),

@@ -1,5 +1,6 @@
 //! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more. Neither does a
-//! recursion over a tree, nor a factorisation of `newton`, nor a step of a world of chains.
+//! recursion over a tree, nor a factorisation of `newton`, nor a step of a world of chains. Steps of robots ask for no more
+//! pieces than are counted here.
 
 #![cfg(feature = "parallel")]
 #![allow(
@@ -126,6 +127,43 @@ fn steps() {
     }
 }
 
+/// Steps of worlds with a robot: on the ground, with an object in its hand, and with loops. What is left are pieces of the
+/// report, of the judge's look at rounding, and of the rows of loops.
+#[cfg(feature = "robots")]
+fn robot_steps() {
+    let mut excess = Vec::new();
+    for (name, most) in [
+        ("humanoid", 16),
+        ("quadruped", 12),
+        ("gripper", 33),
+        ("four-bar", 43),
+    ] {
+        let delassus::world::Scene { mut world, run, .. } = delassus::scenes::build(name).unwrap();
+        let stop = Stop {
+            tolerance: run.tolerance,
+            sweeps: run.iterations,
+            ..Stop::default()
+        };
+        let mut solver = from_spec("newton", stop, 0).unwrap();
+        let mut round = || {
+            let before = COUNT.load(Ordering::Relaxed);
+            let step = world.step(run.dt, solver.as_mut()).unwrap();
+            assert_eq!(step.unsolved, 0);
+            COUNT.load(Ordering::Relaxed) - before
+        };
+        for _ in 0..100 {
+            round();
+        }
+        let fewest = (0..20).map(|_| round()).min().unwrap();
+        if most < fewest {
+            excess.push(format!(
+                "{name}: {fewest} pieces of memory a step, {most} before"
+            ));
+        }
+    }
+    assert!(excess.is_empty(), "{excess:?}");
+}
+
 // One test only: tests of one file run side by side and would count each other's allocations.
 #[test]
 fn more_sweeps_and_recursions_cost_no_more_allocations() {
@@ -134,6 +172,11 @@ fn more_sweeps_and_recursions_cost_no_more_allocations() {
     {
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         alone.unwrap().install(steps);
+    }
+    #[cfg(feature = "robots")]
+    {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        alone.unwrap().install(robot_steps);
     }
     let specs = [
         "gauss-seidel",

@@ -7,8 +7,8 @@
 
 Problems come from arrays (`lcp`, `friction`), files (`Problem.read`) or a step of a world (`World.problem`); `solve`
 solves one, `compare` many by many solvers, `doctor` says what is wrong with one, `derivative` how an answer changes with
-the data. `World` steps scenes and robots through time, `Batch` many copies of one. `Robot` computes the dynamics of a kinematic tree. What cannot be
-used raises `Error`, a `ValueError`.
+the data. `World` steps scenes and robots through time, from files or built here piece by piece, `Batch` many copies of
+one. `Robot` computes the dynamics of a kinematic tree. What cannot be used raises `Error`, a `ValueError`.
 """
 
 # Arrays go to and fro: without NumPy this fails here, with its name.
@@ -19,13 +19,18 @@ from ._delassus import (
     Answer,
     Batch,
     BatchReport,
+    Body,
     Derivative,
     Diagnosis,
     Error,
     Finding,
+    Joint,
     Problem,
+    Recording,
     Robot,
+    Shape,
     StepReport,
+    View,
     World,
     __version__,
     derivative,
@@ -36,20 +41,30 @@ from ._delassus import (
     solvers,
     variants,
 )
+from ._recorded import Recorded, recorded
+from ._sweep import Failed, Sweep, read_sweep, sweep
 
 __all__ = [
     "Answer",
     "Batch",
     "BatchReport",
+    "Body",
     "Comparison",
     "Derivative",
     "Diagnosis",
     "Error",
+    "Failed",
     "Finding",
+    "Joint",
     "Problem",
+    "Recorded",
+    "Recording",
     "Robot",
     "Run",
+    "Shape",
     "StepReport",
+    "Sweep",
+    "View",
     "World",
     "__version__",
     "compare",
@@ -57,7 +72,10 @@ __all__ = [
     "doctor",
     "friction",
     "lcp",
+    "read_sweep",
+    "recorded",
     "solve",
     "solvers",
+    "sweep",
     "variants",
 ]

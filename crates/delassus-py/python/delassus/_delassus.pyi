@@ -1,4 +1,6 @@
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypedDict, final
 
 import numpy as np
@@ -8,13 +10,18 @@ __all__ = [
     "Answer",
     "Batch",
     "BatchReport",
+    "Body",
     "Derivative",
     "Diagnosis",
     "Error",
     "Finding",
+    "Joint",
     "Problem",
+    "Recording",
     "Robot",
+    "Shape",
     "StepReport",
+    "View",
     "World",
     "__version__",
     "derivative",
@@ -213,8 +220,273 @@ class StepReport:
     @property
     def potential(self) -> float: ...
 
+_Drive = Mapping[str, float] | None
+
+@final
+class Shape:
+    @staticmethod
+    def sphere(
+        radius: float,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def box(
+        half: ArrayLike,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def capsule(
+        half_length: float,
+        radius: float,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def cylinder(
+        half_length: float,
+        radius: float,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def hull(
+        points: ArrayLike,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def half_space(
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def mesh(
+        vertices: ArrayLike,
+        triangles: ArrayLike,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+    @staticmethod
+    def height_field(
+        heights: ArrayLike,
+        size: ArrayLike,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        member: Sequence[int] | None = None,
+        with_: Sequence[int] | None = None,
+    ) -> Shape: ...
+
+@final
+class Body:
+    @property
+    def name(self) -> str: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def motion(self) -> Literal["dynamic", "static", "kinematic", "link"]: ...
+    @property
+    def mass(self) -> float: ...
+    @property
+    def position(self) -> _Floats: ...
+    @position.setter
+    def position(self, value: ArrayLike) -> None: ...
+    @property
+    def orientation(self) -> _Floats: ...
+    @orientation.setter
+    def orientation(self, value: ArrayLike) -> None: ...
+    @property
+    def velocity(self) -> _Floats: ...
+    @velocity.setter
+    def velocity(self, value: ArrayLike) -> None: ...
+    @property
+    def spin(self) -> _Floats: ...
+    @spin.setter
+    def spin(self, value: ArrayLike) -> None: ...
+    def remove(self) -> None: ...
+    def push(
+        self, force: ArrayLike, *, torque: ArrayLike | None = None, at: ArrayLike | None = None
+    ) -> None: ...
+
+@final
+class Joint:
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def bodies(self) -> list[str]: ...
+    @property
+    def coordinate(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def force(self) -> _Floats: ...
+    @property
+    def torque(self) -> _Floats: ...
+    def drive(
+        self,
+        *,
+        motor: _Drive = ...,
+        servo: _Drive = ...,
+        limits: ArrayLike | None = ...,
+        friction: float = ...,
+    ) -> None: ...
+    def remove(self) -> None: ...
+
+@final
+class Recording:
+    def close(self) -> list[Path]: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def folder(self) -> Path | None: ...
+    def __enter__(self) -> Recording: ...
+    def __exit__(self, *error: object) -> Literal[False]: ...
+
+@final
+class View:
+    @property
+    def url(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def open(self) -> bool: ...
+    def show(self) -> None: ...
+    def play(self, seconds: float, *, speed: float = 1.0) -> None: ...
+    def wait(self, seconds: float | None = None) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> View: ...
+    def __exit__(self, *error: object) -> Literal[False]: ...
+    def _repr_html_(self) -> str: ...
+
 @final
 class World:
+    def __new__(
+        cls,
+        title: str = "untitled",
+        *,
+        gravity: ArrayLike | None = None,
+        dt: float | None = None,
+        solver: str | None = None,
+        tolerance: float | None = None,
+        iterations: int | None = None,
+        substeps: int | None = None,
+        integrator: str | None = None,
+        friction: str | None = None,
+        contact_compliance: float | None = None,
+        contact_damping: float | None = None,
+        restitution_threshold: float | None = None,
+        gyroscopic: str | None = None,
+        geometric_stiffness: str | None = None,
+        sleep: Mapping[str, float] | None = None,
+    ) -> World: ...
+    def add_material(
+        self,
+        name: str,
+        *,
+        friction: float | None = None,
+        restitution: float | None = None,
+        rolling: float | None = None,
+        spinning: float | None = None,
+    ) -> None: ...
+    def pair_materials(
+        self,
+        first: str,
+        second: str,
+        *,
+        friction: float | None = None,
+        restitution: float | None = None,
+        rolling: float | None = None,
+        spinning: float | None = None,
+    ) -> None: ...
+    def add_body(
+        self,
+        name: str = "",
+        shapes: Shape | Sequence[Shape] | None = None,
+        *,
+        motion: Literal["dynamic", "static", "kinematic"] = "dynamic",
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        spin: ArrayLike | None = None,
+        mass: float | None = None,
+        inertia: ArrayLike | None = None,
+        density: float | None = None,
+    ) -> Body: ...
+    def add_ground(
+        self, name: str = "ground", *, height: float = 0.0, material: str | None = None
+    ) -> Body: ...
+    def add_joint(
+        self,
+        kind: Literal["ball", "hinge", "slider", "universal", "fixed", "distance", "gear", "rolling"],
+        bodies: tuple[Body | str | None, Body | str | None] | None = None,
+        *,
+        name: str = "",
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        axes: ArrayLike | None = None,
+        anchors: ArrayLike | None = None,
+        length: float | None = None,
+        least: float | None = None,
+        greatest: float | None = None,
+        terms: Sequence[tuple[str, ArrayLike, float]] | None = None,
+        radius: float | None = None,
+        normal: ArrayLike | None = None,
+        limits: ArrayLike | None = None,
+        motor: _Drive = None,
+        servo: _Drive = None,
+        friction: float | None = None,
+        compliance: float | None = None,
+        damping: float | None = None,
+        collide: bool | None = None,
+    ) -> Joint: ...
+    def add_robot(
+        self,
+        file: _Path,
+        name: str = "robot",
+        *,
+        floating: bool = False,
+        lossy: bool = False,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        material: str | None = None,
+        self_collide: bool | None = None,
+    ) -> str: ...
+    def body(self, name: str) -> Body: ...
+    def joint(self, name: str) -> Joint: ...
+    @property
+    def joint_names(self) -> list[str]: ...
     @staticmethod
     def scene(name: str) -> World: ...
     @staticmethod
@@ -231,6 +503,15 @@ class World:
         seed: int = 0,
     ) -> None: ...
     def problem(self, dt: float | None = None) -> Problem: ...
+    def record(
+        self,
+        folder: _Path | None = None,
+        *,
+        export: Sequence[_Path] = (),
+        every: int = 1,
+        overwrite: bool = False,
+    ) -> Recording: ...
+    def view(self, *, port: int = 0, host: str = "127.0.0.1") -> View: ...
     @property
     def title(self) -> str: ...
     @property
@@ -239,6 +520,8 @@ class World:
     def time(self) -> float: ...
     @property
     def dt(self) -> float: ...
+    @property
+    def last_substep(self) -> float: ...
     @property
     def solver(self) -> str: ...
     @property
@@ -274,6 +557,16 @@ class World:
     def place_robot(self, q: ArrayLike, v: ArrayLike, robot: int | str = 0) -> None: ...
     def push_robot(self, tau: ArrayLike, robot: int | str = 0) -> None: ...
     def aim_servo(self, joint: str, position: float, robot: int | str = 0) -> None: ...
+    def drive_robot(
+        self,
+        joint: str,
+        robot: int | str = 0,
+        *,
+        motor: _Drive = ...,
+        servo: _Drive = ...,
+        limits: ArrayLike | None = ...,
+        friction: float = ...,
+    ) -> None: ...
     @property
     def contacts(self) -> NDArray[np.void]: ...
     @property

@@ -8,19 +8,35 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, header};
 
+use super::Framing;
+
 /// Sent with every answer.
-pub(super) const HEADERS: [(&str, &str); 7] = [
-    (
-        "content-security-policy",
-        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
-    ),
+pub(super) const HEADERS: [(&str, &str); 5] = [
     ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("cache-control", "no-store"),
 ];
+
+/// What the page may load and who may show it within another page; the second is for browsers that do not know the
+/// first.
+pub(super) fn framing(framing: Framing) -> &'static [(&'static str, &'static str)] {
+    match framing {
+        Framing::Nobody => &[
+            (
+                "content-security-policy",
+                "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+            ),
+            ("x-frame-options", "DENY"),
+        ],
+        Framing::ThisMachine => &[(
+            "content-security-policy",
+            "default-src 'self'; base-uri 'none'; form-action 'none'; \
+             frame-ancestors http://localhost:* http://127.0.0.1:* http://[::1]:*; object-src 'none'",
+        )],
+    }
+}
 
 /// Whether a request was sent to one of the server's own addresses.
 pub(super) fn host_is_ours(headers: &HeaderMap, address: SocketAddr) -> bool {

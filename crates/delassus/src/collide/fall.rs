@@ -16,6 +16,8 @@ const LOOKS: usize = 200;
 const LIFTS: usize = 60;
 /// What counts as touching, as a share of the size of the smaller body.
 const TOUCH: f64 = 1e-12;
+/// Share of the size by which a body that rests is lowered to see what it rests on.
+const BELOW: f64 = 1e-4;
 
 /// The shapes of one body where it stands.
 pub(crate) struct Standing {
@@ -119,7 +121,8 @@ impl Fall<'_> {
         for _ in 0..LOOKS {
             let (bound, depth) = self.ahead(self.down * at, 8.0 * (size + at.abs()) + 1.0);
             if TOUCH * size < depth {
-                return Some(self.between(clear, at));
+                clear = self.between(clear, at);
+                break;
             }
             if !bound.is_finite() {
                 return None;
@@ -130,7 +133,13 @@ impl Fall<'_> {
             }
             at += bound;
         }
-        Some(clear)
+        self.rests_at(clear, size).then_some(clear)
+    }
+
+    /// Whether it touches nothing here, and something just below.
+    fn rests_at(&self, at: f64, size: f64) -> bool {
+        let depth = |by: f64| self.ahead(self.down * by, 0.0).1;
+        depth(at) <= 1e3 * TOUCH * size && 0.0 < depth(at + BELOW * size)
     }
 
     /// Where it begins to overlap, between a place where it does not and one where it does.

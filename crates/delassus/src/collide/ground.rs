@@ -199,8 +199,8 @@ impl Ground {
                 // Cell of x: ⌊(x − x_low)/Δx⌋. `as usize` saturates, so that a box far outside gives an empty range.
                 let line =
                     |x: f64, k: usize| ((x - self.low[k]) / step[k]).floor().max(0.0) as usize;
-                let across = line(low.x, 0)..(line(high.x, 0) + 1).min(columns - 1);
-                let along = line(low.y, 1)..(line(high.y, 1) + 1).min(rows - 1);
+                let across = line(low.x, 0)..line(high.x, 0).saturating_add(1).min(columns - 1);
+                let along = line(low.y, 1)..line(high.y, 1).saturating_add(1).min(rows - 1);
                 if high.x < self.low.x || high.y < self.low.y {
                     return Vec::new();
                 }

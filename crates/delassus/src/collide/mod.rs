@@ -328,8 +328,8 @@ impl Collisions {
         // Each pair is a pure function of its poses, so that the length of a lane changes nothing.
         let length = parallel::share(pairs.len()).max(CHUNK);
         lanes.resize_with(pairs.len().div_ceil(length), Lane::default);
-        let parts: Vec<_> = pairs.chunks(length).zip(&mut *lanes).collect();
-        parallel::map(parts, |(pairs, lane)| {
+        let parts = pairs.chunks(length).zip(&mut *lanes);
+        parallel::each(parts, |(pairs, lane)| {
             lane.narrow(pairs, colliders, frames, tags);
         });
         for lane in lanes {

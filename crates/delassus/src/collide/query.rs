@@ -15,6 +15,8 @@ use super::{CollideError, Collider, Collisions, MAX_SIZE, Shape};
 
 /// What a box may be farther than the best meeting so far, as a share of it, and still be looked into.
 const SLACK: f64 = 1e-12;
+/// Beyond this distance there is no box \[m\].
+const FAR: f64 = 8.0 * MAX_SIZE;
 
 /// Where a ray meets a collider.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,10 +81,11 @@ impl Collisions {
 impl Placed<'_> {
     /// Calls for every collider whose box a ray may meet; the call gives the distance beyond which none matters any more.
     fn along(&self, ray: &Beam, most: f64, mut visit: impl FnMut(usize, f64) -> f64) {
-        let mut best = most.min(8.0 * MAX_SIZE);
+        let mut best = most;
         let line = parry3d_f64::query::Ray::new(ray.origin, ray.direction);
         let near = |bounds: &Aabb, best: f64| {
-            let far = best * (1.0 + SLACK) + f64::MIN_POSITIVE;
+            // No box is farther away than this from where a ray may begin.
+            let far = best.min(FAR) * (1.0 + SLACK) + f64::MIN_POSITIVE;
             bounds
                 .loosened(SLACK * bounds.half_extents().max_element())
                 .cast_local_ray(&line, far, true)

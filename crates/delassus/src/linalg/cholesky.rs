@@ -27,6 +27,57 @@ pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
     Ok(())
 }
 
+/// The same for a matrix of which many entries of L are zero, as that of a tree whose leaves come first: what has no
+/// part in a row is left out, and the rest is taken from whole rows at once. The upper part becomes Lᵀ.
+pub(crate) fn sparse_cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
+    pulp::Arch::new().dispatch(Sparse { a, n })
+}
+
+struct Sparse<'a> {
+    a: &'a mut [f64],
+    n: usize,
+}
+
+impl pulp::WithSimd for Sparse<'_> {
+    type Output = Result<(), (usize, f64)>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Result<(), (usize, f64)> {
+        let (a, n) = (self.a, self.n);
+        for i in 0..n {
+            let given = a[i * n + i];
+            let (above, own) = a.split_at_mut(i * n);
+            let own = &mut own[..n];
+            // l_ij = (a_ij − Σ_k l_ik l_jk)/l_jj, column by column; the upper part of row j holds column j so far.
+            for j in 0..i {
+                let x = own[j];
+                if x == 0.0 {
+                    continue;
+                }
+                let row = &mut above[j * n..(j + 1) * n];
+                let l = x / row[j];
+                own[j] = l;
+                row[i] = l;
+                for (x, column) in own[j + 1..=i].iter_mut().zip(&row[j + 1..=i]) {
+                    *x -= l * column;
+                }
+            }
+            let pivot = own[i];
+            if !(pivot > 1e-15 * given.abs() && pivot >= f64::MIN_POSITIVE) {
+                return Err((i, pivot));
+            }
+            own[i] = pivot.sqrt();
+        }
+        // What was left out is zero above too.
+        for i in 0..n {
+            for j in 0..i {
+                a[j * n + i] = a[i * n + j];
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Solves L x = b in place.
 pub(crate) fn cholesky_forward(l: &[f64], n: usize, x: &mut [f64]) {
     // Zeros at the start stay zeros.
@@ -34,6 +85,123 @@ pub(crate) fn cholesky_forward(l: &[f64], n: usize, x: &mut [f64]) {
     for i in first..n {
         // x_i = (b_i − Σ_{j<i} l_ij x_j) / l_ii
         x[i] = (x[i] - dot(&l[i * n + first..i * n + i], &x[first..i])) / l[i * n + i];
+    }
+}
+
+/// Solves L Lᵀ x = b in place with the factor of [`sparse_cholesky`]: products with each unknown are taken from all others
+/// at once, and no sum waits for the one before.
+pub(crate) fn sparse_solve(l: &[f64], n: usize, x: &mut [f64]) {
+    pulp::Arch::new().dispatch(SparseSolve { l, n, x });
+}
+
+struct SparseSolve<'a> {
+    l: &'a [f64],
+    n: usize,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for SparseSolve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (l, n, x) = (self.l, self.n, self.x);
+        forward(l, n, x);
+        for j in (0..n).rev() {
+            let row = &l[j * n..(j + 1) * n];
+            x[j] /= row[j];
+            let own = x[j];
+            for (x, l) in x[..j].iter_mut().zip(&row[..j]) {
+                *x -= l * own;
+            }
+        }
+    }
+}
+
+/// L x = b in place, with L and Lᵀ in one square.
+#[inline(always)]
+fn forward(l: &[f64], n: usize, x: &mut [f64]) {
+    for j in 0..n {
+        if x[j] == 0.0 {
+            continue;
+        }
+        let row = &l[j * n..(j + 1) * n];
+        x[j] /= row[j];
+        let own = x[j];
+        for (x, l) in x[j + 1..].iter_mut().zip(&row[j + 1..]) {
+            *x -= l * own;
+        }
+    }
+}
+
+/// Solves L x = b in place for several b, one after the other in `rows`, four side by side, with the factor of
+/// [`sparse_cholesky`].
+pub(crate) fn cholesky_forward_rows(l: &[f64], n: usize, rows: &mut [f64]) {
+    pulp::Arch::new().dispatch(ForwardRows { l, n, rows });
+}
+
+struct ForwardRows<'a> {
+    l: &'a [f64],
+    n: usize,
+    rows: &'a mut [f64],
+}
+
+/// Unknowns of the four right-hand sides that stand side by side.
+const SIDE_BY_SIDE: usize = 64;
+
+impl pulp::WithSimd for ForwardRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let n = self.n;
+        let mut fours = [[0.0; 4]; SIDE_BY_SIDE];
+        let Some(x) = fours.get_mut(..n) else {
+            for row in self.rows.chunks_exact_mut(n) {
+                cholesky_forward(self.l, n, row);
+            }
+            return;
+        };
+        // One alone, as a limit has it, goes without company.
+        if self.rows.len() == n {
+            return forward(self.l, n, self.rows);
+        }
+        for rows in self.rows.chunks_mut(4 * n) {
+            for (lane, row) in rows.chunks_exact(n).enumerate() {
+                for (x, b) in x.iter_mut().zip(row) {
+                    x[lane] = *b;
+                }
+            }
+            for lane in rows.len() / n..4 {
+                x.iter_mut().for_each(|x| x[lane] = 0.0);
+            }
+            // Zeros at the start stay zeros.
+            let first = x.iter().position(|x| *x != [0.0; 4]).unwrap_or(n);
+            for j in first..n {
+                let (until, after) = x.split_at_mut(j + 1);
+                let own = &mut until[j];
+                if *own == [0.0; 4] {
+                    continue;
+                }
+                let inverse = 1.0 / self.l[j * n + j];
+                own.iter_mut().for_each(|x| *x *= inverse);
+                let column = &self.l[j * n + j + 1..(j + 1) * n];
+                // Fours are taken out of memory whole: the compiler cannot know that they are apart.
+                let own = *own;
+                for (x, factor) in after.iter_mut().zip(column) {
+                    let mut rest = *x;
+                    for lane in 0..4 {
+                        rest[lane] -= factor * own[lane];
+                    }
+                    *x = rest;
+                }
+            }
+            for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
+                for (b, x) in row.iter_mut().zip(&*x) {
+                    *b = x[lane];
+                }
+            }
+        }
     }
 }
 
@@ -76,6 +244,50 @@ mod tests {
             let error: Vec<f64> = x.iter().zip(&wanted).map(|(x, y)| x - y).collect();
             assert!(max_abs(&error) < 1e-12, "{n}: {error:?}");
         }
+    }
+
+    #[test]
+    fn zeros_change_nothing_of_a_factor() {
+        let mut random = Random::new(9);
+        for n in 1..12 {
+            // Row i is coupled with some before it only.
+            let mut a = vec![0.0; n * n];
+            for i in 0..n {
+                a[i * n + i] = 4.0 + i as f64;
+                for j in (0..i).filter(|j| (i + j) % 3 == 0) {
+                    a[i * n + j] = random.range(-1.0, 1.0);
+                    a[j * n + i] = a[i * n + j];
+                }
+            }
+            let (mut one, mut other) = (a.clone(), a);
+            assert_eq!(cholesky(&mut one, n), Ok(()));
+            assert_eq!(sparse_cholesky(&mut other, n), Ok(()));
+            for i in 0..n {
+                for j in 0..=i {
+                    assert!((one[i * n + j] - other[i * n + j]).abs() < 1e-14);
+                    assert_eq!(other[i * n + j], other[j * n + i]);
+                }
+            }
+            let mut all = vec![1.0; n];
+            let mut some = all.clone();
+            cholesky_solve(&one, n, &mut all);
+            sparse_solve(&other, n, &mut some);
+            let error: Vec<f64> = all.iter().zip(&some).map(|(x, y)| x - y).collect();
+            assert!(max_abs(&error) < 1e-14, "{n}: {error:?}");
+            let b: Vec<f64> = (0..5 * n).map(|_| random.range(-1.0, 1.0)).collect();
+            let mut rows = b.clone();
+            cholesky_forward_rows(&other, n, &mut rows);
+            for (b, row) in b.chunks_exact(n).zip(rows.chunks_exact(n)) {
+                let mut x = b.to_vec();
+                cholesky_forward(&one, n, &mut x);
+                let error: Vec<f64> = x.iter().zip(row).map(|(x, y)| x - y).collect();
+                assert!(max_abs(&error) < 1e-13, "{n}: {error:?}");
+            }
+        }
+        assert_eq!(
+            sparse_cholesky(&mut [1.0, 2.0, 2.0, 1.0], 2),
+            Err((1, -3.0))
+        );
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(crate) mod ranked;
 pub(crate) mod sym3;
 mod twofold;
 mod twofold_lu;
+pub(crate) mod wide_lu;
 
 pub use self::generalised::generalised_inverse;
 pub(crate) use self::mat3::{inverse_3, mul_3};

@@ -22,6 +22,17 @@ pub(crate) fn share(items: usize) -> usize {
     }
 }
 
+/// Work on every part for its own sake; a single one is done at once, without a list of them.
+pub(crate) fn each<T: Send>(mut parts: impl Iterator<Item = T>, work: impl Fn(T) + Send + Sync) {
+    match (parts.next(), parts.next()) {
+        (None, _) => {}
+        (Some(one), None) => work(one),
+        (Some(first), Some(second)) => {
+            map([first, second].into_iter().chain(parts).collect(), work);
+        }
+    }
+}
+
 /// What `work` makes of each part, in order; side by side where there is more than one part and thread.
 pub(crate) fn map<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
     if parts.len() < 2 || current_num_threads() < 2 {

@@ -8,14 +8,15 @@ use glam::DVec3;
 
 use super::delassus::{DiagonalBlocks, add_entry};
 use super::jacobian::{Entry, EntryKind, Jacobian, On, PlacedRows, point_row, spin_axes, spin_row};
-use super::mass::MassBlock;
+use super::mass::{MassBlock, TreeMass};
 use super::place::{At, Place, Point, Side};
+use super::written_rows::{NOWHERE, WrittenRows};
 use super::{Block, Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
-use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
+use crate::math::{dot_unrolled, mul_add};
 use checks::check_compliance;
 pub(crate) use contacts::Contact;
 use reused::Reused;
@@ -32,6 +33,9 @@ pub struct ProblemBuilder {
     entries: Vec<Entry>,
     parts: Vec<PlacedRows>,
     values: Reused<f64>,
+    /// Rows on short trees, and how many numbers of them entries know of.
+    written: WrittenRows,
+    stored: usize,
     blocks: Reused<Block>,
     sigma: Reused<f64>,
     p: Reused<f64>,
@@ -60,6 +64,8 @@ impl ProblemBuilder {
             entries: emptied(primal.jacobian.entries),
             parts: emptied(primal.jacobian.parts),
             values: Reused::over(primal.jacobian.values),
+            written: primal.jacobian.written.emptied(),
+            stored: 0,
             blocks: Reused::over(problem.blocks),
             sigma: Reused::over(primal.sigma),
             p: Reused::over(primal.p),
@@ -90,13 +96,25 @@ impl ProblemBuilder {
         self.values.reserve(15 * blocks);
     }
 
+    /// The tree that the old problem had at the next place, for the memory it stands in.
+    pub(crate) fn take_old_tree(&mut self) -> Option<TreeMass> {
+        match self.mass.take_old(MassBlock::UNIT)? {
+            MassBlock::Tree(tree) => Some(tree),
+            MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
+        }
+    }
+
     /// Adds a mass block with its momentum before constraints, p = M v₀ + h f.
     pub fn add_mass(&mut self, mass: MassBlock, p: &[f64]) -> Result<MassId, BuildError> {
         let id = next_id(self.mass.len(), "mass blocks").map(MassId)?;
         BuildError::check_length(|| format!("p of {id}"), mass.dim(), p.len())?;
-        let mut free = p.to_vec();
+        let mut free = std::mem::take(&mut self.rows);
+        free.clear();
+        free.extend_from_slice(p);
         mass.solve(&mut free);
-        self.add_moving_mass(mass, p, &free)
+        let added = self.add_moving_mass(mass, p, &free);
+        self.rows = free;
+        added
     }
 
     /// Adds a mass block with its momentum p and its velocity v¹ without constraints, where that is known better than
@@ -227,6 +245,7 @@ impl ProblemBuilder {
         if let Err(error) = BuildError::check_finite(|| place_of_c(id), &self.c[start..]) {
             self.c.truncate(start);
             self.d.truncate(d_start);
+            self.written.truncate(self.stored);
             return Err(error);
         }
         self.starts.push(self.entries.len() as u32);
@@ -259,8 +278,24 @@ impl ProblemBuilder {
                 at.place.write(mass, at.rows, rows);
             }
             let at = self.offsets[first.mass.index()];
-            mul_add(rows, &self.free_velocity[at..at + mass.dim()], c);
-            add_entry(mass, rows, d);
+            let free = &self.free_velocity[at..at + mass.dim()];
+            match mass.factor() {
+                Some(lower) => {
+                    for (c, row) in c.iter_mut().zip(rows.chunks_exact(mass.dim())) {
+                        *c += dot_unrolled(row, free);
+                    }
+                    let before = self.written.len();
+                    self.written.add(rows, lower, d);
+                    // Rows that are given written out need not be kept twice.
+                    if first.place == Place::Plain {
+                        self.written.truncate(before);
+                    }
+                }
+                None => {
+                    mul_add(rows, free, c);
+                    add_entry(mass, rows, d);
+                }
+            }
         }
         for (i, sigma) in sigma.iter().enumerate() {
             d[i * n_rows + i] += sigma;
@@ -321,6 +356,13 @@ impl ProblemBuilder {
         n_rows: u32,
     ) {
         let (first, start) = (self.parts.len() as u32, self.values.len() as u32);
+        let mut written = NOWHERE;
+        let on_mass = &self.mass[mass.index()];
+        if on_mass.factor().is_some() {
+            // The rows were written out in this order.
+            written = self.stored as u32;
+            self.stored += n_rows as usize * on_mass.dim();
+        }
         for at in parts {
             let on = match at.place {
                 Place::Link { link } => On::Link(link),
@@ -329,7 +371,13 @@ impl ProblemBuilder {
                 Place::Point { .. } | Place::Plain => continue,
             };
             let start = self.values.len() as u32;
-            self.parts.push(PlacedRows { on, start, n_rows });
+            self.parts.push(PlacedRows {
+                on,
+                start,
+                n_rows,
+                written,
+            });
+            written = NOWHERE;
             self.values.extend_from_slice(at.rows);
         }
         // No more than the places of a block, which are counted when they are checked.
@@ -353,6 +401,7 @@ impl ProblemBuilder {
                     entries: self.entries,
                     parts: self.parts,
                     values: self.values.finish(),
+                    written: self.written,
                 },
                 sigma: self.sigma.finish(),
                 p: self.p.finish(),

@@ -263,14 +263,8 @@ pub(super) fn add_entry(mass: &MassBlock, g: &[f64], d: &mut [f64]) {
         }
         _ => {
             let mut solved = g.to_vec();
-            let mut rows = solved.chunks_exact_mut(mass.dim());
-            let n_rows = rows.len();
-            // With M = L Lᵀ at hand, D = X Xᵀ for X = G L⁻ᵀ: half of a solution is enough.
-            if rows.all(|row| mass.solve_half(row)) {
-                return add_product(&solved, &solved, n_rows, d);
-            }
-            solved.copy_from_slice(g);
             let rows = solved.chunks_exact_mut(mass.dim());
+            let n_rows = rows.len();
             rows.for_each(|row| mass.solve(row));
             add_product(g, &solved, n_rows, d);
         }

@@ -115,12 +115,20 @@ impl Problem {
             {
                 let sizes = &mut sizes[primal.columns(b)];
                 let v = &v[primal.columns(b)];
+                let formed;
+                let matrix = match tree.written() {
+                    Some(matrix) => matrix,
+                    None => {
+                        formed = tree.matrix();
+                        &formed
+                    }
+                };
                 // 2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|: of many inertias hardly all are rounded the same way.
-                for (size, row) in sizes.iter_mut().zip(tree.matrix().chunks_exact(v.len())) {
+                for (size, row) in sizes.iter_mut().zip(matrix.chunks_exact(v.len())) {
                     let inertias = row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
                     *size = ROUNDING * (*size + 0.1 * inertias);
                 }
-                lost = lost.max(lost_by_rounding(mass, sizes));
+                lost = lost.max(lost_by_rounding(mass, sizes, &mut momentum));
             }
         }
         lost
@@ -200,14 +208,13 @@ impl Problem {
 }
 
 /// The largest |M⁻¹x| for x of such sizes, all of one sign and of alternating ones.
-fn lost_by_rounding(mass: &MassBlock, sizes: &[f64]) -> f64 {
-    [1.0, -1.0]
-        .map(|second| {
-            let signs = [1.0, second].into_iter().cycle();
-            let mut x: Vec<f64> = sizes.iter().zip(signs).map(|(x, s)| s * x).collect();
-            mass.solve(&mut x);
-            max_abs(&x)
-        })
-        .into_iter()
-        .fold(0.0, f64::max)
+fn lost_by_rounding(mass: &MassBlock, sizes: &[f64], x: &mut Vec<f64>) -> f64 {
+    let mut lost = |second: f64| {
+        let signs = [1.0, second].into_iter().cycle();
+        x.clear();
+        x.extend(sizes.iter().zip(signs).map(|(x, s)| s * x));
+        mass.solve(x);
+        max_abs(x)
+    };
+    lost(1.0).max(lost(-1.0))
 }

@@ -94,7 +94,9 @@ impl Problem {
             d.extend_from_slice(square);
             starts.push(d.len());
         }
-        part.jacobian = primal.jacobian.part(blocks, &place);
+        part.jacobian = primal
+            .jacobian
+            .part(blocks, &place, |b| primal.mass[b.index()].dim());
         Some(Problem {
             n_rows: part.q.len(),
             form: Form::Primal(part),

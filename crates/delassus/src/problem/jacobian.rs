@@ -8,6 +8,7 @@
 use glam::DVec3;
 
 use super::place::{Place, Side};
+use super::written_rows::{NOWHERE, Written, WrittenRows};
 use crate::index::{BlockId, LinkId, MassId};
 use crate::law::Law;
 
@@ -20,6 +21,8 @@ pub struct Jacobian {
     /// Parts of entries on links and coordinates.
     pub(super) parts: Vec<PlacedRows>,
     pub(super) values: Vec<f64>,
+    /// Rows of those that act on short trees.
+    pub(super) written: WrittenRows,
 }
 
 /// Where the rows G_kb of block k on mass b are stored. A block has one entry for each mass it acts on.
@@ -52,6 +55,8 @@ pub(super) struct PlacedRows {
     pub(super) on: On,
     pub(super) start: u32,
     pub(super) n_rows: u32,
+    /// Where the rows of the entry are written out, in its first part.
+    pub(super) written: u32,
 }
 
 /// Places whose rows may add up on one mass.
@@ -166,8 +171,39 @@ impl Jacobian {
         }
     }
 
-    /// The rows of some blocks alone, on masses of new numbers.
-    pub(super) fn part(&self, blocks: &[BlockId], place: &[Option<MassId>]) -> Jacobian {
+    /// The rows of entry `e` written out over the velocities of its mass, so many, where they are at hand: those of
+    /// links and coordinates of short trees.
+    #[inline(always)]
+    pub(crate) fn written(&self, e: usize, dim: usize) -> Option<Written<'_>> {
+        let EntryKind::Parts { first, .. } = self.entries[e].kind else {
+            return None;
+        };
+        let part = &self.parts[first as usize];
+        (part.written != NOWHERE).then(|| {
+            let length = part.n_rows as usize * dim;
+            self.written.get(part.written as usize, length)
+        })
+    }
+
+    /// The same where the entry acts on links: on coordinates places say it in fewer numbers.
+    #[inline(always)]
+    pub(super) fn written_links(&self, e: usize, dim: usize) -> Option<&[f64]> {
+        let EntryKind::Parts { first, .. } = self.entries[e].kind else {
+            return None;
+        };
+        match self.parts[first as usize].on {
+            On::Link(_) => Some(self.written(e, dim)?.rows),
+            On::Coordinate(_) => None,
+        }
+    }
+
+    /// The rows of some blocks alone, on masses of new numbers and the sizes they have here.
+    pub(super) fn part(
+        &self,
+        blocks: &[BlockId],
+        place: &[Option<MassId>],
+        dim: impl Fn(MassId) -> usize,
+    ) -> Jacobian {
         let mut part = Jacobian::default();
         part.starts.push(0);
         for id in blocks {
@@ -188,11 +224,16 @@ impl Jacobian {
                 if let EntryKind::Parts { first, count } = &mut new.kind {
                     let old = *first as usize..*first as usize + usize::from(*count);
                     *first = part.parts.len() as u32;
-                    part.parts
-                        .extend(self.parts[old].iter().map(|old| PlacedRows {
-                            start: moved(old.start),
-                            ..*old
-                        }));
+                    for old in &self.parts[old] {
+                        let mut new = *old;
+                        new.start = moved(old.start);
+                        if old.written != NOWHERE {
+                            let length = old.n_rows as usize * dim(entry.mass);
+                            let start = old.written as usize;
+                            new.written = part.written.copy(&self.written, start, length);
+                        }
+                        part.parts.push(new);
+                    }
                 }
                 part.entries.push(new);
             }
@@ -248,6 +289,7 @@ impl Jacobian {
             + size_of_val(&self.entries[..])
             + size_of_val(&self.parts[..])
             + size_of_val(&self.values[..])
+            + self.written.n_bytes()
     }
 
     /// Lists, for every mass block, the constraint blocks on it.   [Chain, Connectivity]

@@ -5,6 +5,7 @@
 
 mod moments;
 mod moving;
+mod tree_mass;
 mod written;
 
 use std::cell::RefCell;
@@ -14,7 +15,7 @@ use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
 use crate::linalg::TwofoldMatrix;
-use crate::linalg::cholesky::{cholesky, cholesky_forward, cholesky_solve};
+use crate::linalg::cholesky::{cholesky, cholesky_solve};
 use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moments::check_moments;
@@ -104,25 +105,9 @@ impl MassBlock {
                 found: 0,
             });
         }
-        let mut data = tree.data();
-        tree.kinematics(q, &mut data)?;
-        MassBlock::placed_tree(tree, data, q)
-    }
-
-    /// A tree whose poses are known, which are those of q.
-    pub(crate) fn placed_tree(
-        tree: Arc<Tree>,
-        mut data: Data,
-        q: &[f64],
-    ) -> Result<MassBlock, TreeError> {
-        tree.factor_placed(&mut data)?;
-        let written = Written::of(&tree, &mut data);
-        Ok(MassBlock::Tree(TreeMass {
-            tree,
-            data,
-            q: q.to_vec(),
-            written,
-        }))
+        let mut mass = TreeMass::unplaced(tree);
+        mass.tree.kinematics(q, &mut mass.data)?;
+        mass.placed(q)
     }
 
     /// A free body with mass \[kg\] and inertia about its centre of mass, in world axes \[kg m²\].
@@ -242,16 +227,13 @@ impl MassBlock {
         }
     }
 
-    /// x ← L⁻¹x where a factor M = L Lᵀ is at hand; false, and x as it was, where none is.
-    pub(super) fn solve_half(&self, x: &mut [f64]) -> bool {
-        let written = match self {
-            MassBlock::Tree(block) => block.written.as_ref(),
+    /// L of M = L Lᵀ with the velocities in reverse, row-major, of a tree that is short enough to have its M written out.
+    #[inline(always)]
+    pub(super) fn factor(&self) -> Option<&[f64]> {
+        match self {
+            MassBlock::Tree(block) => Some(&block.written.as_ref()?.lower),
             MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
-        };
-        if let Some(written) = written {
-            cholesky_forward(&written.lower, x.len(), x);
         }
-        written.is_some()
     }
 
     /// x ← M⁻¹ x.
@@ -272,7 +254,7 @@ impl MassBlock {
                 }),
             },
             MassBlock::Tree(block) => match &block.written {
-                Some(written) => cholesky_solve(&written.lower, x.len(), x),
+                Some(written) => written.solve(x),
                 None => PASSES.with_borrow_mut(|p| block.tree.solve_shared(&block.data, p, x)),
             },
         }
@@ -347,40 +329,6 @@ impl Rigid {
         }
         let angular = *inertia * DVec3::from_slice(&x[3..6]);
         y[3..6].copy_from_slice(&angular.to_array());
-    }
-}
-
-impl TreeMass {
-    /// The tree.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// Its configuration.
-    pub fn configuration(&self) -> &[f64] {
-        &self.q
-    }
-
-    /// Its poses and articulated inertias.
-    pub fn data(&self) -> &Data {
-        &self.data
-    }
-
-    /// The block as a matrix, row-major, where the tree is short.
-    pub(crate) fn written(&self) -> Option<&[f64]> {
-        self.written.as_ref().map(|written| &written.matrix[..])
-    }
-
-    /// The block as a matrix, row-major.
-    pub fn matrix(&self) -> Vec<f64> {
-        if let Some(matrix) = self.written() {
-            return matrix.to_vec();
-        }
-        let n = self.tree.n_dofs();
-        let mut matrix = vec![0.0; n * n];
-        self.tree
-            .fill_mass_matrix(&mut self.data.clone(), &mut matrix);
-        matrix
     }
 }
 

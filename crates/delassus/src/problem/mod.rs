@@ -12,6 +12,7 @@ pub mod mass;
 pub mod place;
 pub mod residual;
 pub mod stabilise;
+mod written_rows;
 
 pub(crate) use builder::Contact;
 pub use builder::ProblemBuilder;

@@ -11,7 +11,7 @@ use super::jacobian::point_row;
 use super::mass::{MassBlock, TreeMass};
 use super::{Block, Primal};
 use crate::index::{BlockId, LinkId, MassId};
-use crate::math::{mul_add, mul_transposed_add};
+use crate::math::{dot_unrolled, mul_add, mul_transposed_add};
 use crate::tree::spatial::{Force, Motion};
 
 /// Which body of a constraint: its velocity counts for the first and against the second.
@@ -151,10 +151,9 @@ impl Place {
                 }
             }
             Place::Link { link } => {
-                let out = out.chunks_exact_mut(mass.dim());
-                for (row, out) in rows.as_chunks::<6>().0.iter().zip(out) {
-                    tree(mass).add_link_impulse(link, row, out);
-                }
+                let of = tree(mass);
+                of.tree()
+                    .add_centre_wrenches(of.data(), link, rows.as_chunks::<6>().0, out);
             }
             Place::Coordinate { dof } => {
                 let out = out.chunks_exact_mut(mass.dim());
@@ -260,6 +259,9 @@ impl Primal {
     #[inline]
     pub(crate) fn write_rows_to(&self, e: usize, out: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
+        if let Some(written) = self.jacobian().written(e, mass.dim()) {
+            return out.copy_from_slice(written.rows);
+        }
         for (place, rows) in self.jacobian().places(e) {
             place.write(mass, rows, out);
         }
@@ -269,6 +271,12 @@ impl Primal {
     #[inline]
     pub(crate) fn add_velocity(&self, e: usize, v: &[f64], w: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
+        if let Some(rows) = self.jacobian().written_links(e, v.len()) {
+            for (w, row) in w.iter_mut().zip(rows.chunks_exact(v.len())) {
+                *w += dot_unrolled(row, v);
+            }
+            return;
+        }
         for (place, rows) in self.jacobian().places(e) {
             place.add_velocity(mass, rows, v, w);
         }
@@ -278,6 +286,9 @@ impl Primal {
     #[inline]
     pub(crate) fn add_impulse(&self, e: usize, lambda: &[f64], f: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
+        if let Some(rows) = self.jacobian().written_links(e, f.len()) {
+            return mul_transposed_add(rows, lambda, f);
+        }
         for (place, rows) in self.jacobian().places(e) {
             place.add_impulse(mass, rows, lambda, f);
         }

@@ -189,6 +189,19 @@ impl Judge {
     /// Row velocities of the judged impulses, and how far all blocks are from their laws.
     fn tally(&mut self, problem: &Problem, lambda: &[f64]) -> Tally {
         let (v, lent) = (&self.v, &self.lent);
+        let arch = pulp::Arch::new();
+        if problem.blocks().len() <= CHUNK {
+            let mut total = Tally::default();
+            total.add(arch.dispatch(Measure {
+                first: 0,
+                blocks: problem.blocks(),
+                v,
+                lambda,
+                w: &mut self.w,
+                scales: Scales::new(problem, lent),
+            }));
+            return total;
+        }
         let mut rest = &mut self.w[..];
         let mut parts = Vec::with_capacity(problem.blocks().len().div_ceil(CHUNK));
         for (part, blocks) in problem.blocks().chunks(CHUNK).enumerate() {
@@ -200,7 +213,6 @@ impl Judge {
                     .expect("w has as many rows as all blocks"),
             ));
         }
-        let arch = pulp::Arch::new();
         let tallies = parallel::map(parts, |(first, blocks, w)| {
             let scales = Scales::new(problem, lent);
             arch.dispatch(Measure {
@@ -303,15 +315,20 @@ impl Measure<'_> {
 struct Scales<'a> {
     problem: &'a Problem,
     lent: &'a [f64],
-    room: Vec<f64>,
+    few: [f64; FEW],
+    many: Vec<f64>,
 }
+
+/// Rows of a block whose scales need no memory of their own.
+const FEW: usize = 6;
 
 impl<'a> Scales<'a> {
     fn new(problem: &'a Problem, lent: &'a [f64]) -> Scales<'a> {
         Scales {
             problem,
             lent,
-            room: vec![0.0; 3],
+            few: [0.0; FEW],
+            many: Vec::new(),
         }
     }
 
@@ -321,11 +338,18 @@ impl<'a> Scales<'a> {
             return &self.lent[block.rows()];
         }
         let d = self.problem.diagonal_blocks().block(k);
-        self.room.resize(block.n_rows, 0.0);
-        for (i, scale) in self.room.iter_mut().enumerate() {
-            *scale = d[i * block.n_rows + i].abs();
+        let n = block.n_rows;
+        let room = match self.few.get_mut(..n) {
+            Some(few) => few,
+            None => {
+                self.many.resize(n, 0.0);
+                &mut self.many[..n]
+            }
+        };
+        for (i, scale) in room.iter_mut().enumerate() {
+            *scale = d[i * n + i].abs();
         }
-        &self.room
+        room
     }
 }
 

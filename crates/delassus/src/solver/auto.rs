@@ -285,6 +285,8 @@ pub struct Auto {
     pub stop: Stop,
     /// Seed of solvers that use chance.
     pub seed: u64,
+    /// Impulses that the solve under way was given.
+    start: Vec<f64>,
     /// Solvers made so far: what they keep between solves is kept.
     made: Vec<(&'static str, Box<dyn Solver + Send>)>,
 }
@@ -381,6 +383,7 @@ impl Auto {
         Auto {
             stop,
             seed,
+            start: Vec::new(),
             made: Vec::new(),
         }
     }
@@ -409,7 +412,8 @@ impl Auto {
     ) -> Report {
         let choice = choose(problem, self.stop.tolerance);
         let fixed = self.stop.tolerance <= 0.0;
-        let start = solution.lambda.clone();
+        let mut start = std::mem::take(&mut self.start);
+        start.clone_from(&solution.lambda);
         let limits = match fixed {
             true => self.stop,
             false => self.limits(choice.first, None, spent),
@@ -417,7 +421,7 @@ impl Auto {
         let mut report = self
             .with(choice.first.solver, limits)
             .solve(problem, solution);
-        let mut story = told(choice.first, &report);
+        let mut story = None;
         for &rung in choice.then.iter().chain(choice.last) {
             if fixed || self.is_final(&report, spent) {
                 break;
@@ -434,18 +438,21 @@ impl Auto {
                 v: Vec::new(),
                 lambda: from.clone(),
             };
+            let before = story.unwrap_or_else(|| told(choice.first, &report));
             let mut next = self.with(rung.solver, stop).solve(problem, &mut other);
             if report.fit == Fit::Exact && next.fit == Fit::Approximate {
                 judge_by_the_law(problem, (&report, &mut next), stop);
             }
-            story = format!("{story}, then {}", told(rung, &next));
+            let now = format!("{before}, then {}", told(rung, &next));
             let better = is_better(&next, &report);
             if better {
                 *solution = other;
             }
             report = joined(report, next, better);
-            report.message = Some(story.clone());
+            report.message = Some(now.clone());
+            story = Some(now);
         }
+        self.start = start;
         if !fixed {
             floor::mark(problem, &solution.lambda, &mut report);
         }

@@ -134,7 +134,7 @@ impl<'a> Monitor<'a> {
             obeyed,
             start: Instant::now(),
             recording: Duration::ZERO,
-            history: Vec::with_capacity(stop.sweeps.min(1024)),
+            history: Vec::new(),
             best: None,
             scale: judge.c_norm().max(stop.tolerance),
             judge,
@@ -151,6 +151,14 @@ impl<'a> Monitor<'a> {
             rank: None,
             substitute: None,
         }
+    }
+
+    /// One more line of the history, whose memory is asked for with the first.
+    fn note(&mut self, sweep: Sweep) {
+        if self.history.is_empty() {
+            self.history.reserve(self.stop.sweeps.min(1024));
+        }
+        self.history.push(sweep);
     }
 
     /// Whether [`Monitor::after_sweep`] will look at the impulses; a solver that keeps them elsewhere need not copy
@@ -180,7 +188,7 @@ impl<'a> Monitor<'a> {
             }
             law
         });
-        self.history.push(Sweep {
+        self.note(Sweep {
             sweep,
             law,
             eta: stats.eta_squared.sqrt(),
@@ -214,7 +222,7 @@ impl<'a> Monitor<'a> {
 
     /// One line of history for an iteration of a method that measures its law residual and stops by itself.
     pub(super) fn stepped(&mut self, law: f64, elapsed_s: f64) {
-        self.history.push(Sweep {
+        self.note(Sweep {
             sweep: self.history.len() + 1,
             law: Some(law),
             eta: law,
@@ -230,7 +238,7 @@ impl<'a> Monitor<'a> {
         let elapsed = self.start.elapsed().saturating_sub(self.recording);
         for stats in before {
             self.see_eta(stats.eta_max);
-            self.history.push(Sweep {
+            self.note(Sweep {
                 sweep: self.history.len() + 1,
                 law: None,
                 eta: stats.eta_squared.sqrt(),

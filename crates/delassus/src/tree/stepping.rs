@@ -89,6 +89,33 @@ impl Tree {
         self.climb(data, node, force.from(arm), row);
     }
 
+    /// The same for several forces, [force, torque] each, and as many rows one after the other: the way to the ground is
+    /// gone once.
+    pub(crate) fn add_centre_wrenches(
+        &self,
+        data: &Data,
+        link: LinkId,
+        forces: &[[f64; 6]],
+        rows: &mut [f64],
+    ) {
+        let mut i = self.seats[link.index()].node;
+        let centre = self.centre(data, link);
+        while i != 0 {
+            let (node, body) = (&self.nodes[i], &data.bodies[i]);
+            let arm = centre - body.origin;
+            for k in 0..node.kind.dofs() {
+                // S at the centre: what the force there does to this joint.
+                let motion = subspace(node.kind, body, k).at(arm);
+                let each = forces.iter().zip(rows.chunks_exact_mut(self.n_dofs));
+                for (force, row) in each {
+                    row[node.v_at + k] += DVec3::from_slice(&force[..3]).dot(motion.linear)
+                        + DVec3::from_slice(&force[3..]).dot(motion.angular);
+                }
+            }
+            i = node.parent;
+        }
+    }
+
     /// The motion of the centre of mass of a link of this tree under the velocities v: J v = Σ (S v) of the joints
     /// between it and the ground, each carried to the centre.
     pub(crate) fn centre_velocity(&self, data: &Data, link: LinkId, v: &[f64]) -> Motion {

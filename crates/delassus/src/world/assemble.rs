@@ -9,8 +9,8 @@ pub(super) use contacts::law as contact_law;
 use glam::{DMat3, DVec3};
 
 use super::RobotItem;
-use super::robot::PlacedRobot;
-use super::rows::Target;
+use super::robot::{JointForces, JointRowList, PlacedRobot};
+use super::rows::{RowState, Target};
 use super::warm::Key;
 use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
@@ -18,9 +18,8 @@ use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, LinkId, MassId, RobotId};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
-use crate::problem::place::At;
 use crate::problem::stabilise::{Approach, Restitution, RowTerms, Stabilise, contact};
-use crate::problem::{Problem, ProblemBuilder};
+use crate::problem::{Contact, Problem, ProblemBuilder};
 
 /// Fastest that loops of robots are closed \[m/s or rad/s\].
 const CLOSING: f64 = 1.0;
@@ -68,6 +67,12 @@ pub(super) struct Room {
     stiffness: Vec<DMat3>,
     balls: Vec<u32>,
     ball_pairs: Vec<[Option<MassId>; 2]>,
+    found: Vec<(usize, Contact)>,
+    joint_rows: JointRowList,
+    joint_forces: JointForces,
+    robots: Vec<Option<PlacedRobot>>,
+    sigma: Vec<f64>,
+    q: Vec<f64>,
 }
 
 impl Assembly {
@@ -95,8 +100,15 @@ struct Assembling<'a> {
     /// Ball joints that stand next to each other, and the masses they act on.
     balls: Vec<u32>,
     ball_pairs: Vec<[Option<MassId>; 2]>,
+    /// Contacts that are added one by one, with their places in the list.
+    found: Vec<(usize, Contact)>,
+    /// Rows of a robot, compliance and wanted velocities of one block.
+    joint_rows: JointRowList,
+    joint_forces: JointForces,
+    sigma: Vec<f64>,
+    q: Vec<f64>,
     /// Robots that can move, in the order of the world.
-    robots: Vec<Option<PlacedRobot<'a>>>,
+    robots: Vec<Option<PlacedRobot>>,
     /// Whether some contact has rows of spin.
     spins: bool,
     /// Held rows ask for no velocity, whatever their violation.
@@ -151,7 +163,12 @@ impl<'a> Assembling<'a> {
             stiffness: room.stiffness,
             balls: emptied(room.balls),
             ball_pairs: emptied(room.ball_pairs),
-            robots: Vec::new(),
+            found: emptied(room.found),
+            joint_rows: room.joint_rows,
+            joint_forces: room.joint_forces,
+            sigma: room.sigma,
+            q: room.q,
+            robots: room.robots,
             spins: false,
             velocities: false,
         };
@@ -208,6 +225,12 @@ impl<'a> Assembling<'a> {
                 stiffness: self.stiffness,
                 balls: self.balls,
                 ball_pairs: self.ball_pairs,
+                found: self.found,
+                joint_rows: self.joint_rows,
+                joint_forces: self.joint_forces,
+                robots: self.robots,
+                sigma: self.sigma,
+                q: self.q,
                 ..Room::default()
             },
         })
@@ -215,16 +238,20 @@ impl<'a> Assembling<'a> {
 
     /// Adds the mass of every robot behind those of free bodies.
     fn add_robots(&mut self) -> Result<(), BuildError> {
-        for robot in self.world.robots() {
+        // What stands there is of the last step.
+        let robots = self.world.robots();
+        self.robots.resize_with(robots.len(), || None);
+        for (r, robot) in robots.iter().enumerate() {
             let n = robot.tree().n_dofs();
+            let before = self.robots[r].take();
             if n == 0 {
-                self.robots.push(None);
                 continue;
             }
-            let (block, p) = robot.mass_block(self.world, self.h)?;
-            let mass = self.builder.add_mass(block, &p)?;
+            let (old, forces) = (self.builder.take_old_tree(), &mut self.joint_forces);
+            let block = robot.mass_block(self.world, self.h, old, forces)?;
+            let mass = self.builder.add_mass(block, &forces.p)?;
             let free = self.builder.free_velocity();
-            let placed = robot.placed(mass, &free[free.len() - n..])?;
+            let placed = robot.placed(mass, &free[free.len() - n..], before)?;
             for i in 0..robot.tree().links().len() {
                 let link = LinkId(i as u32);
                 if let (Some(body), true) = (robot.body(link), robot.tree().moves(link)) {
@@ -232,7 +259,7 @@ impl<'a> Assembling<'a> {
                     self.free[body.index()] = placed.free_velocity(link);
                 }
             }
-            self.robots.push(Some(placed));
+            self.robots[r] = Some(placed);
         }
         Ok(())
     }
@@ -245,33 +272,34 @@ impl<'a> Assembling<'a> {
             damping: 2.0 * h,
         };
         let robots = std::mem::take(&mut self.robots);
-        for (r, placed) in robots.iter().enumerate() {
+        let known = self.world.robots().iter().zip(&robots).enumerate();
+        for (r, (robot, placed)) in known {
             let Some(placed) = placed else { continue };
-            for block in placed.robot.joint_rows(self.world.time() + h, h)? {
-                let (mut sigma, mut q) = (Vec::new(), Vec::new());
-                for (gap, &velocity) in block.gap.iter().zip(&block.velocity) {
+            let (time, list) = (self.world.time() + h, &mut self.joint_rows);
+            robot.joint_rows(time, h, list)?;
+            list.each(placed.mass, |block, on, states| {
+                let (sigma, q) = (&mut self.sigma, &mut self.q);
+                sigma.clear();
+                q.clear();
+                for state in states {
                     // A loop that starts open is closed at this speed, whatever the step.
                     let gap = match block.item {
-                        RobotItem::Closure(_) => gap.clamp(-CLOSING * h, CLOSING * h),
-                        RobotItem::Joint(_) | RobotItem::Tendon(_) => *gap,
+                        RobotItem::Closure(_) => state.gap.clamp(-CLOSING * h, CLOSING * h),
+                        RobotItem::Joint(_) | RobotItem::Tendon(_) => state.gap,
                     };
-                    let terms = aim(block.target, &hold, h, RowState { gap, velocity });
+                    let terms = aim(block.target, &hold, h, RowState { gap, ..*state });
                     sigma.push(terms.sigma);
                     q.push(terms.q);
                 }
-                let mass = placed.mass;
-                let on = block.on.iter();
-                let on: Vec<At<'_>> = on
-                    .map(|&(place, ref rows)| At { mass, place, rows })
-                    .collect();
                 let law = impulses(block.law, h);
-                self.builder.add_block_at(law, &on, &sigma, &q)?;
+                self.builder.add_block_at(law, on, sigma, q)?;
                 self.keys.push(Key::Robot {
                     robot: RobotId(r as u32),
                     item: block.item,
                     part: block.part,
                 });
-            }
+                Ok(())
+            })?;
         }
         self.robots = robots;
         Ok(())
@@ -287,15 +315,6 @@ impl<'a> Assembling<'a> {
 fn emptied<T>(mut array: Vec<T>) -> Vec<T> {
     array.clear();
     array
-}
-
-/// Where a row stands at the beginning of a step.
-#[derive(Clone, Copy)]
-struct RowState {
-    /// Violation g \[m\].
-    gap: f64,
-    /// Row velocity G v_k \[m/s\].
-    velocity: f64,
 }
 
 /// What a row asks for where it stands.

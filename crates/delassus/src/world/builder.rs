@@ -93,6 +93,12 @@ impl WorldBuilder {
         if body.name.is_empty() {
             body.name = format!("body-{:06}", self.bodies.len());
         }
+        if body.motion == MovedBy::Gone {
+            return Err(WorldError::Body {
+                name: body.name,
+                what: "it is gone already; only bodies that are there can be added".to_owned(),
+            });
+        }
         self.bodies.push(body)
     }
 

@@ -53,7 +53,12 @@ impl World {
     /// Adds a body between steps, behind all others. One with an empty name gets a number.
     pub fn add_body(&mut self, mut body: Body) -> Result<BodyId, WorldError> {
         if body.name.is_empty() {
-            body.name = format!("body-{:06}", self.bodies.len());
+            let mut numbers = self.bodies.len()..;
+            let free = numbers.find_map(|number| {
+                let name = format!("body-{number:06}");
+                self.find_body(&name).is_none().then_some(name)
+            });
+            body.name = free.expect("there are fewer bodies than numbers");
         }
         let refuse = |name: String, what: &str| {
             let what = what.to_owned();
@@ -241,6 +246,9 @@ impl Bodies {
         self.motion[i] = MovedBy::Gone;
         self.asleep[i] = false;
         self.rest[i] = 0.0;
+        // Nothing is left that could be out of range.
+        self.position[i] = glam::DVec3::ZERO;
+        self.orientation[i] = glam::DQuat::IDENTITY;
         let vectors = [
             &mut self.velocity,
             &mut self.spin,

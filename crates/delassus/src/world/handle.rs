@@ -1,7 +1,7 @@
 //! Joints that come and go while a world runs: a handle that is pulled, a rope that is cut.
 
 use super::builder::{check_joint, joined};
-use super::{Joint, World, WorldError};
+use super::{Joint, JointKind, World, WorldError};
 use crate::index::JointId;
 
 impl World {
@@ -30,10 +30,12 @@ impl World {
     }
 
     /// Takes the last joint away with its id, which the next joint gets; its bodies wake, and the ids of the others stay.
-    /// [`World::remove_joint`] takes any joint and gives no id twice.
+    /// Nothing where there is none, or where [`World::remove_joint`], which gives no id twice, took the last one.
     pub fn pop_joint(&mut self) -> Option<Joint> {
-        let joint = self.joints.pop()?;
-        self.warm.forget(JointId(self.joints.len() as u32));
+        let joint = self.joints.pop_if(|last| last.kind != JointKind::Gone)?;
+        let id = JointId(self.joints.len() as u32);
+        self.warm.forget(id);
+        self.reactions.forget(id);
         self.lanes.touch_joints();
         for link in joint.links() {
             self.wake(link);
@@ -47,7 +49,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::index::BodyId;
-    use crate::world::{JointAxis, JointKind};
+    use crate::world::JointAxis;
     use crate::{GaussSeidel, scenes};
     use glam::DVec3;
 

@@ -88,7 +88,7 @@ impl Bodies {
         let poses = poses.zip(self.orientation.chunks_mut(CHUNK)).enumerate();
         let (motion, asleep) = (&self.motion, &self.asleep);
         let (velocity, spin) = (&self.velocity, &self.spin);
-        parallel::map(poses.collect(), |(part, (position, orientation))| {
+        parallel::each(poses, |(part, (position, orientation))| {
             for (i, j) in (part * CHUNK..).zip(0..position.len()) {
                 if matches!(motion[i], MovedBy::Dynamic | MovedBy::Kinematic) && !asleep[i] {
                     // x ← x + h v, with the new velocity: symplectic Euler.

@@ -6,7 +6,7 @@ use super::warm::JointPart;
 use crate::index::BodyId;
 use crate::law::Law;
 use crate::problem::jacobian::point_row;
-use crate::problem::place::{Place, Side};
+use crate::problem::place::Side;
 
 /// A body of the world, or the world itself.
 pub type JointBody = Option<BodyId>;
@@ -149,14 +149,13 @@ pub(super) fn spin(axis: DVec3) -> [f64; 6] {
     [0.0, 0.0, 0.0, axis.x, axis.y, axis.z]
 }
 
-/// A block on one body, its rows written out.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct End {
-    pub(super) link: JointBody,
-    /// Its rows on the body's velocity, six numbers each.
-    pub(super) rows: Vec<f64>,
-    /// The point where it acts, if it is one.
-    pub(super) point: Option<Place>,
+/// Where a row stands at the beginning of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowState {
+    /// Violation g \[m\].
+    pub(super) gap: f64,
+    /// Row velocity G v_k \[m/s\].
+    pub(super) velocity: f64,
 }
 
 /// The arms to the point of all rows, if they measure motion at one.

@@ -120,7 +120,7 @@ impl World {
         into.coordinates.clear();
         let coordinates = self.joints.iter().map(|joint| joint.coordinate);
         into.coordinates.extend(coordinates);
-        into.robots = self.robot_states();
+        self.copy_robot_states(&mut into.robots);
         self.reactions.copy_to(&mut into.reactions);
         into.has_warm =
             1 < self.settings.substeps || self.settings.integrator == Integrator::Rattle;

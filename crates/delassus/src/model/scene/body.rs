@@ -65,8 +65,13 @@ pub(super) fn add_bodies(
         if planned.contains_key(name) {
             return Err(twice(name));
         }
+        let full = || value.fault(format!("there are more than {MAX_BODIES} bodies"));
+        let left = MAX_BODIES.checked_sub(planned.len()).ok_or_else(full)?;
+        if left == 0 {
+            return Err(full());
+        }
         let one = read_body(name, table, around)?;
-        for copy in place::repeated(one, MAX_BODIES - planned.len())? {
+        for copy in place::repeated(one, left)? {
             let name = copy.body.name.clone();
             if planned.contains_key(&name) {
                 return Err(twice(&name));

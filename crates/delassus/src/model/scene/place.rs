@@ -5,9 +5,9 @@ use std::collections::btree_map::Entry;
 
 use glam::DVec3;
 
-use super::SceneError;
 use super::body::Planned;
 use super::reader::{Table, Value, hint, short};
+use super::{MAX_BODIES, SceneError};
 use crate::collide::{Collider, Standing, land};
 
 /// A body as often as its `array` or `grid` says, each copy with its own name and place.
@@ -32,8 +32,8 @@ pub(super) fn repeated(one: Planned<'_>, most: usize) -> Result<Vec<Planned<'_>>
         }
     };
     let all = counts.iter().try_fold(1, |all: u64, n| all.checked_mul(*n));
-    if all.is_none_or(|all| most as u64 <= all) {
-        let what = format!("its copies and the bodies before are more than {most}");
+    if all.is_none_or(|all| (most as u64) < all) {
+        let what = format!("with its copies there are more than {MAX_BODIES} bodies");
         return Err(one.table.fault(what));
     }
     let mut copies = vec![(one.body.name.clone(), DVec3::ZERO)];
@@ -148,7 +148,7 @@ fn fall(
     let landed = land(&standing(value, body)?, ground, down);
     landed.ok_or_else(|| {
         value.fault(
-            "it would fall past that body and never touch it; move its position over it, and see that both have shapes that meet",
+            "it would fall past that body, or its rest on it cannot be found; move its position over it, and see that both have shapes that meet",
         )
     })
 }

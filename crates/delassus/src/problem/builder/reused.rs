@@ -42,6 +42,12 @@ impl<T> Reused<T> {
         self.len += 1;
     }
 
+    /// What the old list has at the next place, for the memory it stands in; `instead` is left there.
+    pub(super) fn take_old(&mut self, instead: T) -> Option<T> {
+        let old = self.items.get_mut(self.len)?;
+        Some(std::mem::replace(old, instead))
+    }
+
     /// The list as it is.
     pub(super) fn finish(mut self) -> Vec<T> {
         self.items.truncate(self.len);

@@ -1,9 +1,12 @@
 //! M of a short kinematic tree, written out: products with it cost less than passes over the links.
 //!
+//! Its factor is that of the velocities in reverse: leaves are eliminated before what carries them, so that nothing fills
+//! in between branches, and half a solution reaches from a link to the ground alone.
+//!
 //! Forming M loses the digits that cancel between links, which passes over them keep. So it is written out only where
 //! no pivot of its factor is much smaller than the entry that it is left of.
 
-use crate::linalg::cholesky::cholesky;
+use crate::linalg::cholesky::{sparse_cholesky, sparse_solve};
 use crate::tree::{Data, Tree};
 
 /// Velocities of a tree up to which M is written out.
@@ -11,28 +14,43 @@ pub(crate) const SHORT: usize = 40;
 /// Least share of a diagonal entry that must be left of it as a pivot: so many digits may cancel.
 const LEFT: f64 = 1e-4;
 
-/// M and its Cholesky factor, row-major.
-#[derive(Clone, Debug, PartialEq)]
+/// M, and the Cholesky factor of M with its rows and columns in reverse, row-major.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Written {
     pub(super) matrix: Vec<f64>,
     pub(super) lower: Vec<f64>,
 }
 
 impl Written {
-    /// None where the tree is long, or where digits cancel.
-    pub(super) fn of(tree: &Tree, data: &mut Data) -> Option<Box<Written>> {
+    /// That of the tree's present poses, in old memory where there is some; none where the tree is long, or where digits
+    /// cancel.
+    pub(super) fn over(
+        old: Option<Box<Written>>,
+        tree: &Tree,
+        data: &mut Data,
+    ) -> Option<Box<Written>> {
         let n = tree.n_dofs();
         if SHORT < n {
             return None;
         }
-        let mut matrix = vec![0.0; n * n];
-        tree.fill_mass_matrix(data, &mut matrix);
-        let mut lower = matrix.clone();
-        cholesky(&mut lower, n).ok()?;
-        let diagonal = (0..n).map(|i| i * (n + 1));
+        let mut written = old.unwrap_or_default();
+        let Written { matrix, lower } = &mut *written;
+        matrix.resize(n * n, 0.0);
+        tree.fill_mass_matrix(data, matrix);
+        lower.clear();
+        lower.extend(matrix.iter().rev());
+        sparse_cholesky(lower, n).ok()?;
         // l_ii² is what is left of m_ii.
-        let keeps = |i: usize| LEFT * matrix[i] <= lower[i] * lower[i];
-        let kept = diagonal.into_iter().all(keeps);
-        kept.then(|| Box::new(Written { matrix, lower }))
+        let given = matrix.iter().rev().step_by(n + 1);
+        let mut left = given.zip(lower.iter().step_by(n + 1));
+        let kept = left.all(|(m, l)| LEFT * m <= l * l);
+        kept.then_some(written)
+    }
+
+    /// x ← M⁻¹x.
+    pub(super) fn solve(&self, x: &mut [f64]) {
+        x.reverse();
+        sparse_solve(&self.lower, x.len(), x);
+        x.reverse();
     }
 }

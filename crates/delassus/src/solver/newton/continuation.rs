@@ -85,26 +85,43 @@ impl Course {
 impl Stage<'_> {
     /// ρ_k = max(1/D_k, max(load_k, share · largest load)/V).
     pub(super) fn load_aware(&self, loads: &[f64], share: f64) -> Vec<f64> {
+        let mut rho = loads.to_vec();
+        self.make_load_aware(&mut rho, share);
+        rho
+    }
+
+    /// The same in place of the loads.
+    pub(super) fn make_load_aware(&self, loads: &mut [f64], share: f64) {
         let floor = share * loads.iter().copied().fold(0.0, f64::max);
-        let each = loads.iter().zip(&self.system.mobility);
-        each.map(|(load, d)| (1.0 / d).max(load.max(floor) / self.system.scale))
-            .collect()
+        for (load, d) in loads.iter_mut().zip(&self.system.mobility) {
+            *load = (1.0 / d).max(load.max(floor) / self.system.scale);
+        }
     }
 
     /// |λ_k| of every block, impulses of spin over their length.
     pub(super) fn loads(&self, lambda: &[f64]) -> Vec<f64> {
+        let mut loads = Vec::new();
+        self.fill_loads(lambda, &mut loads);
+        loads
+    }
+
+    /// The same over what was there.
+    pub(super) fn fill_loads(&self, lambda: &[f64], loads: &mut Vec<f64>) {
         let row = |row: usize| lambda[row] / self.system.length(row);
         let load = |block: &Block| block.rows().map(|i| row(i) * row(i)).sum::<f64>().sqrt();
-        self.system.blocks().iter().map(load).collect()
+        loads.clear();
+        loads.extend(self.system.blocks().iter().map(load));
     }
 
     /// Continuation from given impulses, at τ = √(r/V)/20 and no less than the course's. With as little smoothing as is
     /// left to correct, τ = r/V, contacts keep the modes they have, and steps get short where one has to change.
     pub(super) fn resume(&mut self, from: &[f64], course: Course) -> Result<(), End> {
         let residual = self.judge(from)?;
-        let rho = self.load_aware(&self.loads(from), 1e-3);
         let tau = (0.05 * (residual / self.system.scale).sqrt()).clamp(course.tau, 0.1);
-        self.continuation(self.iterate(from), &rho, Course { tau, ..course })
+        let (rho, mut at) = self.start_at(from);
+        let end = self.continue_from(&mut at, &rho, Course { tau, ..course });
+        self.end_at(rho, at);
+        end
     }
 
     /// Newton on the smoothed laws from an iterate, while τ falls.
@@ -114,8 +131,13 @@ impl Stage<'_> {
         rho: &[f64],
         course: Course,
     ) -> Result<(), End> {
+        self.continue_from(&mut at, rho, course)
+    }
+
+    /// The same from an iterate that is kept.
+    fn continue_from(&mut self, at: &mut Iterate, rho: &[f64], course: Course) -> Result<(), End> {
         let base = self.softness;
-        let end = self.continue_softly(&mut at, rho, course);
+        let end = self.continue_softly(at, rho, course);
         self.softness = base;
         end?;
         self.judge(&at.lambda)?;

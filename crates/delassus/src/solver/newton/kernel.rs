@@ -15,7 +15,9 @@
 use super::matrix::MatrixLu;
 use super::pairs::Pairs;
 use super::spread::{Other, Spread};
-use super::system::System;
+use super::stage::Room;
+use super::system::{Island, System};
+use super::white::WhiteLu;
 use crate::linalg::block_lu::{BlockLu, Slot, invert};
 use crate::math::max_abs;
 use crate::problem::mass::MassBlock;
@@ -37,12 +39,14 @@ pub(super) struct Relation {
 }
 
 impl Relation {
-    pub(super) fn sized(system: &System<'_>) -> Relation {
+    /// The same memory, zeros for the blocks of a system.
+    pub(super) fn sized(mut self, system: &System<'_>) -> Relation {
         let length = system.squares.last().copied().unwrap_or(0);
-        Relation {
-            c: vec![0.0; length],
-            b: vec![0.0; length],
+        for square in [&mut self.c, &mut self.b] {
+            square.clear();
+            square.resize(length, 0.0);
         }
+        self
     }
 }
 
@@ -61,6 +65,11 @@ pub(super) struct Kernel {
     a: Vec<f64>,
     masses: BlockLu,
     matrix: MatrixLu,
+    white: WhiteLu,
+    /// Memory of a small island.
+    pub(super) island: Island,
+    /// Memory of the stages.
+    pub(super) room: Room,
     /// Blocks that are pairs of points, and where all others go.
     pairs: Pairs,
     others: Vec<Vec<Slot>>,
@@ -100,12 +109,13 @@ impl Kernel {
         self.a.resize(length, 0.0);
         self.rows.resize(system.n_rows(), 0.0);
         self.products.resize(system.n_rows(), 0.0);
-        self.momentum.resize(system.problem.n_velocities(), 0.0);
-        self.error.resize(system.problem.n_velocities(), 0.0);
+        self.momentum.resize(system.n_velocities(), 0.0);
+        self.error.resize(system.n_velocities(), 0.0);
         let sizes = system.blocks().iter().map(|block| block.n_rows);
         let widest = sizes.max().unwrap_or(0);
         self.small.resize(2 * widest * widest, 0.0);
         let primal = match system.problem.form() {
+            Form::Primal(_) if system.white.is_some() => return,
             Form::Primal(primal) => primal,
             Form::Dual(matrix) => return self.matrix.prepare(matrix),
         };
@@ -175,7 +185,6 @@ impl Kernel {
 
     /// K = M + GᵀAG.
     fn factor_masses(&mut self, system: &System<'_>, primal: &Primal, relation: &Relation) -> bool {
-        self.masses.clear();
         for (k, block) in system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, system.square(k));
             // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B   (2)
@@ -197,6 +206,10 @@ impl Kernel {
             }
             multiply(left, b, n, &mut self.a[square]);
         }
+        if let Some(white) = &system.white {
+            return white.factor(system.blocks(), &self.a, &mut self.white);
+        }
+        self.masses.clear();
         self.add_inertias(system, primal);
         self.pairs
             .add(primal, (&self.a, &system.squares), &mut self.masses);
@@ -281,7 +294,11 @@ impl Kernel {
         change: &mut Change,
     ) {
         self.rough_step(system, b, imbalance, change);
-        if system.primal().is_some() {
+        if system.white.is_some() {
+            // z follows from impulses by products alone: what rounding left of the momentum is taken by the next step.
+            change.v.fill(0.0);
+            system.add_impulse(&change.lambda, &mut change.v);
+        } else if system.primal().is_some() {
             self.refine(system, imbalance, change);
         }
     }
@@ -351,6 +368,9 @@ impl Kernel {
 
     /// x ← K⁻¹x.
     fn solve_masses(&mut self, system: &System<'_>, x: &mut [f64]) {
+        if system.white.is_some() {
+            return self.white.lu.solve(x);
+        }
         match system.primal() {
             Some(primal) if !system.spread.trees.is_empty() => {
                 let spread = &system.spread;

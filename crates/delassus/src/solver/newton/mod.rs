@@ -18,6 +18,7 @@ mod smoothed_law;
 mod spread;
 mod stage;
 mod system;
+mod white;
 mod wide;
 mod without_spin;
 
@@ -27,12 +28,13 @@ use std::time::Instant;
 use crate::index::BlockId;
 use crate::math::parallel;
 use crate::problem::residual::Judge;
-use crate::problem::{Block, Form, Problem, Solution};
+use crate::problem::{Block, Form, Primal, Problem, Solution};
 use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
 use kernel::Kernel;
 use stage::{End, Stage};
 use system::System;
+use white::White;
 
 /// The second-order solver.
 #[derive(Clone, Debug, Default)]
@@ -76,77 +78,103 @@ impl Solver for Newton {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         let begin = Instant::now();
-        // At rest the impulses of the step before still do.
-        let judged = Judge::new(problem).judge(problem, &solution.lambda);
-        if 0.0 < self.stop.tolerance && judged.law <= self.stop.tolerance {
-            return Status::Solved;
+        let one = match problem.form() {
+            Form::Primal(primal) => is_one_island(problem, primal),
+            Form::Dual(_) => true,
+        };
+        // At rest the impulses of the step before still do; small islands see that as soon themselves.
+        if 0.0 < self.stop.tolerance && !(one && White::is_small(problem)) {
+            let judged = Judge::new(problem).judge(problem, &solution.lambda);
+            if judged.law <= self.stop.tolerance {
+                return Status::Solved;
+            }
         }
-        let islands = match problem.form() {
-            Form::Primal(_) => problem.islands(),
-            Form::Dual(_) => Vec::new(),
+        let islands = match one {
+            true => Vec::new(),
+            false => problem.islands(),
         };
         let mut kernels = std::mem::take(&mut self.kernels);
         kernels.resize_with(islands.len().max(1), Kernel::default);
-        let ends = if islands.len() < 2 {
+        let at = (self.stop, begin);
+        if islands.len() < 2 {
             let kernel = kernels.pop().unwrap_or_default();
-            vec![solve_island(
-                problem,
-                &solution.lambda,
-                kernel,
-                (self.stop, begin),
-            )]
-        } else {
+            let end = solve_island(problem, &solution.lambda, kernel, at);
+            let ends = std::slice::from_ref(&end);
+            record(ends, monitor);
+            let status = gather(problem, (&[], ends), &mut solution.lambda, monitor);
+            kernels.push(end.kernel);
+            self.kernels = kernels;
+            return status;
+        }
+        let ends = {
             let lambda = &solution.lambda;
             let tasks: Vec<_> = islands.iter().zip(kernels.drain(..)).collect();
             parallel::map(tasks, |(island, kernel)| {
-                let rows = |id: &BlockId| problem.blocks()[id.index()].rows();
-                let own: Vec<f64> = island
-                    .iter()
-                    .flat_map(rows)
-                    .map(|row| lambda[row])
-                    .collect();
+                let own: Vec<f64> = rows_of(problem, island).map(|row| lambda[row]).collect();
                 let part = problem
                     .part(island)
                     .expect("the blocks of an island are a problem of their own");
-                solve_island(&part, &own, kernel, (self.stop, begin))
+                solve_island(&part, &own, kernel, at)
             })
         };
-        let (mut status, mut proven) = (Status::Solved, false);
-        let all: Vec<BlockId> = (0..problem.blocks().len() as u32).map(BlockId).collect();
-        for (i, end) in ends.iter().enumerate() {
-            let island = islands.get(i).unwrap_or(&all);
-            let rows = island
-                .iter()
-                .flat_map(|id| problem.blocks()[id.index()].rows());
-            for (row, x) in rows.clone().zip(&end.lambda) {
-                solution.lambda[row] = *x;
-            }
-            if end.status != Status::Solved && status != Status::Ray {
-                status = end.status;
-            }
-            // A contradiction inside one island is one of the whole.
-            if let Some((own, proves)) = end.ray.as_ref().filter(|(_, proves)| *proves || !proven) {
-                let mut y = vec![0.0; problem.n_rows()];
-                rows.zip(own).for_each(|(row, own)| y[row] = *own);
-                proven = *proves;
-                let farkas = proves.then(|| y.clone());
-                monitor.certify(Some(Certificate { ray: y, farkas }));
-                status = Status::Ray;
-            }
-        }
         record(&ends, monitor);
-        self.kernels = ends.into_iter().map(|end| end.kernel).collect();
+        let status = gather(problem, (&islands, &ends), &mut solution.lambda, monitor);
+        kernels.extend(ends.into_iter().map(|end| end.kernel));
+        self.kernels = kernels;
         status
     }
 }
 
-/// What became of one island.
+/// Whether all blocks act on the only mass there is.
+fn is_one_island(problem: &Problem, primal: &Primal) -> bool {
+    let acts = |k: usize| !primal.jacobian().entry_range(k).is_empty();
+    primal.mass().len() == 1 && (0..problem.blocks().len()).all(acts)
+}
+
+/// Rows of some blocks, one after the other.
+fn rows_of(problem: &Problem, blocks: &[BlockId]) -> impl Iterator<Item = usize> + Clone {
+    let rows = |id: &BlockId| problem.blocks()[id.index()].rows();
+    blocks.iter().flat_map(rows)
+}
+
+/// Puts the impulses of all islands together, and how they ended. Where none are named, one is the whole.
+fn gather(
+    problem: &Problem,
+    (islands, ends): (&[Vec<BlockId>], &[Ended]),
+    lambda: &mut [f64],
+    monitor: &mut Monitor<'_>,
+) -> Status {
+    let (mut status, mut proven) = (Status::Solved, false);
+    let put = |i: usize, own: &[f64], all: &mut [f64]| match islands.get(i) {
+        Some(island) => {
+            let rows = rows_of(problem, island);
+            rows.zip(own).for_each(|(row, own)| all[row] = *own);
+        }
+        None => all.copy_from_slice(own),
+    };
+    for (i, end) in ends.iter().enumerate() {
+        put(i, end.kernel.room.lambda(), lambda);
+        if end.status != Status::Solved && status != Status::Ray {
+            status = end.status;
+        }
+        // A contradiction inside one island is one of the whole.
+        if let Some((own, proves)) = end.ray.as_ref().filter(|(_, proves)| *proves || !proven) {
+            let mut y = vec![0.0; problem.n_rows()];
+            put(i, own, &mut y);
+            proven = *proves;
+            let farkas = proves.then(|| y.clone());
+            monitor.certify(Some(Certificate { ray: y, farkas }));
+            status = Status::Ray;
+        }
+    }
+    status
+}
+
+/// What became of one island; its impulses and its history, residual after every factorisation and its time, are in the
+/// memory of its kernel.
 struct Ended {
     status: Status,
-    lambda: Vec<f64>,
     residual: f64,
-    /// Residual after every factorisation, and its time \[m/s, s\].
-    history: Vec<(f64, f64)>,
     /// y along which impulses can grow for ever, and whether it proves that normals and joints contradict each other.
     ray: Option<(Vec<f64>, bool)>,
     kernel: Kernel,
@@ -154,12 +182,13 @@ struct Ended {
 
 /// Islands go side by side: line i of the history has the worst residual after their i-th factorisation.
 fn record(ends: &[Ended], monitor: &mut Monitor<'_>) {
-    let most = ends.iter().map(|end| end.history.len()).max().unwrap_or(0);
+    let history = |end: &Ended| end.kernel.room.history.len();
+    let most = ends.iter().map(history).max().unwrap_or(0);
     for i in 0..most {
         let (mut law, mut elapsed) = (0.0_f64, 0.0_f64);
         for end in ends {
             let last = (end.residual, 0.0);
-            let &(own, at) = end.history.get(i).unwrap_or(&last);
+            let &(own, at) = end.kernel.room.history.get(i).unwrap_or(&last);
             (law, elapsed) = (law.max(own), elapsed.max(at));
         }
         monitor.stepped(law, elapsed);
@@ -170,54 +199,74 @@ fn record(ends: &[Ended], monitor: &mut Monitor<'_>) {
 fn solve_island(
     problem: &Problem,
     start: &[f64],
-    kernel: Kernel,
+    mut kernel: Kernel,
     (stop, begin): (Stop, Instant),
 ) -> Ended {
-    let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
-    let status = match stages(&mut stage, start) {
+    let warm = start.iter().any(|x| *x != 0.0);
+    let white = match warm {
+        true => System::white(problem, &mut kernel.island),
+        false => None,
+    };
+    let (mut stage, end) = match white {
+        Some(system) => {
+            let mut stage = Stage::new(system, kernel, stop, begin);
+            // Where contacts stay what they are, the laws themselves are linear enough.
+            let end = next(stage.semismooth_while(start, 4, FALLS));
+            let end = end.and_then(|()| next(stage.resume(start, Course::WARM)));
+            (stage, end)
+        }
+        None => {
+            let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
+            let end = match warm {
+                true => next(stage.resume(start, Course::WARM)),
+                false => Ok(()),
+            };
+            (stage, end)
+        }
+    };
+    let end = end.and_then(|()| {
+        if stage.system.white.is_some() {
+            stage.put_into(System::new(problem));
+        }
+        stages(&mut stage, start)
+    });
+    let status = match end {
         Err(End::Run(status)) => status,
         _ => Status::Stalled,
     };
     let ray = match status {
-        Status::Ray => stage.proof.map(|y| (y, true)),
-        Status::Stalled => stage.self_stress.map(|y| (y, false)),
+        Status::Ray => stage.proof.take().map(|y| (y, true)),
+        Status::Stalled => stage.self_stress.take().map(|y| (y, false)),
         _ => None,
     };
+    let residual = stage.best.0;
     // The stage writes down what a factorisation starts from; what it led to is what the next one starts from.
-    let mut history = stage.history;
-    let after: Vec<f64> = history
-        .iter()
-        .skip(1)
-        .map(|(law, _)| *law)
-        .chain([stage.best.0])
-        .collect();
-    for ((law, _), after) in history.iter_mut().zip(after) {
-        *law = after;
+    for i in 0..stage.history.len() {
+        stage.history[i].0 = stage.history.get(i + 1).map_or(residual, |next| next.0);
     }
     Ended {
         status,
-        residual: stage.best.0,
-        lambda: stage.best.1,
-        history,
+        residual,
         ray,
-        kernel: stage.kernel,
+        kernel: stage.into_kernel(),
     }
 }
 
+/// Share of its residual that a step on the laws themselves may leave: more, and contacts have changed.
+const FALLS: f64 = 0.05;
 /// Share of the velocity scale below which more digits are tried before other paths.
 const NEAR: f64 = 1e-4;
 
-/// What is tried, one after the other; every stage ends with an error, and one that ends the run is handed on.
+/// Every stage ends with an error; one that ends the run is handed on.
+fn next(end: Result<(), End>) -> Result<(), End> {
+    match end {
+        Err(End::Run(status)) => Err(End::Run(status)),
+        _ => Ok(()),
+    }
+}
+
+/// What is tried, one after the other, where the impulses of the start have not led on.
 fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
-    fn next(end: Result<(), End>) -> Result<(), End> {
-        match end {
-            Err(End::Run(status)) => Err(End::Run(status)),
-            _ => Ok(()),
-        }
-    }
-    if start.iter().any(|x| *x != 0.0) {
-        next(stage.resume(start, Course::WARM))?;
-    }
     stage.judge(&vec![0.0; start.len()])?;
     let loads = stage.soft_loads()?;
     if stage.has_interior() {
@@ -253,7 +302,12 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     if best != stage.best.1 {
         next(stage.polish_wide())?;
     }
-    let zero = vec![0.0; start.len()];
+    other_paths(stage, &loads)
+}
+
+/// What is tried where the interior point has not led near an answer: few problems get this far.
+fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
+    let zero = vec![0.0; stage.system.n_rows()];
     let careful = Course {
         tau: 1.0,
         tau_most: 10.0,
@@ -265,27 +319,27 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     };
     let plain: Vec<f64> = stage.system.mobility.iter().map(|d| 1.0 / d).collect();
     for (rho, course) in [
-        (stage.load_aware(&loads, 0.1), Course::COLD),
-        (stage.load_aware(&loads, 1.0), Course::COLD),
+        (stage.load_aware(loads, 0.1), Course::COLD),
+        (stage.load_aware(loads, 1.0), Course::COLD),
         (plain, careful),
     ] {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
     next(stage.polish_wide())?;
-    let rho = stage.load_aware(&loads, 0.1);
+    let rho = stage.load_aware(loads, 0.1);
     next(stage.in_twice_the_digits(&zero, &rho, Course::COLD))?;
     next(stage.polish_wide())?;
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
-        let rho = stage.load_aware(&loads, share);
+        let rho = stage.load_aware(loads, share);
         next(stage.arclength(&rho, accept, 250))?;
         if share == 0.1 {
-            next(stage.proximal(&loads, share, 200))?;
+            next(stage.proximal(loads, share, 200))?;
         }
     }
     let found = stage.loads(&stage.best.1);
     next(stage.proximal(&found, 1e-3, 500))?;
-    next(stage.proximal(&loads, 1e-3, 500))?;
+    next(stage.proximal(loads, 1e-3, 500))?;
     stage.stop_at_the_floor()?;
     Err(End::Stuck)
 }

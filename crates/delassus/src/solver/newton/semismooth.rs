@@ -14,28 +14,50 @@
 use super::stage::{End, Iterate, Stage};
 
 impl Stage<'_> {
-    /// At most so many whole steps from given impulses.
-    pub(super) fn semismooth(&mut self, lambda: &[f64], most: usize) -> Result<(), End> {
-        let rho = self.load_aware(&self.loads(lambda), 1e-3);
-        let mut at = self.iterate(lambda);
+    /// At most so many whole steps from given impulses, while each leaves no more than this share of the residual.
+    pub(super) fn semismooth_while(
+        &mut self,
+        lambda: &[f64],
+        most: usize,
+        share: f64,
+    ) -> Result<(), End> {
+        let (rho, mut at) = self.start_at(lambda);
+        let end = self.step_whole(&mut at, &rho, most, share);
+        self.end_at(rho, at);
+        end
+    }
+
+    /// The loop of it.
+    fn step_whole(
+        &mut self,
+        at: &mut Iterate,
+        rho: &[f64],
+        most: usize,
+        share: f64,
+    ) -> Result<(), End> {
         let mut least = f64::INFINITY;
         for step in 0..=most {
             let residual = self.judge(&at.lambda)?;
-            least = least.min(residual);
-            if step == most || (1 <= step && 1e3 * least < residual) {
+            if step == most || share * least < residual {
                 break;
             }
-            self.state(&at);
-            self.linearise(&at, &rho, 0.0);
+            least = least.min(residual);
+            self.state(at);
+            self.linearise(at, rho, 0.0);
             if !self.kernel.factor(&self.system, &self.relation) {
                 break;
             }
             self.counted(residual)?;
             self.kernel
                 .step(&self.system, &self.b, &self.imbalance, &mut self.change);
-            add(&mut at, &self.change);
+            add(at, &self.change);
         }
         Err(End::Stuck)
+    }
+
+    /// At most so many whole steps from given impulses, which may lead away from the answer for a while.
+    pub(super) fn semismooth(&mut self, lambda: &[f64], most: usize) -> Result<(), End> {
+        self.semismooth_while(lambda, most, 1e3)
     }
 }
 

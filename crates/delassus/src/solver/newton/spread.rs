@@ -476,7 +476,7 @@ mod tests {
             let mut answers = Vec::new();
             for long in [usize::MAX, 0] {
                 let system = System::with(&problem, long);
-                let mut relation = Relation::sized(&system);
+                let mut relation = Relation::default().sized(&system);
                 for (k, block) in problem.blocks().iter().enumerate() {
                     for i in 0..block.n_rows {
                         for j in 0..block.n_rows {

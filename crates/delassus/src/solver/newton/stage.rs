@@ -54,6 +54,37 @@ pub(super) struct Stage<'a> {
     pub(super) self_stress: Option<Vec<f64>>,
 }
 
+/// Memory of a stage, kept from solve to solve.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Room {
+    relation: Relation,
+    change: Change,
+    smoothed: Smoothed,
+    rows: [Vec<f64>; 7],
+    velocities: [Vec<f64>; 4],
+    pub(super) iterate: Iterate,
+    pub(super) rho: Vec<f64>,
+    /// Residual after every factorisation of the last solve, and its time [m/s, s].
+    pub(super) history: Vec<(f64, f64)>,
+}
+
+impl Room {
+    /// The best impulses of the last solve.
+    pub(super) fn lambda(&self) -> &[f64] {
+        &self.rows[BEST]
+    }
+}
+
+/// Where the best impulses stand among the rows of a room.
+const BEST: usize = 6;
+
+/// The same memory, so many zeros.
+fn zeros(mut array: Vec<f64>, length: usize) -> Vec<f64> {
+    array.clear();
+    array.resize(length, 0.0);
+    array
+}
+
 /// Impulses and velocities that need not agree while a method is at work.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Iterate {
@@ -68,34 +99,87 @@ impl<'a> Stage<'a> {
         stop: Stop,
         begin: Instant,
     ) -> Stage<'a> {
-        let (m, n) = (system.n_rows(), system.problem.n_velocities());
+        let (m, n) = (system.n_rows(), system.n_velocities());
         kernel.begin();
+        let room = std::mem::take(&mut kernel.room);
+        let [b, w, trial, trial_w, rows, scratch_w, best] = room.rows.map(|array| zeros(array, m));
+        let [imbalance, trial_v, trial_imbalance, scratch_v] =
+            room.velocities.map(|array| zeros(array, n));
+        let mut history = room.history;
+        history.clear();
+        history.reserve(128);
+        kernel.room.iterate = room.iterate;
+        kernel.room.rho = room.rho;
         Stage {
             kernel,
-            relation: Relation::sized(&system),
-            change: Change::default(),
-            smoothed: Smoothed::default(),
+            relation: room.relation.sized(&system),
+            change: room.change,
+            smoothed: room.smoothed,
             softness: SOFTNESS,
-            b: vec![0.0; m],
-            w: vec![0.0; m],
-            imbalance: vec![0.0; n],
+            b,
+            w,
+            imbalance,
             trial: Iterate {
-                lambda: vec![0.0; m],
-                v: vec![0.0; n],
+                lambda: trial,
+                v: trial_v,
             },
-            trial_w: vec![0.0; m],
-            trial_imbalance: vec![0.0; n],
-            rows: vec![0.0; m],
-            scratch_v: vec![0.0; n],
-            scratch_w: vec![0.0; m],
-            best: (f64::INFINITY, vec![0.0; m]),
+            trial_w,
+            trial_imbalance,
+            rows,
+            scratch_v,
+            scratch_w,
+            best: (f64::INFINITY, best),
             stop,
             begin,
-            history: Vec::with_capacity(128),
+            history,
             proof: None,
             self_stress: None,
             system,
         }
+    }
+
+    /// What is left when a solve has ended: the kernel, with the memory of the stage.
+    pub(super) fn into_kernel(self) -> Kernel {
+        let mut kernel = self.kernel;
+        let room = &mut kernel.room;
+        room.relation = self.relation;
+        room.change = self.change;
+        room.smoothed = self.smoothed;
+        room.rows = [
+            self.b,
+            self.w,
+            self.trial.lambda,
+            self.trial_w,
+            self.rows,
+            self.scratch_w,
+            self.best.1,
+        ];
+        room.velocities = [
+            self.imbalance,
+            self.trial.v,
+            self.trial_imbalance,
+            self.scratch_v,
+        ];
+        room.history = self.history;
+        self.system.give_back(&mut kernel.island);
+        kernel
+    }
+
+    /// Goes on in the velocities of another system of the same problem.
+    pub(super) fn put_into(&mut self, system: System<'a>) {
+        let n = system.n_velocities();
+        for array in [
+            &mut self.imbalance,
+            &mut self.trial.v,
+            &mut self.trial_imbalance,
+            &mut self.scratch_v,
+        ] {
+            array.clear();
+            array.resize(n, 0.0);
+        }
+        self.kernel.begin();
+        let before = std::mem::replace(&mut self.system, system);
+        before.give_back(&mut self.kernel.island);
     }
 
     /// When a softened problem is answered well enough for the residual of the hard one, and what it may cost.
@@ -109,6 +193,25 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// ρ and iterate of impulses to start from, in memory that [`Stage::end_at`] takes back.
+    pub(super) fn start_at(&mut self, lambda: &[f64]) -> (Vec<f64>, Iterate) {
+        let mut rho = std::mem::take(&mut self.kernel.room.rho);
+        let mut at = std::mem::take(&mut self.kernel.room.iterate);
+        self.fill_loads(lambda, &mut rho);
+        self.make_load_aware(&mut rho, 1e-3);
+        at.lambda.clear();
+        at.lambda.extend_from_slice(lambda);
+        at.v = zeros(at.v, self.system.n_velocities());
+        self.system.velocity(lambda, &mut at.v);
+        (rho, at)
+    }
+
+    /// Takes them back.
+    pub(super) fn end_at(&mut self, rho: Vec<f64>, at: Iterate) {
+        self.kernel.room.rho = rho;
+        self.kernel.room.iterate = at;
+    }
+
     /// Largest acceptable residual \[m/s\].
     pub(super) fn tolerance(&self) -> f64 {
         self.stop.tolerance
@@ -116,7 +219,7 @@ impl<'a> Stage<'a> {
 
     /// Impulses with the velocity that belongs to them.
     pub(super) fn iterate(&self, lambda: &[f64]) -> Iterate {
-        let mut v = vec![0.0; self.system.problem.n_velocities()];
+        let mut v = vec![0.0; self.system.n_velocities()];
         self.system.velocity(lambda, &mut v);
         Iterate {
             lambda: lambda.to_vec(),

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::continuation::JOINT_SOFTNESS;
 use super::spread::Spread;
+use super::white::White;
 use crate::linalg::block_lu::invert;
 use crate::math::{mul_add, mul_transposed_add};
 use crate::problem::mass::{MassBlock, SHORT};
@@ -40,6 +41,17 @@ pub(super) struct System<'a> {
     /// Unknowns of all nodes, for a moment.
     unknowns: RefCell<Vec<f64>>,
     rows: OnceCell<SpreadRows>,
+    /// Where velocities are those z in which the mass is one.
+    pub(super) white: Option<White>,
+}
+
+/// Memory of a small island, kept from solve to solve.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Island {
+    white: White,
+    mobility: Vec<f64>,
+    lengths: Vec<f64>,
+    squares: Vec<usize>,
 }
 
 /// Rows of G, entry by entry, and where each entry starts.
@@ -53,13 +65,63 @@ impl<'a> System<'a> {
         System::with(problem, SHORT)
     }
 
+    /// A small island in coordinates in which its mass is one; `None` where it is not small or has bodies that are thin.
+    /// What says how much rounding hides is not to be asked of it.
+    pub(super) fn white(problem: &'a Problem, room: &mut Island) -> Option<System<'a>> {
+        if !thin_bodies(problem).is_empty() || !room.white.fill(problem) {
+            return None;
+        }
+        let mut system = System::bare(problem, room);
+        system.white = Some(std::mem::take(&mut room.white));
+        Some(system.scaled())
+    }
+
+    /// Gives the memory back that a small island can use again.
+    pub(super) fn give_back(self, room: &mut Island) {
+        if let Some(white) = self.white {
+            *room = Island {
+                white,
+                mobility: self.mobility,
+                lengths: self.lengths,
+                squares: self.squares,
+            };
+        }
+    }
+
     /// The same with trees of more than so many velocities taken apart.
     pub(super) fn with(problem: &'a Problem, long: usize) -> System<'a> {
+        let mut system = System::bare(problem, &mut Island::default());
+        if let Form::Primal(primal) = problem.form() {
+            system.spread = Spread::new(problem, primal, long);
+        }
+        for (b, mass) in system
+            .primal()
+            .iter()
+            .flat_map(|p| p.mass().iter().enumerate())
+        {
+            if let MassBlock::Tree(tree) = mass
+                && tree.written().is_none()
+                && !system.spread.is_apart(b)
+            {
+                system.plain_trees.push((b, tree.matrix()));
+            }
+        }
+        system.scaled()
+    }
+
+    /// What is known of the blocks alone.
+    fn bare(problem: &'a Problem, room: &mut Island) -> System<'a> {
         let blocks = problem.blocks();
         let thin = thin_bodies(problem);
-        let mut squares = vec![0];
-        let mut mobility: Vec<f64> = Vec::with_capacity(blocks.len());
-        let mut lengths = Vec::new();
+        let (mut squares, mut mobility, mut lengths) = (
+            std::mem::take(&mut room.squares),
+            std::mem::take(&mut room.mobility),
+            std::mem::take(&mut room.lengths),
+        );
+        squares.clear();
+        squares.push(0);
+        mobility.clear();
+        lengths.clear();
         for (k, block) in blocks.iter().enumerate() {
             squares.push(squares[k] + block.n_rows * block.n_rows);
             let d = problem.diagonal_blocks().block(k);
@@ -94,7 +156,7 @@ impl<'a> System<'a> {
             Form::Primal(_) => JOINT_SOFTNESS,
             Form::Dual(_) => 1e-5 * JOINT_SOFTNESS,
         };
-        let mut system = System {
+        System {
             problem,
             mobility,
             stiffest,
@@ -102,33 +164,22 @@ impl<'a> System<'a> {
             scale: 1.0,
             lengths,
             squares,
-            spread: match problem.form() {
-                Form::Primal(primal) => Spread::new(problem, primal, long),
-                Form::Dual(_) => Spread::default(),
-            },
+            spread: Spread::default(),
             plain_trees: Vec::new(),
             thin,
             unknowns: RefCell::default(),
             rows: OnceCell::new(),
-        };
-        for (b, mass) in system
-            .primal()
-            .iter()
-            .flat_map(|p| p.mass().iter().enumerate())
-        {
-            if let MassBlock::Tree(tree) = mass
-                && tree.written().is_none()
-                && !system.spread.is_apart(b)
-            {
-                system.plain_trees.push((b, tree.matrix()));
-            }
+            white: None,
         }
-        // Rows that are far from closing, such as limits of joints, say nothing about the others.
-        let scale = system.natural(&vec![0.0; problem.n_rows()], problem.c());
+    }
+
+    /// With the velocity scale. Rows that are far from closing, such as limits of joints, say nothing about the others.
+    fn scaled(mut self) -> System<'a> {
+        let scale = self.natural(None, self.problem.c());
         if 0.0 < scale && scale.is_finite() {
-            system.scale = scale;
+            self.scale = scale;
         }
-        system
+        self
     }
 
     /// Rows of G over the coordinates of each mass: written out when a factorisation first asks for them.
@@ -154,6 +205,14 @@ impl<'a> System<'a> {
 
     pub(super) fn n_rows(&self) -> usize {
         self.problem.n_rows()
+    }
+
+    /// Numbers of a velocity, or of z.
+    pub(super) fn n_velocities(&self) -> usize {
+        match &self.white {
+            Some(white) => white.width(),
+            None => self.problem.n_velocities(),
+        }
     }
 
     pub(super) fn primal(&self) -> Option<&'a Primal> {
@@ -197,6 +256,9 @@ impl<'a> System<'a> {
 
     /// w ← w + G v.
     fn add_row_velocity(&self, v: &[f64], w: &mut [f64]) {
+        if let Some(white) = &self.white {
+            return white.add_rows(v, w);
+        }
         let Some(primal) = self.primal() else { return };
         let jacobian = primal.jacobian();
         for k in self.pairs() {
@@ -234,6 +296,9 @@ impl<'a> System<'a> {
 
     /// f ← f + Gᵀx.
     pub(super) fn add_impulse(&self, x: &[f64], f: &mut [f64]) {
+        if let Some(white) = &self.white {
+            return white.add_impulse(x, f);
+        }
         let Some(primal) = self.primal() else { return };
         let jacobian = primal.jacobian();
         for k in self.pairs() {
@@ -274,6 +339,10 @@ impl<'a> System<'a> {
         let Some(primal) = self.primal() else { return };
         v.fill(0.0);
         self.add_impulse(lambda, v);
+        // z is counted from that of v¹.
+        if self.white.is_some() {
+            return;
+        }
         self.solve_mass(v);
         let free = primal.free_velocity().iter();
         v.iter_mut().zip(free).for_each(|(v, free)| *v += free);
@@ -284,9 +353,16 @@ impl<'a> System<'a> {
         let Some(primal) = self.primal() else {
             return self.problem.row_velocity(v, lambda, w);
         };
-        let rows = primal.sigma().iter().zip(lambda).zip(primal.q());
-        for (w, ((sigma, lambda), q)) in w.iter_mut().zip(rows) {
-            *w = sigma * lambda - q;
+        let rows = primal.sigma().iter().zip(lambda);
+        let rows = w.iter_mut().zip(rows);
+        match self.white.is_some() {
+            // w = X z + c + Σλ
+            true => rows
+                .zip(self.problem.c())
+                .for_each(|((w, (sigma, lambda)), c)| *w = sigma * lambda + c),
+            false => rows
+                .zip(primal.q())
+                .for_each(|((w, (sigma, lambda)), q)| *w = sigma * lambda - q),
         }
         self.add_row_velocity(v, w);
     }
@@ -303,6 +379,10 @@ impl<'a> System<'a> {
     /// r_d ← M v − p − Gᵀλ. `negative` is work space as long as λ.
     pub(super) fn imbalance(&self, v: &[f64], lambda: &[f64], negative: &mut [f64], r: &mut [f64]) {
         let Some(primal) = self.primal() else { return };
+        // z is never anything but that of λ.
+        if self.white.is_some() {
+            return r.fill(0.0);
+        }
         self.momentum(v, r);
         r.iter_mut().zip(primal.p()).for_each(|(r, p)| *r -= p);
         for &b in &self.thin {
@@ -326,7 +406,9 @@ impl<'a> System<'a> {
 
     /// f ← M⁻¹f.
     pub(super) fn solve_mass(&self, f: &mut [f64]) {
-        let Some(primal) = self.primal() else { return };
+        let (Some(primal), None) = (self.primal(), &self.white) else {
+            return;
+        };
         for (b, mass) in primal.mass().iter().enumerate() {
             mass.solve(&mut f[primal.columns(b)]);
         }
@@ -399,11 +481,12 @@ impl<'a> System<'a> {
     pub(super) fn residual(&self, lambda: &[f64], v: &mut [f64], w: &mut [f64]) -> f64 {
         self.velocity(lambda, v);
         self.row_velocity(v, lambda, w);
-        self.natural(lambda, w)
+        self.natural(Some(lambda), w)
     }
 
-    /// The largest natural residual of given impulses and row velocities [m/s].
-    fn natural(&self, lambda: &[f64], w: &[f64]) -> f64 {
+    /// The largest natural residual of given impulses, or of none, and row velocities [m/s].
+    fn natural(&self, lambda: Option<&[f64]>, w: &[f64]) -> f64 {
+        let none = [0.0; 8];
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {
@@ -414,21 +497,18 @@ impl<'a> System<'a> {
                 .iter()
                 .step_by(block.n_rows + 1);
             let (rows, n) = (block.rows(), block.n_rows);
-            let natural = if n <= 8 {
-                diagonal
-                    .iter_mut()
-                    .zip(d)
-                    .for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
-                block
-                    .law
-                    .fault(&lambda[rows.clone()], &w[rows], &diagonal[..n])
-                    .natural
-            } else {
-                let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
-                block
-                    .law
-                    .fault(&lambda[rows.clone()], &w[rows], &diagonal)
-                    .natural
+            let own = lambda.map(|lambda| &lambda[rows.clone()]);
+            let natural = match (own.or(none.get(..n)), diagonal.get_mut(..n)) {
+                (Some(lambda), Some(diagonal)) => {
+                    let each = diagonal.iter_mut().zip(d);
+                    each.for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
+                    block.law.fault(lambda, &w[rows], diagonal).natural
+                }
+                _ => {
+                    let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
+                    let lambda = own.map_or_else(|| vec![0.0; n], <[f64]>::to_vec);
+                    block.law.fault(&lambda, &w[rows], &diagonal).natural
+                }
             };
             if !(natural <= worst) {
                 worst = natural;

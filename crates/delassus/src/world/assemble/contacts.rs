@@ -3,9 +3,9 @@
 
 use glam::DVec3;
 
-use super::super::rows::End;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
+use super::joints::{MOST, SIDES, Written};
 use super::{Assembling, Assembly, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
@@ -58,13 +58,16 @@ impl Assembling<'_> {
             return Ok(());
         }
         let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
-        let mut found = Vec::new();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
         for (c, point) in contacts.iter().enumerate() {
             if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
                 found.push((c, shared.contact(point)));
             }
         }
-        self.single_contacts(contacts, &found)
+        let done = self.single_contacts(contacts, &found);
+        self.found = found;
+        done
     }
 
     /// Adds contacts one by one, each with its place in the list.
@@ -75,30 +78,33 @@ impl Assembling<'_> {
     ) -> Result<(), BuildError> {
         for (c, contact) in found {
             let point = &contacts[*c];
-            let (a, b) = (BodyId(point.bodies.0 as u32), BodyId(point.bodies.1 as u32));
             let axes = spin_axes(&contact.law, &contact.frame);
-            let end = |body: BodyId, side: Side| {
-                let mut rows = contact.rows(side).to_vec();
-                let about = axes.iter().flat_map(|axis| spin_row(*axis, side.sign()));
-                rows.extend(about);
-                // Rows of spin act on a body and not at a point of it.
-                let point = axes.is_empty().then_some(Place::Point {
-                    arm: contact.arms[side as usize],
-                    side,
-                });
-                End {
-                    link: Some(body),
-                    rows,
-                    point,
+            let n = (3 + axes.len()).min(MOST);
+            let rows = SIDES.map(|side| {
+                let mut rows = [0.0; 6 * MOST];
+                rows[..18].copy_from_slice(&contact.rows(side));
+                let about = rows[18..].as_chunks_mut::<6>().0.iter_mut();
+                for (row, axis) in about.zip(&axes) {
+                    *row = spin_row(*axis, side.sign());
                 }
-            };
-            let ends = [end(a, Side::First), end(b, Side::Second)];
-            let directions: Vec<f64> = contact.frame.iter().flat_map(|d| d.to_array()).collect();
-            let (mut sigma, mut q) = (contact.sigma.to_vec(), contact.q.to_vec());
-            sigma.resize(3 + axes.len(), 0.0);
-            q.resize(3 + axes.len(), 0.0);
+                rows
+            });
+            let directions = contact.frame.map(|d| d.to_array());
+            let bodies = [point.bodies.0, point.bodies.1];
+            let ends = SIDES.map(|side| Written {
+                link: Some(BodyId(bodies[side as usize] as u32)),
+                rows: &rows[side as usize][..6 * n],
+                // Rows of spin act on a body and not at a point of it.
+                point: axes.is_empty().then(|| {
+                    let arm = contact.arms[side as usize];
+                    (Place::Point { arm, side }, directions.as_flattened())
+                }),
+            });
+            let (mut sigma, mut q) = ([0.0; MOST], [0.0; MOST]);
+            sigma[..3].copy_from_slice(&contact.sigma);
+            q[..3].copy_from_slice(&contact.q);
             let key = Key::contact(point);
-            self.block(contact.law, (&ends, &directions), (&sigma, &q), key)?;
+            self.add(contact.law, ends, (&sigma[..n], &mut q[..n]), key)?;
             self.used.push(*c);
             self.spins |= !axes.is_empty();
         }

@@ -5,7 +5,7 @@
 use glam::DVec3;
 
 use super::super::robot::RobotLink;
-use super::super::rows::{End, Ends, Row, RowBlock, common_point, spin};
+use super::super::rows::{Ends, Row, RowBlock, common_point, spin};
 use super::super::warm::{JointPart, Key};
 use super::super::{Joint, JointBody, JointKind};
 use super::{Assembling, RowState, aim, dot, impulses, subtract};
@@ -18,18 +18,18 @@ use crate::problem::place::{At, Place, Side};
 use crate::problem::stabilise::{RowTerms, Stabilise};
 
 /// Most rows of a joint between two bodies.
-const MOST: usize = 6;
+pub(super) const MOST: usize = 6;
 
 /// The sides of a joint.
-const SIDES: [Side; 2] = [Side::First, Side::Second];
+pub(super) const SIDES: [Side; 2] = [Side::First, Side::Second];
 
 /// Rows of a block on one body: six numbers each, or three where they are directions at a point.
 #[derive(Clone, Copy)]
-struct Written<'a> {
-    link: JointBody,
-    rows: &'a [f64],
+pub(super) struct Written<'a> {
+    pub(super) link: JointBody,
+    pub(super) rows: &'a [f64],
     /// The point where they act, if it is one, and their directions.
-    point: Option<(Place, &'a [f64])>,
+    pub(super) point: Option<(Place, &'a [f64])>,
 }
 
 impl Assembling<'_> {
@@ -188,25 +188,9 @@ impl Assembling<'_> {
         }
     }
 
-    /// Adds a block, given by its ends and, where it acts at a point, by its directions; bodies that impulses do not
-    /// move enter through q. Nothing is added where none moves.
-    pub(super) fn block(
-        &mut self,
-        law: Law,
-        (ends, directions): (&[End], &[f64]),
-        (sigma, q): (&[f64], &[f64]),
-        key: Key,
-    ) -> Result<(), BuildError> {
-        let ends = ends.iter().map(|end| Written {
-            link: end.link,
-            rows: &end.rows,
-            point: end.point.map(|point| (point, directions)),
-        });
-        self.add(law, ends, (sigma, &mut q.to_vec()), key)
-    }
-
-    /// The same, of rows that stand elsewhere; `q` is changed.
-    fn add<'a>(
+    /// Adds a block, given by its ends; bodies that impulses do not move enter through q, which is changed. Nothing is
+    /// added where none moves.
+    pub(super) fn add<'a>(
         &mut self,
         law: Law,
         ends: impl IntoIterator<Item = Written<'a>>,

@@ -306,10 +306,12 @@ impl Circle {
         if far_a <= r || far_b <= r || r < NOTHING {
             return None;
         }
-        if let Some((nearest, share)) = self.nearest() {
-            if 0.0 < share && share < 1.0 && nearest.length() <= r {
-                return None;
-            }
+        if let Some((nearest, share)) = self.nearest()
+            && 0.0 < share
+            && share < 1.0
+            && nearest.length() <= r
+        {
+            return None;
         }
         let at = |point: DVec2| Arc {
             ends: [point; 2],

@@ -18,7 +18,7 @@ mod step;
 mod tendon;
 mod transmission;
 
-pub(super) use rows::PlacedRobot;
+pub(super) use rows::{JointForces, JointRowList, PlacedRobot};
 pub(super) use step::RobotState;
 
 use std::f64::consts::TAU;

@@ -1,15 +1,17 @@
 //! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
 
+use std::sync::Arc;
+
 use super::step::Flight;
 use super::{ClosureKind, FITS, OWN_LINK, Robot, RobotJoint};
 use crate::error::BuildError;
 use crate::index::{LinkId, MassId};
 use crate::law::Law;
-use crate::problem::mass::MassBlock;
-use crate::problem::place::Place;
+use crate::problem::mass::{MassBlock, TreeMass};
+use crate::problem::place::{At, Place};
 use crate::tree::spatial::Force;
-use crate::tree::{Data, LinkPoint, Offsets, TreeError, TreeRows};
-use crate::world::rows::Target;
+use crate::tree::{Data, LinkPoint, Offsets, Tree, TreeError, TreeRows};
+use crate::world::rows::{RowState, Target};
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
 use glam::DVec3;
@@ -22,63 +24,153 @@ pub(super) const UNBOUNDED: f64 = 1e9;
 
 /// A robot with its place in the problem.
 #[derive(Debug)]
-pub(in crate::world) struct PlacedRobot<'a> {
-    pub(in crate::world) robot: &'a Robot,
+pub(in crate::world) struct PlacedRobot {
+    tree: Arc<Tree>,
     pub(in crate::world) mass: MassId,
     /// Poses now, velocities of v¹.
     data: Data,
 }
 
-/// One row on joint velocities, or the rows of one loop.
+/// Momentum, bias, velocities and forces of a robot, for a moment.
+#[derive(Debug, Default)]
+pub(in crate::world) struct JointForces {
+    pub(in crate::world) p: Vec<f64>,
+    bias: Vec<f64>,
+    v: Vec<f64>,
+    tau: Vec<f64>,
+}
+
+/// What one row on joint velocities is, or the rows of one loop are.
+#[derive(Clone, Copy, Debug)]
 pub(in crate::world) struct JointRows {
     pub(in crate::world) item: RobotItem,
     pub(in crate::world) part: JointPart,
     pub(in crate::world) law: Law,
     pub(in crate::world) target: Target,
-    /// Where it acts on the robot, with its rows there.
-    pub(in crate::world) on: Vec<(Place, Vec<f64>)>,
+}
+
+/// Rows of a robot one after the other, in memory that is kept.
+#[derive(Debug, Default)]
+pub(in crate::world) struct JointRowList {
+    /// What each block is, and where its places and its rows end.
+    blocks: Vec<(JointRows, usize, usize)>,
+    /// Where blocks act on the robot, and where the numbers of each end.
+    places: Vec<(Place, usize)>,
+    numbers: Vec<f64>,
     /// Violation and velocity of each row at the beginning of the step.
-    pub(in crate::world) gap: Vec<f64>,
-    pub(in crate::world) velocity: Vec<f64>,
+    states: Vec<RowState>,
+}
+
+impl JointRowList {
+    /// Adds a block: where it acts, with its rows there, and the state of each row.
+    pub(super) fn push<'a>(
+        &mut self,
+        rows: JointRows,
+        on: impl IntoIterator<Item = (Place, &'a [f64])>,
+        states: impl IntoIterator<Item = RowState>,
+    ) {
+        for (place, row) in on {
+            self.numbers.extend_from_slice(row);
+            self.places.push((place, self.numbers.len()));
+        }
+        self.states.extend(states);
+        self.blocks
+            .push((rows, self.places.len(), self.states.len()));
+    }
+
+    /// Forgets all.
+    pub(in crate::world) fn clear(&mut self) {
+        self.blocks.clear();
+        self.places.clear();
+        self.numbers.clear();
+        self.states.clear();
+    }
+
+    /// Every block with its places on a mass and the states of its rows.
+    pub(in crate::world) fn each(
+        &self,
+        mass: MassId,
+        mut visit: impl FnMut(&JointRows, &[At<'_>], &[RowState]) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        let (mut place, mut number, mut state) = (0, 0, 0);
+        for (rows, last_place, last_state) in &self.blocks {
+            let mut numbers = number;
+            let on = self.places[place..*last_place].iter().map(|&(place, end)| {
+                let rows = &self.numbers[numbers..end];
+                numbers = end;
+                At { mass, place, rows }
+            });
+            let states = &self.states[state..*last_state];
+            let mut on = on.fuse();
+            match (on.next(), on.next()) {
+                (Some(first), None) => visit(rows, &[first], states)?,
+                (first, second) => {
+                    let all: Vec<At<'_>> = first.into_iter().chain(second).chain(on).collect();
+                    visit(rows, &all, states)?;
+                }
+            }
+            number = match last_place.checked_sub(1) {
+                Some(last) => self.places[last].1,
+                None => 0,
+            };
+            (place, state) = (*last_place, *last_state);
+        }
+        Ok(())
+    }
 }
 
 impl Robot {
-    /// M + hD and the momentum before constraints, p = M v + h(τ + Jᵀf − bias), in axes that do not turn.
+    /// M + hD and the momentum before constraints, p = M v + h(τ + Jᵀf − bias), in axes that do not turn. `old` is a tree
+    /// that nobody needs any more.
     pub(in crate::world) fn mass_block(
         &self,
         world: &World,
         h: f64,
-    ) -> Result<(MassBlock, Vec<f64>), BuildError> {
+        old: Option<TreeMass>,
+        forces: &mut JointForces,
+    ) -> Result<MassBlock, BuildError> {
         let damped = if self.damped.0 == h {
             std::sync::Arc::clone(&self.damped.1)
         } else {
             let soft = self.softened(h).map_err(|error| self.fault(error))?;
             soft.into()
         };
-        let n = self.tree.n_dofs();
-        let mut data = self.data.clone();
-        if let Some(Flight { end, .. }) = &self.free {
-            let mut p = vec![0.0; n];
-            let block = damped
-                .mul_mass(&mut data, end, &mut p)
-                .and_then(|()| MassBlock::placed_tree(damped, data, &self.q));
-            return Ok((block.map_err(|error| self.fault(error))?, p));
-        }
-        let (mut bias, mut p) = (vec![0.0; n], vec![0.0; n]);
-        let mut v = self.v.clone();
-        let mut compute = || {
-            damped.bias(&mut data, (&self.q, &self.v), world.gravity, &mut bias)?;
-            self.tree.unturned(&mut v, h)?;
-            self.tree.mul_mass(&mut data, &v, &mut p)?;
-            self.applied(world.bodies(), (world.gravity, 0.0))
+        let mut mass = match old {
+            Some(old) if old.is_of(&damped) => old,
+            _ => TreeMass::unplaced(damped),
         };
-        let applied = compute().map_err(|error| self.fault(error))?;
-        for k in 0..n {
-            p[k] += h * (applied[k] - bias[k]);
+        let made = self.find_momentum(world, h, &mut mass, forces);
+        let made = made.and_then(|()| mass.placed(&self.q));
+        made.map_err(|error| self.fault(error))
+    }
+
+    /// Poses and the momentum before constraints.
+    fn find_momentum(
+        &self,
+        world: &World,
+        h: f64,
+        mass: &mut TreeMass,
+        forces: &mut JointForces,
+    ) -> Result<(), TreeError> {
+        let (damped, data) = mass.unplaced_mut();
+        let JointForces { p, bias, v, tau } = forces;
+        for array in [&mut *p, &mut *bias] {
+            array.clear();
+            array.resize(self.tree.n_dofs(), 0.0);
         }
-        let block =
-            MassBlock::placed_tree(damped, data, &self.q).map_err(|error| self.fault(error))?;
-        Ok((block, p))
+        if let Some(Flight { end, .. }) = &self.free {
+            damped.kinematics(&self.q, data)?;
+            return damped.mul_mass(data, end, p);
+        }
+        damped.bias(data, (&self.q, &self.v), world.gravity, bias)?;
+        v.clone_from(&self.v);
+        self.tree.unturned(v, h)?;
+        self.tree.mul_mass(data, v, p)?;
+        self.applied(world.bodies(), (world.gravity, 0.0), tau)?;
+        for (p, (tau, bias)) in p.iter_mut().zip(tau.iter().zip(bias.iter())) {
+            *p += h * (tau - bias);
+        }
+        Ok(())
     }
 
     /// τ = τ_given + Jᵀf − K (q − rest): joint forces that were given, what forces given on links are at the joints, and
@@ -87,18 +179,19 @@ impl Robot {
         &self,
         bodies: &Bodies,
         (gravity, ahead): (DVec3, f64),
-    ) -> Result<Vec<f64>, TreeError> {
-        let mut tau = self.force.clone();
-        self.add_passive(&mut tau, (gravity, ahead))?;
+        tau: &mut Vec<f64>,
+    ) -> Result<(), TreeError> {
+        tau.clone_from(&self.force);
+        self.add_passive(tau, (gravity, ahead))?;
         for (i, id) in self.bodies.iter().enumerate() {
             let (force, torque) = (bodies.force[id.index()], bodies.torque[id.index()]);
             if force != DVec3::ZERO || torque != DVec3::ZERO {
                 let at = LinkPoint::new(LinkId(i as u32), bodies.position[id.index()]);
                 let force = Force { torque, force };
-                self.tree.add_wrench(&self.data, at, force, &mut tau)?;
+                self.tree.add_wrench(&self.data, at, force, tau)?;
             }
         }
-        Ok(tau)
+        Ok(())
     }
 
     pub(super) fn fault(&self, error: TreeError) -> BuildError {
@@ -108,17 +201,21 @@ impl Robot {
         }
     }
 
-    /// The robot in a problem in which its velocity without constraints is v¹.
+    /// The robot in a problem in which its velocity without constraints is v¹. `old` is one that nobody needs any more.
     pub(in crate::world) fn placed(
         &self,
         mass: MassId,
         free: &[f64],
-    ) -> Result<PlacedRobot<'_>, BuildError> {
-        let mut data = self.data.clone();
+        old: Option<PlacedRobot>,
+    ) -> Result<PlacedRobot, BuildError> {
+        let mut data = match old {
+            Some(PlacedRobot { tree, data, .. }) if Arc::ptr_eq(&tree, &self.tree) => data,
+            _ => self.data.clone(),
+        };
         let moved = self.tree.velocities(&self.q, free, &mut data);
         moved.map_err(|error| self.fault(error))?;
         Ok(PlacedRobot {
-            robot: self,
+            tree: Arc::clone(&self.tree),
             mass,
             data,
         })
@@ -129,12 +226,13 @@ impl Robot {
         &self,
         time: f64,
         h: f64,
-    ) -> Result<Vec<JointRows>, BuildError> {
-        let mut all = Vec::new();
+        all: &mut JointRowList,
+    ) -> Result<(), BuildError> {
+        all.clear();
         for item in 0..self.joints.len() {
-            self.drive(item, (time, h), &mut all);
+            self.drive(item, (time, h), all);
         }
-        self.tendon_rows(h, &mut all)?;
+        self.tendon_rows(h, all)?;
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
             let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
@@ -159,31 +257,37 @@ impl Robot {
                 let n = self.tree.n_dofs();
                 crate::math::dot(&matrix[row * n..(row + 1) * n], &self.v)
             };
-            all.push(JointRows {
+            let held = JointRows {
                 item: RobotItem::Closure(i as u32),
                 part: JointPart::Held,
                 law: Law::Equality,
                 target: Target::Hold,
-                on,
-                gap: keep.iter().map(|&row| gap[row]).collect(),
-                velocity: keep.iter().map(|&row| velocity(row)).collect(),
+            };
+            let states = keep.iter().map(|&row| RowState {
+                gap: gap[row],
+                velocity: velocity(row),
             });
+            all.push(
+                held,
+                on.iter().map(|(place, row)| (*place, &row[..])),
+                states,
+            );
         }
-        Ok(all)
+        Ok(())
     }
 
-    fn drive(&self, number: usize, (time, h): (f64, f64), all: &mut Vec<JointRows>) {
+    fn drive(&self, number: usize, (time, h): (f64, f64), all: &mut JointRowList) {
         let (item, joint) = (RobotItem::Joint(number as u32), &self.joints[number]);
         let mut push = |dof: usize, sign: f64, (part, law, target, gap)| {
-            all.push(JointRows {
+            let rows = JointRows {
                 item,
                 part,
                 law,
                 target,
-                on: vec![(Place::Coordinate { dof }, vec![sign])],
-                gap: vec![gap],
-                velocity: vec![sign * self.v[dof]],
-            });
+            };
+            let velocity = sign * self.v[dof];
+            let on = [(Place::Coordinate { dof }, &[sign][..])];
+            all.push(rows, on, [RowState { gap, velocity }]);
         };
         // Bounds are forces here; assembly turns them into impulses.
         let within = |force: f64| Law::Interval {
@@ -249,7 +353,7 @@ impl Robot {
 impl Robot {
     /// The largest angle of a ball: θ = |θ| u changes its length at the rate u·ω, in the axes of the link as of the
     /// parent.
-    fn swing_limit(&self, item: RobotItem, joint: &RobotJoint, all: &mut Vec<JointRows>) {
+    fn swing_limit(&self, item: RobotItem, joint: &RobotJoint, all: &mut JointRowList) {
         let Some([_, most]) = joint.control.drive.limits else {
             return;
         };
@@ -258,25 +362,27 @@ impl Robot {
         let Some(axis) = turn.try_normalize() else {
             return;
         };
-        let axis = axis.to_array();
-        let on = (0..3).filter(|k| axis[*k] != 0.0);
-        let on = on.map(|k| (Place::Coordinate { dof: dof + k }, vec![-axis[k]]));
-        all.push(JointRows {
+        // −u, one number a velocity.
+        let along = (-axis).to_array();
+        let on = along.chunks_exact(1).enumerate();
+        let on = on.filter(|(_, row)| row[0] != 0.0);
+        let on = on.map(|(k, row)| (Place::Coordinate { dof: dof + k }, row));
+        let rows = JointRows {
             item,
             part: JointPart::SecondLimit,
             law: Law::Unilateral,
             target: Target::Limit,
-            on: on.collect(),
-            gap: vec![most - turn.length()],
-            velocity: vec![-crate::math::dot(&axis, &self.v[dof..dof + 3])],
-        });
+        };
+        let gap = most - turn.length();
+        let velocity = crate::math::dot(&along, &self.v[dof..dof + 3]);
+        all.push(rows, on, [RowState { gap, velocity }]);
     }
 }
 
-impl PlacedRobot<'_> {
+impl PlacedRobot {
     /// Velocity of a link's centre of mass without constraints, linear part first.
     pub(in crate::world) fn free_velocity(&self, link: LinkId) -> [f64; 6] {
-        let tree = &self.robot.tree;
+        let tree = &self.tree;
         let pose = tree.pose(&self.data, link).expect(OWN_LINK);
         let centre = pose.point(tree.links()[link.index()].body.com);
         let motion = tree.point_velocity(&self.data, link, centre);

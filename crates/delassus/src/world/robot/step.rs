@@ -61,6 +61,15 @@ impl World {
         Ok(())
     }
 
+    /// Writes the states of all robots over older ones.
+    pub(in crate::world) fn copy_robot_states(&self, into: &mut Vec<RobotState>) {
+        into.resize_with(self.robots.len(), RobotState::default);
+        for (robot, (q, v)) in self.robots.iter().zip(into) {
+            q.clone_from(&robot.q);
+            v.clone_from(&robot.v);
+        }
+    }
+
     pub(in crate::world) fn robot_states(&self) -> Vec<RobotState> {
         let state = |robot: &Robot| (robot.q.clone(), robot.v.clone());
         self.robots.iter().map(state).collect()
@@ -84,7 +93,8 @@ impl World {
 impl Robot {
     /// The midpoint step of the robot left to itself; `None` where it is too long for it.
     fn fly(&mut self, bodies: &Bodies, gravity: DVec3, h: f64) -> Option<Flight> {
-        let tau = self.applied(bodies, (gravity, 0.5 * h)).ok()?;
+        let mut tau = Vec::new();
+        self.applied(bodies, (gravity, 0.5 * h), &mut tau).ok()?;
         let mut v = self.v.clone();
         let step = MidpointStep {
             q: &self.q,

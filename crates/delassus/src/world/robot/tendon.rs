@@ -1,7 +1,7 @@
 //! Tendons: weighted sums of joint displacements, strings through points of links and around surfaces, and what else
 //! actuators push, with limits, springs and friction of their own.
 
-use super::rows::{JointRows, UNBOUNDED, coordinates};
+use super::rows::{JointRowList, JointRows, UNBOUNDED, coordinates};
 use super::{Cord, FITS, Muscle, Posed, Robot, RobotItem, Transmission};
 use crate::error::BuildError;
 use crate::index::LinkId;
@@ -9,7 +9,7 @@ use crate::law::Law;
 use crate::problem::place::Place;
 use crate::tree::spatial::Pose;
 use crate::tree::{TreeError, TreeRows};
-use crate::world::rows::Target;
+use crate::world::rows::{RowState, Target};
 use crate::world::{JointPart, Servo};
 
 /// A length l = l₀ + Σ cᵢ qᵢ + Σ lⱼ/dⱼ, over displacements of joints of one dof, and over the pieces of a string; or that
@@ -179,7 +179,7 @@ impl Robot {
     }
 
     /// Limits, springs, servos, friction and inertia of its tendons in a step of h seconds.
-    pub(super) fn tendon_rows(&self, h: f64, all: &mut Vec<JointRows>) -> Result<(), BuildError> {
+    pub(super) fn tendon_rows(&self, h: f64, all: &mut JointRowList) -> Result<(), BuildError> {
         for (i, tendon) in self.tendons.iter().enumerate() {
             let mut rows = TreeRows::default();
             let measured = tendon.measure(self.posed(), &mut rows);
@@ -198,18 +198,19 @@ impl Robot {
             };
             let mut push = |sign: f64, part: JointPart, law: Law, (target, gap): (Target, f64)| {
                 let signed = |row: &Vec<f64>| row.iter().map(|x| sign * x).collect();
-                all.push(JointRows {
+                let on: Vec<(Place, Vec<f64>)> = on
+                    .iter()
+                    .map(|(place, row)| (*place, signed(row)))
+                    .collect();
+                let rows = JointRows {
                     item: RobotItem::Tendon(i as u32),
                     part,
                     law,
                     target,
-                    on: on
-                        .iter()
-                        .map(|(place, row)| (*place, signed(row)))
-                        .collect(),
-                    gap: vec![gap],
-                    velocity: vec![sign * velocity],
-                });
+                };
+                let velocity = sign * velocity;
+                let on = on.iter().map(|(place, row)| (*place, &row[..]));
+                all.push(rows, on, [RowState { gap, velocity }]);
             };
             let within = |force: f64| Law::Interval {
                 lo: -force,

@@ -14,7 +14,8 @@ use glam::{DMat3, DQuat, DVec3, Quat};
 use serde_json::{Value, json};
 
 use super::{ExportError, Written, colour, triangles};
-use crate::folder::{DiskError, Unnamed};
+use crate::census;
+use crate::disk::{DiskError, Unnamed};
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_INT: u32 = 5125;
@@ -30,7 +31,7 @@ const UPRIGHT: [f64; 4] = [
 ];
 
 /// Frames collected until the run ends: the head of the file says where everything stands.
-pub(in crate::run) struct Glb {
+pub(crate) struct Glb {
     file: File,
     unnamed: Unnamed,
     moving: Vec<usize>,
@@ -107,9 +108,7 @@ impl Glb {
     /// Refuses a place that cannot be written before anything is run.
     pub(super) fn create(path: &Path, world: &World) -> Result<Glb, ExportError> {
         let (unnamed, file) = Unnamed::create(path)?;
-        let motion = &world.bodies().motion;
-        let moving = (0..motion.len()).filter(|&i| motion[i] != MovedBy::Static);
-        let moving: Vec<usize> = moving.collect();
+        let moving = census::moving(world);
         Ok(Glb {
             file,
             unnamed,

@@ -6,18 +6,19 @@
 use std::path::Path;
 
 use delassus::math::DVec3;
-use delassus::world::{Effort, MovedBy, Robot, Touch};
+use delassus::world::{Effort, Robot, Touch};
 use delassus::{JointId, RobotId, World};
 
-use super::record::{Output, number, quoted};
-use crate::folder::DiskError;
+use crate::census;
+use crate::disk::DiskError;
+use crate::record::{Output, number, quoted};
 
 const MAGIC: &[u8; 8] = b"DELASSUD";
 const VERSION: u32 = 1;
 
 /// The three files.
 #[derive(Debug)]
-pub(super) struct Dynamics {
+pub(crate) struct Dynamics {
     robots: Output,
     contacts: Output,
     binary: Output,
@@ -29,21 +30,21 @@ pub(super) struct Dynamics {
 
 /// A contact as it is written down.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Push {
-    pub(super) bodies: (usize, usize),
+pub(crate) struct Push {
+    pub(crate) bodies: (usize, usize),
     /// Between the two surfaces \[m\].
-    pub(super) point: DVec3,
+    pub(crate) point: DVec3,
     /// From the second body to the first.
-    pub(super) normal: DVec3,
+    pub(crate) normal: DVec3,
     /// On the first body \[N\].
-    pub(super) force: DVec3,
+    pub(crate) force: DVec3,
     /// Negative where they overlap \[m\].
-    pub(super) gap: f64,
+    pub(crate) gap: f64,
 }
 
 impl Push {
     /// Every contact that pushes, in the order of the world.
-    pub(super) fn all(world: &World) -> impl Iterator<Item = Push> {
+    pub(crate) fn all(world: &World) -> impl Iterator<Item = Push> {
         let h = world.last_substep();
         let push = move |touch: &Touch| Push {
             bodies: touch.point.bodies,
@@ -58,7 +59,7 @@ impl Push {
 }
 
 /// Forces along every dof of a robot.
-pub(super) fn efforts(world: &World, robot: usize) -> Vec<Effort> {
+pub(crate) fn efforts(world: &World, robot: usize) -> Vec<Effort> {
     let Some(found) = world.robots().get(robot) else {
         return Vec::new();
     };
@@ -82,14 +83,13 @@ fn coordinates(robot: &Robot, joint: usize) -> usize {
 }
 
 impl Dynamics {
-    pub(super) fn create(folder: &Path, world: &World) -> Result<Dynamics, DiskError> {
+    pub(crate) fn create(folder: &Path, world: &World) -> Result<Dynamics, DiskError> {
         let bodies = world.bodies();
-        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
         let mut dynamics = Dynamics {
             robots: Output::create(folder, "robots.csv")?,
             contacts: Output::create(folder, "contacts.csv")?,
             binary: Output::create(folder, "dynamics.bin")?,
-            moving: moving.collect(),
+            moving: census::moving(world),
             names: bodies.name.iter().map(|name| quoted(name)).collect(),
         };
         dynamics
@@ -142,7 +142,7 @@ impl Dynamics {
     }
 
     /// Adds the world as it is.
-    pub(super) fn frame(&mut self, world: &World) -> Result<(), DiskError> {
+    pub(crate) fn frame(&mut self, world: &World) -> Result<(), DiskError> {
         let efforts: Vec<Vec<Effort>> = (0..world.robots().len())
             .map(|robot| efforts(world, robot))
             .collect();
@@ -238,7 +238,7 @@ impl Dynamics {
     }
 
     /// Writes out what is still in memory.
-    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
+    pub(crate) fn flush(&mut self) -> Result<(), DiskError> {
         self.robots.flush()?;
         self.contacts.flush()?;
         self.binary.flush()

@@ -1,4 +1,4 @@
-//! `--export`: a run in a file of another program, by the ending of its name.
+//! A run in a file of another program, by the ending of its name.
 
 mod glb;
 mod mcap;
@@ -10,34 +10,57 @@ use std::path::{Path, PathBuf};
 use delassus::World;
 use delassus::world::MovedBy;
 
-use crate::folder::DiskError;
+use crate::census::Census;
+use crate::disk::DiskError;
 
 /// What cannot be exported.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ExportError {
+#[non_exhaustive]
+pub enum ExportError {
+    /// The disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// A name whose ending says nothing.
     #[error(
         "--export {}: the ending says what to write; known: .glb (an animation) and .mcap (poses, joints, contacts)",
         path.display()
     )]
-    Ending { path: PathBuf },
+    Ending {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A name that is given twice.
     #[error("--export {}: the file is named twice; give each export a name of its own", path.display())]
-    Twice { path: PathBuf },
+    Twice {
+        /// Which.
+        path: PathBuf,
+    },
+    /// More frames than the format holds.
     #[error(
         "--export {}: the animation takes more than 4 GiB, which is the most such a file can hold; raise --every",
         path.display()
     )]
-    TooLong { path: PathBuf },
+    TooLong {
+        /// Which.
+        path: PathBuf,
+    },
+    /// MCAP that cannot be written.
     #[error("--export {}: {cause}", path.display())]
     Mcap {
+        /// Which.
         path: PathBuf,
+        /// What the writer says.
         cause: Box<::mcap::McapError>,
     },
 }
 
 /// A file being written.
-pub(super) enum Export {
+pub struct Export {
+    writer: Writer,
+    census: Census,
+}
+
+enum Writer {
     Glb(glb::Glb),
     Mcap(Box<mcap::Mcap>),
 }
@@ -62,7 +85,7 @@ impl Kind {
 }
 
 /// Refuses files that cannot be meant, before anything is made.
-pub(super) fn check(paths: &[PathBuf], force: bool) -> Result<(), ExportError> {
+pub fn check_exports(paths: &[PathBuf], force: bool) -> Result<(), ExportError> {
     let mut places = BTreeSet::new();
     for path in paths {
         Kind::of(path)?;
@@ -91,38 +114,43 @@ fn place(path: &Path) -> PathBuf {
 }
 
 impl Export {
-    /// Opens a file, which [`check`] has seen, for the run of a world.
-    pub(super) fn create(path: &Path, world: &World) -> Result<Export, ExportError> {
-        Ok(match Kind::of(path)? {
-            Kind::Glb => Export::Glb(glb::Glb::create(path, world)?),
-            Kind::Mcap => Export::Mcap(Box::new(mcap::Mcap::create(path, world)?)),
-        })
+    /// Opens a file, which [`check_exports`] has seen, for the run of a world.
+    pub fn create(path: &Path, world: &World) -> Result<Export, ExportError> {
+        let writer = match Kind::of(path)? {
+            Kind::Glb => Writer::Glb(glb::Glb::create(path, world)?),
+            Kind::Mcap => Writer::Mcap(Box::new(mcap::Mcap::create(path, world)?)),
+        };
+        let census = Census::of(world);
+        Ok(Export { writer, census })
     }
 
     /// Adds the world as it is.
-    pub(super) fn frame(&mut self, world: &World) -> Result<(), ExportError> {
-        match self {
-            Export::Glb(glb) => glb.frame(world),
-            Export::Mcap(mcap) => mcap.frame(world)?,
+    pub fn frame(&mut self, world: &World) -> Result<(), ExportError> {
+        self.census.check(world)?;
+        match &mut self.writer {
+            Writer::Glb(glb) => glb.frame(world),
+            Writer::Mcap(mcap) => mcap.frame(world)?,
         }
         Ok(())
     }
 
     /// Ends the file with the world as it is.
-    pub(super) fn close(mut self, world: &World) -> Result<Written, ExportError> {
+    pub fn close(mut self, world: &World) -> Result<Written, ExportError> {
         self.frame(world)?;
-        match self {
-            Export::Glb(glb) => glb.close(world),
-            Export::Mcap(mcap) => mcap.close(),
+        match self.writer {
+            Writer::Glb(glb) => glb.close(world),
+            Writer::Mcap(mcap) => mcap.close(),
         }
     }
 }
 
 /// A file that is whole.
-pub(super) struct Written {
-    pub(super) path: PathBuf,
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Where it is.
+    pub path: PathBuf,
     /// Frames that the file cannot tell from the one before.
-    pub(super) left_out: usize,
+    pub left_out: usize,
 }
 
 /// Half the edge of the square that stands for a half-space \[m\].

@@ -9,24 +9,25 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use delassus::math::DVec3;
-use delassus::world::{MovedBy, Step};
+use delassus::world::Step;
 use delassus::{JointId, World};
 
-use super::dynamics::Dynamics;
-use crate::folder::DiskError;
+use crate::census::{self, Census};
+use crate::disk::DiskError;
+use crate::dynamics::Dynamics;
 
 const MAGIC: &[u8; 8] = b"DELASSUS";
 const VERSION: u32 = 1;
 
 /// A file being written.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
 impl Output {
-    pub(super) fn create(folder: &Path, name: &str) -> Result<Output, DiskError> {
+    pub(crate) fn create(folder: &Path, name: &str) -> Result<Output, DiskError> {
         let path = folder.join(name);
         match File::create(&path) {
             Ok(file) => Ok(Output {
@@ -37,12 +38,12 @@ impl Output {
         }
     }
 
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
         let written = self.file.write_all(bytes);
         self.check(written)
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
+    pub(crate) fn flush(&mut self) -> Result<(), DiskError> {
         let written = self.file.flush();
         self.check(written)
     }
@@ -54,13 +55,14 @@ impl Output {
 
 /// Files filled while the world is stepped.
 #[derive(Debug)]
-pub(super) struct Recorder {
+pub struct Recorder {
     table: Output,
     binary: Output,
     steps: Output,
     accelerations: Output,
     joints: Output,
     dynamics: Dynamics,
+    census: Census,
     dt: f64,
     /// Bodies that can move, with their names as CSV.
     bodies: Vec<(usize, String)>,
@@ -83,9 +85,10 @@ struct Action {
 }
 
 impl Recorder {
-    pub(super) fn create(folder: &Path, world: &World, dt: f64) -> Result<Recorder, DiskError> {
+    /// Opens all files in a folder and writes their heads; dt is the step \[s\].
+    pub fn create(folder: &Path, world: &World, dt: f64) -> Result<Recorder, DiskError> {
         let bodies = world.bodies();
-        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
+        let moving = census::moving(world).into_iter();
         let mut recorder = Recorder {
             table: Output::create(folder, "trajectory.csv")?,
             binary: Output::create(folder, "trajectory.bin")?,
@@ -93,6 +96,7 @@ impl Recorder {
             accelerations: Output::create(folder, "accelerations.csv")?,
             joints: Output::create(folder, "joints.csv")?,
             dynamics: Dynamics::create(folder, world)?,
+            census: Census::of(world),
             dt,
             bodies: moving.map(|i| (i, quoted(&bodies.name[i]))).collect(),
             names: world.joints().iter().map(|j| quoted(&j.name)).collect(),
@@ -129,7 +133,8 @@ impl Recorder {
     }
 
     /// Adds the world as it is, once.
-    pub(super) fn frame(&mut self, world: &World) -> Result<(), DiskError> {
+    pub fn frame(&mut self, world: &World) -> Result<(), DiskError> {
+        self.census.check(world)?;
         let time = world.time();
         if self.last == Some(time) {
             return Ok(());
@@ -167,7 +172,8 @@ impl Recorder {
     }
 
     /// Adds what acts at a frame once the step after it has been taken: the mean of the two steps that meet there.
-    pub(super) fn acted(&mut self, world: &World) -> Result<(), DiskError> {
+    pub fn acted(&mut self, world: &World) -> Result<(), DiskError> {
+        self.census.check(world)?;
         let velocities = self.velocities(world);
         let change = velocities.iter().zip(&self.velocities);
         let reaction = |j: usize| {
@@ -216,7 +222,7 @@ impl Recorder {
     }
 
     /// Adds one line of diagnostics.
-    pub(super) fn step(&mut self, step: u64, time: f64, done: &Step) -> Result<(), DiskError> {
+    pub fn step(&mut self, step: u64, time: f64, done: &Step) -> Result<(), DiskError> {
         let report = &done.report;
         // The report is that of the last substep; an earlier one may have failed.
         let status = match (report.status.name(), done.unsolved) {
@@ -240,7 +246,7 @@ impl Recorder {
     }
 
     /// Ends the recordings: no step follows the last frame.
-    pub(super) fn close(&mut self) -> Result<(), DiskError> {
+    pub fn close(&mut self) -> Result<(), DiskError> {
         if let (Some(frame), Some(last)) = (self.open.take(), self.before.take()) {
             self.put_action(frame, &last, &last)?;
         }
@@ -248,7 +254,7 @@ impl Recorder {
     }
 
     /// Writes out what is still in memory.
-    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
+    pub fn flush(&mut self) -> Result<(), DiskError> {
         self.table.flush()?;
         self.binary.flush()?;
         self.accelerations.flush()?;
@@ -267,7 +273,7 @@ fn push_mean(text: &mut String, a: &[DVec3; 2], b: &[DVec3; 2]) {
 }
 
 /// The shortest text that reads back as the same number.
-pub(super) fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-4..1e15).contains(&size) {
         format!("{x}")
@@ -277,7 +283,7 @@ pub(super) fn number(x: f64) -> String {
 }
 
 /// A name as a CSV field.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))
     } else {

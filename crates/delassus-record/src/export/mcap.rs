@@ -22,8 +22,9 @@ use mcap::{McapError, WriteOptions, Writer};
 use serde_json::{Value, json};
 
 use super::{ExportError, GROUND, Written, colour, triangles};
-use crate::folder::{DiskError, Unnamed};
-use crate::run::dynamics::{Push, efforts};
+use crate::census;
+use crate::disk::{DiskError, Unnamed};
+use crate::dynamics::{Push, efforts};
 
 const TF: (&str, &str) = ("/tf", "foxglove.FrameTransforms");
 const SCENE: (&str, &str) = ("/scene", "foxglove.SceneUpdate");
@@ -37,7 +38,7 @@ const WORLD: &str = "world";
 const ARROW: f64 = 1.0;
 
 /// A file being written.
-pub(in crate::run) struct Mcap {
+pub(crate) struct Mcap {
     writer: Writer<BufWriter<File>>,
     unnamed: Unnamed,
     /// The frame of the world.
@@ -61,8 +62,7 @@ impl Mcap {
         let options = WriteOptions::new().compression(None).library("delassus");
         let writer = options.create(BufWriter::new(file)).map_err(fault)?;
         let bodies = world.bodies();
-        let moving = (0..bodies.len()).filter(|&i| bodies.motion[i] != MovedBy::Static);
-        let moving: Vec<usize> = moving.collect();
+        let moving = census::moving(world);
         let weight: f64 =
             moving.iter().map(|&i| bodies.mass[i]).sum::<f64>() * world.gravity.length();
         let mut mcap = Mcap {
@@ -202,6 +202,9 @@ fn shapes(world: &World, root: &str, stamp: &Value) -> Value {
     let mut entities: BTreeMap<usize, Value> = BTreeMap::new();
     for collider in world.colliders() {
         let i = collider.body;
+        if bodies.motion[i] == MovedBy::Gone {
+            continue;
+        }
         let moves = bodies.motion[i] != MovedBy::Static;
         let (position, turn) = match moves {
             true => collider.pose,

@@ -1,0 +1,79 @@
+"""Solves that JAX differentiates, where it is installed.
+
+`lcp(M, q)` and `friction(W, q, mu)` take arrays and give the impulses as one; `jax.grad` reaches every argument, and both
+work within `jax.jit`. They are computed in double precision on the processor and come back in the precision of `q`: call
+`jax.config.update("jax_enable_x64", True)` to keep it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import _gradient
+
+try:
+    jax: Any = importlib.import_module("jax")
+    jnp: Any = importlib.import_module("jax.numpy")
+except ImportError as cause:
+    raise ImportError("delassus.jax needs JAX; pip install jax") from cause
+
+__all__ = ["friction", "lcp"]
+
+_Way = tuple[str, "float | None"]
+
+
+def _double(*arrays: Any) -> list[Any]:
+    return [np.ascontiguousarray(np.asarray(array, dtype=np.float64)) for array in arrays]
+
+
+def _call(W: Any, q: Any, mu: Any, has_mu: bool, way: _Way) -> Any:
+    def host(W: Any, q: Any, mu: Any) -> Any:
+        W, q, mu = _double(W, q, mu)
+        return _gradient.solved(_gradient.problem_of(W, q, mu if has_mu else None), *way).astype(kind)
+
+    kind = np.dtype(q.dtype)
+    return jax.pure_callback(host, jax.ShapeDtypeStruct(q.shape, kind), W, q, mu)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(3, 4))  # type: ignore[untyped-decorator,misc,unused-ignore]
+def _solve(W: Any, q: Any, mu: Any, has_mu: bool, way: _Way) -> Any:
+    return _call(W, q, mu, has_mu, way)
+
+
+def _forward(W: Any, q: Any, mu: Any, has_mu: bool, way: _Way) -> Any:
+    lam = _call(W, q, mu, has_mu, way)
+    return lam, (W, q, mu, lam)
+
+
+def _backward(has_mu: bool, way: _Way, kept: Any, grad: Any) -> Any:
+    def host(W: Any, q: Any, mu: Any, grad: Any) -> Any:
+        W, q, mu, grad = _double(W, q, mu, grad)
+        # λ in its own precision may be too coarse to tell who slips: solved once more.
+        own = mu if has_mu else None
+        lam = _gradient.solved(_gradient.problem_of(W, q, own), *way)
+        by_w, by_q, by_mu = _gradient.backward(W, q, own, lam, grad)
+        parts = (by_w, by_q, by_mu if has_mu else np.zeros(shapes[2].shape))
+        return tuple(part.astype(shape.dtype) for part, shape in zip(parts, shapes))
+
+    W, q, mu, _ = kept
+    shapes = tuple(jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in (W, q, mu))
+    return jax.pure_callback(host, shapes, W, q, mu, grad)
+
+
+_solve.defvjp(_forward, _backward)
+
+
+def lcp(M: Any, q: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
+    """z ≥ 0 with w = M z + q ≥ 0 and zᵀw = 0, differentiable in M and q."""
+    q = jnp.asarray(q, dtype=float)
+    return _solve(jnp.asarray(M, dtype=float), q, jnp.zeros(0, q.dtype), False, (solver, tolerance))
+
+
+def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
+    """Impulses of contacts with Coulomb friction, differentiable in W, q and mu (one number for each contact)."""
+    arrays = [jnp.asarray(array, dtype=float) for array in (W, q, mu)]
+    return _solve(*arrays, True, (solver, tolerance))

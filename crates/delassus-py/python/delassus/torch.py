@@ -1,0 +1,52 @@
+"""Solves that PyTorch differentiates, where it is installed.
+
+`lcp(M, q)` and `friction(W, q, mu)` take tensors and give the impulses as one; gradients reach every argument. They are
+computed in double precision on the processor, and come back in the precision and on the device of `q`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _gradient
+
+try:
+    import torch
+except ImportError as cause:
+    raise ImportError("delassus.torch needs PyTorch; pip install torch") from cause
+
+__all__ = ["friction", "lcp"]
+
+
+def _array(tensor: Any) -> Any:
+    return np.ascontiguousarray(tensor.detach().cpu().double().numpy())
+
+
+class _Solve(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
+    @staticmethod
+    def forward(ctx: Any, W: Any, q: Any, mu: Any, way: tuple[str, float | None]) -> Any:
+        data = (_array(W), _array(q), None if mu is None else _array(mu))
+        lam = _gradient.solved(_gradient.problem_of(data[0], data[1], data[2]), way[0], way[1])
+        ctx.data, ctx.lam = data, lam
+        ctx.like = (W, q, mu)
+        return torch.from_numpy(lam.copy()).to(q)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator,misc,unused-ignore]
+    def backward(ctx: Any, grad: Any) -> Any:
+        W, q, mu = ctx.data
+        found = _gradient.backward(W, q, mu, ctx.lam, _array(grad))
+        given = [None if like is None else torch.from_numpy(part).to(like) for part, like in zip(found, ctx.like)]
+        return (*given, None)
+
+
+def lcp(M: Any, q: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
+    """z ≥ 0 with w = M z + q ≥ 0 and zᵀw = 0, differentiable in M and q."""
+    return _Solve.apply(M, q, None, (solver, tolerance))
+
+
+def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
+    """Impulses of contacts with Coulomb friction, differentiable in W, q and mu (one number for each contact)."""
+    return _Solve.apply(W, q, mu, (solver, tolerance))

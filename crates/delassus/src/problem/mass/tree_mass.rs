@@ -1,0 +1,70 @@
+//! A kinematic tree as a mass block: placed in a configuration and factored, in memory that may be used again.
+
+use std::sync::Arc;
+
+use super::written::Written;
+use super::{MassBlock, TreeMass};
+use crate::tree::{Data, Tree, TreeError};
+
+impl TreeMass {
+    /// A tree whose poses are yet to be found.
+    pub(crate) fn unplaced(tree: Arc<Tree>) -> TreeMass {
+        TreeMass {
+            data: tree.data(),
+            tree,
+            q: Vec::new(),
+            written: None,
+        }
+    }
+
+    /// Whether this is that very tree, so that its memory can be used again.
+    pub(crate) fn is_of(&self, tree: &Arc<Tree>) -> bool {
+        Arc::ptr_eq(&self.tree, tree)
+    }
+
+    /// The tree, and what is to hold its poses.
+    pub(crate) fn unplaced_mut(&mut self) -> (&Tree, &mut Data) {
+        (&self.tree, &mut self.data)
+    }
+
+    /// The mass of the tree as its data has it now, whose poses are those of q.
+    pub(crate) fn placed(mut self, q: &[f64]) -> Result<MassBlock, TreeError> {
+        self.tree.factor_placed(&mut self.data)?;
+        self.written = Written::over(self.written.take(), &self.tree, &mut self.data);
+        self.q.clear();
+        self.q.extend_from_slice(q);
+        Ok(MassBlock::Tree(self))
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Its configuration.
+    pub fn configuration(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// Its poses and articulated inertias.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The block as a matrix, row-major, where the tree is short.
+    pub(crate) fn written(&self) -> Option<&[f64]> {
+        self.written.as_ref().map(|written| &written.matrix[..])
+    }
+
+    /// The block as a matrix, row-major.
+    pub fn matrix(&self) -> Vec<f64> {
+        if let Some(matrix) = self.written() {
+            return matrix.to_vec();
+        }
+        let n = self.tree.n_dofs();
+        let mut matrix = vec![0.0; n * n];
+        self.tree
+            .fill_mass_matrix(&mut self.data.clone(), &mut matrix);
+        matrix
+    }
+}
