@@ -346,9 +346,9 @@ impl<'a> Reader<'a> {
             let view = self.defaults.view(element, &KINDS, None)?;
             let acted = self.acted(&view, tendons)?;
             let done = if Actuator::of(&view)?.is_muscle() {
-                self.contract(tree, &view, (acted, tendons))?
+                self.contract(tree, &view, acted, tendons)?
             } else {
-                self.actuate(tree, &view, (acted, tendons))?
+                self.actuate(tree, &view, acted, tendons)?
             };
             match done {
                 Ok(path) => paths.extend(path),
@@ -368,11 +368,12 @@ impl<'a> Reader<'a> {
         &mut self,
         tree: &Tree,
         view: &View<'a>,
-        (acted, tendons): (Acted, &mut [Tendon]),
+        acted: Acted,
+        tendons: &mut [Tendon],
     ) -> Result<Result<Option<Tendon>, &'static str>, ImportError> {
         let element = view.element;
         let gear = view.padded("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])?[0];
-        let mut pull = match self.pull(tree, view, (&acted, tendons))? {
+        let mut pull = match self.pull(tree, view, &acted, tendons)? {
             Ok(pull) => pull,
             Err(why) => return Ok(Err(why)),
         };
@@ -423,7 +424,8 @@ impl<'a> Reader<'a> {
         &mut self,
         tree: &Tree,
         view: &View<'a>,
-        (acted, tendons): (Acted, &mut [Tendon]),
+        acted: Acted,
+        tendons: &mut [Tendon],
     ) -> Result<Result<Option<Tendon>, &'static str>, ImportError> {
         let actuator = Actuator::of(view)?;
         let autolimits = self.compiler(view.element).autolimits;
@@ -434,7 +436,7 @@ impl<'a> Reader<'a> {
             (Ok(curves), Dynamics::Filter | Dynamics::None) => curves,
             _ => return Ok(Err("a muscle whose activation grows at rest")),
         };
-        let Some(path) = self.path(view, (&acted, tendons))? else {
+        let Some(path) = self.path(view, &acted, tendons)? else {
             return Ok(Err(
                 "a muscle of neither a hinge, a slide, a tendon nor a site",
             ));
@@ -442,7 +444,7 @@ impl<'a> Reader<'a> {
         if let Some(why) = own_inertia(view)? {
             return Ok(Err(why));
         }
-        let found = self.muscle(tree, view, (&path, curves))?;
+        let found = self.muscle(tree, view, &path, curves)?;
         if self.options.is_off("actuation") {
             return Ok(Ok(None));
         }
@@ -459,7 +461,8 @@ impl<'a> Reader<'a> {
         &self,
         tree: &Tree,
         view: &View<'a>,
-        (acted, tendons): (&Acted, &[Tendon]),
+        acted: &Acted,
+        tendons: &[Tendon],
     ) -> Result<Result<Pull, &'static str>, ImportError> {
         let mut actuator = Actuator::of(view)?;
         let element = view.element;
@@ -494,7 +497,7 @@ impl<'a> Reader<'a> {
         }
         if actuator.wants_ratio() {
             // d = 2ζ√(k m) with the inertia that the actuator meets, 1/m = J M⁻¹ Jᵀ.
-            let mass = match self.path(view, (acted, tendons))? {
+            let mass = match self.path(view, acted, tendons)? {
                 Some(path) => {
                     let (moments, response) = self.response(tree, view, &path)?;
                     let ease = crate::math::dot(&moments, &response);

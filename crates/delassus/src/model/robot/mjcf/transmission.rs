@@ -60,7 +60,8 @@ impl<'a> Reader<'a> {
     pub(super) fn path(
         &self,
         view: &View<'a>,
-        (acted, tendons): (&Acted, &[Tendon]),
+        acted: &Acted,
+        tendons: &[Tendon],
     ) -> Result<Option<Tendon>, ImportError> {
         let gear = view.padded("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])?[0];
         let geared = match acted {
@@ -155,7 +156,8 @@ impl<'a> Reader<'a> {
         &self,
         tree: &Tree,
         view: &View<'a>,
-        (path, curves): (&Tendon, Curves),
+        path: &Tendon,
+        curves: Curves,
     ) -> Result<Result<Muscle, &'static str>, ImportError> {
         let [
             r0,
