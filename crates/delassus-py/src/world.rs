@@ -236,7 +236,7 @@ impl World {
 
 #[pymethods]
 impl World {
-    /// An empty world, to be filled by `add_body`, `add_joint` and the like before its first step.
+    /// An empty world, to be filled by `add_body`, `add_joint` and the like.
     ///
     /// `gravity` [m/s²], `dt` [s], `solver`, `tolerance` and `iterations` are those of its steps; all other keys are the
     /// settings of scene files, with underscores: `substeps`, `integrator`, `friction` (the law of contacts),

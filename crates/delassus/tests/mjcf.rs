@@ -238,16 +238,12 @@ fn what_acts_and_is_not_simulated_is_refused_by_name_or_listed() {
         (r#"<extension><plugin plugin="p"/></extension>"#, "plugin"),
         (r#"<actuator><muscle joint="x"/></actuator>"#, "muscle"),
         (
-            r#"<actuator><position site="s" kp="3"/></actuator>"#,
-            "neither a hinge",
+            r#"<actuator><adhesion body="s" gain="3" ctrlrange=".5 1"/></actuator>"#,
+            "adhesion",
         ),
         (
             r#"<actuator><position joint="x" kp="3" inheritrange="1"/></actuator>"#,
             "inherits the range",
-        ),
-        (
-            r#"<tendon><fixed armature="2"><joint joint="x" coef="1"/></fixed></tendon>"#,
-            "armature",
         ),
     ];
     for (section, clue) in cases {

@@ -28,14 +28,18 @@ const ALL: &str = r#"<mujoco model="all"><compiler angle="degree" eulerseq="xyz"
 <frame pos="0 0 .1" zaxis="1 1 0"><body name="c" gravcomp=".3"><joint name="k" type="ball" range="0 60" frictionloss=".1"/>
 <joint name="l" type="slide" springdamper=".1 1" pos=".1 0 0"/><inertial pos="0 0 0" mass="1" fullinertia="1 1 1 .1 .1 .1"/>
 <geom name="g" fromto="0 0 0 .1 .2 .3"/></body></frame></body>
-<body name="d" pos="3 0 1" xyaxes="0 1 0 -1 0 0"><joint name="m" type="slide"/><geom size=".1" shellinertia="true"/></body></worldbody>
+<body name="d" pos="3 0 1" xyaxes="0 1 0 -1 0 0"><joint name="m" type="slide"/><geom name="o" size=".1" shellinertia="true"/>
+<geom name="y" type="cylinder" size=".1 .2" pos="0 0 .5"/><site name="n" pos="0 0 1"/></body></worldbody>
 <contact><pair geom1="g" geom2="floor" condim="4"/><exclude body1="b" body2="d"/></contact>
 <tendon><fixed name="u" range="-1 1" stiffness="2"><joint joint="l" coef="1"/><joint joint="m" coef="-2"/></fixed>
-<spatial name="v" range="0 3" limited="true" damping="1"><site site="w"/><site site="s"/><pulley divisor="2"/><site site="w"/><site site="s"/></spatial></tendon>
+<spatial name="v" range="0 3" limited="true" damping="1"><site site="w"/><site site="s"/><pulley divisor="2"/><site site="w"/><site site="s"/></spatial>
+<spatial stiffness="2" armature="1"><site site="w"/><geom geom="o" sidesite="n"/><site site="n"/><geom geom="y"/><site site="w"/></spatial></tendon>
 <equality><connect body1="b" body2="d" anchor="0 0 1"/><weld body1="d" relpose="0 0 0 1 0 0 0"/><joint joint1="l" joint2="m" polycoef="0 1"/>
 <tendon tendon1="u"/></equality>
 <actuator><position class="a" joint="j" dampratio="1"/><general joint="m" biastype="affine" biasprm="1 -2 -3" ctrlrange="-1 1"/>
-<motor tendon="u" gear="2"/><damper joint="l" kv="2" ctrlrange="0 1"/><velocity joint="m" kv="3" forcerange="-1 1"/></actuator>
+<motor tendon="u" gear="2"/><damper joint="l" kv="2" ctrlrange="0 1"/><velocity joint="m" kv="3" forcerange="-1 1"/>
+<position cranksite="n" slidersite="w" cranklength="2" kp="3" dampratio="1"/><position site="n" refsite="w" gear="1 0 0 0 1 0" kp="2"/>
+<general site="n" gear="1 2 0 0 0 1" biastype="affine" biasprm="1 0 -1"/><muscle tendon="u" lengthrange="-1 1" force="3" lmin=".4"/></actuator>
 <keyframe><key name="up" qpos="0 0 2 0 1 1 0 0 0 1 0 0 0 0 0"/></keyframe></mujoco>"#;
 
 /// Odd values that attributes may get.
@@ -198,7 +202,7 @@ fn the_file_itself_is_read_whole() {
             robot.closures.len(),
             robot.tendons.len()
         ),
-        (13, 4, 3)
+        (13, 4, 8)
     );
     assert_eq!(
         (robot.keyframes.len(), robot.pairs.len(), robot.apart.len()),

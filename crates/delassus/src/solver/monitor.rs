@@ -285,7 +285,7 @@ impl<'a> Monitor<'a> {
         if lambda.is_empty() {
             return false;
         }
-        if tolerance < 2.0 * self.problem.lost_in_trees(lambda, &solution.v) {
+        if tolerance < self.problem.lost_in_trees(lambda, &solution.v) {
             return true;
         }
         if !self.problem.may_hide(tolerance, lambda, &solution.v) {

@@ -53,8 +53,9 @@ pub use rattle::Integrator;
 pub use reaction::Reaction;
 use robot::RobotLink;
 pub use robot::{
-    Anchor, Closure, ClosureKind, ContactRule, Control, Effort, JointModel, Keyframe, Placement,
-    Posed, Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
+    Anchor, Closure, ClosureKind, ContactRule, Control, Cord, Effort, JointModel, Keyframe, Mount,
+    Muscle, Placement, Posed, Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
+    Transmission, Waypoint, Wrap, WrapSurface,
 };
 pub use rows::JointBody;
 pub use scene::{RunDefaults, Scene};

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 use super::spring::Spring;
 use super::{
     Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Robot, RobotJoint,
-    RobotLink, RobotModel, ShapeModel, Tendon,
+    RobotLink, RobotModel, ShapeModel,
 };
 use crate::collide::Groups;
 use crate::index::{BodyId, LinkId, RobotId};
@@ -141,7 +141,7 @@ impl WorldBuilder {
             drag,
             joints,
             closures: model.closures.iter().map(|c| closure(c, &base)).collect(),
-            tendons: model.tendons.iter().map(|t| tendon(t, &base)).collect(),
+            tendons: model.tendons.iter().map(|t| t.moved(&base)).collect(),
             gravcomp: model.gravcomp.clone(),
             apart: Vec::new(),
             keyframes: model.keyframes.clone(),
@@ -277,6 +277,15 @@ impl WorldBuilder {
                     ),
                 });
             }
+            if let Some(tendon) = robot.tendons.iter().find(|t| !t.is_legal()) {
+                return Err(WorldError::Robot {
+                    name: robot.name.clone(),
+                    what: format!(
+                        "the force or muscle of tendon \"{}\" is out of range (finite numbers, bounds in order)",
+                        tendon.name
+                    ),
+                });
+            }
             let count = if robot.self_collide {
                 robot.bodies.len()
             } else {
@@ -324,13 +333,7 @@ fn unknown(link: LinkId, tree: &Tree) -> TreeError {
 
 /// A closure whose ground has moved with the robot.
 fn closure(closure: &Closure, base: &Pose) -> Closure {
-    let moved = |end: Anchor| match end.link {
-        None => Anchor {
-            point: base.point(end.point),
-            ..end
-        },
-        Some(_) => end,
-    };
+    let moved = |end: Anchor| end.moved(base);
     let kind = match closure.kind.clone() {
         ClosureKind::Connect { a, b } => ClosureKind::Connect {
             a: moved(a),
@@ -351,16 +354,6 @@ fn closure(closure: &Closure, base: &Pose) -> Closure {
         name: closure.name.clone(),
         kind,
     }
-}
-
-/// A tendon whose ground has moved with the robot.
-fn tendon(tendon: &Tendon, base: &Pose) -> Tendon {
-    let mut tendon = tendon.clone();
-    let points = tendon.strings.iter_mut().flat_map(|(_, points)| points);
-    for end in points.filter(|end| end.link.is_none()) {
-        end.point = base.point(end.point);
-    }
-    tendon
 }
 
 fn joint(entry: &JointModel, tree: &Tree) -> Result<RobotJoint, TreeError> {

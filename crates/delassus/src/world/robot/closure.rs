@@ -24,6 +24,19 @@ pub struct Anchor {
     pub point: DVec3,
 }
 
+impl Anchor {
+    /// The same where the ground has moved.
+    pub(super) fn moved(self, base: &Pose) -> Anchor {
+        match self.link {
+            Some(_) => self,
+            None => Anchor {
+                point: base.point(self.point),
+                ..self
+            },
+        }
+    }
+}
+
 /// A tree in a configuration, with the poses that follow from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Posed<'a> {
@@ -94,10 +107,7 @@ impl ClosureKind {
         gap: &mut Vec<f64>,
     ) -> Result<(), TreeError> {
         let Posed { tree, data, .. } = posed;
-        let frame = |link: Option<LinkId>| match link {
-            Some(link) => tree.pose(data, link),
-            None => Ok(Pose::IDENTITY),
-        };
+        let frame = |link: Option<LinkId>| posed.frame(link);
         match *self {
             ClosureKind::Sums {
                 ref dependent,
@@ -166,6 +176,16 @@ impl ClosureKind {
 }
 
 impl Posed<'_> {
+    /// The frame of a link; the ground's is the world's.
+    pub(super) fn frame(&self, link: Option<LinkId>) -> Result<Pose, TreeError> {
+        link.map_or(Ok(Pose::IDENTITY), |link| self.tree.pose(self.data, link))
+    }
+
+    /// Where a point of a link is.
+    pub(super) fn point(&self, anchor: Anchor) -> Result<DVec3, TreeError> {
+        Ok(self.frame(anchor.link)?.point(anchor.point))
+    }
+
     /// Σ aᵢ qᵢ over joints of one dof, and the factor of each velocity.
     pub(super) fn sum(
         &self,

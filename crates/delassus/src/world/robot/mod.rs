@@ -7,13 +7,16 @@
 
 mod build;
 mod closure;
+mod cord;
 mod effort;
 mod limits;
 mod model;
+mod muscle;
 mod rows;
 mod spring;
 mod step;
 mod tendon;
+mod transmission;
 
 pub(super) use rows::{JointForces, JointRowList, PlacedRobot};
 pub(super) use step::RobotState;
@@ -23,9 +26,12 @@ use std::sync::Arc;
 
 pub use build::Placement;
 pub use closure::{Anchor, Closure, ClosureKind, Posed};
+pub use cord::{Cord, Mount, Waypoint, Wrap, WrapSurface};
 pub use effort::Effort;
 pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
+pub use muscle::Muscle;
 pub use tendon::Tendon;
+pub use transmission::Transmission;
 
 use step::Flight;
 
@@ -42,8 +48,8 @@ pub(super) struct RobotLink {
     pub(super) link: LinkId,
 }
 
-/// Why a closure has rows.
-const FITS: &str = "closures were tried on the tree when the robot was added";
+/// Why closures and tendons have rows.
+const FITS: &str = "closures and tendons were tried on the tree when the robot was added";
 /// Why a link has a pose.
 const OWN_LINK: &str = "a robot has one body for each link of its tree";
 
@@ -239,7 +245,7 @@ impl Robot {
         self.closures.iter().map(opening).collect()
     }
 
-    /// Weighted sums of displacements with limits, springs or friction of their own.
+    /// Tendons, and what actuators push besides joints.
     pub fn tendons(&self) -> &[Tendon] {
         &self.tendons
     }
@@ -403,7 +409,7 @@ impl World {
     pub fn probe(&self) -> super::Probe {
         let mut probe = self.bodies.probe(self.gravity);
         for robot in &self.robots {
-            probe.kinetic += robot.tree.rotor_energy(&robot.v);
+            probe.kinetic += robot.tree.rotor_energy(&robot.v) + robot.tendon_energy();
             probe.potential += robot.stored(&self.bodies, self.gravity);
         }
         probe

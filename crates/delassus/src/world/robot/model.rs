@@ -21,7 +21,7 @@ pub struct RobotModel {
     pub joints: Vec<JointModel>,
     /// Loops that constraint rows must close.
     pub closures: Vec<Closure>,
-    /// Weighted sums of displacements that have limits, springs or friction of their own.
+    /// Tendons that have limits, springs or friction of their own, and what actuators push besides joints.
     pub tendons: Vec<Tendon>,
     /// What its links, and the ground, collide with.
     pub shapes: Vec<ShapeModel>,

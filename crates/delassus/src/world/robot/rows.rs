@@ -232,7 +232,7 @@ impl Robot {
         for item in 0..self.joints.len() {
             self.drive(item, (time, h), all);
         }
-        self.tendon_rows(all)?;
+        self.tendon_rows(h, all)?;
         for (i, closure) in self.closures.iter().enumerate() {
             let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
             let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);

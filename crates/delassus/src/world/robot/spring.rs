@@ -57,8 +57,8 @@ impl Robot {
         Ok(Tree::new(links)?.damped(h))
     }
 
-    /// Adds the forces of springs in the configuration that is reached `ahead` seconds from now, and of what carries
-    /// the weight of links.
+    /// Adds the forces of springs in the configuration that is reached `ahead` seconds from now, of tendons that push and
+    /// of what carries the weight of links.
     pub(super) fn add_passive(
         &self,
         tau: &mut [f64],
@@ -76,6 +76,7 @@ impl Robot {
                 }
             }
         }
+        self.add_pushes(tau)?;
         for &(link, share) in &self.gravcomp {
             let body = &self.tree.links()[link.index()].body;
             let centre = self.tree.pose(&self.data, link)?.point(body.com);

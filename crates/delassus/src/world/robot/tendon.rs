@@ -1,29 +1,29 @@
-//! Tendons: weighted sums of joint displacements, and strings through points of links, with limits, springs and friction
-//! of their own.
-
-use glam::DVec3;
+//! Tendons: weighted sums of joint displacements, strings through points of links and around surfaces, and what else
+//! actuators push, with limits, springs and friction of their own.
 
 use super::rows::{JointRowList, JointRows, UNBOUNDED, coordinates};
-use super::{Anchor, Posed, Robot, RobotItem};
+use super::{Cord, FITS, Muscle, Posed, Robot, RobotItem, Transmission};
 use crate::error::BuildError;
 use crate::index::LinkId;
 use crate::law::Law;
 use crate::problem::place::Place;
 use crate::tree::spatial::Pose;
-use crate::tree::{LinkPoint, TreeError, TreeRows};
+use crate::tree::{TreeError, TreeRows};
 use crate::world::rows::{RowState, Target};
 use crate::world::{JointPart, Servo};
 
-/// A length l = l₀ + Σ cᵢ qᵢ + Σ |xⱼ₊₁ − xⱼ|/dⱼ, over displacements of joints of one dof, and over the straight pieces
-/// of a string.
-#[derive(Clone, Debug, PartialEq)]
+/// A length l = l₀ + Σ cᵢ qᵢ + Σ lⱼ/dⱼ, over displacements of joints of one dof, and over the pieces of a string; or that
+/// of a transmission.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tendon {
     /// Its name, or empty.
     pub name: String,
     /// Links whose joints it measures, with their factors.
     pub terms: Vec<(LinkId, f64)>,
-    /// Strings through points of links, each with the number that divides its length: that of a pulley.
-    pub strings: Vec<(f64, Vec<Anchor>)>,
+    /// Strings through points of links and around surfaces.
+    pub strings: Vec<Cord>,
+    /// A length of another kind, which an actuator pushes.
+    pub transmission: Option<Transmission>,
     /// What is added to the sum.
     pub offset: f64,
     /// Least and largest length.
@@ -36,26 +36,64 @@ pub struct Tendon {
     pub rest: [f64; 2],
     /// Dry friction along it.
     pub friction: f64,
+    /// Inertia against changes of its velocity \[kg\].
+    pub armature: f64,
     /// What pulls it until it is driven otherwise.
     pub servo: Option<Servo>,
+    /// A force that always acts along it, positive where it lengthens it.
+    pub push: f64,
+    /// A muscle along it.
+    pub muscle: Option<Muscle>,
 }
 
 impl Tendon {
     /// Whether it does anything to its joints.
     pub fn acts(&self) -> bool {
-        let numbers = [self.stiffness, self.damping, self.friction];
-        self.range.is_some() || self.servo.is_some() || numbers.iter().any(|x| *x != 0.0)
+        let numbers = [
+            self.stiffness,
+            self.damping,
+            self.friction,
+            self.armature,
+            self.push,
+        ];
+        let pulls = self.servo.is_some() || self.muscle.is_some();
+        self.range.is_some() || pulls || numbers.iter().any(|x| *x != 0.0)
+    }
+
+    /// Whether its constant force and its muscle are forces.
+    pub(super) fn is_legal(&self) -> bool {
+        self.push.is_finite() && self.muscle.is_none_or(|muscle| muscle.is_legal())
     }
 
     /// The links that it pulls at.
     pub(super) fn links(&self) -> Vec<LinkId> {
-        let ends = self.strings.iter().flat_map(|(_, points)| points);
-        let ends = ends.filter_map(|end| end.link);
-        self.terms
-            .iter()
-            .map(|(link, _)| *link)
-            .chain(ends)
-            .collect()
+        let terms = self.terms.iter().map(|(link, _)| *link);
+        let cords = self.strings.iter().flat_map(Cord::links);
+        let pushed = self.transmission.iter().flat_map(Transmission::links);
+        terms.chain(cords).chain(pushed).collect()
+    }
+
+    /// The same where the ground has moved with the robot.
+    pub(super) fn moved(&self, base: &Pose) -> Tendon {
+        Tendon {
+            strings: self.strings.iter().map(|cord| cord.moved(base)).collect(),
+            transmission: self.transmission.map(|other| other.moved(base)),
+            ..self.clone()
+        }
+    }
+
+    /// The same length times a gear, with nothing that acts along it.
+    pub(crate) fn geared(&self, gear: f64) -> Tendon {
+        let cord = |cord: &Cord| Cord {
+            divisor: cord.divisor / gear,
+            stops: cord.stops.clone(),
+        };
+        Tendon {
+            terms: self.terms.iter().map(|(l, c)| (*l, gear * c)).collect(),
+            strings: self.strings.iter().map(cord).collect(),
+            offset: gear * self.offset,
+            ..Tendon::default()
+        }
     }
 
     /// Its length, and the row that its velocity is.
@@ -67,25 +105,11 @@ impl Tendon {
         for (dof, factor) in factors {
             tree.add_dof(data, rows, dof, factor)?;
         }
-        for (divisor, points) in &self.strings {
-            let mut before: Option<(Anchor, DVec3)> = None;
-            for &anchor in points {
-                let frame = match anchor.link {
-                    Some(link) => tree.pose(data, link)?,
-                    None => Pose::IDENTITY,
-                };
-                let x = frame.point(anchor.point);
-                if let Some((other, y)) = before.replace((anchor, x)) {
-                    length += (x - y).length() / divisor;
-                    // l̇ = u·(ẋ − ẏ) along the unit vector u from y to x.
-                    let along = (x - y).try_normalize().unwrap_or(DVec3::ZERO) / *divisor;
-                    for (link, point, u) in [(anchor.link, x, along), (other.link, y, -along)] {
-                        if let Some(link) = link {
-                            tree.add_linear(data, rows, LinkPoint::new(link, point), u)?;
-                        }
-                    }
-                }
-            }
+        for cord in &self.strings {
+            length += cord.measure(posed, rows)?;
+        }
+        if let Some(other) = &self.transmission {
+            length += other.measure(posed, rows)?;
         }
         Ok(length)
     }
@@ -96,15 +120,66 @@ impl Tendon {
         length - length.clamp(lo.min(hi), hi.max(lo))
     }
 
-    /// What its spring holds at a length \[J\].
+    /// What its spring and its constant force hold at a length \[J\].
     pub(super) fn energy(&self, length: f64) -> f64 {
-        0.5 * self.stiffness * self.strain(length).powi(2)
+        0.5 * self.stiffness * self.strain(length).powi(2) - self.push * length
     }
 }
 
 impl Robot {
-    /// Limits, springs, servos and friction of its tendons.
-    pub(super) fn tendon_rows(&self, all: &mut JointRowList) -> Result<(), BuildError> {
+    /// Adds Jᵀf of constant forces and muscles, which have no rows.
+    pub(super) fn add_pushes(&self, tau: &mut [f64]) -> Result<(), TreeError> {
+        let pushes = |tendon: &&Tendon| tendon.push != 0.0 || tendon.muscle.is_some();
+        for tendon in self.tendons.iter().filter(pushes) {
+            let mut rows = TreeRows::default();
+            let length = tendon.measure(self.posed(), &mut rows)?;
+            let row = self.tree.rows_matrix(&self.data, &rows);
+            let velocity = crate::math::dot(&row, &self.v);
+            let muscle = tendon.muscle.map_or(0.0, |m| m.force(length, velocity));
+            for (tau, factor) in tau.iter_mut().zip(&row) {
+                *tau += (tendon.push + muscle) * factor;
+            }
+        }
+        Ok(())
+    }
+
+    /// J̇v of a tendon, by central differences along the motion; of a sum of displacements it is nothing.
+    fn drift(&self, tendon: &Tendon) -> Result<f64, TreeError> {
+        if tendon.strings.is_empty() && tendon.transmission.is_none() {
+            return Ok(0.0);
+        }
+        let (mut data, mut ends) = (self.data.clone(), [0.0; 2]);
+        // A way of about 1e-5 [m or rad] keeps the most digits of a second difference.
+        let ahead = 1e-5 / crate::math::max_abs(&self.v).max(1.0);
+        for (end, ahead) in ends.iter_mut().zip([ahead, -ahead]) {
+            let (mut q, mut rows) = (self.q.clone(), TreeRows::default());
+            self.tree.integrate(&mut q, &self.v, ahead)?;
+            self.tree.kinematics(&q, &mut data)?;
+            let posed = Posed {
+                tree: &self.tree,
+                data: &data,
+                q: &q,
+            };
+            tendon.measure(posed, &mut rows)?;
+            *end = crate::math::dot(&self.tree.rows_matrix(&data, &rows), &self.v);
+        }
+        Ok((ends[0] - ends[1]) / (2.0 * ahead))
+    }
+
+    /// Energy of the inertia along tendons, ½ a l̇² \[J\].
+    pub(super) fn tendon_energy(&self) -> f64 {
+        let heavy = self.tendons.iter().filter(|tendon| tendon.armature != 0.0);
+        heavy.fold(0.0, |sum, tendon| {
+            let mut rows = TreeRows::default();
+            let measured = tendon.measure(self.posed(), &mut rows);
+            measured.expect(FITS);
+            let row = self.tree.rows_matrix(&self.data, &rows);
+            sum + 0.5 * tendon.armature * crate::math::dot(&row, &self.v).powi(2)
+        })
+    }
+
+    /// Limits, springs, servos, friction and inertia of its tendons in a step of h seconds.
+    pub(super) fn tendon_rows(&self, h: f64, all: &mut JointRowList) -> Result<(), BuildError> {
         for (i, tendon) in self.tendons.iter().enumerate() {
             let mut rows = TreeRows::default();
             let measured = tendon.measure(self.posed(), &mut rows);
@@ -145,20 +220,18 @@ impl Robot {
                 let still = (Target::Velocity(0.0), 0.0);
                 push(1.0, JointPart::Friction(0), within(tendon.friction), still);
             }
+            if 0.0 < tendon.armature {
+                // λ = a (l̇ − l̇⁺) with l̇ = J v − h J̇v before the step: a spring of a/h² that is h l̇ short.
+                let drift = self.drift(tendon).map_err(|error| self.fault(error))?;
+                let inertia = Target::Spring(tendon.armature / (h * h), 0.0);
+                let short = (inertia, -h * (velocity - h * drift));
+                push(1.0, JointPart::Friction(1), within(UNBOUNDED), short);
+            }
             if let Some([lo, hi]) = tendon.range {
                 let limit = |gap: f64| (Target::Limit, gap);
-                push(
-                    1.0,
-                    JointPart::FirstLimit,
-                    Law::Unilateral,
-                    limit(length - lo),
-                );
-                push(
-                    -1.0,
-                    JointPart::SecondLimit,
-                    Law::Unilateral,
-                    limit(hi - length),
-                );
+                use JointPart::{FirstLimit, SecondLimit};
+                push(1.0, FirstLimit, Law::Unilateral, limit(length - lo));
+                push(-1.0, SecondLimit, Law::Unilateral, limit(hi - length));
             }
             let strain = tendon.strain(length);
             let stiffness = if strain == 0.0 { 0.0 } else { tendon.stiffness };

@@ -1,6 +1,6 @@
-//! Actuators as servos of joints and tendons.
+//! Actuators as servos of joints, tendons and paths of their own, and as muscles.
 //!
-//! All kinds that are read push with (g₀ + g₁l + g₂l̇)·u + b₀ + b₁l + b₂l̇ for the input u, where l = gear · position,
+//! All kinds but muscles push with (g₀ + g₁l + g₂l̇)·u + b₀ + b₁l + b₂l̇ for the input u, where l = gear · position,
 //! and what they act on feels gear times that. The input is zero, or as near to it as it may be, which is how a file
 //! starts; activations have settled at it.
 
@@ -8,7 +8,8 @@ use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, Tristate, View};
 use super::joint::limits;
-use crate::tree::{Offsets, Tree};
+use super::transmission::{Acted, CURVES, Curves};
+use crate::tree::Tree;
 use crate::world::{Servo, Tendon};
 
 /// Kinds of actuators: they share one set of defaults.
@@ -25,7 +26,7 @@ pub(super) const KINDS: [&str; 9] = [
 ];
 
 /// The largest force of an actuator without bounds \[N m\] or \[N\]: more than any robot has.
-const UNBOUNDED: f64 = 1e9;
+pub(super) const UNBOUNDED: f64 = 1e9;
 
 /// Gains and biases that are linear, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ enum Form {
     None,
     Fixed,
     Affine,
+    Muscle,
     Other,
 }
 
@@ -41,6 +43,7 @@ enum Form {
 enum Dynamics {
     None,
     Integrator,
+    /// It settles at the input.
     Filter,
     Other,
 }
@@ -131,11 +134,7 @@ impl Actuator {
                 self.bias.1[..3].copy_from_slice(&[a, b, c]);
                 self.dynamics = Dynamics::Filter;
             }
-            "muscle" => {
-                self.gain.0 = Form::Other;
-                self.bias.0 = Form::Other;
-                self.dynamics = Dynamics::Other;
-            }
+            "muscle" => self.take_muscle(&view)?,
             "adhesion" => {
                 let gain = given("gain")?.unwrap_or(self.gain.1[0]);
                 self.gain = (Form::Fixed, first(gain));
@@ -173,6 +172,50 @@ impl Actuator {
         Ok(())
     }
 
+    /// The curves of a muscle: numbers that are as they are in no muscle stand for the usual ones.
+    fn take_muscle(&mut self, view: &View<'_>) -> Result<(), ImportError> {
+        let given = |name: &str| Ok::<_, ImportError>(view.exactly::<1>(name)?.map(|[x]| x));
+        let list = &mut self.gain.1;
+        for (k, usual) in CURVES.iter().enumerate() {
+            if list[k] == f64::from(u8::from(k == 0)) {
+                list[k] = *usual;
+            }
+        }
+        if let Some(range) = view.exactly::<2>("range")? {
+            list[..2].copy_from_slice(&range);
+        }
+        let names = ["force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax"];
+        for (k, name) in names.into_iter().enumerate() {
+            if let Some(x) = given(name)?.filter(|x| 0.0 <= *x) {
+                list[2 + k] = x;
+            }
+        }
+        self.gain.0 = Form::Muscle;
+        self.bias = self.gain;
+        self.dynamics = Dynamics::Filter;
+        Ok(())
+    }
+
+    /// The curves of a muscle, or why it is none that can be simulated.
+    fn curves(&self) -> Result<Curves, &'static str> {
+        let (mut curves, mut passive) = (CURVES, CURVES);
+        curves.copy_from_slice(&self.gain.1[..9]);
+        passive.copy_from_slice(&self.bias.1[..9]);
+        match (self.gain.0, self.bias.0) {
+            (Form::Muscle, Form::Muscle) if curves == passive => Ok(curves),
+            (Form::Muscle, Form::None) => {
+                // Without its passive force.
+                curves[7] = 0.0;
+                Ok(curves)
+            }
+            _ => Err("a muscle whose gain and bias are of two kinds"),
+        }
+    }
+
+    fn is_muscle(&self) -> bool {
+        self.gain.0 == Form::Muscle || self.bias.0 == Form::Muscle
+    }
+
     /// Whether the last number of a position servo is a damping ratio: it is positive.
     fn wants_ratio(&self) -> bool {
         let (gain, bias) = (self.gain, self.bias);
@@ -185,7 +228,7 @@ impl Actuator {
             ("none", Form::None),
             ("fixed", Form::Fixed),
             ("affine", Form::Affine),
-            ("muscle", Form::Other),
+            ("muscle", Form::Muscle),
             ("user", Form::Other),
             ("dcmotor", Form::Other),
         ];
@@ -196,7 +239,7 @@ impl Actuator {
             ("integrator", Dynamics::Integrator),
             ("filter", Dynamics::Filter),
             ("filterexact", Dynamics::Filter),
-            ("muscle", Dynamics::Other),
+            ("muscle", Dynamics::Filter),
             ("user", Dynamics::Other),
             ("dcmotor", Dynamics::Other),
         ];
@@ -229,6 +272,23 @@ impl Pull {
     fn push(&self, gear: f64) -> Option<f64> {
         let plain = self.stiffness == 0.0 && self.damping == 0.0;
         plain.then(|| gear * self.constant.clamp(-self.bound, self.bound))
+    }
+
+    /// Adds it to what acts along a path.
+    fn pull_at(&self, path: &mut Tendon, gear: f64) -> Result<(), &'static str> {
+        if let Some(push) = self.push(gear) {
+            path.push += push;
+            return Ok(());
+        }
+        let mut rest = *self;
+        if self.stiffness == 0.0 && self.bound == UNBOUNDED {
+            // Without bounds a force and a damper act side by side.
+            path.push += gear * self.constant;
+            rest.constant = 0.0;
+        }
+        let servo = rest.servo(gear, 0.0)?;
+        path.servo = Some(path.servo.map_or(servo, |old| both(old, servo)));
+        Ok(())
     }
 
     /// As a servo of a position x = (l − l₀)/gear.
@@ -272,20 +332,27 @@ fn both(a: Servo, b: Servo) -> Servo {
 }
 
 impl<'a> Reader<'a> {
-    /// Gives joints and tendons their servos.
+    /// Gives joints and tendons their servos; returns the paths that actuators have for themselves.
     pub(super) fn add_actuators(
         &mut self,
         tree: &Tree,
         tendons: &mut [Tendon],
-    ) -> Result<(), ImportError> {
-        let root = self.root;
+    ) -> Result<Vec<Tendon>, ImportError> {
+        let (root, mut paths) = (self.root, Vec::new());
         for element in root.section("actuator") {
             if !KINDS.contains(&element.tag.as_str()) {
                 continue;
             }
             let view = self.defaults.view(element, &KINDS, None)?;
-            if let Err(why) = self.actuate(tree, &view, tendons)? {
-                self.lose(element, format!("{why}, \"{}\",", element.name()));
+            let acted = self.acted(&view, tendons)?;
+            let done = if Actuator::of(&view)?.is_muscle() {
+                self.contract(tree, &view, acted, tendons)?
+            } else {
+                self.actuate(tree, &view, acted, tendons)?
+            };
+            match done {
+                Ok(path) => paths.extend(path),
+                Err(why) => self.lose(element, format!("{why}, \"{}\",", element.name())),
             }
         }
         for joint in &mut self.joints {
@@ -293,75 +360,100 @@ impl<'a> Reader<'a> {
                 servo.max_force = servo.max_force.min(lo.abs().max(hi.abs()));
             }
         }
-        Ok(())
+        Ok(paths)
     }
 
-    /// Adds an actuator to what it acts on, or says why it cannot be simulated.
+    /// Adds an actuator to what it acts on, or says why it cannot be simulated. Returns its path where it has its own.
     fn actuate(
         &mut self,
         tree: &Tree,
         view: &View<'a>,
+        acted: Acted,
         tendons: &mut [Tendon],
-    ) -> Result<Result<(), &'static str>, ImportError> {
+    ) -> Result<Result<Option<Tendon>, &'static str>, ImportError> {
         let element = view.element;
         let gear = view.padded("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])?[0];
-        let of_joint = ["joint", "jointinparent"]
-            .into_iter()
-            .find_map(|name| element.attribute(name));
-        let joint = of_joint.map(|name| {
-            let found = self.joints.iter().position(|j| j.model.name == name);
-            found.ok_or_else(|| element.fault(format!("joint \"{name}\" does not exist")))
-        });
-        let joint = joint.transpose()?;
-        let tendon = element.attribute("tendon").map(|name| {
-            let found = tendons.iter().position(|t| t.name == name);
-            let spatial = self.root.section("tendon").any(|t| t.name() == name);
-            match (found, spatial) {
-                (None, false) => Err(element.fault(format!("tendon \"{name}\" does not exist"))),
-                _ => Ok(found),
-            }
-        });
-        let tendon = tendon.transpose()?;
-        let pull = match self.pull(tree, view, (joint, gear))? {
+        let mut pull = match self.pull(tree, view, &acted, tendons)? {
             Ok(pull) => pull,
             Err(why) => return Ok(Err(why)),
         };
-        if self.options.is_off("actuation") {
-            return Ok(Ok(()));
+        if acted.has_no_length() {
+            pull.stiffness = 0.0;
         }
-        let single = joint.filter(|&j| self.joints[j].is_single());
-        if let Some(j) = single {
+        if self.options.is_off("actuation") {
+            return Ok(Ok(None));
+        }
+        if let Acted::Joint(j) = acted
+            && self.joints[j].is_single()
+        {
             let joint = &mut self.joints[j];
             if pull.is_nothing() {
                 let most = (gear.abs() * pull.asked).min(UNBOUNDED);
                 joint.model.effort = Some(joint.model.effort.unwrap_or(0.0) + most);
-                return Ok(Ok(()));
+                return Ok(Ok(None));
             }
             if let Some(push) = pull.push(gear) {
                 joint.model.push += push;
-                return Ok(Ok(()));
+                return Ok(Ok(None));
             }
             return Ok(pull.servo(gear, gear * joint.reference).map(|servo| {
                 let old = joint.model.servo;
                 joint.model.servo = Some(old.map_or(servo, |old| both(old, servo)));
+                None
             }));
         }
         if pull.is_nothing() {
             // It pushes when somebody asks it to, which nobody can.
             let text = format!("<{}>: only actuators of joints can be driven", element.tag);
             self.note(element, text);
-            return Ok(Ok(()));
+            return Ok(Ok(None));
         }
-        if let Some(Some(t)) = tendon {
-            let tendon = &mut tendons[t];
-            return Ok(pull.servo(gear, 0.0).map(|servo| {
-                let old = tendon.servo;
-                tendon.servo = Some(old.map_or(servo, |old| both(old, servo)));
-            }));
+        Ok(match acted {
+            Acted::Tendon(t) => pull.pull_at(&mut tendons[t], gear).map(|()| None),
+            Acted::Path(mut path) => pull.pull_at(&mut path, 1.0).map(|()| Some(*path)),
+            Acted::Joint(_) => Err("an actuator of a joint with several dofs"),
+            Acted::Nothing if element.attribute("body").is_some() => {
+                Err("adhesion of a body to what it touches")
+            }
+            Acted::Nothing => Err("an actuator of neither a joint, a tendon nor a site"),
+        })
+    }
+
+    /// A muscle on a path of its own, or why it cannot be simulated.
+    fn contract(
+        &mut self,
+        tree: &Tree,
+        view: &View<'a>,
+        acted: Acted,
+        tendons: &mut [Tendon],
+    ) -> Result<Result<Option<Tendon>, &'static str>, ImportError> {
+        let actuator = Actuator::of(view)?;
+        let autolimits = self.compiler(view.element).autolimits;
+        let inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
+        let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
+        let curves = match (actuator.curves(), actuator.dynamics) {
+            (Err(why), _) => return Ok(Err(why)),
+            (Ok(curves), Dynamics::Filter | Dynamics::None) => curves,
+            _ => return Ok(Err("a muscle whose activation grows at rest")),
+        };
+        let Some(path) = self.path(view, &acted, tendons)? else {
+            return Ok(Err(
+                "a muscle of neither a hinge, a slide, a tendon nor a site",
+            ));
+        };
+        if let Some(why) = own_inertia(view)? {
+            return Ok(Err(why));
         }
-        Ok(Err(
-            "an actuator of neither a hinge, a slide nor a fixed tendon",
-        ))
+        let found = self.muscle(tree, view, &path, curves)?;
+        if self.options.is_off("actuation") {
+            return Ok(Ok(None));
+        }
+        Ok(found.map(|mut muscle| {
+            muscle.activation = resting(inputs).clamp(0.0, 1.0);
+            muscle.bounds = forces.unwrap_or(muscle.bounds);
+            let muscle = Some(muscle);
+            Some(Tendon { muscle, ..path })
+        }))
     }
 
     /// What an actuator does at the input nearest to zero.
@@ -369,29 +461,34 @@ impl<'a> Reader<'a> {
         &self,
         tree: &Tree,
         view: &View<'a>,
-        (joint, gear): (Option<usize>, f64),
+        acted: &Acted,
+        tendons: &[Tendon],
     ) -> Result<Result<Pull, &'static str>, ImportError> {
         let mut actuator = Actuator::of(view)?;
         let element = view.element;
         let autolimits = self.compiler(element).autolimits;
         if actuator.gain.0 == Form::Other || actuator.bias.0 == Form::Other {
-            return Ok(Err("a muscle, or an actuator of one's own"));
+            return Ok(Err("an actuator of one's own"));
         }
-        for what in ["armature", "damping"] {
-            if view.padded::<5>(what, [0.0; 5])?[0] != 0.0 {
-                return Ok(Err("an actuator with inertia or damping of its own"));
-            }
+        if let Some(why) = own_inertia(view)? {
+            return Ok(Err(why));
         }
         let mut inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
-        let model = joint.map(|j| &self.joints[j]);
-        if let (Some(joint), true) = (model, 0.0 < actuator.inherit) {
-            let Some(range) = joint.model.range else {
+        if 0.0 < actuator.inherit {
+            let range = match acted {
+                Acted::Joint(j) => {
+                    let joint = &self.joints[*j];
+                    joint.model.range.map(|x| x.map(|x| x + joint.reference))
+                }
+                Acted::Tendon(t) => tendons[*t].range,
+                _ => None,
+            };
+            let Some([lo, hi]) = range else {
                 return Ok(Err(
-                    "an actuator that inherits the range of a joint without one",
+                    "an actuator that inherits the range of a joint or tendon without one",
                 ));
             };
-            let [lo, hi] = range.map(|x| x + joint.reference);
             let (middle, half) = (0.5 * (lo + hi), 0.5 * (hi - lo) * actuator.inherit);
             inputs = Some([middle - half, middle + half]);
         }
@@ -399,27 +496,28 @@ impl<'a> Reader<'a> {
             inputs = None;
         }
         if actuator.wants_ratio() {
-            // d = 2ζ√(k m) with the inertia m that the actuator meets.
-            let mass = model.map_or(0.0, |joint| self.inertia_at(tree, joint.model.link));
-            let (ratio, kp) = (actuator.bias.1[2], actuator.gain.1[0]);
-            let mass = if gear == 0.0 {
-                0.0
-            } else {
-                mass / (gear * gear)
+            // d = 2ζ√(k m) with the inertia that the actuator meets, 1/m = J M⁻¹ Jᵀ.
+            let mass = match self.path(view, acted, tendons)? {
+                Some(path) => {
+                    let (moments, response) = self.response(tree, view, &path)?;
+                    let ease = crate::math::dot(&moments, &response);
+                    if 0.0 < ease { 1.0 / ease } else { 0.0 }
+                }
+                None => 0.0,
             };
+            let (ratio, kp): (f64, f64) = (actuator.bias.1[2], actuator.gain.1[0]);
             actuator.bias.1[2] = -2.0 * ratio * (kp * mass).max(0.0).sqrt();
         }
-        let input = inputs.map_or(0.0, |[lo, hi]| 0.0_f64.min(hi).max(lo));
+        let input = resting(inputs);
         if input != 0.0 && matches!(actuator.dynamics, Dynamics::Integrator | Dynamics::Other) {
             return Ok(Err("an actuator whose activation grows at rest"));
         }
-        let part = |(form, list): (Form, [f64; 10]), affine: bool| match form {
-            Form::None => [0.0; 3],
+        let part = |(form, list): (Form, [f64; 10])| match form {
             Form::Fixed => [list[0], 0.0, 0.0],
-            _ if affine => [list[0], list[1], list[2]],
+            Form::Affine => [list[0], list[1], list[2]],
             _ => [0.0; 3],
         };
-        let (g, b) = (part(actuator.gain, true), part(actuator.bias, true));
+        let (g, b) = (part(actuator.gain), part(actuator.bias));
         let sum = |k: usize| g[k] * input + b[k];
         let most = |[lo, hi]: [f64; 2]| lo.abs().max(hi.abs());
         let bound = forces.map_or(UNBOUNDED, most);
@@ -432,15 +530,19 @@ impl<'a> Reader<'a> {
             asked: asked.min(bound),
         }))
     }
+}
 
-    /// The diagonal entry of M of a joint of one dof in the configuration of the file.
-    fn inertia_at(&self, tree: &Tree, link: crate::index::LinkId) -> f64 {
-        let (n, mut data) = (tree.n_dofs(), tree.data());
-        let Offsets { v: dof, .. } = tree.offsets(link).expect("links of joints are in the tree");
-        let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
-        unit[dof] = 1.0;
-        tree.mul_mass(&mut data, &unit, &mut column)
-            .expect("both have one number for each velocity");
-        column[dof]
+/// The input nearest to zero.
+fn resting(inputs: Option<[f64; 2]>) -> f64 {
+    inputs.map_or(0.0, |[lo, hi]| 0.0_f64.min(hi).max(lo))
+}
+
+/// Why an actuator with a rotor or damper of its own is refused.
+fn own_inertia(view: &View<'_>) -> Result<Option<&'static str>, ImportError> {
+    for what in ["armature", "damping"] {
+        if view.padded::<5>(what, [0.0; 5])?[0] != 0.0 {
+            return Ok(Some("an actuator with inertia or damping of its own"));
+        }
     }
+    Ok(None)
 }

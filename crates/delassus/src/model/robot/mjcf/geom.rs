@@ -48,7 +48,7 @@ pub(super) struct Geom<'a> {
     pub(super) view: View<'a>,
     pub(super) kind: GeomType,
     pub(super) pose: Pose,
-    size: [f64; 3],
+    pub(super) size: [f64; 3],
     pub(super) contype: u32,
     pub(super) conaffinity: u32,
     pub(super) group: i64,

@@ -19,6 +19,7 @@ mod joint;
 mod keyframe;
 mod pose;
 mod tendon;
+mod transmission;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -145,8 +146,9 @@ impl<'a> Reader<'a> {
         let mut tree = Tree::new(links).map_err(|error| self.tree_fault(error))?;
         tree = self.soften(tree)?;
         let mut tendons = self.tendons(&tree)?;
-        self.add_actuators(&tree, &mut tendons)?;
+        let paths = self.add_actuators(&tree, &mut tendons)?;
         let closures = self.closures(&tree, &tendons)?;
+        tendons.extend(paths);
         let (shapes, pairs) = self.shapes()?;
         let apart = self.apart()?;
         let keyframes = self.keyframes(&tree)?;

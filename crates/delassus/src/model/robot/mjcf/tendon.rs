@@ -1,34 +1,26 @@
-//! Tendons: fixed ones are sums of joint displacements, spatial ones strings through sites.
+//! Tendons: fixed ones are sums of joint displacements, spatial ones strings through sites and around geoms.
 
 use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, View};
+use super::geom::GeomType;
 use super::joint::limits;
 use crate::tree::{Tree, TreeRows};
-use crate::world::{Anchor, Posed, Tendon};
+use crate::world::{Anchor, Cord, Mount, Posed, Tendon, Waypoint, Wrap, WrapSurface};
 
 impl<'a> Reader<'a> {
-    /// The tendons of the file. Strings that wrap around geoms are not simulated.
+    /// The tendons of the file.
     pub(super) fn tendons(&mut self, tree: &Tree) -> Result<Vec<Tendon>, ImportError> {
         let mut tendons = Vec::new();
         let root = self.root;
         for element in root.section("tendon") {
             let view = self.defaults.view(element, &["tendon"], None)?;
             let mut tendon = self.tendon(&view)?;
-            if view.number("armature", 0.0)? != 0.0 {
-                self.lose(element, "the armature of a tendon".to_owned());
-            }
             match element.tag.as_str() {
                 "fixed" => {
                     for term in element.all("joint") {
                         self.add_term(term, &mut tendon)?;
                     }
-                }
-                "spatial" if element.all("geom").next().is_some() => {
-                    if tendon.acts() {
-                        self.lose(element, "a tendon around geoms".to_owned());
-                    }
-                    continue;
                 }
                 "spatial" => self.add_strings(element, &mut tendon)?,
                 _ => continue,
@@ -52,8 +44,12 @@ impl<'a> Reader<'a> {
         let first = |name: &str| Ok::<f64, ImportError>(view.padded::<5>(name, [0.0; 5])?[0]);
         let (stiffness, damping) = (first("stiffness")?, first("damping")?);
         let friction = view.number("frictionloss", 0.0)?;
-        if stiffness < 0.0 || damping < 0.0 || friction < 0.0 {
-            let what = "stiffness, damping and frictionloss must not be negative";
+        let armature = view.number("armature", 0.0)?;
+        if [stiffness, damping, friction, armature]
+            .iter()
+            .any(|x| *x < 0.0)
+        {
+            let what = "stiffness, damping, frictionloss and armature must not be negative";
             return Err(element.fault(what));
         }
         let given = view
@@ -74,15 +70,13 @@ impl<'a> Reader<'a> {
         };
         Ok(Tendon {
             name: element.name().to_owned(),
-            terms: Vec::new(),
-            strings: Vec::new(),
-            offset: 0.0,
             range: range.filter(|_| !self.options.is_off("limit")),
             stiffness: off("spring", stiffness),
             damping: off("damper", damping),
             rest,
             friction: off("frictionloss", friction),
-            servo: None,
+            armature,
+            ..Tendon::default()
         })
     }
 
@@ -99,18 +93,30 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Strings through sites; a pulley begins another one, whose length it divides.
+    /// Strings through sites and around geoms; a pulley begins another one, whose length it divides.
     fn add_strings(&self, element: &Element, tendon: &mut Tendon) -> Result<(), ImportError> {
-        let (mut divisor, mut points) = (1.0, Vec::new());
+        let (mut divisor, mut stops) = (1.0, Vec::new());
+        let ended = |stops: &[Waypoint], at: &Element| match stops.last() {
+            Some(Waypoint::Around(_)) => Err(at.fault("a geom stands between two sites")),
+            _ => Ok(()),
+        };
         for child in &element.children {
             match child.tag.as_str() {
                 "site" => {
                     let (link, frame) = self.site(child, "site")?;
                     let point = frame.position;
-                    points.push(Anchor { link, point });
+                    stops.push(Waypoint::Eye(Anchor { link, point }));
+                }
+                "geom" => {
+                    if !matches!(stops.last(), Some(Waypoint::Eye(_))) {
+                        return Err(child.fault("a geom stands between two sites"));
+                    }
+                    stops.push(Waypoint::Around(self.wrap(child)?));
                 }
                 "pulley" => {
-                    tendon.strings.push((divisor, std::mem::take(&mut points)));
+                    ended(&stops, child)?;
+                    let stops = std::mem::take(&mut stops);
+                    tendon.strings.push(Cord { divisor, stops });
                     child.text("divisor")?;
                     divisor = View::plain(child).number("divisor", 1.0)?;
                     if !(0.0 < divisor) {
@@ -120,8 +126,44 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        tendon.strings.push((divisor, points));
-        tendon.strings.retain(|(_, points)| 1 < points.len());
+        ended(&stops, element)?;
+        tendon.strings.push(Cord { divisor, stops });
+        tendon.strings.retain(|cord| 1 < cord.stops.len());
         Ok(())
+    }
+
+    /// A geom that a string lies on.
+    fn wrap(&self, element: &Element) -> Result<Wrap, ImportError> {
+        let name = element.text("geom")?;
+        let mut geoms = self.geoms.iter();
+        let Some((body, geom)) = geoms.find(|(_, geom)| geom.element().name() == name) else {
+            return Err(element.fault(format!("geom \"{name}\" does not exist")));
+        };
+        let surface = match geom.kind {
+            GeomType::Sphere => WrapSurface::Sphere,
+            GeomType::Cylinder => WrapSurface::Cylinder,
+            _ => {
+                let what = format!("geom \"{name}\" is neither a sphere nor a cylinder");
+                return Err(element.fault(what));
+            }
+        };
+        let side = match element.attribute("sidesite") {
+            None => None,
+            Some(_) => {
+                let (link, frame) = self.site(element, "sidesite")?;
+                let point = frame.position;
+                Some(Anchor { link, point })
+            }
+        };
+        let seat = self.seats[*body];
+        Ok(Wrap {
+            on: Mount {
+                link: seat.link,
+                frame: seat.frame.then(&geom.pose),
+            },
+            radius: geom.size[0],
+            surface,
+            side,
+        })
     }
 }
