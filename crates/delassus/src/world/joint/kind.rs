@@ -68,7 +68,7 @@ pub enum JointKind {
         /// Length of the rope \[m\].
         length: f64,
     },
-    /// Nothing any more: it was taken away by [`World::remove_joint`](super::World::remove_joint). Its place stays, so that the
+    /// Nothing any more: it was taken away by [`World::remove_joint`](crate::World::remove_joint). Its place stays, so that the
     /// ids of all others do.
     Gone,
 }
