@@ -203,7 +203,7 @@ impl Body {
         // τ + (p − c) × f about the centre
         let arm = at.map_or(DVec3::ZERO, |at| at - bodies.position[i]);
         bodies.force[i] += force;
-        bodies.torque[i] += torque.unwrap_or_default() + arm.cross(force);
+        bodies.torque[i] += torque.unwrap_or(DVec3::ZERO) + arm.cross(force);
         inner.world.wake(self.id);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use delassus::math::{DMat3, DVec3, MassProperties};
+use delassus::math::{DMat3, DQuat, DVec3, MassProperties};
 use delassus::model::robot::{self, Loss, Options};
 use delassus::model::scene::{SceneError, parse};
 use delassus::problem::file::limit;
@@ -218,10 +218,10 @@ impl World {
         let mut body = NewBody {
             name: name.to_owned(),
             motion: self::motion(motion)?,
-            position: keys.vector("position")?.unwrap_or_default(),
-            orientation: keys.turn("orientation")?.unwrap_or_default(),
-            velocity: keys.vector("velocity")?.unwrap_or_default(),
-            spin: keys.vector("spin")?.unwrap_or_default(),
+            position: keys.vector("position")?.unwrap_or(DVec3::ZERO),
+            orientation: keys.turn("orientation")?.unwrap_or(DQuat::IDENTITY),
+            velocity: keys.vector("velocity")?.unwrap_or(DVec3::ZERO),
+            spin: keys.vector("spin")?.unwrap_or(DVec3::ZERO),
             ..NewBody::default()
         };
         let (mass, density) = (keys.number("mass")?, keys.number("density")?);
@@ -363,8 +363,8 @@ impl World {
         let material = keys.text("material")?;
         let placement = Placement {
             name: name.to_owned(),
-            position: keys.vector("position")?.unwrap_or_default(),
-            rotation: keys.turn("orientation")?.unwrap_or_default(),
+            position: keys.vector("position")?.unwrap_or(DVec3::ZERO),
+            rotation: keys.turn("orientation")?.unwrap_or(DQuat::IDENTITY),
             attach: Attach {
                 material: inner.material(material.as_deref())?,
                 ..Attach::default()
