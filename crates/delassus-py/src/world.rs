@@ -278,7 +278,7 @@ impl World {
     /// ... [[bodies]]
     /// ... name = "ball"
     /// ... position = [0, 0, 1]
-    /// ... colliders = [{ shape = "sphere", radius = 0.1 }]
+    /// ... shapes = [{ sphere = { radius = 0.1 } }]
     /// ... density = 1000
     /// ... '''
     /// >>> world = delassus.World.parse(scene)
