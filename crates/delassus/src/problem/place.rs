@@ -122,8 +122,7 @@ impl Place {
             Place::Point { arm, side } => {
                 // G_kbᵀλ_k = ±(Σ dᵢλᵢ, arm × Σ dᵢλᵢ)
                 let push = force(rows.as_chunks::<3>().0, lambda) * side.sign();
-                add(&mut f[..3], push);
-                add(&mut f[3..6], arm.cross(push));
+                add_at(f, push, arm);
             }
             Place::Link { link } => {
                 let mut wrench = [0.0; 6];
@@ -185,6 +184,13 @@ pub(crate) fn force(directions: &[[f64; 3]], lambda: &[f64]) -> DVec3 {
         sum += DVec3::from_array(*d) * *lambda;
     }
     sum
+}
+
+/// f ← f + (push, arm × push).
+#[inline(always)]
+pub(super) fn add_at(f: &mut [f64], push: DVec3, arm: DVec3) {
+    add(&mut f[..3], push);
+    add(&mut f[3..6], arm.cross(push));
 }
 
 #[inline(always)]
