@@ -25,9 +25,9 @@ const ROUND: usize = 10;
 /// The work that is done without a word: scene, solver of delassus, sweeps and substeps of delassus.
 const USUAL: [(&str, &str, usize, usize); 5] = [
     ("pile:1000", "coloured", 8, 1),
-    ("pile:10000", "coloured", 8, 1),
-    ("rubble:1000", "coloured", 8, 1),
-    ("rubble:4000", "coloured", 8, 1),
+    ("pile:10000", "coloured", 16, 1),
+    ("rubble:1000", "coloured", 16, 1),
+    ("rubble:4000", "coloured", 16, 1),
     ("necklaces:500x40", "direct", 0, 4),
 ];
 

@@ -366,10 +366,14 @@ impl Collisions {
     /// Checks the arrays and places every collider in the world, with its box.
     fn place(&mut self, motion: Poses) -> Result<(), CollideError> {
         let count = self.colliders.len();
-        self.frames.resize(count, PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY));
+        self.frames
+            .resize(count, PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY));
         self.tags.resize(count, Tag::NONE);
         self.boxes.resize(count, None);
-        let frames = self.frames.chunks_mut(CHUNK).zip(self.tags.chunks_mut(CHUNK));
+        let frames = self
+            .frames
+            .chunks_mut(CHUNK)
+            .zip(self.tags.chunks_mut(CHUNK));
         let parts = frames.zip(self.boxes.chunks_mut(CHUNK));
         let parts = parts.zip(self.colliders.chunks(CHUNK)).enumerate();
         let place = |(part, (((frames, tags), boxes), colliders)): (usize, (_, &[Ready]))| {
@@ -397,16 +401,28 @@ impl Collisions {
             ..
         } = self;
         extra.clear();
-        for (i, tag) in tags.iter().enumerate() {
-            for &p in planes.iter() {
+        let (tags, frames, planes) = (&*tags, &*frames, &*planes);
+        let over = |i: usize| {
+            let tag = &tags[i];
+            planes.iter().filter_map(move |&p| {
                 let up = frames[p as usize].axes.z_axis;
                 let plane = &tags[p as usize];
                 let height = up.dot(tag.centre - plane.centre);
-                if !tag.ground && height <= tag.radius() + plane.reach {
-                    extra.extend(admit(tags, excluded, (i as u32, p)));
-                }
-            }
+                let near = !tag.ground && height <= tag.radius() + plane.reach;
+                near.then(|| admit(tags, excluded, (i as u32, p)))?
+            })
+        };
+        let length = parallel::share(tags.len()).max(8 * CHUNK);
+        if planes.is_empty() || tags.len() <= length {
+            extra.extend((0..tags.len()).flat_map(over));
+            return;
         }
+        let parts = (0..tags.len()).step_by(length);
+        let parts = parts.map(|start| start..tags.len().min(start + length));
+        let found = parallel::map(parts.collect(), |part: std::ops::Range<usize>| {
+            part.flat_map(over).collect::<Vec<_>>()
+        });
+        extra.extend(found.into_iter().flatten());
     }
 }
 
@@ -479,11 +495,7 @@ fn prediction(a: &Tag, b: &Tag) -> f64 {
 }
 
 /// Whether two colliders may meet, and which of them is a.
-fn admit(
-    tags: &[Tag],
-    excluded: &Excluded<'_>,
-    (i, j): (u32, u32),
-) -> Option<(u32, u32)> {
+fn admit(tags: &[Tag], excluded: &Excluded<'_>, (i, j): (u32, u32)) -> Option<(u32, u32)> {
     let (i, j) = (i.min(j), i.max(j));
     let (first, second) = (&tags[i as usize], &tags[j as usize]);
     let reach = first.radius() + second.radius();

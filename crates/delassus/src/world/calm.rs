@@ -18,6 +18,8 @@
 
 use std::time::Instant;
 
+use glam::DVec3;
+
 use super::assemble::{self, Assembly};
 use super::{MovedBy, Surface, World};
 use crate::collide::ContactPoint;
@@ -87,8 +89,13 @@ impl World {
         spare.gaps.extend(gaps);
         spare.old.clear();
         for id in &assembly.bodies {
-            let (velocity, spin) = (self.bodies.velocity[id.index()], self.bodies.spin[id.index()]);
-            spare.old.extend(velocity.to_array().into_iter().chain(spin.to_array()));
+            let (velocity, spin) = (
+                self.bodies.velocity[id.index()],
+                self.bodies.spin[id.index()],
+            );
+            spare
+                .old
+                .extend(velocity.to_array().into_iter().chain(spin.to_array()));
         }
         let part = h / count as f64;
         // Overlaps part as slowly as in the whole step: by the same damping time.
@@ -122,7 +129,10 @@ impl World {
         let bodies = &self.bodies;
         let pairs = self.pairs.iter().map(|(_, surface)| surface);
         let bounces = |surface: &Surface| 0.0 < surface.restitution;
-        let driven = |i: usize| bodies.motion[i] == MovedBy::Kinematic;
+        let driven = |i: usize| {
+            let motion = bodies.velocity[i].abs() + bodies.spin[i].abs();
+            bodies.motion[i] == MovedBy::Kinematic && motion != DVec3::ZERO
+        };
         !self.surfaces.iter().chain(pairs).any(bounces) && !(0..bodies.len()).any(driven)
     }
 

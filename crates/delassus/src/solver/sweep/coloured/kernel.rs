@@ -66,7 +66,7 @@ impl pulp::WithSimd for Push<'_> {
                 let b = BodyLanes::gather(simd, self.rows, second);
                 let [n, t1, t2] = frame(simd, group, part);
                 let arm_a = X::load_all(simd, &group.arms[0], part);
-    let arm_b = X::load_all(simd, &group.arms[1], part);
+                let arm_b = X::load_all(simd, &group.arms[1], part);
                 let lambda = X::load_all(simd, &group.lambda, part);
                 let f = three!(j => dot([n[j], t1[j], t2[j]], lambda));
                 a.push(f, arm_a, self.rows, first);
@@ -104,7 +104,13 @@ impl<S: Simd> BodyLanes<S> {
 
     /// v ← v + M⁻¹(f, r × f), back to the rows; gives by how much the body now moves faster at the arm r.
     #[inline(always)]
-    pub(super) fn push(&self, f: Vec3<S>, arm: Vec3<S>, rows: &mut [Row], bodies: &[u32]) -> Vec3<S> {
+    pub(super) fn push(
+        &self,
+        f: Vec3<S>,
+        arm: Vec3<S>,
+        rows: &mut [Row],
+        bodies: &[u32],
+    ) -> Vec3<S> {
         let [vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz] = self.0;
         let t = cross(arm, f);
         let dv = [m * f[0], m * f[1], m * f[2]];

@@ -125,7 +125,12 @@ impl Group {
     }
 
     /// Takes gaps and a share of the impulses of these blocks, for small steps.
-    pub(super) fn begin(&mut self, members: &[Member; LANES], (lambda, gaps): (&[f64], &[f64]), share: f64) {
+    pub(super) fn begin(
+        &mut self,
+        members: &[Member; LANES],
+        (lambda, gaps): (&[f64], &[f64]),
+        share: f64,
+    ) {
         self.total = [[0.0; LANES]; 3];
         self.gap = [0.0; LANES];
         for (l, member) in members.iter().enumerate() {

@@ -9,10 +9,11 @@ use super::domain::{self, Course, Domain, Shared, Stats};
 use super::kernel::{BodyLanes, TINY, frame};
 use super::lanes::{Group, LANES, Row};
 use super::{Coloured, Order, Work, fill};
+use crate::law::Law;
 use crate::math::parallel::{self, CHUNK};
 use crate::math::simd::{Vec3, X, cross, dot, three};
-use crate::problem::{Form, Primal, Problem};
-use crate::solver::{Record, SmallSteps};
+use crate::problem::{Block, Form, Primal, Problem};
+use crate::solver::{Record, Rule, SmallSteps};
 
 /// Share of their own compliance that pushing contacts get on top: it keeps a push from going back and forth.
 const SOFT: f64 = 0.003;
@@ -39,7 +40,7 @@ enum Phase {
     /// Behind another one that pushed.
     PushAgain,
     Calm,
-    /// Of the last in its small step: impulses are summed up.
+    /// The last of its small step: impulses are summed up.
     CalmLast,
 }
 
@@ -58,7 +59,9 @@ impl Coloured {
         let (Form::Primal(primal), true) = (problem.form(), few && plain && forward) else {
             return false;
         };
-        if steps.count == 0 || stop.sweeps < 2 * steps.count {
+        let cone = |block: &Block| matches!(block.law, Law::FrictionCone { .. });
+        let cones = self.rule == Rule::Iso && problem.blocks().iter().all(cone);
+        if !cones || steps.count == 0 || stop.sweeps < 2 * steps.count {
             return false;
         }
         self.work.partition.prepare(primal, problem.blocks().len());
@@ -79,7 +82,11 @@ impl Coloured {
         parallel: bool,
     ) -> bool {
         self.prepare(problem, primal, None, parallel);
-        let stop = self.stop;
+        let rigid = self.work.partition.is_rigid();
+        if !rigid || self.work.domains.iter().any(Domain::has_others) {
+            return false;
+        }
+        self.begin(primal, lambda, steps);
         let Work {
             partition,
             domains,
@@ -88,11 +95,7 @@ impl Coloured {
             moved,
             before,
         } = &mut self.work;
-        if !partition.is_rigid() || domains.iter().any(Domain::has_others) {
-            return false;
-        }
         let (count, h) = (steps.count, steps.h / steps.count as f64);
-        let share = 1.0 / count as f64;
         let shared = Shared {
             problem,
             primal,
@@ -111,10 +114,51 @@ impl Coloured {
             fastest: steps.fastest,
             sigma: steps.sigma,
         };
-        let (old, known) = (steps.old, (&*lambda, &*steps.gaps));
+        domain::push(domains, shared, rows, course);
+        // One that is left over pushes.
+        let (pushes, calms) = (self.stop.sweeps.div_ceil(2), self.stop.sweeps / 2);
+        for k in 0..count {
+            for i in 0..part(pushes, k, count) {
+                let phase = if i == 0 {
+                    Phase::Push
+                } else {
+                    Phase::PushAgain
+                };
+                sweep(domains, (rows, moved), course, (phase, terms));
+            }
+            advance(rows, moved, h);
+            let calm = part(calms, k, count);
+            for i in 1..=calm {
+                let phase = if i == calm {
+                    Phase::CalmLast
+                } else {
+                    Phase::Calm
+                };
+                sweep(domains, (rows, moved), course, (phase, terms));
+            }
+            if k + 1 < count {
+                carry_on(rows, before);
+            }
+        }
+        self.end(primal, lambda, steps);
+        true
+    }
+
+    /// Impulses, gaps and velocities at the beginning: v = v_0 + h a, with h a = (v¹ − v_0)/n.
+    fn begin(&mut self, primal: &Primal, lambda: &[f64], steps: &SmallSteps<'_>) {
+        let Work {
+            partition,
+            domains,
+            rows,
+            moved,
+            before,
+            ..
+        } = &mut self.work;
+        let share = 1.0 / steps.count as f64;
+        let gaps = &*steps.gaps;
         parallel::each(domains.iter_mut(), |domain| {
             for (group, members) in domain.groups.iter_mut() {
-                group.begin(members, known, share);
+                group.begin(members, (lambda, gaps), share);
             }
         });
         rows.clear();
@@ -124,43 +168,28 @@ impl Coloured {
         moved.resize(rows.len(), Moved::default());
         before.clear();
         before.resize(rows.len(), [0.0; 6]);
-        // v = v_0 + h a, with h a = (v¹ − v_0)/n.
-        for (b, old) in old.as_chunks::<6>().0.iter().enumerate() {
+        for (b, old) in steps.old.as_chunks::<6>().0.iter().enumerate() {
             let row = partition.row(b);
             before[row] = *old;
             for (v, old) in rows[row].0[..6].iter_mut().zip(old) {
                 *v = old + share * (*v - old);
             }
         }
-        domain::push(domains, shared, rows, course);
-        // An odd sweep out pushes in the last small step.
-        let (pushes, calms) = (stop.sweeps.div_ceil(2), stop.sweeps / 2);
-        for k in 0..count {
-            for i in 0..part(pushes, k, count) {
-                let phase = if i == 0 { Phase::Push } else { Phase::PushAgain };
-                sweep(domains, (rows, moved), course, (phase, terms));
-            }
-            advance(rows, moved, h);
-            let calm = part(calms, k, count);
-            for i in 1..=calm {
-                let phase = if i == calm { Phase::CalmLast } else { Phase::Calm };
-                sweep(domains, (rows, moved), course, (phase, terms));
-            }
-            if k + 1 < count {
-                carry_on(rows, before);
-            }
-        }
-        for domain in domains.iter_mut() {
+    }
+
+    /// Impulses, gaps and mean velocities at the end.
+    fn end(&mut self, primal: &Primal, lambda: &mut [f64], steps: &mut SmallSteps<'_>) {
+        let work = &mut self.work;
+        for domain in &mut work.domains {
             for (group, members) in domain.groups.iter_mut() {
                 group.end(members, lambda, steps.gaps);
             }
         }
         steps.mean.clear();
         for b in 0..primal.mass().len() {
-            let moved = &moved[partition.row(b)].0;
+            let moved = &work.moved[work.partition.row(b)].0;
             steps.mean.extend(moved[..6].iter().map(|d| d / steps.h));
         }
-        true
     }
 }
 
@@ -349,7 +378,11 @@ fn iso<S: Simd, const PUSH: bool>(
     let zero = X::splat(simd, 0.0);
     let n = lambda[0] - w[0] * normal_step;
     let n = zero.if_below(n, n, zero);
-    let n = if PUSH { n * n.like(1.0 / (1.0 + SOFT)) } else { n };
+    let n = if PUSH {
+        n * n.like(1.0 / (1.0 + SOFT))
+    } else {
+        n
+    };
     let delta = n - lambda[0];
     let [nt1, nt2] = X::load_all(simd, &group.coupling, part);
     let t1 = lambda[1] - step * (w[1] + nt1 * delta);
