@@ -375,7 +375,7 @@ impl Collisions {
             .chunks_mut(CHUNK)
             .zip(self.tags.chunks_mut(CHUNK));
         let parts = frames.zip(self.boxes.chunks_mut(CHUNK));
-        let parts = parts.zip(self.colliders.chunks(CHUNK)).enumerate();
+        let mut parts = parts.zip(self.colliders.chunks(CHUNK)).enumerate();
         let place = |(part, (((frames, tags), boxes), colliders)): (usize, (_, &[Ready]))| {
             let (frames, tags, boxes): (&mut [PoseMatrix], &mut [Tag], &mut [Bounds]) =
                 (frames, tags, boxes);
@@ -386,7 +386,7 @@ impl Collisions {
             Ok(())
         };
         if count <= CHUNK {
-            return parts.map(place).collect();
+            return parts.try_for_each(place);
         }
         parallel::map(parts.collect(), place).into_iter().collect()
     }
