@@ -109,7 +109,7 @@ fn main() {
         for row in &rows {
             writeln!(
                 file,
-                "{},{},{threads},{:.4},{:.4},{:.2e},{:.3},{:.4},{:.3}",
+                "{},\"{}\",{threads},{:.4},{:.4},{:.2e},{:.3},{:.4},{:.3}",
                 row.scene, row.engine, row.ms, row.cpu_ms, row.fastest, row.deepest_mm, row.mean_mm, row.joint_mm
             )
             .expect("the table can be written");
