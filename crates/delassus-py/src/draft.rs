@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use delassus::collide::MAX_SIZE;
 use delassus::math::DVec3;
 use delassus::world::{Attach, Body as NewBody, JointKind, MaterialId, MovedBy, Surface};
 use delassus::{BodyId, JointId, RobotId, WorldBuilder};
@@ -131,6 +132,21 @@ impl Inner {
             ));
         }
         body.position += body.orientation * com;
+        // Its centre of mass may be far from where it was placed, and the shapes far from that.
+        let far = |x: DVec3| !(x.abs().max_element() <= MAX_SIZE);
+        if !shapes.is_empty() && far(body.position) {
+            return Err(refuse(format!(
+                "the centre of mass of \"{}\" would stand at {}; lengths are at most {MAX_SIZE:e} m",
+                body.name, body.position
+            )));
+        }
+        if let Some(shape) = shapes.iter().find(|shape| far(shape.position - com)) {
+            return Err(refuse(format!(
+                "a shape of \"{}\" would stand at {} from its centre of mass; lengths are at most {MAX_SIZE:e} m",
+                body.name,
+                shape.position - com
+            )));
+        }
         let pieces = shapes.iter().zip(materials).map(|(shape, material)| {
             let attach = Attach {
                 position: shape.position - com,

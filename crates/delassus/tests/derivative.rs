@@ -42,7 +42,7 @@ impl Data {
             Law::Unilateral,
             Law::Equality,
             Law::Interval { lo: -0.1, hi: 0.2 },
-            Law::FrictionCone { mu: 0.2 },
+            Law::EllipticCone { mu: [0.2, 0.35] },
         ];
         let blocks = laws.iter().enumerate().map(|(k, law)| {
             let n = if law.is_contact() { 3 } else { 1 };
@@ -89,10 +89,11 @@ impl Data {
         let mut row = 0;
         for (k, (law, on, rows, sigma, q)) in data.blocks.iter_mut().enumerate() {
             let n = q.len();
-            if let (Law::FrictionCone { mu } | Law::FrictionBox { mu }, Some(d)) =
-                (law, change.mu.get(k))
-            {
-                *mu += t * d;
+            let d = change.mu.get(k).copied().unwrap_or(0.0);
+            match law {
+                Law::FrictionCone { mu } | Law::FrictionBox { mu } => *mu += t * d,
+                Law::EllipticCone { mu } => mu.iter_mut().for_each(|mu| *mu += t * d),
+                _ => {}
             }
             for i in 0..n {
                 q[i] += t * change.q.get(row + i).copied().unwrap_or(0.0);
