@@ -132,21 +132,7 @@ impl Inner {
             ));
         }
         body.position += body.orientation * com;
-        // Its centre of mass may be far from where it was placed, and the shapes far from that.
-        let far = |x: DVec3| !(x.abs().max_element() <= MAX_SIZE);
-        if !shapes.is_empty() && far(body.position) {
-            return Err(refuse(format!(
-                "the centre of mass of \"{}\" would stand at {}; lengths are at most {MAX_SIZE:e} m",
-                body.name, body.position
-            )));
-        }
-        if let Some(shape) = shapes.iter().find(|shape| far(shape.position - com)) {
-            return Err(refuse(format!(
-                "a shape of \"{}\" would stand at {} from its centre of mass; lengths are at most {MAX_SIZE:e} m",
-                body.name,
-                shape.position - com
-            )));
-        }
+        within_reach(&body, shapes, com)?;
         let pieces = shapes.iter().zip(materials).map(|(shape, material)| {
             let attach = Attach {
                 position: shape.position - com,
@@ -245,6 +231,26 @@ impl Inner {
         self.world.remove_joint(id).map_err(refuse)?;
         self.joints = Joints::of(&self.world);
         Ok(())
+    }
+}
+
+/// Refuses a body whose centre of mass, or a shape that from there, stands further than collision can see: where a body is
+/// placed and where its shapes stand in it are checked one by one, their sum is not.
+fn within_reach(body: &NewBody, shapes: &[Shape], com: DVec3) -> PyResult<()> {
+    let far = |x: DVec3| !(x.abs().max_element() <= MAX_SIZE);
+    if !shapes.is_empty() && far(body.position) {
+        return Err(refuse(format!(
+            "the centre of mass of \"{}\" would stand at {}; lengths are at most {MAX_SIZE:e} m",
+            body.name, body.position
+        )));
+    }
+    match shapes.iter().find(|shape| far(shape.position - com)) {
+        Some(shape) => Err(refuse(format!(
+            "a shape of \"{}\" would stand at {} from its centre of mass; lengths are at most {MAX_SIZE:e} m",
+            body.name,
+            shape.position - com
+        ))),
+        None => Ok(()),
     }
 }
 
