@@ -123,6 +123,7 @@ impl Derivative {
             mu: read("mu", mu, &[self.n_blocks])?,
             g: self.inwards(read("G", G, &[n, nv])?, n),
             m: read("M", M, &[nv, nv])?,
+            ..Change::default()
         };
         if nv == 0 {
             change.q.iter_mut().for_each(|q| *q = -*q);

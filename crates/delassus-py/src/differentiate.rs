@@ -158,12 +158,12 @@ impl World {
             ..Stop::default()
         };
         let mut solver = from_spec("newton", stop, 0).map_err(refuse)?;
-        let dt = dt.unwrap_or(inner.run.dt);
+        let (dt, world) = (dt.unwrap_or(inner.run.dt), &inner.world);
         let found = interruptible(slf.py(), &flag, || {
-            inner.world.differentiate(dt, solver.as_mut(), &by)
+            world.differentiate(dt, solver.as_mut(), &by)
         })?;
         let found = found.map_err(refuse)?;
-        let describe = |key| inner.world.describe(key);
+        let describe = |key| world.describe(key);
         Ok(StepDerivative {
             degenerate: found.degenerate().map(describe).collect(),
             modes: found
@@ -171,7 +171,7 @@ impl World {
                 .map(|(key, mode)| (describe(key), word(mode)))
                 .collect(),
             n_inputs: by.inputs.len(),
-            before: inner.world.clone(),
+            before: world.clone(),
             inner: found,
         })
     }
