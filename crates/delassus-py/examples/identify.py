@@ -49,24 +49,24 @@ def loss_and_gradient(mass: float, mu: float, seen: np.ndarray) -> tuple[float, 
     return 0.5 * float(miss @ miss), by_inputs
 
 
-def identify(seen: np.ndarray, steps: int = 60) -> tuple[float, float, list[float]]:
-    """Descends in the logarithms of both, with a step that grows while the loss falls and shrinks where it does not."""
-    at, rate, losses = np.log([1.0, 0.6]), 0.05, []
-    loss, slope = loss_and_gradient(*np.exp(at), seen)
-    velocity = np.zeros(2)
-    for _ in range(steps):
+def identify(seen: np.ndarray, runs: int = 60) -> tuple[float, float, list[float]]:
+    """Descends along the gradient in the logarithms of both, by steps of Barzilai and Borwein: |Δx|²/(Δx·Δg)."""
+    at, losses = np.log([1.0, 0.6]), []
+    before: tuple[np.ndarray, np.ndarray] | None = None
+    for _ in range(runs):
+        loss, slope = loss_and_gradient(*np.exp(at), seen)
         losses.append(loss)
-        gradient = slope * np.exp(at)
-        # Momentum: the valley between mass and friction is long.
-        velocity = 0.7 * velocity - rate * gradient
-        trial = at + velocity
-        new_loss, new_slope = loss_and_gradient(*np.exp(trial), seen)
-        if new_loss < loss:
-            at, loss, slope, rate = trial, new_loss, new_slope, rate * 1.5
-        else:
-            velocity, rate = np.zeros(2), rate * 0.3
         if loss < 1e-14:
             break
+        gradient = slope * np.exp(at)
+        rate = 0.05
+        if before is not None:
+            move, change = at - before[0], gradient - before[1]
+            rate = abs(move @ move / (move @ change)) if move @ change != 0.0 else rate
+        # No step changes mass or friction by more than a third.
+        step = -rate * gradient
+        before = (at, gradient)
+        at = at + step * min(1.0, 0.3 / float(np.max(np.abs(step))))
     mass, mu = np.exp(at)
     return float(mass), float(mu), losses
 

@@ -237,7 +237,7 @@ def test_a_recording_says_why_nothing_may_come_or_go(tmp_path):
     with world.record(tmp_path / "run"):
         world.step()
         with pytest.raises(delassus.Error, match="same bodies and joints in every frame"):
-            world.add_body("late")
+            world.add_body("late", Shape.sphere(0.1))
         with pytest.raises(delassus.Error, match="close it first"):
             ball.remove()
     ball.remove()

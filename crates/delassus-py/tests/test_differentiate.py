@@ -77,7 +77,7 @@ def test_gradients_through_three_steps_are_central_differences() -> None:
                 moved = [array.copy() for array in data]
                 moved[which][i] += by
                 both.append(loss(*moved))
-            assert (both[0] - both[1]) / (2 * H) == pytest.approx(found[which][i], abs=3e-6), (which, i)
+            assert (both[0] - both[1]) / (2 * H) == pytest.approx(found[which][i], rel=1e-6, abs=3e-6), (which, i)
 
 
 def test_a_turn_is_differentiated_along_its_quaternion() -> None:

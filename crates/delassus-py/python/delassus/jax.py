@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _gradient
-from ._delassus import World
+from ._delassus import Error, World
 
 try:
     jax: Any = importlib.import_module("jax")
@@ -139,5 +139,5 @@ def step(
     force = jnp.zeros(n, state.dtype) if force is None else jnp.asarray(force, dtype=float)
     values = jnp.zeros(0, state.dtype) if values is None else jnp.asarray(values, dtype=float)
     if values.shape != (len(how.inputs),):
-        raise _gradient.Error(f"values have shape {values.shape} where {len(how.inputs)} inputs are named")
+        raise Error(f"values have shape {values.shape} where {len(how.inputs)} inputs are named")
     return _step(world, how, state, force, values)
