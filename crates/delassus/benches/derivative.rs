@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use delassus::derivative::Derivative;
 use delassus::model::{robot::Base, scene::of_robot};
-use delassus::world::Differentiate;
+use delassus::world::{Differentiate, MovedBy};
 use delassus::{Newton, RobotId, Solution, Solver, Stop, World};
 
 /// Runs of each, in turn.
@@ -62,15 +62,16 @@ fn limb(text: &mut String, name: &str, hinges: usize, (place, length): (&str, f6
 }
 
 /// An arm of so many hinges whose hand rubs along the ground.
-fn arm(hinges: usize) -> String {
+fn arm(hinges: usize, height: f64) -> String {
     let length = 1.0 / hinges as f64;
     let mut limbs = String::new();
-    limb(&mut limbs, "link", hinges, ("0 0 1.049", length));
+    let place = format!("0 0 {height}");
+    limb(&mut limbs, "link", hinges, (&place, length));
     format!(r#"<mujoco><worldbody><geom type="plane" size="5 5 .1"/>{limbs}</worldbody></mujoco>"#)
 }
 
 /// A floating trunk on limbs of so many hinges, each with a ball on the ground.
-fn walker(limbs: usize, hinges: usize) -> String {
+fn walker(limbs: usize, hinges: usize, height: f64) -> String {
     let length = 1.0 / hinges as f64;
     let mut all = String::new();
     for i in 0..limbs {
@@ -79,16 +80,34 @@ fn walker(limbs: usize, hinges: usize) -> String {
         limb(&mut all, &format!("limb{i}-"), hinges, (&place, length));
     }
     format!(
-        r#"<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="trunk" pos="0 0 1.049"><freejoint/>
+        r#"<mujoco><worldbody><geom type="plane" size="5 5 .1"/><body name="trunk" pos="0 0 {height}"><freejoint/>
         <inertial mass="10" pos="0 0 0" diaginertia=".3 .3 .3"/>{all}</body></worldbody></mujoco>"#
     )
 }
 
-fn world(text: &str) -> World {
+/// The robot with bent limbs whose lowest ball is a little in the ground.
+fn world(text: &dyn Fn(f64) -> String, length: f64) -> World {
+    let high = placed(&text(2.0));
+    let lowest = (0..high.bodies().len()).map(|i| {
+        let (x, turn) = (high.bodies().position[i], high.bodies().orientation[i]);
+        x.z - (turn * delassus::math::DVec3::Z).z * 0.5 * length
+    });
+    let moving = lowest.zip(&high.bodies().motion);
+    let moving = moving.filter(|(_, motion)| **motion == MovedBy::Link);
+    let lowest = moving.fold(f64::INFINITY, |m, (z, _)| m.min(z));
+    placed(&text(2.0 - lowest + 0.049))
+}
+
+fn placed(text: &str) -> World {
     let scene = of_robot(text, "robot.xml", None, Base::Fixed).expect("the text is a robot");
     let mut world = scene.world;
     let robot = &world.robots()[0];
-    let (q, mut v) = (robot.configuration().to_vec(), robot.velocity().to_vec());
+    let (mut q, mut v) = (robot.configuration().to_vec(), robot.velocity().to_vec());
+    let hinges = q.len() - if q.len() == v.len() { 0 } else { 7 };
+    let first = q.len() - hinges;
+    for (i, q) in q[first..].iter_mut().enumerate() {
+        *q = if i % 2 == 0 { 0.3 } else { -0.25 };
+    }
     // Sliding a little, so that some contacts slip.
     for (i, v) in v.iter_mut().enumerate() {
         *v = 0.1 + 0.01 * i as f64;
@@ -108,14 +127,15 @@ fn least(times: &mut [f64], run: impl FnOnce()) {
 
 fn main() {
     println!("robot      dofs  rows  cold solve  factor  backward  derivative/solve  whole step");
-    let robots = [
-        ("arm", arm(7)),
-        ("walker", walker(2, 6)),
-        ("walker", walker(4, 3)),
-        ("walker", walker(5, 6)),
+    type Text = Box<dyn Fn(f64) -> String>;
+    let robots: [(&str, usize, Text); 4] = [
+        ("arm", 7, Box::new(|height| arm(7, height))),
+        ("walker", 6, Box::new(|height| walker(2, 6, height))),
+        ("walker", 3, Box::new(|height| walker(4, 3, height))),
+        ("walker", 6, Box::new(|height| walker(5, 6, height))),
     ];
-    for (name, text) in robots {
-        let mut world = world(&text);
+    for (name, hinges, text) in robots {
+        let mut world = world(&*text, 1.0 / hinges as f64);
         let (problem, _) = world.problem(H).expect("the robot can be stepped");
         let mut answer = Solution::zeros(&problem);
         tight().solve(&problem, &mut answer);
