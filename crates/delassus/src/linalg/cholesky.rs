@@ -51,10 +51,12 @@ impl pulp::WithSimd for Sparse<'_> {
             // l_ij = (a_ij − Σ_k l_ik l_jk)/l_jj, column by column; the upper part of row j holds column j so far.
             for j in 0..i {
                 let x = own[j];
+                let row = &mut above[j * n..(j + 1) * n];
                 if x == 0.0 {
+                    // What has cancelled to zero is none in column j either.
+                    row[i] = 0.0;
                     continue;
                 }
-                let row = &mut above[j * n..(j + 1) * n];
                 let l = x / row[j];
                 own[j] = l;
                 row[i] = l;
@@ -288,6 +290,23 @@ mod tests {
             sparse_cholesky(&mut [1.0, 2.0, 2.0, 1.0], 2),
             Err((1, -3.0))
         );
+    }
+
+    /// l₂₁ = 1 − 1·1 cancels to zero exactly. The entry it came from stayed in the column, and a robot whose inertia had
+    /// such an entry moved by a wrong one.
+    #[test]
+    fn an_entry_that_cancels_to_zero_is_zero_in_its_column_too() {
+        let a = [
+            4.0, 2.0, 2.0, 0.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 3.0, 0.0, 0.0, 1.0, 0.0, 5.0,
+        ];
+        let (mut one, mut other) = (a, a);
+        assert_eq!(cholesky(&mut one, 4), Ok(()));
+        assert_eq!(sparse_cholesky(&mut other, 4), Ok(()));
+        for i in 0..4 {
+            for j in 0..=i {
+                assert_eq!(one[i * 4 + j], other[i * 4 + j], "({i}, {j})");
+            }
+        }
     }
 
     #[test]
