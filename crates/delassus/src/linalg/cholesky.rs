@@ -106,7 +106,7 @@ impl pulp::WithSimd for SparseSolve<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let (l, n, x) = (self.l, self.n, self.x);
-        forward(l, n, x);
+        forward(l, 0, x);
         for j in (0..n).rev() {
             let row = &l[j * n..(j + 1) * n];
             x[j] /= row[j];
@@ -118,10 +118,31 @@ impl pulp::WithSimd for SparseSolve<'_> {
     }
 }
 
-/// L x = b in place, with L and Lᵀ in one square.
+/// Solves L x = b in place, where b is zero before its `first` number, with the factor of [`sparse_cholesky`].
+pub(crate) fn cholesky_forward_from(l: &[f64], first: usize, x: &mut [f64]) {
+    pulp::Arch::new().dispatch(ForwardFrom { l, first, x });
+}
+
+struct ForwardFrom<'a> {
+    l: &'a [f64],
+    first: usize,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for ForwardFrom<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        forward(self.l, self.first, self.x);
+    }
+}
+
+/// L x = b in place, b zero before its first number, with L and Lᵀ in one square.
 #[inline(always)]
-fn forward(l: &[f64], n: usize, x: &mut [f64]) {
-    for j in 0..n {
+fn forward(l: &[f64], first: usize, x: &mut [f64]) {
+    let n = x.len();
+    for j in first..n {
         if x[j] == 0.0 {
             continue;
         }
@@ -164,7 +185,7 @@ impl pulp::WithSimd for ForwardRows<'_> {
         };
         // One alone, as a limit has it, goes without company.
         if self.rows.len() == n {
-            return forward(self.l, n, self.rows);
+            return forward(self.l, 0, self.rows);
         }
         for rows in self.rows.chunks_mut(4 * n) {
             for (lane, row) in rows.chunks_exact(n).enumerate() {
@@ -175,32 +196,68 @@ impl pulp::WithSimd for ForwardRows<'_> {
             for lane in rows.len() / n..4 {
                 x.iter_mut().for_each(|x| x[lane] = 0.0);
             }
-            // Zeros at the start stay zeros.
-            let first = x.iter().position(|x| *x != [0.0; 4]).unwrap_or(n);
-            for j in first..n {
-                let (until, after) = x.split_at_mut(j + 1);
-                let own = &mut until[j];
-                if *own == [0.0; 4] {
-                    continue;
-                }
-                let inverse = 1.0 / self.l[j * n + j];
-                own.iter_mut().for_each(|x| *x *= inverse);
-                let column = &self.l[j * n + j + 1..(j + 1) * n];
-                // Fours are taken out of memory whole: the compiler cannot know that they are apart.
-                let own = *own;
-                for (x, factor) in after.iter_mut().zip(column) {
-                    let mut rest = *x;
-                    for lane in 0..4 {
-                        rest[lane] -= factor * own[lane];
-                    }
-                    *x = rest;
-                }
-            }
+            forward_fours(self.l, n, x);
             for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
                 for (b, x) in row.iter_mut().zip(&*x) {
                     *b = x[lane];
                 }
             }
+        }
+    }
+}
+
+/// L x = b in place for four b side by side, with L and Lᵀ in one square.
+#[inline(always)]
+fn forward_fours(l: &[f64], n: usize, x: &mut [[f64; 4]]) {
+    // Zeros at the start stay zeros.
+    let first = x.iter().position(|x| *x != [0.0; 4]).unwrap_or(n);
+    for j in first..n {
+        let (until, after) = x.split_at_mut(j + 1);
+        let own = &mut until[j];
+        if *own == [0.0; 4] {
+            continue;
+        }
+        let inverse = 1.0 / l[j * n + j];
+        own.iter_mut().for_each(|x| *x *= inverse);
+        take_out(after, &l[j * n + j + 1..(j + 1) * n], *own);
+    }
+}
+
+/// x ← x − factors own. Fours are taken out of memory whole: the compiler cannot know that they are apart.
+#[inline(always)]
+fn take_out(x: &mut [[f64; 4]], factors: &[f64], own: [f64; 4]) {
+    for (x, factor) in x.iter_mut().zip(factors) {
+        let mut rest = *x;
+        for lane in 0..4 {
+            rest[lane] -= factor * own[lane];
+        }
+        *x = rest;
+    }
+}
+
+/// Solves L Lᵀ x = b in place for four b side by side, with the factor of [`sparse_cholesky`].
+pub(crate) fn sparse_solve_fours(l: &[f64], x: &mut [[f64; 4]]) {
+    pulp::Arch::new().dispatch(SolveFours { l, x });
+}
+
+struct SolveFours<'a> {
+    l: &'a [f64],
+    x: &'a mut [[f64; 4]],
+}
+
+impl pulp::WithSimd for SolveFours<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (l, n, x) = (self.l, self.x.len(), self.x);
+        forward_fours(l, n, x);
+        for j in (0..n).rev() {
+            let row = &l[j * n..(j + 1) * n];
+            let inverse = 1.0 / row[j];
+            x[j].iter_mut().for_each(|x| *x *= inverse);
+            let own = x[j];
+            take_out(&mut x[..j], &row[..j], own);
         }
     }
 }
@@ -274,6 +331,14 @@ mod tests {
             sparse_solve(&other, n, &mut some);
             let error: Vec<f64> = all.iter().zip(&some).map(|(x, y)| x - y).collect();
             assert!(max_abs(&error) < 1e-14, "{n}: {error:?}");
+            let mut fours = vec![[1.0, 0.0, 2.0, -1.0]; n];
+            sparse_solve_fours(&other, &mut fours);
+            for (four, x) in fours.iter().zip(&all) {
+                let wanted = [*x, 0.0, 2.0 * x, -x];
+                for (found, wanted) in four.iter().zip(wanted) {
+                    assert!((found - wanted).abs() < 1e-14, "{n}: {found} {wanted}");
+                }
+            }
             let b: Vec<f64> = (0..5 * n).map(|_| random.range(-1.0, 1.0)).collect();
             let mut rows = b.clone();
             cholesky_forward_rows(&other, n, &mut rows);

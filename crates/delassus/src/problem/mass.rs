@@ -262,6 +262,16 @@ impl MassBlock {
 }
 
 impl MassBlock {
+    /// x ← M⁻¹ x for three x, side by side where M is written out.
+    pub(super) fn solve_three(&self, x: [&mut [f64]; 3]) {
+        if let MassBlock::Tree(block) = self
+            && let Some(written) = &block.written
+        {
+            return written.solve_three(x);
+        }
+        x.into_iter().for_each(|x| self.solve(x));
+    }
+
     /// x ← |M⁻¹| x for x ≥ 0, of a block that moves at v: exact where M⁻¹ is at hand, else the sizes of M⁻¹(x + |M||v|).
     pub(super) fn solve_sizes(&self, x: &mut [f64], v: &[f64]) {
         match self {
