@@ -40,32 +40,32 @@ struct Pass {
 const PASSES: [Pass; 6] = [
     Pass {
         name: "twenty coloured sweeps over a pile of 1000 contacts",
-        budget: 0.0,
+        budget: 2.0414e7,
         run: sweeps,
     },
     Pass {
         name: "four steps of necklaces in lanes",
-        budget: 0.0,
+        budget: 1.8631e7,
         run: || steps("necklaces:40x20", "direct", (2, 4)),
     },
     Pass {
         name: "twenty steps of a humanoid",
-        budget: 0.0,
+        budget: 1.5355e7,
         run: || steps("humanoid", "newton", (60, 20)),
     },
     Pass {
         name: "ten steps of an arch at rest",
-        budget: 0.0,
+        budget: 9.3069e6,
         run: || steps("arch", "newton", (20, 10)),
     },
     Pass {
         name: "twenty pegs of 32 contacts by Lemke's reduced method",
-        budget: 0.0,
+        budget: 1.3155e7,
         run: pegs,
     },
     Pass {
         name: "forward dynamics of a chain of 60 links, a hundred times",
-        budget: 0.0,
+        budget: 9.8462e6,
         run: recursions,
     },
 ];

@@ -4,6 +4,8 @@
 //! Cost: n³/6 multiplications and as many additions; sums go in four lanes, the same on every machine.
 //! Prefer [`super::ranked`] for the matrices of constraints, whose rows may depend on each other.
 
+use std::cell::RefCell;
+
 use crate::math::dot_unrolled as dot;
 
 /// Lower Cholesky factor of a row-major symmetric matrix, in place (the upper part is left as it was).
@@ -27,15 +29,22 @@ pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
     Ok(())
 }
 
+thread_local! {
+    /// Rows of [`sparse_cholesky`] in fours: a step of a robot factors one matrix. It is no state: every factor overwrites
+    /// it.
+    static FOURS: RefCell<Vec<[f64; 4]>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The same for a matrix of which many entries of L are zero, as that of a tree whose leaves come first: what has no
 /// part in a row is left out, and the rest is taken from whole rows at once. The upper part becomes Lᵀ.
 pub(crate) fn sparse_cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
-    pulp::Arch::new().dispatch(Sparse { a, n })
+    FOURS.with_borrow_mut(|room| pulp::Arch::new().dispatch(Sparse { a, n, room }))
 }
 
 struct Sparse<'a> {
     a: &'a mut [f64],
     n: usize,
+    room: &'a mut Vec<[f64; 4]>,
 }
 
 impl pulp::WithSimd for Sparse<'_> {
@@ -43,35 +52,50 @@ impl pulp::WithSimd for Sparse<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Result<(), (usize, f64)> {
-        let (a, n) = (self.a, self.n);
-        for i in 0..n {
-            let given = a[i * n + i];
-            let (above, own) = a.split_at_mut(i * n);
-            let own = &mut own[..n];
-            // l_ij = (a_ij − Σ_k l_ik l_jk)/l_jj, column by column; the upper part of row j holds column j so far.
-            for j in 0..i {
-                let x = own[j];
-                if x == 0.0 {
+        let (a, n, room) = (self.a, self.n, self.room);
+        if n == 0 {
+            return Ok(());
+        }
+        let fours = n.div_ceil(4);
+        room.clear();
+        room.resize(n * fours, [0.0; 4]);
+        for (row, given) in room.chunks_exact_mut(fours).zip(a.chunks_exact(n)) {
+            row.as_flattened_mut()[..n].copy_from_slice(given);
+        }
+        // Row j of Lᵀ is (a_jk − Σ_i l_ji l_ki)/l_jj: each row is taken from all after it. What stands before the
+        // diagonal is changed with its four and read by nobody.
+        for j in 0..n {
+            let (until, after) = room.split_at_mut((j + 1) * fours);
+            let own = &mut until[j * fours..];
+            let (pivot, given) = (own[j / 4][j % 4], a[j * n + j]);
+            if !(pivot > 1e-15 * given.abs() && pivot >= f64::MIN_POSITIVE) {
+                return Err((j, pivot));
+            }
+            let root = pivot.sqrt();
+            let inverse = 1.0 / root;
+            for four in &mut own[j / 4..] {
+                four.iter_mut().for_each(|x| *x *= inverse);
+            }
+            own[j / 4][j % 4] = root;
+            for (i, row) in (j + 1..n).zip(after.chunks_exact_mut(fours)) {
+                let factor = own[i / 4][i % 4];
+                if factor == 0.0 {
                     continue;
                 }
-                let row = &mut above[j * n..(j + 1) * n];
-                let l = x / row[j];
-                own[j] = l;
-                row[i] = l;
-                for (x, column) in own[j + 1..=i].iter_mut().zip(&row[j + 1..=i]) {
-                    *x -= l * column;
+                for (x, l) in row[i / 4..].iter_mut().zip(&own[i / 4..]) {
+                    let (mut rest, l) = (*x, *l);
+                    for lane in 0..4 {
+                        rest[lane] -= factor * l[lane];
+                    }
+                    *x = rest;
                 }
             }
-            let pivot = own[i];
-            if !(pivot > 1e-15 * given.abs() && pivot >= f64::MIN_POSITIVE) {
-                return Err((i, pivot));
-            }
-            own[i] = pivot.sqrt();
         }
-        // What was left out is zero above too.
-        for i in 0..n {
-            for j in 0..i {
-                a[j * n + i] = a[i * n + j];
+        for (i, row) in room.chunks_exact(fours).enumerate() {
+            let row = row.as_flattened();
+            for j in i..n {
+                a[i * n + j] = row[j];
+                a[j * n + i] = row[j];
             }
         }
         Ok(())

@@ -29,38 +29,34 @@ pub(crate) fn fours(n: usize) -> usize {
 }
 
 impl WideLu {
-    /// The unit matrix of n unknowns, with rows as long as `fours` says.
+    /// A matrix of n unknowns that is yet to be set, with rows as long as `fours` says.
     pub(crate) fn reset(&mut self, n: usize) {
         (self.n, self.fours) = (n, fours(n));
-        self.a.clear();
         self.a.resize(n * self.fours, [0.0; WIDTH]);
         self.order.clear();
         self.order.extend(0..n as u32);
         self.inverse.resize(n, 0.0);
         self.x.resize(self.fours, [0.0; WIDTH]);
-        for i in 0..n {
-            self.a[i * self.fours + i / WIDTH][i % WIDTH] = 1.0;
-        }
     }
 
-    /// A ← A + Gᵀ B for two lists of rows in fours; of more than twelve fours nothing.
+    /// A ← 1 + Gᵀ B for two lists of rows in fours; zero where there are more than twelve.
     #[inline(always)]
-    pub(crate) fn add_product(&mut self, g: &[Four], b: &[Four]) {
+    pub(crate) fn set_product(&mut self, g: &[Four], b: &[Four]) {
         let a = &mut self.a;
         match self.fours {
-            1 => add_rows::<1>(a, g, b),
-            2 => add_rows::<2>(a, g, b),
-            3 => add_rows::<3>(a, g, b),
-            4 => add_rows::<4>(a, g, b),
-            5 => add_rows::<5>(a, g, b),
-            6 => add_rows::<6>(a, g, b),
-            7 => add_rows::<7>(a, g, b),
-            8 => add_rows::<8>(a, g, b),
-            9 => add_rows::<9>(a, g, b),
-            10 => add_rows::<10>(a, g, b),
-            11 => add_rows::<11>(a, g, b),
-            MOST_FOURS => add_rows::<MOST_FOURS>(a, g, b),
-            _ => {}
+            1 => sum_rows::<1>(a, g, b),
+            2 => sum_rows::<2>(a, g, b),
+            3 => sum_rows::<3>(a, g, b),
+            4 => sum_rows::<4>(a, g, b),
+            5 => sum_rows::<5>(a, g, b),
+            6 => sum_rows::<6>(a, g, b),
+            7 => sum_rows::<7>(a, g, b),
+            8 => sum_rows::<8>(a, g, b),
+            9 => sum_rows::<9>(a, g, b),
+            10 => sum_rows::<10>(a, g, b),
+            11 => sum_rows::<11>(a, g, b),
+            MOST_FOURS => sum_rows::<MOST_FOURS>(a, g, b),
+            _ => a.fill([0.0; WIDTH]),
         }
     }
 
@@ -189,12 +185,13 @@ impl WideLu {
     }
 }
 
-/// A ← A + Gᵀ B, rows of F fours each: a row of A stays in registers while all rows of B are added to it.
+/// A ← 1 + Gᵀ B, rows of F fours each: a row of A stays in registers while all rows of B are added to it.
 #[inline(always)]
-fn add_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
+fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
     let (b, g) = (b.as_chunks::<F>().0, g.as_flattened());
     for (i, to) in a.as_chunks_mut::<F>().0.iter_mut().enumerate() {
-        let mut sum = *to;
+        let mut sum = [[0.0; WIDTH]; F];
+        sum[i / WIDTH][i % WIDTH] = 1.0;
         for (row, b) in b.iter().enumerate() {
             let factor = g[row * WIDTH * F + i];
             if factor == 0.0 {
@@ -278,7 +275,7 @@ mod tests {
                 fours
             };
             let (g, b) = (draw(n + 2), draw(n + 2));
-            lu.add_product(&g, &b);
+            lu.set_product(&g, &b);
             let dense: Vec<f64> = (0..n)
                 .flat_map(|i| lu.a[i * fours(n)..(i + 1) * fours(n)].as_flattened()[..n].to_vec())
                 .collect();
@@ -300,10 +297,10 @@ mod tests {
         let mut lu = WideLu::default();
         lu.reset(2);
         // 1 − e₂e₂ᵀ
-        lu.add_product(&[[0.0, 1.0, 0.0, 0.0]], &[[0.0, -1.0, 0.0, 0.0]]);
+        lu.set_product(&[[0.0, 1.0, 0.0, 0.0]], &[[0.0, -1.0, 0.0, 0.0]]);
         assert!(!lu.factor());
         lu.reset(1);
-        lu.add_product(&[[f64::NAN, 0.0, 0.0, 0.0]], &[[1.0, 0.0, 0.0, 0.0]]);
+        lu.set_product(&[[f64::NAN, 0.0, 0.0, 0.0]], &[[1.0, 0.0, 0.0, 0.0]]);
         assert!(!lu.factor());
     }
 }

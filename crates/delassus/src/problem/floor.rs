@@ -241,8 +241,12 @@ fn add_inertias(tree: &TreeMass, v: &[f64], sizes: &mut [f64]) {
             &formed
         }
     };
-    for (size, row) in sizes.iter_mut().zip(matrix.chunks_exact(v.len())) {
-        let inertias = row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
-        *size = ROUNDING * (*size + 0.1 * inertias);
+    // M is symmetric: by columns no sum waits for the one before.
+    for (column, v) in matrix.chunks_exact(v.len()).zip(v) {
+        let share = 0.1 * v.abs();
+        for (size, m) in sizes.iter_mut().zip(column) {
+            *size += share * m.abs();
+        }
     }
+    sizes.iter_mut().for_each(|size| *size *= ROUNDING);
 }

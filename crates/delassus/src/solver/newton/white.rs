@@ -46,13 +46,20 @@ impl White {
         if !White::is_small(problem) {
             return false;
         }
-        self.x.clear();
+        // What stands there is overwritten.
         self.x.resize(problem.n_rows() * self.fours, [0.0; WIDTH]);
         let width = WIDTH * self.fours;
         for (k, block) in problem.blocks().iter().enumerate() {
             let rows = block.start * width..block.rows().end * width;
             let x = &mut self.x.as_flattened_mut()[rows];
-            for e in primal.jacobian().entry_range(k) {
+            let entries = primal.jacobian().entry_range(k);
+            if primal.mass().len() == 1 && entries.len() == 1 {
+                let after = x.chunks_exact_mut(width).map(|x| &mut x[self.n..]);
+                after.for_each(|x| x.fill(0.0));
+            } else {
+                x.fill(0.0);
+            }
+            for e in entries {
                 let b = primal.jacobian().entry_mass(e);
                 let (mass, columns) = (&primal.mass()[b], primal.columns(b));
                 let to = x.chunks_exact_mut(width).map(|x| &mut x[columns.clone()]);
@@ -198,7 +205,7 @@ impl pulp::WithSimd for Sum<'_> {
                 }
             }
         }
-        lu.add_product(rows, product);
+        lu.set_product(rows, product);
     }
 }
 
