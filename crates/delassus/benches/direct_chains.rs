@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use delassus::math::{DMat3, DVec3, Random};
-use delassus::problem::jacobian::point_rows;
+use delassus::problem::place::Point;
 use delassus::solver::exact::direct::Joints;
 use delassus::{
     BuildError, Direct, Jacobi, Law, MassBlock, MassId, Problem, Residual, Solution, Solver, Stop,
@@ -31,11 +31,12 @@ fn chains(count: usize, beads: usize) -> Result<Problem, BuildError> {
             let push = random.vector() * 0.2 * m;
             let p = [push.x, push.y, push.z - 0.1 * m, 0.0, 0.0, 0.0];
             let body = builder.add_mass(MassBlock::rigid(m, inertia)?, &p)?;
-            let own = point_rows(DVec3::AXES, -axis * r, 1.0);
-            let other = last.map(|(b, end)| (b, point_rows(DVec3::AXES, end, -1.0)));
-            let mut rows: Vec<(MassId, &[f64])> = vec![(body, &own)];
-            rows.extend(other.iter().map(|(b, g)| (*b, g.as_slice())));
-            builder.add_block(Law::Equality, &rows, &[0.0; 3], &[0.0; 3])?;
+            let point = Point {
+                directions: &DVec3::AXES,
+                first: Some((body, -axis * r)),
+                second: last,
+            };
+            builder.add_point(Law::Equality, &point, &[0.0; 3], &[0.0; 3])?;
             last = Some((body, axis * r));
         }
     }

@@ -10,9 +10,9 @@ mod kit;
 use delassus::collide::Shape;
 use delassus::math::{DQuat, DVec3};
 use delassus::model::scene::parse;
-use delassus::solver::from_spec;
+use delassus::solver::{Status, from_spec};
 use delassus::world::{Body, FrictionModel, MaterialId, Surface};
-use delassus::{BodyId, Law, Solver, Stop, World, WorldBuilder};
+use delassus::{BodyId, Law, Solution, Solver, Stop, World, WorldBuilder};
 use kit::{GRAVITY, at, ball, ground, of};
 
 /// Law residual of each solve [m/s].
@@ -296,4 +296,55 @@ fn contacts_have_rows_of_spin_only_where_a_surface_resists_it() {
     world.restore(&state).unwrap();
     run(world, 1);
     assert_eq!(world.bodies().velocity[0], after);
+}
+
+/// Balls in four layers, each layer over the gaps of the one below and a little out of place, on the ground.
+fn heap(friction: FrictionModel, [rolling, spinning]: [f64; 2]) -> World {
+    let mut builder = WorldBuilder::default();
+    builder.settings.friction = friction;
+    let material = surface(&mut builder, 0.5, rolling, spinning);
+    ground(&mut builder, DQuat::IDENTITY, material);
+    for layer in 0..4 {
+        for place in 0..(4 - layer) * (4 - layer) {
+            let (row, column) = (place / (4 - layer), place % (4 - layer));
+            let shift = f64::from(layer) + 0.02 * f64::from((7 * place + 3 * layer) % 5);
+            let [x, y] = [row, column].map(|i| RADIUS * (2.05 * f64::from(i) + shift));
+            let z = RADIUS * (1.0 + 1.5 * f64::from(layer));
+            ball(&mut builder, RADIUS, at(DVec3::new(x, y, z)), material);
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// The interior point knows every round law, so that a heap is solved from no start in some tens of factorisations.
+#[test]
+fn a_heap_of_balls_is_solved_from_no_start() {
+    const FACTORISATIONS: usize = 100;
+    let stop = |tolerance| Stop {
+        tolerance,
+        ..Stop::default()
+    };
+    for (friction, law, coefficients) in [
+        (FrictionModel::Cone, "rolling-spinning", [0.01, 0.005]),
+        (FrictionModel::Cone, "rolling-cone", [0.01, 0.0]),
+        (FrictionModel::Ellipsoid, "ellipsoid-cone", [0.01, 0.005]),
+        (FrictionModel::Ellipsoid, "torsional-cone", [0.0, 0.005]),
+        (FrictionModel::Box, "friction-box", [0.0, 0.0]),
+    ] {
+        let mut world = heap(friction, coefficients);
+        let mut solver = from_spec("auto", stop(1e-6), 0).unwrap();
+        for _ in 0..6 {
+            for _ in 0..4 {
+                let step = world.step(H, solver.as_mut()).unwrap();
+                assert_eq!(step.unsolved, 0, "{law}: {}", step.report);
+            }
+            let (problem, _) = world.problem(H).unwrap();
+            let alike = problem.blocks().iter().all(|b| b.law.name() == law);
+            assert!(alike && 40 < problem.blocks().len(), "{law}");
+            let mut newton = from_spec("newton", stop(1e-6), 0).unwrap();
+            let report = newton.solve(&problem, &mut Solution::zeros(&problem));
+            assert_eq!(report.status, Status::Solved, "{law}: {report}");
+            assert!(report.iterations <= FACTORISATIONS, "{law}: {report}");
+        }
+    }
 }

@@ -45,7 +45,7 @@ impl Law {
     /// The disks of a contact law of so many rows, in the order of their rows; none for other laws. Facets give the
     /// disk they are inscribed in.
     #[inline]
-    pub fn disks(&self, n_rows: usize) -> impl Iterator<Item = Disk> + use<> {
+    pub fn disks(&self, n_rows: usize) -> impl Iterator<Item = Disk> + Clone + use<> {
         let law = *self;
         std::iter::successors(law.disk_at(1, n_rows), move |disk| {
             law.disk_at(disk.end, n_rows)

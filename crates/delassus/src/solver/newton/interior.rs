@@ -1,11 +1,22 @@
 //! Interior point on De Saxcé's path: finds which contacts are open, stick or slide, from no start at all.
 //!
+//! A contact is one normal and some disks, and each disk is a Lorentz cone (`interior/cone.rs`). The cones of a contact
+//! share its normal impulse, and its normal velocity is the sum of their heights a_j:
+//!
 //! ```text
-//! rows scaled by friction, λ = D r, w̃ = D w, D = diag(1, μ₁, μ₂): cones are self-dual Lorentz cones
-//! u = w̃ + e|u_t| ∈ K,   r ∈ K,   u∘r = σ·gap·e                            x∘y = (x·y, x₀y_t + y₀x_t)
-//! Nesterov-Todd scaling W:  W r = W⁻¹u = ℓ ;  dr = W⁻¹(ℓ\d_c) − W⁻²du ,  du = T(dw̃ − r_p) ,  T = 1 + κ e (u_t/|u_t|)ᵀ
-//! as a relation (1):  dλ + D W⁻²T D dw = D(W⁻¹(ℓ\d_c) + W⁻²T r_p)
+//! r_j = (λ_n, λ_j/μ_j) ∈ K ,   u_j = (a_j, μ_j w_j) ∈ K ,   Σ_j a_j = w_n + Σ_j |u_j,t| ,   u_j∘r_j = σ·gap·e
+//! dr_j + W_j⁻²du_j = g_j = W_j⁻¹(ℓ_j\d_c) ,   du_j,t = μ_j dw_j − r_p,j ,   Σ_j da_j = dw_n + Σ_j κ(u_t/|u_t|)·du_j,t − r_p,n
 //! ```
+//!
+//! With s, h and H the height, the side and the tangents of W⁻² the heights are eliminated, da_j = (g₀ − dλ_n − hᵀdu_t)/s,
+//! which leaves a relation (1) of the contact's own rows:
+//!
+//! ```text
+//! Σ_j dλ_n/s_j + dw_n + Σ_j (κu_t/|u_t| + h/s)·du_j,t = Σ_j g₀/s_j + r_p,n
+//! dλ_j/μ_j − (h/s)dλ_n + (H − hhᵀ/s)du_j,t = g_t − (h/s)g₀
+//! ```
+//!
+//! One disk is Coulomb's cone or an ellipsoid, two are a box or rolling friction, three have spinning friction too.
 //!
 //! Each iteration factors once and solves twice: the affine step says how far the gap may fall, the combined one takes
 //! Mehrotra's correction with it. The derivative of |u_t| stays inside Newton's matrix; left out, as usual, two thirds
@@ -14,14 +25,16 @@
 //!
 //! Rows with bounds have a slack for each finite one, equalities are softened rows of the kernel.
 
+mod cone;
+
 use super::continuation::{Course, move_by};
 use super::kernel::{Change, Kernel};
 use super::stage::{End, Iterate, Stage};
 use super::system::System;
 use crate::law::Law;
+use crate::law::disks::MOST_ROWS;
+use cone::{Cone, Point};
 
-/// Share of the derivative of |u_t| kept in the matrix.
-const KEPT: f64 = 0.95;
 /// Relative residuals at which the finishing methods are tried, each once.
 const LEVELS: [f64; 4] = [1e-3, 1e-5, 1e-7, 1e-9];
 /// Steps of less than a tenth that leave the gap where it is, after which it gives up.
@@ -29,132 +42,133 @@ const JAMS: usize = 8;
 /// Most iterations.
 const MOST: usize = 60;
 
-/// One cone or slack: dual u, primal r, first row, dimension.
+/// A point inside all laws.
+#[derive(Debug, Default)]
+struct Inside {
+    /// Cones of all contacts, in the order of blocks.
+    cones: Vec<Cone>,
+    /// Slacks of all bounds, in the order of rows.
+    slacks: Vec<Slack>,
+}
+
+/// λ − lo ≥ 0 or hi − λ ≥ 0: r is the slack, u its multiplier.
 #[derive(Clone, Debug)]
-struct Pair {
+struct Slack {
     row: usize,
-    kind: Kind,
-    /// Diagonal D.
-    d: [f64; 3],
-    u: [f64; 3],
-    r: [f64; 3],
-    du: [f64; 3],
-    dr: [f64; 3],
-    scaling: Scaling,
+    /// 1 for lower bounds, −1 for upper ones.
+    sign: f64,
+    u: f64,
+    r: f64,
+    du: f64,
+    dr: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    /// A cone of so many rows.
-    Cone(usize),
-    /// λ − lo ≥ 0 and hi − λ ≥ 0: r are the slacks, u their multipliers.
-    Lower,
-    Upper,
-}
-
-/// Nesterov-Todd scaling of one cone.
-#[derive(Clone, Copy, Debug, Default)]
-struct Scaling {
-    /// W, W⁻¹, ℓ, W⁻² and W⁻²T.
-    w: [f64; 9],
-    inverse: [f64; 9],
-    point: [f64; 3],
-    square: [f64; 9],
-    turned: [f64; 9],
-    /// κ u_t/|u_t|.
-    slip: [f64; 2],
-}
-
-impl Pair {
-    fn dim(&self) -> usize {
-        match self.kind {
-            Kind::Cone(n) => n,
-            _ => 1,
+impl Slack {
+    fn new(row: usize, sign: f64, u: f64, r: f64) -> Slack {
+        Slack {
+            row,
+            sign,
+            u,
+            r,
+            du: 0.0,
+            dr: 0.0,
         }
     }
 
-    /// Σ u_i r_i.
+    /// du of a step with this change of impulse, where u·r is to change by d.
+    fn take_apart(&mut self, d: f64, lambda: f64) {
+        self.dr = self.sign * lambda;
+        self.du = (d - self.u * self.dr) / self.r;
+    }
+
+    /// The longest step that keeps both positive.
+    fn longest(&self) -> f64 {
+        let way = |x: f64, d: f64| if d < 0.0 { -x / d } else { f64::INFINITY };
+        let (u, r) = (way(self.u, self.du), way(self.r, self.dr));
+        if self.du.is_nan() || self.dr.is_nan() {
+            return f64::NAN;
+        }
+        u.min(r)
+    }
+}
+
+impl Inside {
+    /// Mean of u·r.
     fn gap(&self) -> f64 {
-        dot3(&self.u, &self.r)
+        let cones = self.cones.iter().map(Cone::gap);
+        let slacks = self.slacks.iter().map(|slack| slack.u * slack.r);
+        cones.chain(slacks).sum::<f64>() / self.len() as f64
     }
 
-    /// Scaling at the point.
-    fn scale(&mut self) {
-        let n = self.dim();
-        let (u, r) = (&self.u, &self.r);
-        let (du, dr) = (determinant(u).sqrt(), determinant(r).sqrt());
-        let (ub, rb) = (u.map(|x| x / du), r.map(|x| x / dr));
-        let g = (0.5 * (1.0 + dot3(&ub, &rb))).sqrt();
-        let b = [
-            (ub[0] + rb[0]) / (2.0 * g),
-            (ub[1] - rb[1]) / (2.0 * g),
-            (ub[2] - rb[2]) / (2.0 * g),
-        ];
-        let eta = (du / dr).sqrt();
-        let f = 1.0 / (1.0 + b[0]);
-        let w = [
-            b[0],
-            b[1],
-            b[2],
-            b[1],
-            1.0 + b[1] * b[1] * f,
-            b[1] * b[2] * f,
-            b[2],
-            b[1] * b[2] * f,
-            1.0 + b[2] * b[2] * f,
-        ];
-        let mut inverse = w;
-        for e in [1, 2, 3, 6] {
-            inverse[e] = -w[e];
+    /// The same after a step.
+    fn gap_after(&self, alpha: f64) -> f64 {
+        let cones = self.cones.iter().map(|cone| cone.gap_after(alpha));
+        let after = |s: &Slack| (s.u + alpha * s.du) * (s.r + alpha * s.dr);
+        cones.chain(self.slacks.iter().map(after)).sum::<f64>() / self.len() as f64
+    }
+
+    fn len(&self) -> usize {
+        self.cones.len() + self.slacks.len()
+    }
+
+    /// The longest step that stays inside.
+    fn longest(&self) -> f64 {
+        let cones = self.cones.iter().map(Cone::longest);
+        let each = cones.chain(self.slacks.iter().map(Slack::longest));
+        each.fold(
+            f64::INFINITY,
+            |a, b| if b < a || b.is_nan() { b } else { a },
+        )
+        .max(0.0)
+    }
+
+    fn advance(&mut self, alpha: f64) {
+        self.cones.iter_mut().for_each(|cone| cone.advance(alpha));
+        for slack in &mut self.slacks {
+            slack.u += alpha * slack.du;
+            slack.r += alpha * slack.dr;
         }
-        let scaling = &mut self.scaling;
-        scaling.w = w.map(|x| eta * x);
-        scaling.inverse = inverse.map(|x| x / eta);
-        scaling.point = times(&scaling.w, r);
-        // W⁻² = η⁻²(2 Jb bᵀJ − J)
-        let jb = [b[0], -b[1], -b[2]];
-        for i in 0..3 {
-            for j in 0..3 {
-                let diagonal = match (i == j, i) {
-                    (false, _) => 0.0,
-                    (true, 0) => 1.0,
-                    (true, _) => -1.0,
-                };
-                scaling.square[3 * i + j] = (2.0 * jb[i] * jb[j] - diagonal) / (eta * eta);
-            }
-        }
-        let slip = length(u);
-        scaling.slip = match 0.0 < slip && 1 < n {
-            true => [KEPT * u[1] / slip, KEPT * u[2] / slip],
-            false => [0.0; 2],
-        };
-        scaling.turned = scaling.square;
-        for i in 0..3 {
-            scaling.turned[3 * i + 1] += scaling.square[3 * i] * scaling.slip[0];
-            scaling.turned[3 * i + 2] += scaling.square[3 * i] * scaling.slip[1];
+    }
+}
+
+/// What u∘r is to become.
+#[derive(Clone, Copy, Debug)]
+enum Aim {
+    /// Nothing: the step that is measured, not taken.
+    Affine,
+    /// Its second order taken back, and this much left for all.
+    Corrected { centre: f64 },
+}
+
+impl Aim {
+    fn cone(self, cone: &Cone) -> Point {
+        match self {
+            Aim::Affine => cone.affine(),
+            Aim::Corrected { centre } => cone.corrected(centre),
         }
     }
 
-    /// du ← T(dw̃ − r_p).
-    fn turn(&self, x: [f64; 3]) -> [f64; 3] {
-        let s = &self.scaling.slip;
-        [x[0] + s[0] * x[1] + s[1] * x[2], x[1], x[2]]
+    fn slack(self, slack: &Slack) -> f64 {
+        match self {
+            Aim::Affine => -slack.u * slack.r,
+            Aim::Corrected { centre } => centre - slack.u * slack.r - slack.du * slack.dr,
+        }
     }
 }
 
 impl Stage<'_> {
-    /// Whether every law has a cone here: boxes, facets and laws with rows of spin have none.
+    /// Whether every law has cones here: facets have none.
     pub(super) fn has_interior(&self) -> bool {
         self.system.blocks().iter().all(|block| match block.law {
-            Law::FrictionBox { .. } | Law::FrictionFacets { .. } => block.law.is_convex(),
-            law => !law.has_spin_rows(),
+            Law::FrictionFacets { .. } => block.law.is_convex(),
+            _ => true,
         })
     }
 
     /// Interior point from the given loads; impulses near the answer are finished by the other methods.
     pub(super) fn interior(&mut self, loads: &[f64]) -> Result<(), End> {
-        let (mut pairs, mut at) = self.inside(loads);
-        if pairs.is_empty() {
+        let (mut inside, mut at) = self.inside(loads);
+        if inside.len() == 0 {
             return Err(End::Stuck);
         }
         let mean = self.system.mobility.iter().sum::<f64>() / self.system.mobility.len() as f64;
@@ -165,7 +179,7 @@ impl Stage<'_> {
         for iteration in 0..=MOST {
             let residual = self.judge(&at.lambda)?;
             let relative = residual / scale;
-            let gap = pairs.iter().map(Pair::gap).sum::<f64>() / pairs.len() as f64;
+            let gap = inside.gap();
             if relative < 0.7 * marked {
                 (marked, mark) = (relative, iteration);
             }
@@ -194,19 +208,14 @@ impl Stage<'_> {
                 break;
             }
             self.state(&at);
-            pairs.iter_mut().for_each(Pair::scale);
-            self.interior_relation(&pairs);
+            inside.cones.iter_mut().for_each(Cone::scale);
+            self.interior_relation(&inside);
             if !self.kernel.factor(&self.system, &self.relation) {
                 break;
             }
             self.counted(residual)?;
-            alpha = self.aim(&mut pairs, &at, gap);
-            for pair in &mut pairs {
-                for i in 0..3 {
-                    pair.u[i] += alpha * pair.du[i];
-                    pair.r[i] += alpha * pair.dr[i];
-                }
-            }
+            alpha = self.aim(&mut inside, &at, gap);
+            inside.advance(alpha);
             move_by(
                 &at.lambda,
                 alpha,
@@ -220,35 +229,15 @@ impl Stage<'_> {
     }
 
     /// The direction of one iteration, by an affine step and a corrected one; gives the length to go along it.
-    fn aim(&mut self, pairs: &mut [Pair], at: &Iterate, gap: f64) -> f64 {
-        // Affine step: d_c = −ℓ∘ℓ. It is measured, not taken.
-        self.direct(pairs, at, Kernel::rough_step, |pair| {
-            let l = pair.scaling.point;
-            let square = product(&l, &l);
-            square.map(|x| -x)
-        });
-        let affine = (0.999 * longest(pairs)).min(1.0);
-        let after: f64 = pairs
-            .iter()
-            .map(|pair| {
-                let u = std::array::from_fn(|i| pair.u[i] + affine * pair.du[i]);
-                let r = std::array::from_fn(|i| pair.r[i] + affine * pair.dr[i]);
-                dot3(&u, &r)
-            })
-            .sum();
-        let ratio = (after / pairs.len() as f64 / gap).max(1e-12);
+    fn aim(&mut self, inside: &mut Inside, at: &Iterate, gap: f64) -> f64 {
+        self.direct(inside, at, Kernel::rough_step, Aim::Affine);
+        let affine = (0.999 * inside.longest()).min(1.0);
+        let ratio = (inside.gap_after(affine) / gap).max(1e-12);
         let sigma = 0.5 * ratio.powf((3.0 * affine * affine).max(1.0)).min(1.0);
         let sigma = if 0.9 < affine { sigma.max(1e-3) } else { sigma };
-        // Combined step: d_c = −ℓ∘ℓ − (W⁻¹du)∘(W dr) + σ·gap·e.
-        self.direct(pairs, at, Kernel::step, |pair| {
-            let l = pair.scaling.point;
-            let (square, du) = (product(&l, &l), times(&pair.scaling.inverse, &pair.du));
-            let second = product(&du, &times(&pair.scaling.w, &pair.dr));
-            let mut d: [f64; 3] = std::array::from_fn(|i| -square[i] - second[i]);
-            d[0] += sigma * gap;
-            d
-        });
-        ((0.9 + 0.09 * affine) * longest(pairs)).min(1.0)
+        let centre = sigma * gap;
+        self.direct(inside, at, Kernel::step, Aim::Corrected { centre });
+        ((0.9 + 0.09 * affine) * inside.longest()).min(1.0)
     }
 
     /// Near the answer: semismooth steps, then a short continuation.
@@ -272,124 +261,84 @@ impl Stage<'_> {
     }
 
     /// A point inside all cones: u = eV, r = e·max(load, a tenth of the largest), and the impulses that belong to it.
-    fn inside(&self, loads: &[f64]) -> (Vec<Pair>, Iterate) {
+    fn inside(&self, loads: &[f64]) -> (Inside, Iterate) {
         let (scale, floor) = (
             self.system.scale,
             0.1 * loads.iter().copied().fold(0.0, f64::max),
         );
         let mut lambda = vec![0.0; self.system.n_rows()];
-        let mut pairs = Vec::new();
+        let mut inside = Inside::default();
+        let c = |row: usize| self.system.problem.c()[row];
         for (k, block) in self.system.blocks().iter().enumerate() {
-            let load = loads[k].max(floor);
-            let load = if 0.0 < load {
-                load
-            } else {
-                scale / self.system.mobility[k]
+            let load = match loads[k].max(floor) {
+                load if 0.0 < load => load,
+                _ => scale / self.system.mobility[k],
             };
             // Rows that open fast start open, with as little impulse as keeps u·r what it is elsewhere.
-            let c = |row: usize| self.system.problem.c()[row];
-            let mut push = |row: usize, kind, d: [f64; 3], r: f64| {
-                let apart = if kind == Kind::Upper { -c(row) } else { c(row) };
-                pairs.push(Pair {
-                    row,
-                    kind,
-                    d,
-                    u: [scale.max(apart), 0.0, 0.0],
-                    r: [r, 0.0, 0.0],
-                    du: [0.0; 3],
-                    dr: [0.0; 3],
-                    scaling: Scaling::default(),
-                });
+            if block.law.is_contact() {
+                let apart = scale.max(c(block.start));
+                let load = load * scale / apart;
+                lambda[block.start] = load;
+                let disks = block.law.disks(block.n_rows);
+                let height = apart / disks.clone().count() as f64;
+                let cones = disks.map(|disk| Cone::new(&disk, height, load));
+                inside.cones.extend(cones);
+                continue;
+            }
+            let (lo, hi) = match block.law {
+                Law::Unilateral => (0.0, f64::INFINITY),
+                Law::Interval { lo, hi } => (lo, hi),
+                _ => (f64::NEG_INFINITY, f64::INFINITY),
             };
-            let mut bounded = |lo: f64, hi: f64| {
-                for row in block.rows() {
-                    let value = match (lo.is_finite(), hi.is_finite()) {
-                        (true, true) => 0.5 * (lo + hi),
-                        (true, false) => lo + load * scale / scale.max(c(row)),
-                        (false, true) => hi - load * scale / scale.max(-c(row)),
-                        (false, false) => 0.0,
-                    };
-                    lambda[row] = value;
-                    if lo == hi {
-                        continue;
-                    }
-                    if lo.is_finite() {
-                        push(row, Kind::Lower, [1.0; 3], value - lo);
-                    }
-                    if hi.is_finite() {
-                        push(row, Kind::Upper, [1.0; 3], hi - value);
-                    }
+            for row in block.rows() {
+                let (below, above) = (scale.max(c(row)), scale.max(-c(row)));
+                let value = match (lo.is_finite(), hi.is_finite()) {
+                    (true, true) => 0.5 * (lo + hi),
+                    (true, false) => lo + load * scale / below,
+                    (false, true) => hi - load * scale / above,
+                    (false, false) => 0.0,
+                };
+                lambda[row] = value;
+                if lo.is_finite() && lo != hi {
+                    let slack = Slack::new(row, 1.0, below, value - lo);
+                    inside.slacks.push(slack);
                 }
-            };
-            match block.law {
-                Law::Equality => {}
-                Law::Unilateral => bounded(0.0, f64::INFINITY),
-                Law::Interval { lo, hi } => bounded(lo, hi),
-                Law::FrictionCone { mu }
-                | Law::FrictionBox { mu }
-                | Law::FrictionFacets { mu, .. } => {
-                    let load = load * scale / scale.max(c(block.start));
-                    lambda[block.start] = load;
-                    push(block.start, Kind::Cone(block.n_rows), [1.0, mu, mu], load);
+                if hi.is_finite() && lo != hi {
+                    let slack = Slack::new(row, -1.0, above, hi - value);
+                    inside.slacks.push(slack);
                 }
-                Law::EllipticCone { mu } => {
-                    let load = load * scale / scale.max(c(block.start));
-                    lambda[block.start] = load;
-                    push(block.start, Kind::Cone(3), [1.0, mu[0], mu[1]], load);
-                }
-                // No interior point is made where one of these is.
-                Law::RollingCone { .. }
-                | Law::RollingSpinning { .. }
-                | Law::TorsionalCone { .. }
-                | Law::EllipsoidCone { .. } => {}
             }
         }
         let iterate = self.iterate(&lambda);
-        (pairs, iterate)
+        (inside, iterate)
     }
 
     /// C and B of every block at the scaled point.
-    fn interior_relation(&mut self, pairs: &[Pair]) {
+    fn interior_relation(&mut self, inside: &Inside) {
         self.relation.c.fill(0.0);
         self.relation.b.fill(0.0);
-        let mut pairs = pairs.iter().peekable();
+        let mut cones = inside.cones.iter();
+        let mut slacks = inside.slacks.iter().peekable();
         for (k, block) in self.system.blocks().iter().enumerate() {
             let (n, square) = (block.n_rows, self.system.square(k));
             let (c, b) = (
                 &mut self.relation.c[square.clone()],
                 &mut self.relation.b[square],
             );
+            if block.law.is_contact() {
+                let disks = block.law.disks(n).count();
+                contact_relation(cones.by_ref().take(disks), n, c, b);
+                continue;
+            }
             for i in 0..n {
                 let row = block.start + i;
-                if block.law == Law::Equality {
-                    c[i * n + i] = self.system.hold;
-                    b[i * n + i] = 1.0;
-                    continue;
+                let (mut sum, mut any) = (0.0, false);
+                while let Some(slack) = slacks.next_if(|slack| slack.row == row) {
+                    (sum, any) = (sum + slack.u / slack.r, true);
                 }
-                let (mut slacks, mut any) = (0.0, false);
-                while let Some(pair) = pairs.next_if(|pair| pair.row == row) {
-                    any = true;
-                    match pair.kind {
-                        Kind::Cone(n) => {
-                            // dλ + D W⁻²T D dw = …
-                            for i in 0..n {
-                                c[i * n + i] = 1.0;
-                                for j in 0..n {
-                                    b[i * n + j] =
-                                        pair.d[i] * pair.scaling.turned[3 * i + j] * pair.d[j];
-                                }
-                            }
-                        }
-                        // Σ z/s dλ + dw = …
-                        _ => slacks += pair.u[0] / pair.r[0],
-                    }
-                }
-                if block.law.is_contact() {
-                    break;
-                }
-                // A row without finite bounds must hold, one with equal bounds cannot move.
+                // Σ u/r dλ + dw = …; a row without finite bounds must hold, one with equal bounds cannot move.
                 (c[i * n + i], b[i * n + i]) = match (any, block.law) {
-                    (true, _) => (slacks, 1.0),
+                    (true, _) => (sum, 1.0),
                     (false, Law::Interval { lo, hi }) if lo == hi => (1.0, 0.0),
                     _ => (self.system.hold, 1.0),
                 };
@@ -400,13 +349,20 @@ impl Stage<'_> {
     /// Solves for the direction with d_c of every pair, and takes it apart into du and dr.
     fn direct(
         &mut self,
-        pairs: &mut [Pair],
+        inside: &mut Inside,
         at: &Iterate,
         step: impl Fn(&mut Kernel, &System<'_>, &[f64], &[f64], &mut Change),
-        aim: impl Fn(&Pair) -> [f64; 3],
+        aim: Aim,
     ) {
-        // Right-hand sides: −w for equalities, 0 for rows that cannot move, and what the pairs say.
+        // Right-hand sides: −w for equalities, 0 for rows that cannot move, and what cones and slacks say.
+        let mut cones = inside.cones.iter();
         for block in self.system.blocks() {
+            if block.law.is_contact() {
+                let disks = block.law.disks(block.n_rows).count();
+                let (w, b) = (&self.w[block.rows()], &mut self.b[block.rows()]);
+                contact_right(cones.by_ref().take(disks), aim, w, b);
+                continue;
+            }
             for row in block.rows() {
                 self.b[row] = match block.law {
                     Law::Interval { lo, hi } if lo == hi => lo - at.lambda[row],
@@ -414,21 +370,9 @@ impl Stage<'_> {
                 };
             }
         }
-        for pair in pairs.iter() {
-            let (row, d) = (pair.row, &pair.d);
-            match pair.kind {
-                Kind::Cone(n) => {
-                    let quotient = divide(&pair.scaling.point, &aim(pair));
-                    let g = times(&pair.scaling.inverse, &quotient);
-                    let turned = times(&pair.scaling.turned, &self.defect(pair));
-                    for i in 0..n {
-                        self.b[row + i] = d[i] * (g[i] + turned[i]);
-                    }
-                }
-                // dw = z₁ − z₂ − w + c₁/s₁ − c₂/s₂ − (z₁/s₁ + z₂/s₂) dλ, where c = aim, a product of slack and multiplier.
-                Kind::Lower => self.b[row] += pair.u[0] + aim(pair)[0] / pair.r[0],
-                Kind::Upper => self.b[row] -= pair.u[0] + aim(pair)[0] / pair.r[0],
-            }
+        // dw = u₁ − u₂ − w + d₁/r₁ − d₂/r₂ − (u₁/r₁ + u₂/r₂) dλ
+        for slack in &inside.slacks {
+            self.b[slack.row] += slack.sign * (slack.u + aim.slack(slack) / slack.r);
         }
         step(
             &mut self.kernel,
@@ -440,46 +384,28 @@ impl Stage<'_> {
         // dw = G dv + Σ dλ
         let mut dw = std::mem::take(&mut self.trial_w);
         self.row_velocity_change(&mut dw);
-        for pair in pairs.iter_mut() {
-            let row = pair.row;
-            match pair.kind {
-                Kind::Cone(n) => {
-                    let defect = self.defect(pair);
-                    let mut x = [0.0; 3];
-                    for i in 0..n {
-                        x[i] = pair.d[i] * dw[row + i] - defect[i];
-                    }
-                    let quotient = divide(&pair.scaling.point, &aim(pair));
-                    let g = times(&pair.scaling.inverse, &quotient);
-                    pair.du = pair.turn(x);
-                    let back = times(&pair.scaling.square, &pair.du);
-                    for i in 0..n {
-                        pair.dr[i] = g[i] - back[i];
-                    }
+        let mut cones = inside.cones.iter_mut();
+        for block in self.system.blocks() {
+            if !block.law.is_contact() {
+                continue;
+            }
+            let normal = self.change.lambda[block.start];
+            let disks = block.law.disks(block.n_rows).count();
+            for cone in cones.by_ref().take(disks) {
+                let g = cone.goal(&aim.cone(cone));
+                // du_t = μ(w + dw) − u_t
+                let mut du = [0.0; MOST_ROWS];
+                for (i, row) in cone.tangents() {
+                    let row = block.start + row;
+                    du[i] = cone.mu[i] * (self.w[row] + dw[row]) - cone.u[i];
                 }
-                Kind::Lower | Kind::Upper => {
-                    let target = aim(pair)[0];
-                    let sign = if matches!(pair.kind, Kind::Lower) {
-                        1.0
-                    } else {
-                        -1.0
-                    };
-                    pair.dr[0] = sign * self.change.lambda[row];
-                    pair.du[0] = (target - pair.u[0] * pair.dr[0]) / pair.r[0];
-                }
+                cone.take_apart(&g, normal, du);
             }
         }
-        self.trial_w = dw;
-    }
-
-    /// r_p = u − w̃ − e|u_t|.
-    fn defect(&self, pair: &Pair) -> [f64; 3] {
-        let mut out = pair.u;
-        for i in 0..pair.dim() {
-            out[i] -= pair.d[i] * self.w[pair.row + i];
+        for slack in &mut inside.slacks {
+            slack.take_apart(aim.slack(slack), self.change.lambda[slack.row]);
         }
-        out[0] -= length(&pair.u);
-        out
+        self.trial_w = dw;
     }
 
     /// dw ← G dv + Σ dλ, or S dλ.
@@ -501,65 +427,53 @@ impl Stage<'_> {
     }
 }
 
-fn dot3(x: &[f64; 3], y: &[f64; 3]) -> f64 {
-    x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+/// C and B of one contact, from its cones.
+fn contact_relation<'a>(
+    cones: impl Iterator<Item = &'a Cone>,
+    n: usize,
+    c: &mut [f64],
+    b: &mut [f64],
+) {
+    // Σ_j dλ_n/s_j + dw_n + Σ_j (κu_t/|u_t| + h/s)·μ_j dw_j
+    b[0] = 1.0;
+    for cone in cones {
+        c[0] += cone.softness();
+        let (slip, lean) = (cone.slip(), cone.lean());
+        for (i, row) in cone.tangents() {
+            b[row] = (slip[i] - lean[i]) * cone.mu[i];
+            // dλ_j − μ_j(h/s)dλ_n + μ_j(H − hhᵀ/s)μ_j dw_j
+            c[row * n + row] = 1.0;
+            c[row * n] = cone.mu[i] * lean[i];
+            for (j, column) in cone.tangents() {
+                b[row * n + column] = cone.mu[i] * cone.across(i, j) * cone.mu[j];
+            }
+        }
+    }
 }
 
-/// x∘y.
-fn product(x: &[f64; 3], y: &[f64; 3]) -> [f64; 3] {
-    [
-        dot3(x, y),
-        x[0] * y[1] + y[0] * x[1],
-        x[0] * y[2] + y[0] * x[2],
-    ]
-}
-
-/// z with x∘z = y.
-fn divide(x: &[f64; 3], y: &[f64; 3]) -> [f64; 3] {
-    let first = (x[0] * y[0] - x[1] * y[1] - x[2] * y[2]) / determinant(x);
-    [
-        first,
-        (y[1] - x[1] * first) / x[0],
-        (y[2] - x[2] * first) / x[0],
-    ]
-}
-
-/// |x_t|.
-fn length(x: &[f64; 3]) -> f64 {
-    (x[1] * x[1] + x[2] * x[2]).sqrt()
-}
-
-/// x₀² − |x_t|², as a product that loses nothing.
-fn determinant(x: &[f64; 3]) -> f64 {
-    let t = length(x);
-    (x[0] - t) * (x[0] + t)
-}
-
-fn times(m: &[f64; 9], x: &[f64; 3]) -> [f64; 3] {
-    std::array::from_fn(|i| m[3 * i] * x[0] + m[3 * i + 1] * x[1] + m[3 * i + 2] * x[2])
-}
-
-/// The longest step that keeps every pair in its cones.
-fn longest(pairs: &[Pair]) -> f64 {
-    let each = pairs
-        .iter()
-        .map(|pair| boundary(&pair.u, &pair.du).min(boundary(&pair.r, &pair.dr)));
-    each.fold(
-        f64::INFINITY,
-        |a, b| if b < a || b.is_nan() { b } else { a },
-    )
-    .max(0.0)
-}
-
-/// Largest α with x + α d in the cone. The discriminant is clipped, not tested: for d inside −K it is never negative.
-fn boundary(x: &[f64; 3], d: &[f64; 3]) -> f64 {
-    let a = determinant(d);
-    let b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2];
-    let c = determinant(x);
-    let root = (b * b - a * c).max(0.0).sqrt();
-    match a < 0.0 || b < 0.0 {
-        true if 0.0 < b => -(b + root) / a,
-        true => c / (root - b),
-        false => f64::INFINITY,
+/// Right-hand sides of one contact whose row velocities are w.
+fn contact_right<'a>(
+    cones: impl Iterator<Item = &'a Cone>,
+    aim: Aim,
+    w: &[f64],
+    right: &mut [f64],
+) {
+    // Σ_j g₀/s_j + r_p,n + Σ_j (κu_t/|u_t| + h/s)·r_p,j ,   r_p,n = Σ_j (a_j − |u_j,t|) − w_n
+    right[0] = -w[0];
+    for cone in cones {
+        let g = cone.goal(&aim.cone(cone));
+        let (slip, lean) = (cone.slip(), cone.lean());
+        right[0] += g[0] * cone.softness() + cone.u[0] - cone::length(&cone.u);
+        // r_p,j = u_t − μ_j w_j
+        let mut defect = [0.0; MOST_ROWS];
+        for (i, row) in cone.tangents() {
+            defect[i] = cone.u[i] - cone.mu[i] * w[row];
+            right[0] += (slip[i] - lean[i]) * defect[i];
+        }
+        // μ_j(g_t − (h/s)g₀ + (H − hhᵀ/s)r_p,j)
+        for (i, row) in cone.tangents() {
+            let across: f64 = (1..cone.n).map(|j| cone.across(i, j) * defect[j]).sum();
+            right[row] = cone.mu[i] * (g[i] + lean[i] * g[0] + across);
+        }
     }
 }

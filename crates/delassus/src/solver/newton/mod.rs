@@ -20,7 +20,6 @@ mod stage;
 mod system;
 mod white;
 mod wide;
-mod without_spin;
 
 use crate::law::Law;
 use std::time::Instant;
@@ -272,18 +271,6 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     let loads = stage.soft_loads()?;
     if stage.has_interior() {
         next(stage.interior(&loads))?;
-    }
-    if let Some(near) = stage.without_spin()? {
-        let course = Course {
-            tau: 1e-6,
-            tau_most: 10.0,
-            most: 40,
-            patience: 3,
-            accept: 1.0,
-            fastest: 0.01,
-            growth: 3.0,
-        };
-        next(stage.resume(&near, course))?;
     }
     stage.stop_at_the_floor()?;
     // Where only digits are missing, or nothing but digits can be.
