@@ -8,8 +8,13 @@ pub mod cone;
 pub mod disks;
 pub mod facets;
 pub(crate) mod lanes;
+mod numbers;
+mod polygon;
+pub(crate) mod smoothed;
 
 use serde::{Deserialize, Serialize};
+
+pub use numbers::MOST_NUMBERS;
 
 use crate::error::BuildError;
 use crate::index::BlockId;

@@ -379,6 +379,23 @@ mod tests {
         );
     }
 
+    /// l₂₁ = 1 − 1·1 cancels to zero exactly. The entry it came from stayed in the column, and a robot whose inertia had
+    /// such an entry moved by a wrong one.
+    #[test]
+    fn an_entry_that_cancels_to_zero_is_zero_in_its_column_too() {
+        let a = [
+            4.0, 2.0, 2.0, 0.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 3.0, 0.0, 0.0, 1.0, 0.0, 5.0,
+        ];
+        let (mut one, mut other) = (a, a);
+        assert_eq!(cholesky(&mut one, 4), Ok(()));
+        assert_eq!(sparse_cholesky(&mut other, 4), Ok(()));
+        for i in 0..4 {
+            for j in 0..=i {
+                assert_eq!(one[i * 4 + j], other[i * 4 + j], "({i}, {j})");
+            }
+        }
+    }
+
     #[test]
     fn the_first_pivot_that_is_not_safely_positive_is_named() {
         let mut indefinite = [1.0, 2.0, 2.0, 1.0];

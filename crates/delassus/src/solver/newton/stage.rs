@@ -2,8 +2,8 @@
 
 use super::continuation::SOFTNESS;
 use super::kernel::{Change, Kernel, Relation};
-use super::smoothed_law::Smoothed;
 use super::system::System;
+use crate::law::smoothed::Smoothed;
 use std::time::Instant;
 
 use crate::solver::monitor::hides_all;

@@ -114,6 +114,25 @@ impl Robot {
         })
     }
 
+    /// Whether a step only adds h v to its coordinates.
+    pub(in crate::world) fn just_adds(&self) -> bool {
+        self.closures.is_empty() && self.q.len() == self.v.len()
+    }
+
+    /// Configuration and velocity after h seconds at this velocity, from this configuration.
+    pub(in crate::world) fn moved(
+        &self,
+        q: &[f64],
+        v: &[f64],
+        h: f64,
+    ) -> Result<RobotState, TreeError> {
+        let mut robot = self.clone();
+        robot.free = None;
+        robot.place(q, v)?;
+        robot.advance(h)?;
+        Ok((robot.q, robot.v))
+    }
+
     fn advance(&mut self, h: f64) -> Result<(), TreeError> {
         match self.free.take() {
             None => self.tree.advance(&mut self.q, &mut self.v, h)?,
