@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::auto::Chosen;
+use super::auto::Choices;
 use super::{Fit, Monitor, Report, SmallSteps, Solver, Status, Stop};
 use crate::law::Law;
 use crate::problem::{Problem, Solution};
@@ -83,7 +83,7 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
         self.solver.limit(stop)
     }
 
-    fn solves_joints_at_once(&self) -> Option<Vec<Chosen>> {
+    fn solves_joints_at_once(&self) -> Option<Choices> {
         match self.sees_all {
             true => None,
             false => self.solver.solves_joints_at_once(),
