@@ -205,6 +205,17 @@ impl Law {
         }
     }
 
+    /// [`Fault::natural`] alone.
+    pub(crate) fn natural(&self, lambda: &[f64], w: &[f64], diagonal: &[f64]) -> f64 {
+        match *self {
+            Law::Equality => crate::math::norm(w),
+            Law::Unilateral => bounds::interval_natural(lambda, w, diagonal, (0.0, f64::INFINITY)),
+            Law::Interval { lo, hi } => bounds::interval_natural(lambda, w, diagonal, (lo, hi)),
+            Law::FrictionCone { mu } => cone::natural(lambda, w, diagonal, mu),
+            _ => self.fault(lambda, w, diagonal).natural,
+        }
+    }
+
     /// Refuses parameters out of range and row counts the law is not defined for.
     pub(crate) fn check(&self, block: BlockId, rows: usize) -> Result<(), BuildError> {
         let (fits, needs) = self.needs(rows);

@@ -33,6 +33,7 @@ use joint::ElementaryJoint;
 pub use joint::TreeJoint;
 pub use midpoint::{Midpoint, MidpointStep};
 pub use propagate::{Elimination, KktGiven, KktUnknowns};
+pub(crate) use rows::LinkRows;
 pub use rows::{LinkPoint, TreeRows};
 use spatial::{Inertia, Pose};
 pub(crate) use squares::LinkSquare;

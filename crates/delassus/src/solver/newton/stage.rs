@@ -283,6 +283,16 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// w and r_d of an iterate whose impulses were judged last: where the mass is one, z follows from them, and the judge
+    /// has found w already.
+    pub(super) fn state_judged(&mut self, iterate: &Iterate) {
+        if self.system.white.is_none() {
+            return self.state(iterate);
+        }
+        self.w.copy_from_slice(&self.scratch_w);
+        self.imbalance.fill(0.0);
+    }
+
     /// w and r_d of an iterate, into the arrays of the stage.
     pub(super) fn state(&mut self, iterate: &Iterate) {
         self.system
