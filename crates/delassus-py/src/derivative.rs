@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// How the answer of a solved problem changes with p, q, Σ, μ, G and M.
 ///
 /// Blocks stay in their modes for small changes, and in a mode each law is linear: one system, factored once, serves
-/// every direction forward; backward its transpose is factored at each call.
+/// every direction, forward and backward.
 ///
 /// >>> import delassus
 /// >>> problem = delassus.lcp([[2, 1], [1, 2]], [-5, -6])
@@ -40,13 +40,16 @@ type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// Differentiates the answer of a problem: an `Answer`, or its impulses.
 ///
-/// The answer should be solved tightly, since it says which contacts stick and which slip. Laws other than `equality`,
-/// `unilateral`, `interval`, `friction-box` and `friction-cone` raise `Error`.
+/// The answer should be solved tightly, since it says which contacts stick and which slip. `smoothing`, a share of the
+/// problem's velocities such as 1e-3, smooths every law by so much: a derivative that means something on the edge between
+/// two modes too. Without it `friction-facets` raise `Error`.
 #[pyfunction]
+#[pyo3(signature = (problem, answer, *, smoothing=None))]
 pub(crate) fn derivative(
     py: Python<'_>,
     problem: &Problem,
     answer: &Bound<'_, PyAny>,
+    smoothing: Option<f64>,
 ) -> PyResult<Derivative> {
     let engine: &Engine = &problem.problem;
     let given = match answer.cast::<Answer>() {
@@ -55,8 +58,9 @@ pub(crate) fn derivative(
     };
     let lambda = shaped("answer", &given, &[engine.n_rows()])?;
     let answer = Solution::from_lambda(engine, lambda);
-    let found = interruptible(py, &Flag::take(), || {
-        delassus::derivative::Derivative::new(engine, &answer)
+    let found = interruptible(py, &Flag::take(), || match smoothing {
+        None => delassus::derivative::Derivative::new(engine, &answer),
+        Some(tau) => delassus::derivative::Derivative::smoothed(engine, &answer, tau),
     })?;
     Ok(Derivative {
         inner: found.map_err(refuse)?,
@@ -119,6 +123,7 @@ impl Derivative {
             mu: read("mu", mu, &[self.n_blocks])?,
             g: self.inwards(read("G", G, &[n, nv])?, n),
             m: read("M", M, &[nv, nv])?,
+            ..Change::default()
         };
         if nv == 0 {
             change.q.iter_mut().for_each(|q| *q = -*q);

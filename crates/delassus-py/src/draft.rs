@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use delassus::collide::MAX_SIZE;
 use delassus::math::DVec3;
 use delassus::world::{Attach, Body as NewBody, JointKind, MaterialId, MovedBy, Surface};
 use delassus::{BodyId, JointId, RobotId, WorldBuilder};
@@ -131,6 +132,7 @@ impl Inner {
             ));
         }
         body.position += body.orientation * com;
+        within_reach(&body, shapes, com)?;
         let pieces = shapes.iter().zip(materials).map(|(shape, material)| {
             let attach = Attach {
                 position: shape.position - com,
@@ -229,6 +231,26 @@ impl Inner {
         self.world.remove_joint(id).map_err(refuse)?;
         self.joints = Joints::of(&self.world);
         Ok(())
+    }
+}
+
+/// Refuses a body whose centre of mass, or a shape that from there, stands further than collision can see: where a body is
+/// placed and where its shapes stand in it are checked one by one, their sum is not.
+fn within_reach(body: &NewBody, shapes: &[Shape], com: DVec3) -> PyResult<()> {
+    let far = |x: DVec3| !(x.abs().max_element() <= MAX_SIZE);
+    if !shapes.is_empty() && far(body.position) {
+        return Err(refuse(format!(
+            "the centre of mass of \"{}\" would stand at {}; lengths are at most {MAX_SIZE:e} m",
+            body.name, body.position
+        )));
+    }
+    match shapes.iter().find(|shape| far(shape.position - com)) {
+        Some(shape) => Err(refuse(format!(
+            "a shape of \"{}\" would stand at {} from its centre of mass; lengths are at most {MAX_SIZE:e} m",
+            body.name,
+            shape.position - com
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -253,10 +253,15 @@ impl Body {
 pub(crate) struct Joint {
     world: Py<World>,
     id: JointId,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl Joint {
+    /// Whether it is a joint of this world.
+    pub(crate) fn is_of(&self, world: &Bound<'_, World>) -> bool {
+        self.world.is(world)
+    }
+
     pub(crate) fn new(world: &Bound<'_, World>, id: JointId, name: String) -> Joint {
         Joint {
             world: world.clone().unbind(),

@@ -18,7 +18,7 @@ const SQUARE: f64 = 1e-6;
 const FAR: f64 = delassus::collide::MAX_SIZE;
 
 /// The kinds of joint, as scene files name them.
-const KINDS: &str = "ball, hinge, slider, cylindrical, screw, planar, universal, fixed, distance, spring, gear, rolling";
+const KINDS: &str = "ball, hinge, slider, cylindrical, screw, planar, universal, fixed, distance, spring, gear, rolling, rack-and-pinion, pulley";
 
 /// A joint under way: its keyword arguments and the bodies it may name.
 pub(crate) struct Plan<'a, 'py> {
@@ -85,6 +85,8 @@ impl Plan<'_, '_> {
                 let normal = self.keys.direction("normal")?.unwrap_or(DVec3::Z);
                 self.at(point, normal, JointKind::Rolling { radius })
             }
+            "rack-and-pinion" => self.rack()?,
+            "pulley" => self.pulley()?,
             _ => {
                 return Err(refuse(format!(
                     "there is no kind of joint \"{kind}\"; known: {KINDS}"
@@ -136,19 +138,58 @@ impl Plan<'_, '_> {
             )));
         }
         let y = (y - x * cosine).normalize();
-        let turn = DQuat::from_mat3(&DMat3::from_cols(x, y, x.cross(y)));
-        let mut joint = self.at(point, DVec3::Z, JointKind::Universal);
-        for frame in &mut joint.frames {
-            frame.axes = (frame.axes * turn).normalize();
+        let joint = self.at(point, DVec3::Z, JointKind::Universal);
+        Ok(turned(joint, DMat3::from_cols(x, y, x.cross(y))))
+    }
+
+    /// z of both frames is the axle, x the way of the rack.
+    fn rack(&mut self) -> PyResult<Joint> {
+        let (point, z) = (self.point(None)?, self.axis()?);
+        let radius = self.keys.number("radius")?;
+        let radius = self.keys.need("radius", radius)?;
+        let along = self.keys.direction("direction")?;
+        let x = self.keys.need("direction", along)?;
+        let cosine = x.dot(z);
+        if SQUARE < cosine.abs() {
+            return Err(refuse(format!(
+                "a rack runs normal to the axle of its pinion, but the cosine of the two is {cosine}"
+            )));
         }
-        Ok(joint)
+        let x = (x - z * cosine).normalize();
+        let joint = self.at(point, DVec3::Z, JointKind::Rack { radius });
+        Ok(turned(joint, DMat3::from_cols(x, z.cross(x), z)))
+    }
+
+    /// A rope from a point of the first body over two points of the world to one of the second.
+    fn pulley(&mut self) -> PyResult<Joint> {
+        let (points, anchors) = (self.pair("points")?, self.pair("anchors")?);
+        let ratio = self.keys.number("ratio")?.unwrap_or(1.0);
+        let [a, b] = [0, 1].map(|i| points[i].distance(anchors[i]));
+        // l₁ + ratio l₂, as long as it is at the start.
+        let now = a + ratio * b;
+        if !(0.0 < now) {
+            return Err(refuse(
+                "the points of a pulley lie on its anchors, or its ratio is negative",
+            ));
+        }
+        let kind = JointKind::Pulley {
+            anchors,
+            ratio,
+            length: self.keys.number("length")?.unwrap_or(now),
+        };
+        Ok(self.between(points, kind))
     }
 
     /// Two points of the world, one on each body.
     fn anchors(&mut self) -> PyResult<[DVec3; 2]> {
-        let given = self.keys.get("anchors")?;
-        let anchors = shaped("anchors", &self.keys.need("anchors", given)?, &[2, 3])?;
-        Ok([&anchors[..3], &anchors[3..]].map(DVec3::from_slice))
+        self.pair("anchors")
+    }
+
+    /// Two points of the world.
+    fn pair(&mut self, key: &'static str) -> PyResult<[DVec3; 2]> {
+        let given = self.keys.get(key)?;
+        let points = shaped(key, &self.keys.need(key, given)?, &[2, 3])?;
+        Ok([&points[..3], &points[3..]].map(DVec3::from_slice))
     }
 
     /// A joint whose frames stand at two points.
@@ -216,6 +257,15 @@ impl Plan<'_, '_> {
         terms.sort_by_key(|term| term.body);
         Ok(terms)
     }
+}
+
+/// Both frames, which stand as the world does, get these axes.
+fn turned(mut joint: Joint, axes: DMat3) -> Joint {
+    let turn = DQuat::from_mat3(&axes);
+    for frame in &mut joint.frames {
+        frame.axes = (frame.axes * turn).normalize();
+    }
+    joint
 }
 
 /// A body by name.

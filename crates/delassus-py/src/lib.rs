@@ -7,6 +7,7 @@ mod answer;
 mod arrays;
 mod batch;
 mod derivative;
+mod differentiate;
 mod doctor;
 mod draft;
 mod error;
@@ -36,6 +37,8 @@ mod _delassus {
     use crate::batch::{Batch, BatchReport};
     #[pymodule_export]
     use crate::derivative::{Derivative, derivative};
+    #[pymodule_export]
+    use crate::differentiate::StepDerivative;
     #[pymodule_export]
     use crate::doctor::{Diagnosis, Finding, doctor};
     #[pymodule_export]

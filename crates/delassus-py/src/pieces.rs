@@ -291,6 +291,8 @@ impl World {
     /// | `spring` | `anchors`, `stiffness`, `damping`, `length` without force |
     /// | `gear` | `terms`: (name, axis, ratio) of every wheel; no bodies |
     /// | `rolling` | `radius`, `normal`, `point` |
+    /// | `rack-and-pinion` | `point`, `axis` of the pinion, `direction` of the rack, `radius` |
+    /// | `pulley` | `points` (one on each body), `anchors` (where the rope runs over), `ratio`, `length` |
     ///
     /// All take `compliance`, `damping` and `collide`. A motor is `dict(speed=…, max_force=…)`, a servo
     /// `dict(position=…, stiffness=…, damping=…, max_force=…)`.

@@ -1,7 +1,7 @@
 //! Shapes of bodies that are built in Python.
 
 use delassus::collide::{self, Collider, Collisions};
-use delassus::math::{DMat3, DQuat, DVec3, MassProperties};
+use delassus::math::{DQuat, DVec3, MassProperties};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -225,37 +225,8 @@ pub(crate) fn compound(density: f64, shapes: &[Shape]) -> PyResult<MassPropertie
                 shape.kind()
             ))
         })?;
-        let turn = DMat3::from_quat(shape.rotation);
-        let inertia = match shape.rotation == DQuat::IDENTITY {
-            true => own.inertia,
-            false => {
-                let turned = turn * own.inertia * turn.transpose();
-                (turned + turned.transpose()) * 0.5
-            }
-        };
-        parts.push(MassProperties {
-            mass: own.mass,
-            com: shape.position + shape.rotation * own.com,
-            inertia,
-        });
+        parts.push(own.placed(shape.position, shape.rotation));
     }
-    if let [part] = parts[..] {
-        return Ok(part);
-    }
-    let mass: f64 = parts.iter().map(|part| part.mass).sum();
-    if !(0.0 < mass && mass.is_finite()) {
-        return Err(refuse(
-            "it has no shape to take its mass from; give mass and inertia",
-        ));
-    }
-    // c = Σ mᵢ cᵢ / m;   I = Σ Iᵢ + mᵢ (|d|² 1 − d dᵀ),  d = cᵢ − c
-    let com = parts.iter().map(|part| part.mass * part.com).sum::<DVec3>() / mass;
-    let mut inertia = DMat3::ZERO;
-    for part in parts {
-        let d = part.com - com;
-        let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
-        let square = DMat3::from_diagonal(DVec3::splat(d.length_squared()));
-        inertia += part.inertia + (square - outer) * part.mass;
-    }
-    Ok(MassProperties { mass, com, inertia })
+    MassProperties::joined(&parts)
+        .ok_or_else(|| refuse("it has no shape to take its mass from; give mass and inertia"))
 }

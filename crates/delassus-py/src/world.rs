@@ -99,7 +99,8 @@ impl Inner {
     pub(crate) fn not_recording(&self) -> PyResult<()> {
         match &self.tape {
             Some(_) => Err(refuse(
-                "the world is being recorded; close the recording first",
+                "the world is being recorded, and a recording has the same bodies and joints in every frame; \
+                 close it first, and begin another one afterwards",
             )),
             None => Ok(()),
         }

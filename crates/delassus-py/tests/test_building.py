@@ -189,6 +189,62 @@ def test_springs_screws_and_planes_move_as_they_should():
     screw.drive(motor=None)
 
 
+def test_a_rack_follows_its_pinion_and_a_pulley_lifts_the_lighter():
+    world = World(gravity=[0, 0, 0])
+    rack = world.add_body("rack", Shape.box([1, 0.1, 0.1]), mass=1.0, position=[0, 0, 0])
+    world.add_joint("slider", (rack, None), axis=[1, 0, 0])
+    pinion = world.add_body("pinion", Shape.cylinder(0.05, 0.2), mass=1.0, position=[0, 0.5, 0])
+    axle = world.add_joint("hinge", (pinion, None), point=[0, 0.5, 0], axis=[0, 0, 1], motor=dict(speed=2.0, max_force=1e6))
+    world.add_joint("rack-and-pinion", (pinion, rack), point=[0, 0.5, 0], axis=[0, 0, 1], direction=[1, 0, 0], radius=0.2)
+    report = world.step(500, dt=1e-3)
+    assert report.solved and axle.coordinate == pytest.approx(1.0, rel=1e-3)
+    # One of both moves by the radius times the turn against the other.
+    assert abs(rack.position[0]) == pytest.approx(0.2, rel=1e-2)
+
+    world = World()
+    heavy = world.add_body("heavy", mass=3.0, inertia=[0.1, 0.1, 0.1], position=[-1, 0, 0])
+    light = world.add_body("light", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[1, 0, 0])
+    world.add_joint("pulley", (heavy, light), points=[[-1, 0, 0], [1, 0, 0]], anchors=[[-1, 0, 5], [1, 0, 5]])
+    world.step(200, dt=1e-3)
+    # Atwood: (3 − 1)/(3 + 1) of gravity, ½ a t² in 0.2 s.
+    fall = 0.5 * 0.5 * 9.81 * 0.2**2
+    assert heavy.position[2] == pytest.approx(-fall, rel=0.02) and light.position[2] == pytest.approx(fall, rel=0.02)
+    with pytest.raises(delassus.Error, match="normal to the axle"):
+        world.add_joint("rack-and-pinion", (heavy, light), point=[0, 0, 0], axis=[0, 0, 1], direction=[0, 1, 1], radius=0.2)
+    with pytest.raises(delassus.Error, match="points"):
+        world.add_joint("pulley", (heavy, light), anchors=[[0, 0, 1], [0, 0, 2]])
+
+
+def test_what_stands_too_far_is_refused_at_the_door_and_leaves_nothing():
+    for keys in ({}, dict(motion="static")):
+        world = World()
+        ball = Shape.sphere(0.1, position=[9e8, 0, 0])
+        if keys:
+            world.add_body("far", ball, position=[9e8, 0, 0], **keys)
+        else:
+            with pytest.raises(delassus.Error, match="1e9"):
+                world.add_body("far", ball, position=[9e8, 0, 0])
+            assert world.body_names == []
+        assert world.step().solved
+    world = World()
+    with pytest.raises(delassus.Error, match="from its centre of mass"):
+        world.add_body("wide", [Shape.sphere(0.1, position=[-9e8, 0, 0]), Shape.sphere(2.0, position=[9e8, 0, 0])])
+    assert world.body_names == [] and world.step().solved
+
+
+def test_a_recording_says_why_nothing_may_come_or_go(tmp_path):
+    world, ball = ball_world()
+    with world.record(tmp_path / "run"):
+        world.step()
+        with pytest.raises(delassus.Error, match="same bodies and joints in every frame"):
+            world.add_body("late", Shape.sphere(0.1))
+        with pytest.raises(delassus.Error, match="close it first"):
+            ball.remove()
+    ball.remove()
+    with world.record(tmp_path / "next"):
+        world.step()
+
+
 def test_what_was_written_survives_pieces_that_come_later():
     world, ball = ball_world()
     ball.velocity = [1, 2, 3]

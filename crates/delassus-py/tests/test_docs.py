@@ -18,9 +18,27 @@ import delassus._delassus
 HERE = Path(__file__).resolve().parent
 
 
+def examples(module: ModuleType) -> list[doctest.DocTest]:
+    """Examples of a module; doctest's own finder passes over static methods of compiled classes."""
+    tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    known = {test.name.removeprefix(f"{module.__name__}.") for test in tests}
+    for name, thing in vars(module).items():
+        for member, value in vars(thing).items() if isinstance(thing, type) else ():
+            if isinstance(value, staticmethod) and f"{name}.{member}" not in known:
+                text = value.__func__.__doc__ or ""
+                test = doctest.DocTestParser().get_doctest(text, {}, f"{name}.{member}", None, None)
+                tests += [test] if test.examples else []
+    return tests
+
+
+def test_static_methods_have_examples_that_run() -> None:
+    names = {test.name for test in examples(delassus._delassus)}
+    assert "World.parse" in names, names
+
+
 @pytest.mark.parametrize("module", [delassus, delassus._delassus, delassus._compare])
 def test_examples_of_docstrings_run(module: ModuleType) -> None:
-    tests = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    tests = examples(module)
     assert tests, "no example was found"
     runner = doctest.DocTestRunner()
     for test in tests:

@@ -1,6 +1,5 @@
 //! A sweep allocates nothing: a hundred times as many sweeps ask the allocator for nothing more. Neither does a
-//! recursion over a tree, nor a factorisation of `newton`, nor a step of a world of chains. Steps of robots ask for no more
-//! pieces than are counted here.
+//! recursion over a tree, nor a factorisation of `newton`, nor a step of a world of chains or of a robot.
 
 #![cfg(feature = "parallel")]
 #![allow(
@@ -127,38 +126,36 @@ fn steps() {
     }
 }
 
-/// Steps of worlds with a robot: on the ground, with an object in its hand, and with loops. What is left are pieces of the
-/// report, of the judge's look at rounding, and of the rows of loops.
+/// Steps of worlds with a robot: on the ground, with an object in its hand, and with loops.
 #[cfg(feature = "robots")]
 fn robot_steps() {
     let mut excess = Vec::new();
-    for (name, most) in [
-        ("humanoid", 16),
-        ("quadruped", 12),
-        ("gripper", 33),
-        ("four-bar", 43),
-    ] {
-        let delassus::world::Scene { mut world, run, .. } = delassus::scenes::build(name).unwrap();
-        let stop = Stop {
-            tolerance: run.tolerance,
-            sweeps: run.iterations,
-            ..Stop::default()
-        };
-        let mut solver = from_spec("newton", stop, 0).unwrap();
-        let mut round = || {
-            let before = COUNT.load(Ordering::Relaxed);
-            let step = world.step(run.dt, solver.as_mut()).unwrap();
-            assert_eq!(step.unsolved, 0);
-            COUNT.load(Ordering::Relaxed) - before
-        };
-        for _ in 0..100 {
-            round();
-        }
-        let fewest = (0..20).map(|_| round()).min().unwrap();
-        if most < fewest {
-            excess.push(format!(
-                "{name}: {fewest} pieces of memory a step, {most} before"
-            ));
+    for name in ["humanoid", "quadruped", "gripper", "four-bar"] {
+        for spec in ["newton", "auto"] {
+            let delassus::world::Scene { mut world, run, .. } =
+                delassus::scenes::build(name).unwrap();
+            let stop = Stop {
+                tolerance: run.tolerance,
+                sweeps: run.iterations,
+                ..Stop::default()
+            };
+            let mut solver = from_spec(spec, stop, 0).unwrap();
+            let mut round = || {
+                let before = COUNT.load(Ordering::Relaxed);
+                let step = world.step(run.dt, solver.as_mut()).unwrap();
+                assert_eq!(step.unsolved, 0);
+                COUNT.load(Ordering::Relaxed) - before
+            };
+            for _ in 0..100 {
+                round();
+            }
+            // The harness may allocate beside us, and contacts that come and go ask for room now and then.
+            let fewest = (0..20).map(|_| round()).min().unwrap();
+            if fewest != 0 {
+                excess.push(format!(
+                    "{name} by {spec}: {fewest} pieces of memory a step"
+                ));
+            }
         }
     }
     assert!(excess.is_empty(), "{excess:?}");

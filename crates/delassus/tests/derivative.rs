@@ -21,6 +21,19 @@ const WIDE: usize = 4;
 
 impl Data {
     fn random(seed: u64, soft: f64) -> Data {
+        let laws = [
+            (Law::FrictionCone { mu: 0.4 }, 3),
+            (Law::FrictionBox { mu: 0.3 }, 3),
+            (Law::Unilateral, 1),
+            (Law::Equality, 1),
+            (Law::Interval { lo: -0.1, hi: 0.2 }, 1),
+            (Law::EllipticCone { mu: [0.2, 0.35] }, 3),
+        ];
+        Data::of(seed, soft, &laws)
+    }
+
+    /// Random masses and rows under these laws, of so many rows each.
+    fn of(seed: u64, soft: f64, laws: &[(Law, usize)]) -> Data {
         let mut random = Random::new(seed);
         let mut number = || random.range(-1.0, 1.0);
         let count = 3;
@@ -36,16 +49,8 @@ impl Data {
                     .collect()
             })
             .collect();
-        let laws = [
-            Law::FrictionCone { mu: 0.4 },
-            Law::FrictionBox { mu: 0.3 },
-            Law::Unilateral,
-            Law::Equality,
-            Law::Interval { lo: -0.1, hi: 0.2 },
-            Law::FrictionCone { mu: 0.2 },
-        ];
-        let blocks = laws.iter().enumerate().map(|(k, law)| {
-            let n = if law.is_contact() { 3 } else { 1 };
+        let blocks = laws.iter().enumerate().map(|(k, (law, n))| {
+            let n = *n;
             let on = vec![k % count, (k + 1) % count];
             let rows = on
                 .iter()
@@ -89,10 +94,11 @@ impl Data {
         let mut row = 0;
         for (k, (law, on, rows, sigma, q)) in data.blocks.iter_mut().enumerate() {
             let n = q.len();
-            if let (Law::FrictionCone { mu } | Law::FrictionBox { mu }, Some(d)) =
-                (law, change.mu.get(k))
-            {
-                *mu += t * d;
+            let d = change.mu.get(k).copied().unwrap_or(0.0);
+            match law {
+                Law::FrictionCone { mu } | Law::FrictionBox { mu } => *mu += t * d,
+                Law::EllipticCone { mu } => mu.iter_mut().for_each(|mu| *mu += t * d),
+                _ => {}
             }
             for i in 0..n {
                 q[i] += t * change.q.get(row + i).copied().unwrap_or(0.0);
@@ -397,4 +403,188 @@ fn bad_input_is_refused_by_name() {
     ));
     let empty = Solution::default();
     assert!(Derivative::new(&problem, &empty).is_err());
+}
+
+/// The law with its numbers moved along a direction.
+fn shifted(law: Law, by: [f64; 3], t: f64) -> Law {
+    let [a, b, c] = by.map(|x| t * x);
+    match law {
+        Law::FrictionCone { mu } => Law::FrictionCone { mu: mu + a },
+        Law::EllipticCone { mu: [x, y] } => Law::EllipticCone { mu: [x + a, y + b] },
+        Law::Interval { lo, hi } => Law::Interval {
+            lo: lo + a,
+            hi: hi + b,
+        },
+        Law::RollingCone { mu, rolling } => Law::RollingCone {
+            mu: mu + a,
+            rolling: rolling + b,
+        },
+        Law::TorsionalCone { mu, spinning } => Law::TorsionalCone {
+            mu: mu + a,
+            spinning: spinning + b,
+        },
+        Law::RollingSpinning {
+            mu,
+            rolling,
+            spinning,
+        } => Law::RollingSpinning {
+            mu: mu + a,
+            rolling: rolling + b,
+            spinning: spinning + c,
+        },
+        Law::EllipsoidCone {
+            mu,
+            rolling,
+            spinning,
+        } => Law::EllipsoidCone {
+            mu: mu + a,
+            rolling: rolling + b,
+            spinning: spinning + c,
+        },
+        law => law,
+    }
+}
+
+/// Laws with rolling and spinning friction, ellipses and bounds, by p and by every number of a law.
+#[test]
+fn every_disk_of_a_law_slips_by_itself() {
+    let laws = [
+        (
+            Law::RollingCone {
+                mu: 0.3,
+                rolling: 0.2,
+            },
+            5,
+        ),
+        (
+            Law::RollingSpinning {
+                mu: 0.4,
+                rolling: 0.1,
+                spinning: 0.3,
+            },
+            6,
+        ),
+        (
+            Law::TorsionalCone {
+                mu: 0.5,
+                spinning: 0.2,
+            },
+            4,
+        ),
+        (
+            Law::EllipsoidCone {
+                mu: 0.3,
+                rolling: 0.2,
+                spinning: 0.1,
+            },
+            6,
+        ),
+        (Law::EllipticCone { mu: [0.6, 0.2] }, 3),
+        (Law::Interval { lo: -0.1, hi: 0.1 }, 1),
+    ];
+    let (mut compared, mut mixed, mut random) = (0, 0, Random::new(2));
+    for seed in 0..40 {
+        let data = Data::of(seed, 0.02, &laws);
+        let problem = data.problem();
+        let Some(answer) = solved(&problem) else {
+            continue;
+        };
+        let derivative = Derivative::new(&problem, &answer).unwrap();
+        let modes: Vec<Mode> = derivative.modes().collect();
+        if derivative.degenerate().next().is_some() {
+            continue;
+        }
+        let numbers: Vec<[f64; 3]> = laws
+            .iter()
+            .map(|_| [(); 3].map(|()| random.range(-1.0, 1.0)))
+            .collect();
+        let change = Change {
+            law: numbers.clone(),
+            ..change(0, &data, &mut random)
+        };
+        let exact = derivative.forward(&change).unwrap();
+        let step = 1e-6;
+        let both = [step, -step].map(|t| {
+            let mut data = data.moved(&change, t);
+            for (block, by) in data.blocks.iter_mut().zip(&numbers) {
+                block.0 = shifted(block.0, *by, t);
+            }
+            let problem = data.problem();
+            let answer = solved(&problem)?;
+            let same = Derivative::new(&problem, &answer).unwrap();
+            same.modes().eq(modes.iter().copied()).then_some(answer)
+        });
+        let [Some(plus), Some(minus)] = both else {
+            continue;
+        };
+        let size = exact.v.iter().fold(1.0, |m: f64, x| x.abs().max(m));
+        for i in 0..exact.v.len() {
+            let found = (plus.v[i] - minus.v[i]) / (2.0 * step);
+            assert!(
+                (found - exact.v[i]).abs() < 1e-6 * size,
+                "seed {seed}: {found} {}",
+                exact.v[i]
+            );
+        }
+        // And backward.
+        let weights: Vec<f64> = exact.v.iter().map(|_| random.range(-1.0, 1.0)).collect();
+        let back = derivative.backward(&weights, &[]).unwrap();
+        let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+        let left = dot(&weights, &exact.v);
+        let right = dot(&back.p, &change.p) + dot(back.law.as_flattened(), numbers.as_flattened());
+        assert!(
+            (left - right).abs() < 1e-12 * (1.0 + size),
+            "{left} {right}"
+        );
+        compared += 1;
+        mixed += modes.iter().filter(|mode| **mode == Mode::Mixed).count();
+    }
+    assert!(20 <= compared && 5 <= mixed, "{compared} {mixed}");
+}
+
+#[test]
+fn smoothed_derivatives_serve_facets_and_edges() {
+    // On the edge of sliding half of both ways is told.
+    let angle = 0.5_f64;
+    let edge = slope(angle, angle.tan(), 0.0, 0.01);
+    let answer = solved(&edge).unwrap();
+    let more = Change {
+        mu: vec![1.0],
+        ..Change::default()
+    };
+    let smoothed = Derivative::smoothed(&edge, &answer, 1e-3).unwrap();
+    let found = smoothed.forward(&more).unwrap().v[1];
+    let slides = -9.81 * 0.01 * angle.cos();
+    assert!(
+        0.9 * slides < found && found < 0.1 * slides,
+        "{found} {slides}"
+    );
+    let back = smoothed.backward(&[0.0, 1.0, 0.0], &[]).unwrap();
+    assert!((back.mu[0] - found).abs() < 1e-12);
+    // Facets: refused, but not smoothed. Far from an edge it is the derivative: sliding along a direction of theirs.
+    let mut builder = Problem::builder();
+    let mass = MassBlock::dense(vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]).unwrap();
+    let id = builder.add_mass(mass, &[-0.1, 1.0, 0.2]).unwrap();
+    let rows = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let law = Law::FrictionFacets {
+        mu: 0.3,
+        directions: 4,
+    };
+    builder
+        .add_block(law, &[(id, &rows)], &[0.0; 3], &[0.0; 3])
+        .unwrap();
+    let problem = builder.build().unwrap();
+    let answer = solved(&problem).unwrap();
+    let refused = Derivative::new(&problem, &answer).unwrap_err();
+    assert!(matches!(refused, DerivativeError::Law { .. }));
+    let smoothed = Derivative::smoothed(&problem, &answer, 1e-5).unwrap();
+    let found = smoothed.forward(&more).unwrap().v;
+    assert!(
+        (found[1] + 0.1).abs() < 1e-3 && found[2].abs() < 1e-3,
+        "{found:?}"
+    );
+    for tau in [0.0, -1.0, f64::NAN] {
+        let refused = Derivative::smoothed(&problem, &answer, tau).unwrap_err();
+        assert!(matches!(refused, DerivativeError::Smoothing { .. }));
+    }
 }

@@ -20,6 +20,7 @@ __all__ = [
     "Recording",
     "Robot",
     "Shape",
+    "StepDerivative",
     "StepReport",
     "View",
     "World",
@@ -109,6 +110,33 @@ class Derivative:
     def backward(
         self, v: ArrayLike | None = None, lambda_: ArrayLike | None = None
     ) -> dict[str, _Floats]: ...
+
+@final
+class StepDerivative:
+    @property
+    def n(self) -> int: ...
+    @property
+    def modes(self) -> list[tuple[str, Literal["open", "held", "slips", "mixed"]]]: ...
+    @property
+    def degenerate(self) -> list[str]: ...
+    @property
+    def kinks(self) -> list[int]: ...
+    @property
+    def smooth(self) -> bool: ...
+    @property
+    def unique(self) -> bool: ...
+    @property
+    def matrix(self) -> _Floats: ...
+    def body(self, name: str) -> slice: ...
+    def robot(self, name: str) -> slice: ...
+    def forward(
+        self,
+        state: ArrayLike | None = None,
+        force: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+    ) -> _Floats: ...
+    def backward(self, state: ArrayLike) -> dict[str, _Floats]: ...
+    def pull(self, after: ArrayLike, gradient: ArrayLike) -> dict[str, _Floats]: ...
 
 @final
 class Answer:
@@ -221,6 +249,7 @@ class StepReport:
     def potential(self) -> float: ...
 
 _Drive = Mapping[str, float] | None
+_Input = tuple[str, Body | Joint | str | int] | tuple[str, str, str]
 
 @final
 class Shape:
@@ -449,7 +478,22 @@ class World:
     ) -> Body: ...
     def add_joint(
         self,
-        kind: Literal["ball", "hinge", "slider", "universal", "fixed", "distance", "gear", "rolling"],
+        kind: Literal[
+            "ball",
+            "hinge",
+            "slider",
+            "cylindrical",
+            "screw",
+            "planar",
+            "universal",
+            "fixed",
+            "distance",
+            "spring",
+            "gear",
+            "rolling",
+            "rack-and-pinion",
+            "pulley",
+        ],
         bodies: tuple[Body | str | None, Body | str | None] | None = None,
         *,
         name: str = "",
@@ -461,6 +505,11 @@ class World:
         least: float | None = None,
         greatest: float | None = None,
         terms: Sequence[tuple[str, ArrayLike, float]] | None = None,
+        pitch: float | None = None,
+        stiffness: float | None = None,
+        direction: ArrayLike | None = None,
+        points: ArrayLike | None = None,
+        ratio: float | None = None,
         radius: float | None = None,
         normal: ArrayLike | None = None,
         limits: ArrayLike | None = None,
@@ -503,6 +552,21 @@ class World:
         seed: int = 0,
     ) -> None: ...
     def problem(self, dt: float | None = None) -> Problem: ...
+    def differentiate(
+        self,
+        dt: float | None = None,
+        *,
+        inputs: Sequence[_Input] | None = None,
+        smoothing: float | None = None,
+        tolerance: float = 1e-12,
+    ) -> StepDerivative: ...
+    def get_input(self, name: _Input) -> float: ...
+    def set_input(self, name: _Input, value: float) -> None: ...
+    @property
+    def coordinates(self) -> _Floats: ...
+    @coordinates.setter
+    def coordinates(self, given: ArrayLike) -> None: ...
+    def push(self, force: ArrayLike) -> None: ...
     def record(
         self,
         folder: _Path | None = None,
@@ -649,7 +713,9 @@ def solve(
     seed: int = 0,
     history: bool = False,
 ) -> Answer: ...
-def derivative(problem: Problem, answer: Answer | ArrayLike) -> Derivative: ...
+def derivative(
+    problem: Problem, answer: Answer | ArrayLike, *, smoothing: float | None = None
+) -> Derivative: ...
 def doctor(problem: Problem, *, tolerance: float = 1e-6) -> Diagnosis: ...
 def solvers() -> dict[str, str]: ...
 def variants() -> list[str]: ...

@@ -1,19 +1,22 @@
-"""Solves that JAX differentiates, where it is installed.
+"""Solves and steps that JAX differentiates, where it is installed.
 
 `lcp(M, q)` and `friction(W, q, mu)` take arrays and give the impulses as one; `jax.grad` reaches every argument, and both
 work within `jax.jit`. They are computed in double precision on the processor and come back in the precision of `q`: call
-`jax.config.update("jax_enable_x64", True)` to keep it.
+`jax.config.update("jax_enable_x64", True)` to keep it. `step(world, state)` makes one step of a world; `jax.grad` reaches
+state, forces and inputs.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from . import _gradient
+from ._delassus import Error, World
 
 try:
     jax: Any = importlib.import_module("jax")
@@ -21,7 +24,7 @@ try:
 except ImportError as cause:
     raise ImportError("delassus.jax needs JAX; pip install jax") from cause
 
-__all__ = ["friction", "lcp"]
+__all__ = ["friction", "lcp", "step"]
 
 _Way = tuple[str, "float | None"]
 
@@ -77,3 +80,64 @@ def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float 
     """Impulses of contacts with Coulomb friction, differentiable in W, q and mu (one number for each contact)."""
     arrays = [jnp.asarray(array, dtype=float) for array in (W, q, mu)]
     return _solve(*arrays, True, (solver, tolerance))
+
+
+def _make(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any) -> Any:
+    state, force, values = _double(state, force, values)
+    return _gradient.stepped(world, state, force, values if how.inputs else None, how)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))  # type: ignore[untyped-decorator,misc,unused-ignore]
+def _step(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any) -> Any:
+    kind = np.dtype(state.dtype)
+
+    def host(state: Any, force: Any, values: Any) -> Any:
+        return _make(world, how, state, force, values).after.astype(kind)
+
+    return jax.pure_callback(host, jax.ShapeDtypeStruct(state.shape, kind), state, force, values)
+
+
+def _step_forward(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any) -> Any:
+    return _step(world, how, state, force, values), (state, force, values)
+
+
+def _step_backward(world: World, how: _gradient.StepOptions, kept: Any, grad: Any) -> Any:
+    shapes = tuple(jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in kept)
+
+    def host(state: Any, force: Any, values: Any, grad: Any) -> Any:
+        # A graph keeps arrays alone: the step is made once more.
+        found = _make(world, how, state, force, values).backward(_double(grad)[0])
+        return tuple(part.astype(shape.dtype) for part, shape in zip(found, shapes))
+
+    return jax.pure_callback(host, shapes, *kept, grad)
+
+
+_step.defvjp(_step_forward, _step_backward)
+
+
+def step(
+    world: World,
+    state: Any,
+    force: Any = None,
+    values: Any = None,
+    *,
+    inputs: Sequence[Any] = (),
+    dt: float | None = None,
+    smoothing: float | None = None,
+    tolerance: float = 1e-12,
+) -> Any:
+    """The coordinates of a world one step after `state`, differentiable in `state`, `force` and `values`.
+
+    `state` is as `World.coordinates` has it, `force` as `World.push`, and `values` are those of `inputs`, named as for
+    `World.differentiate`. The world is put into each state that is asked for and steps by Newton's method from then on;
+    use one that nothing else uses.
+    """
+    how = _gradient.StepOptions(tuple(inputs), dt, smoothing, tolerance)
+    state = jnp.asarray(state, dtype=float)
+    # None is no force, and the numbers of a pose are as many as those of velocities.
+    n = world.differentiate(dt, tolerance=tolerance).n if force is None else 0
+    force = jnp.zeros(n, state.dtype) if force is None else jnp.asarray(force, dtype=float)
+    values = jnp.zeros(0, state.dtype) if values is None else jnp.asarray(values, dtype=float)
+    if values.shape != (len(how.inputs),):
+        raise Error(f"values have shape {values.shape} where {len(how.inputs)} inputs are named")
+    return _step(world, how, state, force, values)

@@ -1,23 +1,26 @@
-"""Solves that PyTorch differentiates, where it is installed.
+"""Solves and steps that PyTorch differentiates, where it is installed.
 
 `lcp(M, q)` and `friction(W, q, mu)` take tensors and give the impulses as one; gradients reach every argument. They are
-computed in double precision on the processor, and come back in the precision and on the device of `q`.
+computed in double precision on the processor, and come back in the precision and on the device of `q`. `step(world, state)`
+makes one step of a world; gradients reach state, forces and inputs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _gradient
+from ._delassus import World
 
 try:
     import torch
 except ImportError as cause:
     raise ImportError("delassus.torch needs PyTorch; pip install torch") from cause
 
-__all__ = ["friction", "lcp"]
+__all__ = ["friction", "lcp", "step"]
 
 
 def _array(tensor: Any) -> Any:
@@ -50,3 +53,39 @@ def lcp(M: Any, q: Any, *, solver: str = "auto", tolerance: float | None = None)
 def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
     """Impulses of contacts with Coulomb friction, differentiable in W, q and mu (one number for each contact)."""
     return _Solve.apply(W, q, mu, (solver, tolerance))
+
+
+class _Step(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
+    @staticmethod
+    def forward(ctx: Any, state: Any, force: Any, values: Any, world: World, how: _gradient.StepOptions) -> Any:
+        parts = [None if part is None else _array(part) for part in (force, values)]
+        ctx.made = _gradient.stepped(world, _array(state), parts[0], parts[1], how)
+        ctx.like = (state, force, values)
+        return torch.from_numpy(ctx.made.after.copy()).to(state)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator,misc,unused-ignore]
+    def backward(ctx: Any, grad: Any) -> Any:
+        found = ctx.made.backward(_array(grad))
+        given = [None if like is None else torch.from_numpy(part).to(like) for part, like in zip(found, ctx.like)]
+        return (*given, None, None)
+
+
+def step(
+    world: World,
+    state: Any,
+    force: Any = None,
+    values: Any = None,
+    *,
+    inputs: Sequence[Any] = (),
+    dt: float | None = None,
+    smoothing: float | None = None,
+    tolerance: float = 1e-12,
+) -> Any:
+    """The coordinates of a world one step after `state`, differentiable in `state`, `force` and `values`.
+
+    `state` is as `World.coordinates` has it, `force` as `World.push`, and `values` are those of `inputs`, named as for
+    `World.differentiate`. The world is left after the step, with these inputs; it steps by Newton's method from then on.
+    """
+    how = _gradient.StepOptions(tuple(inputs), dt, smoothing, tolerance)
+    return _Step.apply(state, force, values, world, how)

@@ -3,7 +3,9 @@
 //! Why this is ours to do: parry gives eight points for crossed boxes, repeats points of hulls, and gives one manifold
 //! per triangle of flat ground. Four corners of the support carry the same wrench as all of them.
 
-use crate::math::{DVec3, tangents};
+use std::cell::RefCell;
+
+use crate::math::{DVec3, Few, tangents};
 
 /// Points kept per flat patch.
 pub(crate) const KEEP: usize = 4;
@@ -107,10 +109,20 @@ fn thin(patch: &mut Vec<Raw>, size: f64) {
         return;
     }
     let (t1, t2) = tangents(patch[0].normal);
-    let flat: Vec<[f64; 2]> = patch.iter().map(|p| [p.b.dot(t1), p.b.dot(t2)]).collect();
-    let mut kept = outline(&flat, SAME * size);
+    let mut room = ROOM.take();
+    let Thinned {
+        flat,
+        order,
+        hull: kept,
+        points,
+    } = &mut room;
+    flat.clear();
+    flat.extend(patch.iter().map(|p| [p.b.dot(t1), p.b.dot(t2)]));
+    outline(flat, SAME * size, order, kept);
     if KEEP < kept.len() {
-        kept = best_four(patch, &kept, &flat, size);
+        let four = best_four(patch, kept, flat, size);
+        kept.clear();
+        kept.extend(four);
     }
     // Over curved surfaces the deepest point may lie inside the outline.
     let depth = |i: &usize| patch[*i].gap;
@@ -120,7 +132,24 @@ fn thin(patch: &mut Vec<Raw>, size: f64) {
         kept.truncate(KEEP - 1);
         kept.push(deepest);
     }
-    *patch = kept.into_iter().map(|i| patch[i]).collect();
+    points.clear();
+    points.extend(kept.iter().map(|i| patch[*i]));
+    std::mem::swap(patch, points);
+    ROOM.set(room);
+}
+
+thread_local! {
+    /// What thinning a patch writes: a step does it for every pair. It is no state: every patch overwrites it.
+    static ROOM: RefCell<Thinned> = RefCell::default();
+}
+
+/// Points of a patch in its plane, their order, the outline, and the points that are kept.
+#[derive(Debug, Default)]
+struct Thinned {
+    flat: Vec<[f64; 2]>,
+    order: Vec<usize>,
+    hull: Vec<usize>,
+    points: Vec<Raw>,
 }
 
 /// (a − o) × (b − o) in the plane: twice the area of the triangle, positive where it is anticlockwise.
@@ -129,13 +158,15 @@ fn cross(o: [f64; 2], a: [f64; 2], b: [f64; 2]) -> f64 {
 }
 
 /// Convex hull in the plane, anticlockwise (Andrew's monotone chain), without points within `tolerance` of its edges.
-fn outline(points: &[[f64; 2]], tolerance: f64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..points.len()).collect();
+fn outline(points: &[[f64; 2]], tolerance: f64, order: &mut Vec<usize>, hull: &mut Vec<usize>) {
+    order.clear();
+    order.extend(0..points.len());
     order.sort_by(|&i, &j| {
         let by_x = points[i][0].total_cmp(&points[j][0]);
         by_x.then(points[i][1].total_cmp(&points[j][1]))
     });
-    let mut hull: Vec<usize> = Vec::with_capacity(points.len() + 1);
+    hull.clear();
+    hull.reserve(points.len() + 1);
     for pass in 0..2 {
         let start = hull.len();
         for k in 0..order.len() {
@@ -170,11 +201,10 @@ fn outline(points: &[[f64; 2]], tolerance: f64) -> Vec<usize> {
             k += 1;
         }
     }
-    hull
 }
 
 /// Four of the points of a convex outline.
-fn best_four(patch: &[Raw], rim: &[usize], xy: &[[f64; 2]], size: f64) -> Vec<usize> {
+fn best_four(patch: &[Raw], rim: &[usize], xy: &[[f64; 2]], size: f64) -> [usize; 4] {
     let n = rim.len();
     let lowest = rim.iter().fold(f64::INFINITY, |m, &i| m.min(patch[i].gap));
     // Of the points that are as deep as the deepest the one with the least id.
@@ -184,10 +214,8 @@ fn best_four(patch: &[Raw], rim: &[usize], xy: &[[f64; 2]], size: f64) -> Vec<us
     let deep = rim[start];
     // Far more points than a box can give: every k-th is enough, and keeps the search short.
     let stride = n.div_ceil(16);
-    let others: Vec<usize> = (1..n)
-        .step_by(stride)
-        .map(|k| rim[(start + k) % n])
-        .collect();
+    let others = (1..n).step_by(stride).map(|k| rim[(start + k) % n]);
+    let others: Few<usize, 16> = others.collect();
     let mut best: (f64, [u64; 3], [usize; 4]) = (0.0, [u64::MAX; 3], [deep; 4]);
     for (x, &i) in others.iter().enumerate() {
         for (y, &j) in others.iter().enumerate().skip(x + 1) {
@@ -205,7 +233,7 @@ fn best_four(patch: &[Raw], rim: &[usize], xy: &[[f64; 2]], size: f64) -> Vec<us
             }
         }
     }
-    best.2.to_vec()
+    best.2
 }
 
 /// A well-spread number from two: the finaliser of SplitMix64.

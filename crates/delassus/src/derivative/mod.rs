@@ -7,10 +7,11 @@ mod mode;
 pub use mode::Mode;
 
 use crate::index::BlockId;
+use crate::law::MOST_NUMBERS;
 use crate::linalg::lu::ProfileLu;
-use crate::math::{dot, max_abs};
+use crate::math::dot;
 use crate::problem::{Form, Primal, Problem, Solution};
-use mode::Linear;
+use mode::{AtBlock, Linear};
 
 /// A pivot below this share of the largest entry means rows that depend on others.
 const REDUNDANT: f64 = 1e-10;
@@ -34,9 +35,7 @@ pub enum DerivativeError {
         found: usize,
     },
     /// A law that is not differentiated yet.
-    #[error(
-        "block {block} obeys {law}, which has no derivative here; equality, unilateral, interval, friction-box and friction-cone have"
-    )]
+    #[error("block {block} obeys {law}, which has no derivative here; its smoothed one has")]
     Law {
         /// The first such block.
         block: BlockId,
@@ -48,6 +47,14 @@ pub enum DerivativeError {
     NotFinite {
         /// Which array.
         what: &'static str,
+    },
+    /// A smoothing that is none.
+    #[error(
+        "the smoothing is {tau}; give a positive share of the problem's velocities, such as 1e-3"
+    )]
+    Smoothing {
+        /// The one given.
+        tau: f64,
     },
     /// The system has no answer: the modes contradict each other.
     #[error(
@@ -65,8 +72,10 @@ pub struct Change {
     pub q: Vec<f64>,
     /// Of the compliance Σ, one number a row \[1/kg\].
     pub sigma: Vec<f64>,
-    /// Of the coefficient of friction, one number a block; those without friction ignore it.
+    /// Of the coefficient of sliding friction, one number a block, both for an ellipse; those without friction ignore it.
     pub mu: Vec<f64>,
+    /// Of the numbers of each block's law in the order of [`Law::numbers`](crate::Law::numbers); on top of `mu`.
+    pub law: Vec<[f64; MOST_NUMBERS]>,
     /// Of G, row by row, each over all velocities.
     pub g: Vec<f64>,
     /// Of M, row by row over all velocities.
@@ -87,6 +96,8 @@ pub struct Sensitivity {
     pub sigma: Vec<f64>,
     /// ∂L/∂μ of each block; zero for those without friction.
     pub mu: Vec<f64>,
+    /// ∂L/∂ of the numbers of each block's law.
+    pub law: Vec<[f64; MOST_NUMBERS]>,
     /// s of ∂L/∂G = s vᵀ + λ pᵀ with p = ∂L/∂p; ∂L/∂M = −½(p vᵀ + v pᵀ).
     pub rows: Vec<f64>,
 }
@@ -109,58 +120,87 @@ pub struct Derivative {
     problem: Problem,
     answer: Solution,
     blocks: Vec<Linear>,
-    /// T A T with A = P S + Q and T² = 1/d of each row, row by row: its entries have no unit.
-    a: Vec<f64>,
+    islands: Vec<Island>,
+}
+
+/// Blocks whose changes depend on each other, and the factors of their system.
+#[derive(Clone, Debug)]
+struct Island {
+    /// Its rows in the problem.
+    rows: Vec<usize>,
+    /// T of each row, with T² = 1/d.
     scale: Vec<f64>,
-    forward: ProfileLu,
+    /// T A T with A = P S + Q: its entries have no unit.
+    lu: ProfileLu,
     unique: bool,
 }
 
 impl Derivative {
     /// Finds the modes of an answer and factors the system of its changes.
     pub fn new(problem: &Problem, answer: &Solution) -> Result<Derivative, DerivativeError> {
+        Derivative::of(problem, answer, None)
+    }
+
+    /// The same with every law smoothed by τ, a share of the problem's velocities: what is on an edge, or within about τ
+    /// of one, then changes a little of both ways. For any law, facets included.
+    pub fn smoothed(
+        problem: &Problem,
+        answer: &Solution,
+        tau: f64,
+    ) -> Result<Derivative, DerivativeError> {
+        match tau.is_finite() && 0.0 < tau {
+            true => Derivative::of(problem, answer, Some(tau)),
+            false => Err(DerivativeError::Smoothing { tau }),
+        }
+    }
+
+    fn of(
+        problem: &Problem,
+        answer: &Solution,
+        tau: Option<f64>,
+    ) -> Result<Derivative, DerivativeError> {
         check("v", &answer.v, problem.n_velocities())?;
         check("lambda", &answer.lambda, problem.n_rows())?;
-        let n = problem.n_rows();
-        let mut w = vec![0.0; n];
+        let mut w = vec![0.0; problem.n_rows()];
         problem.row_velocity(&answer.v, &answer.lambda, &mut w);
         let scale = problem.velocity_scale().max(f64::MIN_POSITIVE);
         let mut blocks = Vec::with_capacity(problem.blocks().len());
         for (k, block) in problem.blocks().iter().enumerate() {
-            let (lambda, w) = (&answer.lambda[block.rows()], &w[block.rows()]);
-            let d = problem.diagonal_blocks().block(k);
-            let linear = Linear::new(&block.law, lambda, w, (d, scale));
+            let at = AtBlock {
+                lambda: &answer.lambda[block.rows()],
+                w: &w[block.rows()],
+                diagonal: problem.diagonal_blocks().block(k),
+                scale,
+            };
+            let linear = match tau {
+                None => Linear::new(&block.law, at),
+                Some(tau) => Some(Linear::smoothed(&block.law, at, tau)),
+            };
             blocks.push(linear.ok_or(DerivativeError::Law {
                 block: BlockId(k as u32),
                 law: block.law.name(),
             })?);
         }
-        let mut s = problem.delassus_dense();
-        let scale = problem.blocks().iter().zip(&blocks);
-        let scale = scale
-            .flat_map(|(block, linear)| std::iter::repeat_n(1.0 / linear.d.sqrt(), block.n_rows));
         let mut found = Derivative {
             problem: problem.clone(),
             answer: answer.clone(),
-            scale: scale.collect(),
             blocks,
-            a: Vec::new(),
-            forward: ProfileLu::default(),
-            unique: true,
+            islands: Vec::new(),
         };
-        found.a = found.system(&s);
-        if !factor(&mut found.forward, &found.a, REDUNDANT) {
-            // Redundant rows share impulses in many ways. A little compliance picks one; velocities feel none of it.
-            found.unique = false;
-            for i in 0..n {
-                s[i * n + i] += SOFT * s[i * n + i].abs().max(f64::MIN_POSITIVE);
+        for mut island in problem.islands() {
+            if tau.is_none() {
+                // dλ = 0 of what is open: it is in no equation.
+                island.retain(|id| found.blocks[id.index()].mode != Mode::Open);
             }
-            found.a = found.system(&s);
-            if !factor(&mut found.forward, &found.a, NOTHING) {
-                return Err(DerivativeError::Singular);
-            }
+            let island = Island::new(&found, &island)?;
+            found.islands.push(island);
         }
         Ok(found)
+    }
+
+    /// Numbers of velocities and of rows.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.answer.v.len(), self.answer.lambda.len())
     }
 
     /// The mode of every block.
@@ -179,7 +219,7 @@ impl Derivative {
     /// Whether impulses change in one way only. Where rows depend on others they do not; velocities still do unless
     /// such rows slip.
     pub fn is_unique(&self) -> bool {
-        self.unique
+        self.islands.iter().all(|island| island.unique)
     }
 
     /// dv and dλ for a change of the data.
@@ -197,6 +237,10 @@ impl Derivative {
             if !array.is_empty() {
                 check(what, array, size)?;
             }
+        }
+        if !change.law.is_empty() {
+            let numbers = change.law.as_flattened();
+            check("law", numbers, MOST_NUMBERS * self.blocks.len())?;
         }
         let Solution { v, lambda } = &self.answer;
         // f = dp − dM v + dGᵀλ: what velocities feel directly.
@@ -221,19 +265,22 @@ impl Derivative {
         for ((r, sigma), lambda) in r.iter_mut().zip(&change.sigma).zip(lambda) {
             *r += sigma * lambda;
         }
-        // (P S + Q) dλ = e dμ − P r
+        // (P S + Q) dλ = E dn − P r
         let mut x = vec![0.0; n];
         for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
+            let mut numbers = change.law.get(k).copied().unwrap_or_default();
             let mu = change.mu.get(k).copied().unwrap_or(0.0);
+            numbers[block.law.sliding_numbers()]
+                .iter_mut()
+                .for_each(|x| *x += mu);
             let m = block.n_rows;
             for i in 0..m {
                 let p = &linear.p[i * m..(i + 1) * m];
-                x[block.start + i] = linear.e[i] * mu - dot(p, &r[block.rows()]);
+                let e = &linear.e[i * MOST_NUMBERS..(i + 1) * MOST_NUMBERS];
+                x[block.start + i] = dot(e, &numbers) - dot(p, &r[block.rows()]);
             }
         }
-        self.scaled(&mut x);
-        self.forward.solve(&mut x);
-        self.scaled(&mut x);
+        self.each_island(&mut x, |lu, x| lu.solve(x));
         // dv = M⁻¹(f + Gᵀdλ)
         let mut dv = self.impulse_of(&x);
         self.mass_solve(&mut dv);
@@ -258,29 +305,23 @@ impl Derivative {
         for (x, lambda) in x.iter_mut().zip(lambda) {
             *x += lambda;
         }
-        let mut transposed = vec![0.0; n * n];
-        for i in 0..n {
-            for j in 0..n {
-                transposed[j * n + i] = self.a[i * n + j];
-            }
-        }
-        let mut lu = ProfileLu::default();
-        if !factor(&mut lu, &transposed, NOTHING) {
-            return Err(DerivativeError::Singular);
-        }
-        self.scaled(&mut x);
-        lu.solve(&mut x);
-        self.scaled(&mut x);
-        // s = −Pᵀx goes with r, and x·e with μ.
+        self.each_island(&mut x, |lu, x| lu.solve_transposed(x));
+        // s = −Pᵀx goes with r, and Eᵀx with the numbers of a law.
         let mut found = Sensitivity {
             rows: vec![0.0; n],
             mu: vec![0.0; self.blocks.len()],
+            law: vec![[0.0; MOST_NUMBERS]; self.blocks.len()],
             ..Sensitivity::default()
         };
         for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
             let m = block.n_rows;
             let x = &x[block.rows()];
-            found.mu[k] = dot(&linear.e, x);
+            for (i, e) in linear.e.as_chunks::<MOST_NUMBERS>().0.iter().enumerate() {
+                for (sum, e) in found.law[k].iter_mut().zip(e) {
+                    *sum += e * x[i];
+                }
+            }
+            found.mu[k] = found.law[k][block.law.sliding_numbers()].iter().sum();
             for j in 0..m {
                 let column = (0..m).map(|i| linear.p[i * m + j] * x[i]);
                 found.rows[block.start + j] = -column.sum::<f64>();
@@ -299,38 +340,20 @@ impl Derivative {
         Ok(found)
     }
 
-    /// x ← T x.
-    fn scaled(&self, x: &mut [f64]) {
-        for (x, scale) in x.iter_mut().zip(&self.scale) {
-            *x *= scale;
-        }
-    }
-
-    /// T (P S + Q) T.
-    fn system(&self, s: &[f64]) -> Vec<f64> {
-        let n = self.problem.n_rows();
-        let mut a = vec![0.0; n * n];
-        for (linear, block) in self.blocks.iter().zip(self.problem.blocks()) {
-            let m = block.n_rows;
-            for i in 0..m {
-                let row = &mut a[(block.start + i) * n..(block.start + i + 1) * n];
-                for k in 0..m {
-                    let p = linear.p[i * m + k];
-                    row[block.start + k] += linear.q[i * m + k];
-                    if p != 0.0 {
-                        let s = &s[(block.start + k) * n..(block.start + k + 1) * n];
-                        for (a, s) in row.iter_mut().zip(s) {
-                            *a += p * s;
-                        }
-                    }
-                }
-                let own = self.scale[block.start + i];
-                for (a, scale) in row.iter_mut().zip(&self.scale) {
-                    *a *= own * scale;
-                }
+    /// x ← A⁻¹x or A⁻ᵀx, island by island; zero in open blocks.
+    fn each_island(&self, x: &mut [f64], solve: impl Fn(&ProfileLu, &mut [f64])) {
+        let given = x.to_vec();
+        x.fill(0.0);
+        let mut part = Vec::new();
+        for island in &self.islands {
+            let rows = island.rows.iter().zip(&island.scale);
+            part.clear();
+            part.extend(rows.clone().map(|(i, t)| t * given[*i]));
+            solve(&island.lu, &mut part);
+            for ((i, t), found) in rows.zip(&part) {
+                x[*i] = t * found;
             }
         }
-        a
     }
 
     fn primal(&self) -> Option<&Primal> {
@@ -377,14 +400,62 @@ impl Derivative {
     }
 }
 
-/// Factors a dense square system; false where a pivot is below this share of the largest entry.
-fn factor(lu: &mut ProfileLu, a: &[f64], least: f64) -> bool {
-    let n = a.len().isqrt();
-    lu.reset(n);
-    for (at, x) in a.iter().enumerate() {
-        lu.add(at / n, at % n, *x);
+impl Island {
+    fn new(of: &Derivative, blocks: &[BlockId]) -> Result<Island, DerivativeError> {
+        let known = blocks.iter().map(|id| &of.problem.blocks()[id.index()]);
+        let linears: Vec<&Linear> = blocks.iter().map(|id| &of.blocks[id.index()]).collect();
+        let d = linears.iter().flat_map(|linear| &linear.d);
+        let mut island = Island {
+            rows: known.flat_map(|block| block.rows()).collect(),
+            scale: d.map(|d| 1.0 / d.sqrt()).collect(),
+            lu: ProfileLu::default(),
+            unique: true,
+        };
+        let mut s = of.problem.delassus_of(blocks);
+        if !island.factor(&linears, &s, REDUNDANT) {
+            // Redundant rows share impulses in many ways. A little compliance picks one; velocities feel none of it.
+            island.unique = false;
+            let n = island.rows.len();
+            for i in 0..n {
+                s[i * n + i] += SOFT * s[i * n + i].abs().max(f64::MIN_POSITIVE);
+            }
+            if !island.factor(&linears, &s, NOTHING) {
+                return Err(DerivativeError::Singular);
+            }
+        }
+        Ok(island)
     }
-    n == 0 || least * max_abs(a) < lu.factor()
+
+    /// Factors T (P S + Q) T; false where a pivot is below this share of the largest entry.
+    fn factor(&mut self, blocks: &[&Linear], s: &[f64], least: f64) -> bool {
+        let n = self.rows.len();
+        self.lu.reset(n);
+        let (mut start, mut largest, mut row) = (0, 0.0_f64, vec![0.0; n]);
+        for linear in blocks {
+            let m = linear.d.len();
+            for i in 0..m {
+                row.fill(0.0);
+                for k in 0..m {
+                    let p = linear.p[i * m + k];
+                    row[start + k] += linear.q[i * m + k];
+                    if p != 0.0 {
+                        let s = &s[(start + k) * n..(start + k + 1) * n];
+                        row.iter_mut().zip(s).for_each(|(a, s)| *a += p * s);
+                    }
+                }
+                let own = self.scale[start + i];
+                for (j, (a, scale)) in row.iter().zip(&self.scale).enumerate() {
+                    let a = a * own * scale;
+                    if a != 0.0 {
+                        self.lu.add(start + i, j, a);
+                        largest = largest.max(a.abs());
+                    }
+                }
+            }
+            start += m;
+        }
+        n == 0 || least * largest < self.lu.factor()
+    }
 }
 
 /// The array, or as many zeros where it is empty.
@@ -394,7 +465,11 @@ fn filled(array: &[f64], n: usize) -> Vec<f64> {
     all
 }
 
-fn check(what: &'static str, array: &[f64], expected: usize) -> Result<(), DerivativeError> {
+pub(crate) fn check(
+    what: &'static str,
+    array: &[f64],
+    expected: usize,
+) -> Result<(), DerivativeError> {
     if array.len() != expected {
         return Err(DerivativeError::Length {
             what,

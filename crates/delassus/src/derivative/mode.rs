@@ -1,9 +1,13 @@
-//! What a block does at an answer, and its law differentiated there: P dw + Q dλ = e dμ.
+//! What a block does at an answer, and its law differentiated there: P dw + Q dλ = E dn, with n the numbers of the law.
 
-use crate::law::Law;
+use crate::law::disks::Disk;
+use crate::law::smoothed::{Point, Smoothed, Want};
+use crate::law::{Law, MOST_NUMBERS};
 
 /// A block nearer than this share of the problem's velocities to another mode counts as on the edge.
 const EDGE: f64 = 1e-6;
+/// Step of the central difference of a smoothed law by one of its numbers, as a share of the largest.
+const NUDGE: f64 = 1e-6;
 
 /// What a block does at an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +18,18 @@ pub enum Mode {
     Held,
     /// Slides, or pushes as hard as it may.
     Slips,
-    /// Rows of its own, not all in one mode.
+    /// Rows of its own, or disks, not all in one mode.
     Mixed,
+}
+
+/// Impulse and velocity of a block, the diagonal of its rows, and the size of the problem's velocities.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtBlock<'a> {
+    pub(super) lambda: &'a [f64],
+    pub(super) w: &'a [f64],
+    /// D_kk, row by row.
+    pub(super) diagonal: &'a [f64],
+    pub(super) scale: f64,
 }
 
 /// The differentiated law of one block, in units of velocity.
@@ -26,141 +40,216 @@ pub(super) struct Linear {
     /// Row by row.
     pub(super) p: Vec<f64>,
     pub(super) q: Vec<f64>,
+    /// Row by row, one column for each number of the law.
     pub(super) e: Vec<f64>,
-    /// The mean diagonal of the block, which turns impulses into velocities.
-    pub(super) d: f64,
+    /// What turns the impulse of each row into a velocity: the mean diagonal of rows of one unit.
+    pub(super) d: Vec<f64>,
 }
 
 impl Linear {
-    /// Differentiates a law at (λ, w); `None` for one that is not. `diagonal` is D_kk, `scale` the size of velocities.
-    pub(super) fn new(
-        law: &Law,
-        lambda: &[f64],
-        w: &[f64],
-        (diagonal, scale): (&[f64], f64),
-    ) -> Option<Linear> {
-        let n = lambda.len();
-        let d = diagonal.iter().step_by(n + 1).sum::<f64>() / n as f64;
-        let mut linear = Linear {
-            mode: Mode::Held,
-            degenerate: false,
-            p: vec![0.0; n * n],
-            q: vec![0.0; n * n],
-            e: vec![0.0; n],
-            d: if 0.0 < d && d.is_finite() { d } else { 1.0 },
-        };
+    /// Differentiates a law at an answer; `None` for one that is not.
+    pub(super) fn new(law: &Law, at: AtBlock<'_>) -> Option<Linear> {
+        let mut linear = Linear::empty(law, at);
         match *law {
-            Law::Equality => (0..n).for_each(|i| linear.hold(i)),
-            Law::Unilateral => linear.bounds((0.0, f64::INFINITY), lambda, w, scale),
-            Law::Interval { lo, hi } => linear.bounds((lo, hi), lambda, w, scale),
-            Law::FrictionBox { mu } => linear.friction_box(mu, lambda, w, scale),
-            Law::FrictionCone { mu } => linear.cone(mu, lambda, w, scale),
-            _ => return None,
+            Law::Equality => (0..at.lambda.len()).for_each(|i| linear.hold(i)),
+            Law::Unilateral => linear.bounds((0.0, f64::INFINITY), at),
+            Law::Interval { lo, hi } => linear.bounds((lo, hi), at),
+            Law::FrictionFacets { mu, .. } if 0.0 < mu => return None,
+            law => linear.contact(&law, at),
         }
         Some(linear)
     }
 
+    /// The law smoothed by δ = V τ/d, differentiated: f(λ, w, n) = 0 gives ∂f/∂w dw + ∂f/∂λ dλ = −∂f/∂n dn.
+    pub(super) fn smoothed(law: &Law, at: AtBlock<'_>, tau: f64) -> Linear {
+        let mut linear = Linear::new(law, at).unwrap_or_else(|| Linear::empty(law, at));
+        let n = at.lambda.len();
+        let spins = law.spin_rows(n);
+        let d = linear.d[0];
+        let length = linear.d.get(spins.start).map_or(1.0, |s| (d / s).sqrt());
+        let point = Point {
+            lambda: at.lambda,
+            w: at.w,
+            rho: 1.0 / d,
+            delta: at.scale * tau / d,
+            length,
+        };
+        let mut smoothed = Smoothed::default();
+        smoothed.evaluate(law, point, Want::Derivative);
+        let velocity = |x: &f64| d * x;
+        linear.p = smoothed.by_w.iter().map(velocity).collect();
+        linear.q = smoothed.by_lambda.iter().map(velocity).collect();
+        linear.e.fill(0.0);
+        let numbers = law.numbers();
+        let finite = numbers.iter().filter(|x| x.is_finite());
+        let nudge = NUDGE * finite.fold(0.0, |m: f64, x| m.max(x.abs()));
+        for (k, number) in numbers.into_iter().enumerate() {
+            if !(number.is_finite() && nudge < number.abs()) {
+                continue;
+            }
+            let mut f = |by: f64| {
+                let mut moved = numbers;
+                moved[k] += by;
+                smoothed.evaluate(&law.with_numbers(moved), point, Want::Value);
+                smoothed.f.clone()
+            };
+            let (plus, minus) = (f(nudge), f(-nudge));
+            for i in 0..n {
+                linear.e[i * MOST_NUMBERS + k] = -d * (plus[i] - minus[i]) / (2.0 * nudge);
+            }
+        }
+        linear
+    }
+
+    fn empty(law: &Law, at: AtBlock<'_>) -> Linear {
+        let n = at.lambda.len();
+        let spins = law.spin_rows(n);
+        let mean = |rows: std::ops::Range<usize>| {
+            let count = rows.len().max(1) as f64;
+            let d = rows.map(|i| at.diagonal[i * (n + 1)]).sum::<f64>() / count;
+            if 0.0 < d && d.is_finite() { d } else { 1.0 }
+        };
+        let mut d = vec![mean(0..spins.start); n];
+        d[spins.clone()].fill(mean(spins));
+        Linear {
+            mode: Mode::Held,
+            degenerate: false,
+            p: vec![0.0; n * n],
+            q: vec![0.0; n * n],
+            e: vec![0.0; n * MOST_NUMBERS],
+            d,
+        }
+    }
+
     /// dw_i = 0.
     fn hold(&mut self, i: usize) {
-        self.p[i * self.e.len() + i] = 1.0;
+        self.p[i * self.d.len() + i] = 1.0;
     }
 
     /// dλ_i = 0.
     fn let_go(&mut self, i: usize) {
-        self.q[i * self.e.len() + i] = self.d;
+        self.q[i * self.d.len() + i] = self.d[i];
     }
 
     /// Every row within its own bounds: y = λ − w/d lies below, between or above them.
-    fn bounds(&mut self, (lo, hi): (f64, f64), lambda: &[f64], w: &[f64], scale: f64) {
+    fn bounds(&mut self, (lo, hi): (f64, f64), at: AtBlock<'_>) {
+        let n = at.lambda.len();
         let mut let_go = 0;
-        for i in 0..lambda.len() {
-            let y = lambda[i] - w[i] / self.d;
-            self.degenerate |= self.d * (y - lo).abs().min((hi - y).abs()) <= EDGE * scale;
+        for i in 0..n {
+            let y = at.lambda[i] - at.w[i] / self.d[i];
+            let margin = self.d[i] * (y - lo).abs().min((hi - y).abs());
+            self.degenerate |= margin <= EDGE * at.scale;
             if lo < y && y < hi {
                 self.hold(i);
             } else {
+                // dλ = d(bound)
                 self.let_go(i);
+                self.e[i * MOST_NUMBERS + usize::from(hi <= y)] = self.d[i];
                 let_go += 1;
             }
         }
         self.mode = match let_go {
             0 => Mode::Held,
-            all if all == lambda.len() && lo == 0.0 && hi == f64::INFINITY => Mode::Open,
-            all if all == lambda.len() => Mode::Slips,
+            all if all == n && lo == 0.0 && hi == f64::INFINITY => Mode::Open,
+            all if all == n => Mode::Slips,
             _ => Mode::Mixed,
         };
     }
 
-    /// The normal, and whether it is open; then all rows are.
-    fn opens(&mut self, lambda: &[f64], w: &[f64], scale: f64) -> bool {
-        let y = lambda[0] - w[0] / self.d;
-        self.degenerate |= self.d * y.abs() <= EDGE * scale;
-        if 0.0 < y {
-            self.hold(0);
-            return false;
-        }
-        (0..lambda.len()).for_each(|i| self.let_go(i));
-        self.mode = Mode::Open;
-        true
-    }
-
-    /// Each tangent within ±μλ_n.
-    fn friction_box(&mut self, mu: f64, lambda: &[f64], w: &[f64], scale: f64) {
-        if self.opens(lambda, w, scale) {
+    /// A normal and its disks.
+    fn contact(&mut self, law: &Law, at: AtBlock<'_>) {
+        let n = at.lambda.len();
+        let y = at.lambda[0] - at.w[0] / self.d[0];
+        self.degenerate |= self.d[0] * y.abs() <= EDGE * at.scale;
+        if y <= 0.0 {
+            (0..n).for_each(|i| self.let_go(i));
+            self.mode = Mode::Open;
             return;
         }
-        let n = lambda.len();
-        let (limit, mut slipping) = (mu * lambda[0], 0);
-        for i in 1..n {
-            let y = lambda[i] - w[i] / self.d;
-            self.degenerate |= self.d * (y.abs() - limit).abs() <= EDGE * scale;
-            if y.abs() < limit {
-                self.hold(i);
-                continue;
-            }
-            // dλ_i − s μ dλ_n = s λ_n dμ with s the side it is on.
-            let side = y.signum();
-            self.q[i * n + i] = self.d;
-            self.q[i * n] = -self.d * side * mu;
-            self.e[i] = self.d * side * lambda[0];
-            slipping += 1;
+        self.hold(0);
+        let (mut slipping, mut count) = (0, 0);
+        for disk in law.disks(n) {
+            slipping += usize::from(self.disk(law, &disk, at));
+            count += 1;
         }
         self.mode = match slipping {
             0 => Mode::Held,
-            all if all == n - 1 => Mode::Slips,
+            all if all == count => Mode::Slips,
             _ => Mode::Mixed,
         };
     }
 
-    /// Tangents together within the disk |λ_t| ≤ μλ_n.
-    fn cone(&mut self, mu: f64, lambda: &[f64], w: &[f64], scale: f64) {
-        if self.opens(lambda, w, scale) {
-            return;
+    /// Rows together within Σ(λ_i/μ_i)² ≤ λ_n². Returns whether they slip.
+    ///
+    /// In scaled rows λ̃ = λ/μ, w̃ = μw the disk is round and of radius λ_n. With u = ỹ/|ỹ| the way friction pushes it
+    /// slips by
+    ///
+    /// ```text
+    /// along u :   uᵀdλ̃ − dλ_n = 0
+    /// across u:   |w̃| dλ̃ + λ_n dw̃ = 0        over |w̃| + λ_n d̃
+    /// ```
+    fn disk(&mut self, law: &Law, disk: &Disk, at: AtBlock<'_>) -> bool {
+        let (n, mu, start) = (at.lambda.len(), disk.mu(), disk.rows().start);
+        let largest = mu.iter().copied().fold(0.0, f64::max);
+        // Rows without friction carry nothing.
+        let mut rows = Vec::with_capacity(mu.len());
+        for (j, mu) in mu.iter().enumerate() {
+            match 0.0 < *mu {
+                true => rows.push((start + j, *mu)),
+                false => self.let_go(start + j),
+            }
         }
-        let n = lambda.len();
-        let y: Vec<f64> = (1..n).map(|i| lambda[i] - w[i] / self.d).collect();
-        let (limit, size) = (mu * lambda[0], crate::math::dot(&y, &y).sqrt());
-        self.degenerate |= self.d * (size - limit).abs() <= EDGE * scale;
-        if size < limit || size == 0.0 {
-            (1..n).for_each(|i| self.hold(i));
-            return;
+        if rows.is_empty() {
+            self.begins_to_rub(law, disk, at);
+            return true;
         }
-        self.mode = Mode::Slips;
-        // dᵀdλ_t − μ dλ_n = λ_n dμ with d = y_t/|y_t|, the way friction pushes.
-        let push: Vec<f64> = y.iter().map(|y| y / size).collect();
-        self.q[n] = -self.d * mu;
-        for (i, push) in push.iter().enumerate() {
-            self.q[n + 1 + i] = self.d * push;
+        let normal = at.lambda[0];
+        // What turns a scaled impulse into a scaled velocity.
+        let d = rows.iter().map(|(i, mu)| mu * mu * self.d[*i]);
+        let d = d.fold(0.0, f64::max);
+        // ỹ = λ/μ − μ w/d̃
+        let y: Vec<f64> = rows
+            .iter()
+            .map(|(i, mu)| at.lambda[*i] / mu - mu * at.w[*i] / d)
+            .collect();
+        let size = crate::math::dot(&y, &y).sqrt();
+        let is_spin = law.spin_rows(n).contains(&start);
+        let share = if is_spin { 1.0 } else { largest };
+        self.degenerate |= self.d[0] * share * (size - normal).abs() <= EDGE * at.scale;
+        if size < normal || size == 0.0 {
+            rows.iter().for_each(|(i, _)| self.hold(*i));
+            return false;
         }
-        self.e[1] = self.d * lambda[0];
-        if n == 3 {
-            // |w_t| eᵀdλ_t + μλ_n eᵀdw_t = 0 with e across d: friction turns with the sliding. Over |w_t| + μλ_n d.
-            let across = [-push[1], push[0]];
-            let speed = w[1].hypot(w[2]);
-            let whole = speed + limit * self.d;
-            for (i, across) in across.into_iter().enumerate() {
-                self.q[2 * n + 1 + i] = self.d * across * speed / whole;
-                self.p[2 * n + 1 + i] = self.d * across * limit / whole;
+        let speed = rows.iter().map(|(i, mu)| (mu * at.w[*i]).powi(2));
+        let speed = speed.sum::<f64>().sqrt();
+        let whole = speed + normal * d;
+        // Shares of dλ̃ and dw̃ across.
+        let (by_impulse, by_velocity) = (speed / whole, normal * d / whole);
+        for (a, (i, mu_i)) in rows.iter().enumerate() {
+            let u_i = y[a] / size;
+            self.q[i * n] = -d * u_i / mu_i;
+            for (b, (j, mu_j)) in rows.iter().enumerate() {
+                let along = u_i * y[b] / size;
+                let across = f64::from(u8::from(a == b)) - along;
+                let impulse = d * (along + across * by_impulse);
+                let velocity = across * by_velocity;
+                self.q[i * n + j] = impulse / (mu_j * mu_i);
+                self.p[i * n + j] = velocity * mu_j / mu_i;
+                // dλ̃ = dλ/μ − λ dμ/μ², dw̃ = μ dw + w dμ.
+                let by_mu = impulse * at.lambda[*j] / (mu_j * mu_j) - velocity * at.w[*j];
+                self.e[i * MOST_NUMBERS + law.number_of_row(*j, n)] += by_mu / mu_i;
+            }
+        }
+        true
+    }
+
+    /// Without friction λ_t = 0, and dλ_t = −λ_n w_t/|w_t| dμ.
+    fn begins_to_rub(&mut self, law: &Law, disk: &Disk, at: AtBlock<'_>) {
+        let speed = crate::math::norm(&at.w[disk.rows()]);
+        if 0.0 < speed {
+            for i in disk.rows() {
+                let number = law.number_of_row(i, at.w.len());
+                self.e[i * MOST_NUMBERS + number] = -self.d[i] * at.lambda[0] * at.w[i] / speed;
             }
         }
     }

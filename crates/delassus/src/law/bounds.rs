@@ -24,6 +24,31 @@ pub(super) fn interval(lambda: &[f64], w: &[f64], diagonal: &[f64], bounds: (f64
     together((0..w.len()).map(|i| scalar(lambda[i], w[i], diagonal[i], bounds)))
 }
 
+/// The natural residual of the same alone.
+pub(super) fn interval_natural(
+    lambda: &[f64],
+    w: &[f64],
+    diagonal: &[f64],
+    bounds: (f64, f64),
+) -> f64 {
+    let row = |i: usize| natural(lambda[i], w[i], diagonal[i], bounds);
+    match w.len() {
+        1 => row(0),
+        n => (0..n).map(|i| row(i) * row(i)).sum::<f64>().sqrt(),
+    }
+}
+
+/// d·|λ − clamp(λ − w/d)| without subtracting λ from itself, which would hide w behind a large λ.
+#[inline(always)]
+fn natural(lambda: f64, w: f64, d: f64, (lo, hi): (f64, f64)) -> f64 {
+    let target = lambda - w / d;
+    match target {
+        _ if target < lo => d * (lambda - lo).abs(),
+        _ if hi < target => d * (lambda - hi).abs(),
+        _ => w.abs(),
+    }
+}
+
 /// Rows of one block: the length of their natural residuals, and the worst of the rest.
 fn together(rows: impl Iterator<Item = Fault>) -> Fault {
     let mut fault = Fault::default();
@@ -41,13 +66,7 @@ fn together(rows: impl Iterator<Item = Fault>) -> Fault {
 
 /// One bounded row: natural residual d·|λ − clamp(λ − w/d, lo, hi)|.
 pub(super) fn scalar(lambda: f64, w: f64, d: f64, (lo, hi): (f64, f64)) -> Fault {
-    // d·|λ − clamp(λ − w/d)| without subtracting λ from itself, which would hide w behind a large λ.
-    let target = lambda - w / d;
-    let natural = match target {
-        _ if target < lo => d * (lambda - lo).abs(),
-        _ if hi < target => d * (lambda - hi).abs(),
-        _ => w.abs(),
-    };
+    let natural = natural(lambda, w, d, (lo, hi));
     let outside = d * (lo - lambda).max(lambda - hi).max(0.0);
     // An infinite bound cannot be reached, so w must not point towards it.
     let towards = match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {

@@ -53,26 +53,44 @@ pub fn project_disk(t: [f64; 2], radius: f64) -> [f64; 2] {
 pub(super) fn fault(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> Fault {
     let rho = w.len() as f64 / diagonal.iter().sum::<f64>();
     let (lambda, w) = (padded(lambda), padded(w));
+    let (natural, shifted) = defect(&lambda, &w, rho, mu);
+    if !natural.is_finite() {
+        return Fault::INFINITE;
+    }
+    let mut nearest = lambda;
+    project(&mut nearest, mu);
+    Fault {
+        natural,
+        feasibility: (distance(&nearest, &lambda) / rho).max(-w[0]),
+        complementarity: dot(&lambda, &shifted).abs(),
+    }
+}
+
+/// The same residual alone.
+pub(super) fn natural(lambda: &[f64], w: &[f64], diagonal: &[f64], mu: f64) -> f64 {
+    let rho = w.len() as f64 / diagonal.iter().sum::<f64>();
+    defect(&padded(lambda), &padded(w), rho, mu).0
+}
+
+/// |λ − P_K(λ − ρŵ)|/ρ and ŵ; infinite where speeds cannot be measured.
+#[inline(always)]
+fn defect(lambda: &[f64; 3], w: &[f64; 3], rho: f64, mu: f64) -> (f64, [f64; 3]) {
     // De Saxcé's shift: ŵ = w + μ|w_t| e_n.
     let shifted = [w[0] + mu * length(w[1], w[2]), w[1], w[2]];
     let mut target: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * shifted[i]);
     project(&mut target, mu);
-    let mut nearest = lambda;
-    project(&mut nearest, mu);
-    let distance = |x: &[f64; 3]| {
-        let d: [f64; 3] = std::array::from_fn(|i| x[i] - lambda[i]);
-        dot(&d, &d).sqrt()
-    };
-    let natural = distance(&target) / rho;
+    let natural = distance(&target, lambda) / rho;
     // Speeds whose squares overflow cannot be measured, so they cannot pass.
-    if !(natural.is_finite() && (rho * shifted[0]).is_finite()) {
-        return Fault::INFINITE;
+    match natural.is_finite() && (rho * shifted[0]).is_finite() {
+        true => (natural, shifted),
+        false => (f64::INFINITY, shifted),
     }
-    Fault {
-        natural,
-        feasibility: (distance(&nearest) / rho).max(-w[0]),
-        complementarity: dot(&lambda, &shifted).abs(),
-    }
+}
+
+#[inline(always)]
+fn distance(x: &[f64; 3], y: &[f64; 3]) -> f64 {
+    let d: [f64; 3] = std::array::from_fn(|i| x[i] - y[i]);
+    dot(&d, &d).sqrt()
 }
 
 /// |(x, y)|: a plain root where the squares neither overflow nor underflow, which is several times faster.
@@ -128,10 +146,6 @@ mod tests {
     use super::super::Law;
     use super::*;
     use crate::math::Random;
-
-    fn distance(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-        norm(&[a[0] - b[0], a[1] - b[1], a[2] - b[2]])
-    }
 
     fn projected(mut x: [f64; 3], mu: f64) -> [f64; 3] {
         project(&mut x, mu);

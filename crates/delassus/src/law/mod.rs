@@ -8,8 +8,13 @@ pub mod cone;
 pub mod disks;
 pub mod facets;
 pub(crate) mod lanes;
+mod numbers;
+mod polygon;
+pub(crate) mod smoothed;
 
 use serde::{Deserialize, Serialize};
+
+pub use numbers::MOST_NUMBERS;
 
 use crate::error::BuildError;
 use crate::index::BlockId;
@@ -197,6 +202,17 @@ impl Law {
             Law::TorsionalCone { .. } | Law::EllipsoidCone { .. } => {
                 disks::ellipsoid_fault(self, lambda, w, diagonal)
             }
+        }
+    }
+
+    /// [`Fault::natural`] alone.
+    pub(crate) fn natural(&self, lambda: &[f64], w: &[f64], diagonal: &[f64]) -> f64 {
+        match *self {
+            Law::Equality => crate::math::norm(w),
+            Law::Unilateral => bounds::interval_natural(lambda, w, diagonal, (0.0, f64::INFINITY)),
+            Law::Interval { lo, hi } => bounds::interval_natural(lambda, w, diagonal, (lo, hi)),
+            Law::FrictionCone { mu } => cone::natural(lambda, w, diagonal, mu),
+            _ => self.fault(lambda, w, diagonal).natural,
         }
     }
 

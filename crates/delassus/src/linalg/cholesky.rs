@@ -4,6 +4,8 @@
 //! Cost: n³/6 multiplications and as many additions; sums go in four lanes, the same on every machine.
 //! Prefer [`super::ranked`] for the matrices of constraints, whose rows may depend on each other.
 
+use std::cell::RefCell;
+
 use crate::math::dot_unrolled as dot;
 
 /// Lower Cholesky factor of a row-major symmetric matrix, in place (the upper part is left as it was).
@@ -27,15 +29,22 @@ pub(crate) fn cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
     Ok(())
 }
 
+thread_local! {
+    /// Rows of [`sparse_cholesky`] in fours: a step of a robot factors one matrix. It is no state: every factor overwrites
+    /// it.
+    static FOURS: RefCell<Vec<[f64; 4]>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The same for a matrix of which many entries of L are zero, as that of a tree whose leaves come first: what has no
 /// part in a row is left out, and the rest is taken from whole rows at once. The upper part becomes Lᵀ.
 pub(crate) fn sparse_cholesky(a: &mut [f64], n: usize) -> Result<(), (usize, f64)> {
-    pulp::Arch::new().dispatch(Sparse { a, n })
+    FOURS.with_borrow_mut(|room| pulp::Arch::new().dispatch(Sparse { a, n, room }))
 }
 
 struct Sparse<'a> {
     a: &'a mut [f64],
     n: usize,
+    room: &'a mut Vec<[f64; 4]>,
 }
 
 impl pulp::WithSimd for Sparse<'_> {
@@ -43,35 +52,50 @@ impl pulp::WithSimd for Sparse<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Result<(), (usize, f64)> {
-        let (a, n) = (self.a, self.n);
-        for i in 0..n {
-            let given = a[i * n + i];
-            let (above, own) = a.split_at_mut(i * n);
-            let own = &mut own[..n];
-            // l_ij = (a_ij − Σ_k l_ik l_jk)/l_jj, column by column; the upper part of row j holds column j so far.
-            for j in 0..i {
-                let x = own[j];
-                if x == 0.0 {
+        let (a, n, room) = (self.a, self.n, self.room);
+        if n == 0 {
+            return Ok(());
+        }
+        let fours = n.div_ceil(4);
+        room.clear();
+        room.resize(n * fours, [0.0; 4]);
+        for (row, given) in room.chunks_exact_mut(fours).zip(a.chunks_exact(n)) {
+            row.as_flattened_mut()[..n].copy_from_slice(given);
+        }
+        // Row j of Lᵀ is (a_jk − Σ_i l_ji l_ki)/l_jj: each row is taken from all after it. What stands before the
+        // diagonal is changed with its four and read by nobody.
+        for j in 0..n {
+            let (until, after) = room.split_at_mut((j + 1) * fours);
+            let own = &mut until[j * fours..];
+            let (pivot, given) = (own[j / 4][j % 4], a[j * n + j]);
+            if !(pivot > 1e-15 * given.abs() && pivot >= f64::MIN_POSITIVE) {
+                return Err((j, pivot));
+            }
+            let root = pivot.sqrt();
+            let inverse = 1.0 / root;
+            for four in &mut own[j / 4..] {
+                four.iter_mut().for_each(|x| *x *= inverse);
+            }
+            own[j / 4][j % 4] = root;
+            for (i, row) in (j + 1..n).zip(after.chunks_exact_mut(fours)) {
+                let factor = own[i / 4][i % 4];
+                if factor == 0.0 {
                     continue;
                 }
-                let row = &mut above[j * n..(j + 1) * n];
-                let l = x / row[j];
-                own[j] = l;
-                row[i] = l;
-                for (x, column) in own[j + 1..=i].iter_mut().zip(&row[j + 1..=i]) {
-                    *x -= l * column;
+                for (x, l) in row[i / 4..].iter_mut().zip(&own[i / 4..]) {
+                    let (mut rest, l) = (*x, *l);
+                    for lane in 0..4 {
+                        rest[lane] -= factor * l[lane];
+                    }
+                    *x = rest;
                 }
             }
-            let pivot = own[i];
-            if !(pivot > 1e-15 * given.abs() && pivot >= f64::MIN_POSITIVE) {
-                return Err((i, pivot));
-            }
-            own[i] = pivot.sqrt();
         }
-        // What was left out is zero above too.
-        for i in 0..n {
-            for j in 0..i {
-                a[j * n + i] = a[i * n + j];
+        for (i, row) in room.chunks_exact(fours).enumerate() {
+            let row = row.as_flattened();
+            for j in i..n {
+                a[i * n + j] = row[j];
+                a[j * n + i] = row[j];
             }
         }
         Ok(())
@@ -106,7 +130,7 @@ impl pulp::WithSimd for SparseSolve<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let (l, n, x) = (self.l, self.n, self.x);
-        forward(l, n, x);
+        forward(l, 0, x);
         for j in (0..n).rev() {
             let row = &l[j * n..(j + 1) * n];
             x[j] /= row[j];
@@ -118,10 +142,31 @@ impl pulp::WithSimd for SparseSolve<'_> {
     }
 }
 
-/// L x = b in place, with L and Lᵀ in one square.
+/// Solves L x = b in place, where b is zero before its `first` number, with the factor of [`sparse_cholesky`].
+pub(crate) fn cholesky_forward_from(l: &[f64], first: usize, x: &mut [f64]) {
+    pulp::Arch::new().dispatch(ForwardFrom { l, first, x });
+}
+
+struct ForwardFrom<'a> {
+    l: &'a [f64],
+    first: usize,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for ForwardFrom<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        forward(self.l, self.first, self.x);
+    }
+}
+
+/// L x = b in place, b zero before its first number, with L and Lᵀ in one square.
 #[inline(always)]
-fn forward(l: &[f64], n: usize, x: &mut [f64]) {
-    for j in 0..n {
+fn forward(l: &[f64], first: usize, x: &mut [f64]) {
+    let n = x.len();
+    for j in first..n {
         if x[j] == 0.0 {
             continue;
         }
@@ -164,7 +209,7 @@ impl pulp::WithSimd for ForwardRows<'_> {
         };
         // One alone, as a limit has it, goes without company.
         if self.rows.len() == n {
-            return forward(self.l, n, self.rows);
+            return forward(self.l, 0, self.rows);
         }
         for rows in self.rows.chunks_mut(4 * n) {
             for (lane, row) in rows.chunks_exact(n).enumerate() {
@@ -175,32 +220,68 @@ impl pulp::WithSimd for ForwardRows<'_> {
             for lane in rows.len() / n..4 {
                 x.iter_mut().for_each(|x| x[lane] = 0.0);
             }
-            // Zeros at the start stay zeros.
-            let first = x.iter().position(|x| *x != [0.0; 4]).unwrap_or(n);
-            for j in first..n {
-                let (until, after) = x.split_at_mut(j + 1);
-                let own = &mut until[j];
-                if *own == [0.0; 4] {
-                    continue;
-                }
-                let inverse = 1.0 / self.l[j * n + j];
-                own.iter_mut().for_each(|x| *x *= inverse);
-                let column = &self.l[j * n + j + 1..(j + 1) * n];
-                // Fours are taken out of memory whole: the compiler cannot know that they are apart.
-                let own = *own;
-                for (x, factor) in after.iter_mut().zip(column) {
-                    let mut rest = *x;
-                    for lane in 0..4 {
-                        rest[lane] -= factor * own[lane];
-                    }
-                    *x = rest;
-                }
-            }
+            forward_fours(self.l, n, x);
             for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
                 for (b, x) in row.iter_mut().zip(&*x) {
                     *b = x[lane];
                 }
             }
+        }
+    }
+}
+
+/// L x = b in place for four b side by side, with L and Lᵀ in one square.
+#[inline(always)]
+fn forward_fours(l: &[f64], n: usize, x: &mut [[f64; 4]]) {
+    // Zeros at the start stay zeros.
+    let first = x.iter().position(|x| *x != [0.0; 4]).unwrap_or(n);
+    for j in first..n {
+        let (until, after) = x.split_at_mut(j + 1);
+        let own = &mut until[j];
+        if *own == [0.0; 4] {
+            continue;
+        }
+        let inverse = 1.0 / l[j * n + j];
+        own.iter_mut().for_each(|x| *x *= inverse);
+        take_out(after, &l[j * n + j + 1..(j + 1) * n], *own);
+    }
+}
+
+/// x ← x − factors own. Fours are taken out of memory whole: the compiler cannot know that they are apart.
+#[inline(always)]
+fn take_out(x: &mut [[f64; 4]], factors: &[f64], own: [f64; 4]) {
+    for (x, factor) in x.iter_mut().zip(factors) {
+        let mut rest = *x;
+        for lane in 0..4 {
+            rest[lane] -= factor * own[lane];
+        }
+        *x = rest;
+    }
+}
+
+/// Solves L Lᵀ x = b in place for four b side by side, with the factor of [`sparse_cholesky`].
+pub(crate) fn sparse_solve_fours(l: &[f64], x: &mut [[f64; 4]]) {
+    pulp::Arch::new().dispatch(SolveFours { l, x });
+}
+
+struct SolveFours<'a> {
+    l: &'a [f64],
+    x: &'a mut [[f64; 4]],
+}
+
+impl pulp::WithSimd for SolveFours<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (l, n, x) = (self.l, self.x.len(), self.x);
+        forward_fours(l, n, x);
+        for j in (0..n).rev() {
+            let row = &l[j * n..(j + 1) * n];
+            let inverse = 1.0 / row[j];
+            x[j].iter_mut().for_each(|x| *x *= inverse);
+            let own = x[j];
+            take_out(&mut x[..j], &row[..j], own);
         }
     }
 }
@@ -274,6 +355,14 @@ mod tests {
             sparse_solve(&other, n, &mut some);
             let error: Vec<f64> = all.iter().zip(&some).map(|(x, y)| x - y).collect();
             assert!(max_abs(&error) < 1e-14, "{n}: {error:?}");
+            let mut fours = vec![[1.0, 0.0, 2.0, -1.0]; n];
+            sparse_solve_fours(&other, &mut fours);
+            for (four, x) in fours.iter().zip(&all) {
+                let wanted = [*x, 0.0, 2.0 * x, -x];
+                for (found, wanted) in four.iter().zip(wanted) {
+                    assert!((found - wanted).abs() < 1e-14, "{n}: {found} {wanted}");
+                }
+            }
             let b: Vec<f64> = (0..5 * n).map(|_| random.range(-1.0, 1.0)).collect();
             let mut rows = b.clone();
             cholesky_forward_rows(&other, n, &mut rows);
@@ -288,6 +377,23 @@ mod tests {
             sparse_cholesky(&mut [1.0, 2.0, 2.0, 1.0], 2),
             Err((1, -3.0))
         );
+    }
+
+    /// l₂₁ = 1 − 1·1 cancels to zero exactly. The entry it came from stayed in the column, and a robot whose inertia had
+    /// such an entry moved by a wrong one.
+    #[test]
+    fn an_entry_that_cancels_to_zero_is_zero_in_its_column_too() {
+        let a = [
+            4.0, 2.0, 2.0, 0.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 3.0, 0.0, 0.0, 1.0, 0.0, 5.0,
+        ];
+        let (mut one, mut other) = (a, a);
+        assert_eq!(cholesky(&mut one, 4), Ok(()));
+        assert_eq!(sparse_cholesky(&mut other, 4), Ok(()));
+        for i in 0..4 {
+            for j in 0..=i {
+                assert_eq!(one[i * 4 + j], other[i * 4 + j], "({i}, {j})");
+            }
+        }
     }
 
     #[test]

@@ -18,6 +18,12 @@ impl DisjointSets {
         }
     }
 
+    /// The same in this memory.
+    pub(crate) fn reset(&mut self, n: usize) {
+        self.above.clear();
+        self.above.extend(0..n);
+    }
+
     /// Adds one more member, in a set of its own; returns its number.
     pub(crate) fn push(&mut self) -> usize {
         self.above.push(self.above.len());

@@ -120,6 +120,35 @@ impl ProfileLu {
     }
 }
 
+impl ProfileLu {
+    /// x ← A⁻ᵀx: with P A = L U it is Uᵀy = x, Lᵀz = y, x = Pᵀz.
+    pub(crate) fn solve_transposed(&self, x: &mut [f64]) {
+        let n = self.n;
+        for i in 0..n {
+            x[i] *= self.inverse[i];
+            let reach = self.reach[i].max(i + 1);
+            let (row, own) = (&self.a[i * n..(i + 1) * n], x[i]);
+            for (x, a) in x[i + 1..reach].iter_mut().zip(&row[i + 1..reach]) {
+                *x -= a * own;
+            }
+            if reach < n {
+                x[n - 1] -= row[n - 1] * own;
+            }
+        }
+        for i in (1..n).rev() {
+            let first = self.first[i].min(i);
+            let own = x[i];
+            let row = &self.a[i * n + first..i * n + i];
+            for (x, a) in x[first..i].iter_mut().zip(row) {
+                *x -= a * own;
+            }
+        }
+        for j in (0..n).rev() {
+            x.swap(j, self.swaps[j]);
+        }
+    }
+}
+
 /// Most unknowns of a [`SmallLu`] system.
 pub(crate) const SMALL: usize = 8;
 

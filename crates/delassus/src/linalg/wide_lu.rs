@@ -6,6 +6,8 @@
 /// Numbers side by side.
 pub(crate) const WIDTH: usize = 4;
 type Four = [f64; WIDTH];
+/// Most fours of a row: as many as registers hold.
+pub(crate) const MOST_FOURS: usize = 12;
 
 /// A square matrix, then its factors.
 #[derive(Clone, Debug, Default)]
@@ -27,55 +29,34 @@ pub(crate) fn fours(n: usize) -> usize {
 }
 
 impl WideLu {
-    /// The unit matrix of n unknowns, with rows as long as `fours` says.
+    /// A matrix of n unknowns that is yet to be set, with rows as long as `fours` says.
     pub(crate) fn reset(&mut self, n: usize) {
         (self.n, self.fours) = (n, fours(n));
-        self.a.clear();
         self.a.resize(n * self.fours, [0.0; WIDTH]);
         self.order.clear();
         self.order.extend(0..n as u32);
         self.inverse.resize(n, 0.0);
         self.x.resize(self.fours, [0.0; WIDTH]);
-        for i in 0..n {
-            self.a[i * self.fours + i / WIDTH][i % WIDTH] = 1.0;
-        }
     }
 
-    /// A ← A + Gᵀ B for two lists of rows in fours.
+    /// A ← 1 + Gᵀ B for two lists of rows in fours; zero where there are more than twelve.
     #[inline(always)]
-    pub(crate) fn add_product(&mut self, g: &[Four], b: &[Four]) {
-        let fours = self.fours;
-        let (threes, rest) = g.split_at(g.len() / (3 * fours) * 3 * fours);
-        let (b_threes, b_rest) = b.split_at(threes.len());
-        // Three rows, the contact, go to a row of A together.
-        let threes = threes.chunks_exact(3 * fours);
-        for (g, b) in threes.zip(b_threes.chunks_exact(3 * fours)) {
-            let (g, g2) = g.as_flattened().split_at(2 * WIDTH * fours);
-            let (g0, g1) = g.split_at(WIDTH * fours);
-            let (b, b2) = b.split_at(2 * fours);
-            let (b0, b1) = b.split_at(fours);
-            for (i, to) in self.a.chunks_exact_mut(fours).enumerate() {
-                let (x, y, z) = (g0[i], g1[i], g2[i]);
-                if x == 0.0 && y == 0.0 && z == 0.0 {
-                    continue;
-                }
-                let rows = b0.iter().zip(b1).zip(b2);
-                for (to, ((b0, b1), b2)) in to.iter_mut().zip(rows) {
-                    let (mut sum, b0, b1, b2) = (*to, *b0, *b1, *b2);
-                    for l in 0..WIDTH {
-                        sum[l] += x * b0[l] + y * b1[l] + z * b2[l];
-                    }
-                    *to = sum;
-                }
-            }
-        }
-        for (g, b) in rest.chunks_exact(fours).zip(b_rest.chunks_exact(fours)) {
-            for (to, factor) in self.a.chunks_exact_mut(fours).zip(g.as_flattened()) {
-                if *factor == 0.0 {
-                    continue;
-                }
-                add_scaled(to, b, *factor);
-            }
+    pub(crate) fn set_product(&mut self, g: &[Four], b: &[Four]) {
+        let a = &mut self.a;
+        match self.fours {
+            1 => sum_rows::<1>(a, g, b),
+            2 => sum_rows::<2>(a, g, b),
+            3 => sum_rows::<3>(a, g, b),
+            4 => sum_rows::<4>(a, g, b),
+            5 => sum_rows::<5>(a, g, b),
+            6 => sum_rows::<6>(a, g, b),
+            7 => sum_rows::<7>(a, g, b),
+            8 => sum_rows::<8>(a, g, b),
+            9 => sum_rows::<9>(a, g, b),
+            10 => sum_rows::<10>(a, g, b),
+            11 => sum_rows::<11>(a, g, b),
+            MOST_FOURS => sum_rows::<MOST_FOURS>(a, g, b),
+            _ => a.fill([0.0; WIDTH]),
         }
     }
 
@@ -86,9 +67,21 @@ impl WideLu {
 
     #[inline(always)]
     fn eliminate(&mut self) -> bool {
+        for at in 0..self.fours {
+            if !self.eliminate_four(at) {
+                return false;
+            }
+            self.follow_four(at);
+        }
+        true
+    }
+
+    /// Eliminates up to four columns, in these columns alone.
+    #[inline(always)]
+    fn eliminate_four(&mut self, at: usize) -> bool {
         let (n, fours) = (self.n, self.fours);
-        for j in 0..n {
-            let (at, lane) = (j / WIDTH, j % WIDTH);
+        for j in at * WIDTH..n.min((at + 1) * WIDTH) {
+            let lane = j % WIDTH;
             let (mut p, mut best) = (j, -1.0);
             for i in j..n {
                 let x = self.a[i * fours + at][lane].abs();
@@ -104,25 +97,64 @@ impl WideLu {
                 above[j * fours..(j + 1) * fours].swap_with_slice(&mut below[..fours]);
                 self.order.swap(j, p);
             }
-            let (above, below) = self.a.split_at_mut((j + 1) * fours);
-            let pivot = &above[j * fours + at..];
-            let inverse = 1.0 / pivot[0][lane];
+            let mut pivot = self.a[j * fours + at];
+            let inverse = 1.0 / pivot[lane];
             self.inverse[j] = inverse;
-            for row in below.chunks_exact_mut(fours) {
-                let row = &mut row[at..];
-                let x = row[0][lane];
-                if x == 0.0 {
-                    continue;
+            // l_ij stands where a_ij was: what stands before it is of columns that are done.
+            pivot[..=lane].fill(0.0);
+            for row in self.a[(j + 1) * fours..].chunks_exact_mut(fours) {
+                let mut own = row[at];
+                let l = own[lane] * inverse;
+                for k in 0..WIDTH {
+                    own[k] -= l * pivot[k];
                 }
-                // l_ij stands where a_ij was; what is left of it in the same four is kept from the product.
-                let l = x * inverse;
-                let before = row[0];
-                add_scaled(row, pivot, -l);
-                row[0][..lane].copy_from_slice(&before[..lane]);
-                row[0][lane] = l;
+                own[lane] = l;
+                row[at] = own;
             }
         }
         true
+    }
+
+    /// The columns behind four that were eliminated follow: a_ik ← a_ik − Σ_j l_ij u_jk.
+    #[inline(always)]
+    fn follow_four(&mut self, at: usize) {
+        let fours = self.fours;
+        if at + 1 == fours {
+            return;
+        }
+        let (above, below) = self.a.split_at_mut((at + 1) * WIDTH * fours);
+        let (first, rest) = above[at * WIDTH * fours..].split_at_mut(fours);
+        let (second, rest) = rest.split_at_mut(fours);
+        let (third, fourth) = rest.split_at_mut(fours);
+        let (l1, l2, l3) = (second[at], third[at], fourth[at]);
+        for k in at + 1..fours {
+            let u0 = first[k];
+            let (mut u1, mut u2, mut u3) = (second[k], third[k], fourth[k]);
+            for l in 0..WIDTH {
+                u1[l] -= l1[0] * u0[l];
+            }
+            for l in 0..WIDTH {
+                u2[l] = (u2[l] - l2[0] * u0[l]) - l2[1] * u1[l];
+            }
+            for l in 0..WIDTH {
+                u3[l] = ((u3[l] - l3[0] * u0[l]) - l3[1] * u1[l]) - l3[2] * u2[l];
+            }
+            (second[k], third[k], fourth[k]) = (u1, u2, u3);
+        }
+        let (first, second) = (&first[at + 1..], &second[at + 1..]);
+        let (third, fourth) = (&third[at + 1..], &fourth[at + 1..]);
+        for row in below.chunks_exact_mut(fours) {
+            let l = row[at];
+            let pivots = first.iter().zip(second).zip(third.iter().zip(fourth));
+            for (to, ((u0, u1), (u2, u3))) in row[at + 1..].iter_mut().zip(pivots) {
+                let (mut sum, u0, u1, u2, u3) = (*to, *u0, *u1, *u2, *u3);
+                for k in 0..WIDTH {
+                    sum[k] =
+                        (((sum[k] - l[0] * u0[k]) - l[1] * u1[k]) - l[2] * u2[k]) - l[3] * u3[k];
+                }
+                *to = sum;
+            }
+        }
     }
 
     /// x ← A⁻¹x.
@@ -150,6 +182,28 @@ impl WideLu {
             self.x[at][i % WIDTH] = (b[i] - sum) * self.inverse[i];
         }
         b[..n].copy_from_slice(&self.x.as_flattened()[..n]);
+    }
+}
+
+/// A ← 1 + Gᵀ B, rows of F fours each: a row of A stays in registers while all rows of B are added to it.
+#[inline(always)]
+fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
+    let (b, g) = (b.as_chunks::<F>().0, g.as_flattened());
+    for (i, to) in a.as_chunks_mut::<F>().0.iter_mut().enumerate() {
+        let mut sum = [[0.0; WIDTH]; F];
+        sum[i / WIDTH][i % WIDTH] = 1.0;
+        for (row, b) in b.iter().enumerate() {
+            let factor = g[row * WIDTH * F + i];
+            if factor == 0.0 {
+                continue;
+            }
+            for k in 0..F {
+                for l in 0..WIDTH {
+                    sum[k][l] += factor * b[k][l];
+                }
+            }
+        }
+        *to = sum;
     }
 }
 
@@ -221,7 +275,7 @@ mod tests {
                 fours
             };
             let (g, b) = (draw(n + 2), draw(n + 2));
-            lu.add_product(&g, &b);
+            lu.set_product(&g, &b);
             let dense: Vec<f64> = (0..n)
                 .flat_map(|i| lu.a[i * fours(n)..(i + 1) * fours(n)].as_flattened()[..n].to_vec())
                 .collect();
@@ -243,10 +297,10 @@ mod tests {
         let mut lu = WideLu::default();
         lu.reset(2);
         // 1 − e₂e₂ᵀ
-        lu.add_product(&[[0.0, 1.0, 0.0, 0.0]], &[[0.0, -1.0, 0.0, 0.0]]);
+        lu.set_product(&[[0.0, 1.0, 0.0, 0.0]], &[[0.0, -1.0, 0.0, 0.0]]);
         assert!(!lu.factor());
         lu.reset(1);
-        lu.add_product(&[[f64::NAN, 0.0, 0.0, 0.0]], &[[1.0, 0.0, 0.0, 0.0]]);
+        lu.set_product(&[[f64::NAN, 0.0, 0.0, 0.0]], &[[1.0, 0.0, 0.0, 0.0]]);
         assert!(!lu.factor());
     }
 }

@@ -1,6 +1,7 @@
 //! What every layer computes with: vectors, lanes of the processor, a seeded generator, and work shared between threads
 //! in a fixed order. Factorisations are in [`crate::linalg`].
 
+mod few;
 mod mass_properties;
 pub(crate) mod parallel;
 mod random;
@@ -11,6 +12,7 @@ mod vectors;
 
 pub use glam::{DMat3, DQuat, DVec3};
 
+pub use self::few::Few;
 pub use self::mass_properties::MassProperties;
 pub use self::random::Random;
 pub use self::vectors::tangents;

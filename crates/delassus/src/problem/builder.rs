@@ -4,6 +4,8 @@ mod checks;
 mod contacts;
 mod reused;
 
+use std::cell::RefCell;
+
 use glam::DVec3;
 
 use super::delassus::{DiagonalBlocks, add_entry};
@@ -20,6 +22,12 @@ use crate::math::{dot_unrolled, mul_add};
 use checks::check_compliance;
 pub(crate) use contacts::Contact;
 use reused::Reused;
+
+thread_local! {
+    /// Rows written out, from one problem to the next: a step of a world makes one. It is no state: nobody reads what
+    /// stands in it.
+    static ROWS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Collects masses and constraint blocks; [`ProblemBuilder::build`] gives the problem.
 ///
@@ -75,7 +83,7 @@ impl ProblemBuilder {
             d_starts: emptied(d_starts),
             d: Reused::over(d),
             has_zero: false,
-            rows: Vec::new(),
+            rows: ROWS.take(),
         }
     }
 
@@ -153,8 +161,8 @@ impl ProblemBuilder {
         let p = self.p.more(6 * count, 0.0).as_chunks_mut::<6>().0;
         let free = self.free_velocity.more(6 * count, 0.0);
         let free = free.as_chunks_mut::<6>().0.chunks_mut(CHUNK);
-        let parts = masses.zip(p.chunks_mut(CHUNK)).zip(free).enumerate();
-        let done = parallel::map(parts.collect(), |(part, ((masses, p), free))| {
+        let mut parts = masses.zip(p.chunks_mut(CHUNK)).zip(free).enumerate();
+        let fill = |(part, ((masses, p), free)): (usize, BodyPart<'_>)| {
             for (i, mass) in masses.iter_mut().enumerate() {
                 (*mass, p[i]) = make(part * CHUNK + i)?;
                 free[i] = p[i];
@@ -163,7 +171,11 @@ impl ProblemBuilder {
                 BuildError::check_finite(|| place(part * CHUNK + i), &free[i])?;
             }
             Ok(())
-        });
+        };
+        if count <= CHUNK {
+            return parts.try_for_each(fill);
+        }
+        let done = parallel::map(parts.collect(), fill);
         done.into_iter().collect()
     }
 
@@ -259,8 +271,29 @@ impl ProblemBuilder {
         Ok(id)
     }
 
+    /// The same of one row on one velocity of a short tree, as limits and motors have it; false where it is not one.
+    fn derive_coordinate(&mut self, on: &[At<'_>], sigma: &[f64], q: &[f64]) -> bool {
+        let ([at], [sigma], [q]) = (on, sigma, q) else {
+            return false;
+        };
+        let (Place::Coordinate { dof }, [g]) = (at.place, at.rows) else {
+            return false;
+        };
+        let Some(lower) = self.mass[at.mass.index()].factor() else {
+            return false;
+        };
+        let free = self.free_velocity[self.offsets[at.mass.index()] + dof];
+        self.c.more(1, 0.0).fill(g * free - q);
+        let d = self.written.add_coordinate(dof, *g, lower);
+        self.d.more(1, 0.0).fill(d + sigma);
+        true
+    }
+
     /// Adds c = G v¹ − q and D = Σ_b G_b M_b⁻¹G_bᵀ + Σ of a block, from its rows written out.
     fn derive(&mut self, on: &[At<'_>], sigma: &[f64], q: &[f64]) {
+        if self.derive_coordinate(on, sigma, q) {
+            return;
+        }
         let n_rows = q.len();
         let c = self.c.more(n_rows, 0.0);
         c.iter_mut().zip(q).for_each(|(c, q)| *c = -q);
@@ -323,10 +356,13 @@ impl ProblemBuilder {
             let mass = &self.mass[at.mass.index()];
             match at.place {
                 Place::Point { .. } => {
-                    let mut rows = vec![0.0; n_rows * mass.dim()];
+                    let mut rows = std::mem::take(&mut self.rows);
+                    rows.clear();
+                    rows.resize(n_rows * mass.dim(), 0.0);
                     at.place.write(mass, at.rows, &mut rows);
                     let length = rows.len() as u32;
                     self.push_entry(at.mass, EntryKind::Plain { length }, &rows);
+                    self.rows = rows;
                 }
                 Place::Plain => {
                     let length = at.rows.len() as u32;
@@ -388,6 +424,7 @@ impl ProblemBuilder {
 
     /// Finishes the problem.
     pub fn build(mut self) -> Result<Problem, BuildError> {
+        ROWS.set(std::mem::take(&mut self.rows));
         self.offsets.push(self.p.len());
         self.starts.push(self.entries.len() as u32);
         self.d_starts.push(self.d.len());
@@ -414,6 +451,12 @@ impl ProblemBuilder {
         })
     }
 }
+
+/// Masses, momenta and velocities of some bodies.
+type BodyPart<'a> = (
+    (&'a mut [MassBlock], &'a mut [[f64; 6]]),
+    &'a mut [[f64; 6]],
+);
 
 /// The same memory without content.
 fn emptied<T>(mut array: Vec<T>) -> Vec<T> {

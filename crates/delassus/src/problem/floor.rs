@@ -10,7 +10,9 @@
 //! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is 2ε|S||λ| + ε|c|. Of trees and of dense masses
 //! |M⁻¹| is not known; there M⁻¹ of the absolute terms stands for it, and of dense masses |M||v| joins the terms.
 
-use super::mass::{MassBlock, SHORT};
+use std::cell::RefCell;
+
+use super::mass::{MassBlock, SHORT, TreeMass};
 use super::{Form, Primal, Problem};
 use crate::math::max_abs;
 
@@ -20,6 +22,28 @@ const ROUNDING: f64 = 2.0 * f64::EPSILON;
 const GIVEN: f64 = f64::EPSILON;
 /// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
 const MANY: f64 = 1e3;
+
+thread_local! {
+    /// What [`Problem::lost_in_trees`] writes: a step asks for it every time. It is no state: every call overwrites it.
+    static LOST: RefCell<Lost> = RefCell::default();
+}
+
+/// p + Gᵀλ − M v, |p| + |Gᵀλ|, and one momentum.
+#[derive(Debug, Default)]
+struct Lost {
+    left: Vec<f64>,
+    sizes: Vec<f64>,
+    own: Vec<f64>,
+}
+
+impl Lost {
+    fn begin(&mut self, p: &[f64]) {
+        self.left.clear();
+        self.left.extend_from_slice(p);
+        self.sizes.clear();
+        self.sizes.extend(p.iter().map(|p| p.abs()));
+    }
+}
 
 /// The largest errors that rounding may have made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -78,24 +102,26 @@ impl Problem {
     /// |M⁻¹(±(2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|))|, what rounded momenta, impulses and inertias do: large ones that cancel
     /// leave hardly any velocity, and light links make much of what is left.
     pub(crate) fn lost_in_trees(&self, lambda: &[f64], v: &[f64]) -> f64 {
-        let is_tree = |mass: &MassBlock| matches!(mass, MassBlock::Tree(_));
         let (Form::Primal(primal), true) = (&self.form, v.len() == self.n_velocities()) else {
             return 0.0;
         };
         if !primal.mass.iter().any(is_tree) {
             return 0.0;
         }
-        let (mut left, mut momentum) = (primal.p.clone(), Vec::new());
-        let mut sizes: Vec<f64> = primal.p.iter().map(|p| p.abs()).collect();
-        let mut pushed = Vec::new();
+        LOST.with_borrow_mut(|room| self.lost_in(primal, (lambda, v), room))
+    }
+
+    fn lost_in(&self, primal: &Primal, (lambda, v): (&[f64], &[f64]), room: &mut Lost) -> f64 {
+        room.begin(&primal.p);
+        let Lost { left, sizes, own } = room;
         for (k, block) in self.blocks.iter().enumerate() {
             for e in primal.jacobian.entry_range(k) {
                 let b = primal.jacobian.entry_mass(e);
                 if is_tree(&primal.mass[b]) {
-                    pushed.clear();
-                    pushed.resize(primal.columns(b).len(), 0.0);
-                    primal.add_impulse(e, &lambda[block.rows()], &mut pushed);
-                    for (i, push) in primal.columns(b).zip(&pushed) {
+                    own.clear();
+                    own.resize(primal.columns(b).len(), 0.0);
+                    primal.add_impulse(e, &lambda[block.rows()], own);
+                    for (i, push) in primal.columns(b).zip(&*own) {
                         left[i] += push;
                         sizes[i] += push.abs();
                     }
@@ -104,32 +130,26 @@ impl Problem {
         }
         let mut lost = 0.0_f64;
         for (b, mass) in primal.mass.iter().enumerate().filter(|(_, m)| is_tree(m)) {
-            let left = &mut left[primal.columns(b)];
+            let (left, v) = (&mut left[primal.columns(b)], &v[primal.columns(b)]);
+            let momentum = &mut *own;
             momentum.resize(left.len(), 0.0);
-            mass.mul(&v[primal.columns(b)], &mut momentum);
-            left.iter_mut().zip(&momentum).for_each(|(x, m)| *x -= m);
-            mass.solve(left);
-            lost = lost.max(max_abs(left));
+            mass.mul(v, momentum);
+            left.iter_mut().zip(&*momentum).for_each(|(x, m)| *x -= m);
             if let MassBlock::Tree(tree) = mass
                 && mass.dim() <= SHORT
             {
                 let sizes = &mut sizes[primal.columns(b)];
-                let v = &v[primal.columns(b)];
-                let formed;
-                let matrix = match tree.written() {
-                    Some(matrix) => matrix,
-                    None => {
-                        formed = tree.matrix();
-                        &formed
-                    }
-                };
-                // 2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|: of many inertias hardly all are rounded the same way.
-                for (size, row) in sizes.iter_mut().zip(matrix.chunks_exact(v.len())) {
-                    let inertias = row.iter().zip(v).map(|(m, v)| (m * v).abs()).sum::<f64>();
-                    *size = ROUNDING * (*size + 0.1 * inertias);
-                }
-                lost = lost.max(lost_by_rounding(mass, sizes, &mut momentum));
+                add_inertias(tree, v, sizes);
+                // All of one sign, and of alternating ones.
+                let signs = [1.0, -1.0].into_iter().cycle();
+                let other = momentum.iter_mut().zip(signs).zip(&*sizes);
+                other.for_each(|((x, sign), size)| *x = sign * size);
+                mass.solve_three([&mut *left, &mut *sizes, &mut *momentum]);
+                lost = lost.max(max_abs(sizes)).max(max_abs(momentum));
+            } else {
+                mass.solve(left);
             }
+            lost = lost.max(max_abs(left));
         }
         lost
     }
@@ -207,14 +227,26 @@ impl Problem {
     }
 }
 
-/// The largest |M⁻¹x| for x of such sizes, all of one sign and of alternating ones.
-fn lost_by_rounding(mass: &MassBlock, sizes: &[f64], x: &mut Vec<f64>) -> f64 {
-    let mut lost = |second: f64| {
-        let signs = [1.0, second].into_iter().cycle();
-        x.clear();
-        x.extend(sizes.iter().zip(signs).map(|(x, s)| s * x));
-        mass.solve(x);
-        max_abs(x)
+fn is_tree(mass: &MassBlock) -> bool {
+    matches!(mass, MassBlock::Tree(_))
+}
+
+/// s ← 2ε(s + 0.1|M||v|): of many inertias hardly all are rounded the same way.
+fn add_inertias(tree: &TreeMass, v: &[f64], sizes: &mut [f64]) {
+    let formed;
+    let matrix = match tree.written() {
+        Some(matrix) => matrix,
+        None => {
+            formed = tree.matrix();
+            &formed
+        }
     };
-    lost(1.0).max(lost(-1.0))
+    // M is symmetric: by columns no sum waits for the one before.
+    for (column, v) in matrix.chunks_exact(v.len()).zip(v) {
+        let share = 0.1 * v.abs();
+        for (size, m) in sizes.iter_mut().zip(column) {
+            *size += share * m.abs();
+        }
+    }
+    sizes.iter_mut().for_each(|size| *size *= ROUNDING);
 }

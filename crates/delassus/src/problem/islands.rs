@@ -1,20 +1,53 @@
 //! Islands: parts of a problem that share no mass, so that each can be solved by itself.
 
+use std::cell::RefCell;
+
 use super::delassus::DiagonalBlocks;
 use super::jacobian::Jacobian;
 use super::{Block, Form, Primal, Problem};
 use crate::index::{BlockId, MassId};
 use crate::linalg::disjoint::DisjointSets;
 
+thread_local! {
+    /// What a look for islands writes: a step looks for them every time. It is no state: every look overwrites it.
+    static ROOM: RefCell<(DisjointSets, Vec<usize>)> = RefCell::default();
+}
+
 impl Problem {
     /// The blocks of each island, islands in the order of their first block. Blocks belong together if they share a
     /// mass, or if S has an entry that is not zero between them.
     pub fn islands(&self) -> Vec<Vec<BlockId>> {
         let n = self.blocks.len();
-        let mut sets = DisjointSets::new(n);
+        let mut sets = DisjointSets::default();
+        self.join_blocks(&mut sets, &mut Vec::new());
+        let (number, count) = sets.numbered();
+        let mut islands = vec![Vec::new(); count];
+        if let Some(first) = islands.first_mut() {
+            // Often the first is the only one.
+            first.reserve(n);
+        }
+        for (k, &island) in number.iter().enumerate() {
+            islands[island].push(BlockId(k as u32));
+        }
+        islands
+    }
+
+    /// Whether there is no more than one.
+    pub(crate) fn is_one_island(&self) -> bool {
+        ROOM.with_borrow_mut(|(sets, owner)| {
+            self.join_blocks(sets, owner);
+            (1..self.blocks.len()).all(|k| sets.find(k) == 0)
+        })
+    }
+
+    /// Sets of blocks that belong together. `owner` is room for the first block on each mass.
+    fn join_blocks(&self, sets: &mut DisjointSets, owner: &mut Vec<usize>) {
+        let n = self.blocks.len();
+        sets.reset(n);
         match &self.form {
             Form::Primal(primal) => {
-                let mut owner = vec![usize::MAX; primal.mass.len()];
+                owner.clear();
+                owner.resize(primal.mass.len(), usize::MAX);
                 for k in 0..n {
                     for e in primal.jacobian.entry_range(k) {
                         let b = primal.jacobian.entry_mass(e);
@@ -35,16 +68,6 @@ impl Problem {
                 }
             }
         }
-        let (number, count) = sets.numbered();
-        let mut islands = vec![Vec::new(); count];
-        if let Some(first) = islands.first_mut() {
-            // Often the first is the only one.
-            first.reserve(n);
-        }
-        for (k, &island) in number.iter().enumerate() {
-            islands[island].push(BlockId(k as u32));
-        }
-        islands
     }
 
     /// The problem of some blocks alone, with the masses they act on, in the order they have here. None for one that is

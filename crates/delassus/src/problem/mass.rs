@@ -16,7 +16,7 @@ use glam::{DMat3, DVec3};
 use crate::error::BuildError;
 use crate::linalg::TwofoldMatrix;
 use crate::linalg::cholesky::{cholesky, cholesky_solve};
-use crate::math::mul_add;
+use crate::math::{mul_add, mul_transposed_add};
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moments::check_moments;
 pub(crate) use moving::Moving;
@@ -220,7 +220,8 @@ impl MassBlock {
             MassBlock::Tree(block) => match &block.written {
                 Some(written) => {
                     y.fill(0.0);
-                    mul_add(&written.matrix, x, y);
+                    // M is symmetric: by columns no sum waits for the one before.
+                    mul_transposed_add(&written.matrix, x, y);
                 }
                 None => PASSES.with_borrow_mut(|p| block.tree.mul_shared(&block.data, p, x, y)),
             },
@@ -262,6 +263,16 @@ impl MassBlock {
 }
 
 impl MassBlock {
+    /// x ← M⁻¹ x for three x, side by side where M is written out.
+    pub(super) fn solve_three(&self, x: [&mut [f64]; 3]) {
+        if let MassBlock::Tree(block) = self
+            && let Some(written) = &block.written
+        {
+            return written.solve_three(x);
+        }
+        x.into_iter().for_each(|x| self.solve(x));
+    }
+
     /// x ← |M⁻¹| x for x ≥ 0, of a block that moves at v: exact where M⁻¹ is at hand, else the sizes of M⁻¹(x + |M||v|).
     pub(super) fn solve_sizes(&self, x: &mut [f64], v: &[f64]) {
         match self {

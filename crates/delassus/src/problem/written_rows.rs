@@ -8,7 +8,7 @@
 //!
 //! A row on a link would otherwise climb from the link to the ground whenever somebody asks for it.
 
-use crate::linalg::cholesky::cholesky_forward_rows;
+use crate::linalg::cholesky::{cholesky_forward_from, cholesky_forward_rows};
 use crate::math::dot_unrolled;
 
 /// Where the rows of an entry stand that is not written out.
@@ -67,6 +67,20 @@ impl WrittenRows {
                 }
             }
         }
+    }
+
+    /// Adds g times one velocity on a mass with the factor L; gives X Xᵀ.
+    pub(super) fn add_coordinate(&mut self, dof: usize, g: f64, lower: &[f64]) -> f64 {
+        let (start, n) = (self.rows.len(), lower.len().isqrt());
+        self.rows.resize(start + n, 0.0);
+        self.rows[start + dof] = g;
+        self.halves.resize(start + n, 0.0);
+        // Velocities stand in reverse.
+        let first = n - 1 - dof;
+        let half = &mut self.halves[start..];
+        half[first] = g;
+        cholesky_forward_from(lower, first, half);
+        dot_unrolled(half, half)
     }
 
     /// Those of another list from `start` on, so many numbers; gives where they are here.

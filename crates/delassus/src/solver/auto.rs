@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use self::Allowance::{Anew, Once, Onward, Probe};
 use super::{Fit, Monitor, Report, Solver, Status, Stop, Sweep, from_spec};
 use crate::law::Law;
-use crate::math::max_abs;
+use crate::math::{Few, max_abs};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Problem, Solution};
 use parts::Sum;
@@ -279,6 +279,19 @@ pub struct Chosen {
     pub islands: usize,
 }
 
+impl Default for Chosen {
+    /// What is chosen where there is nothing to solve.
+    fn default() -> Chosen {
+        Chosen {
+            choice: EMPTY,
+            islands: 0,
+        }
+    }
+}
+
+/// What was chosen for each part: nearly always there is one.
+pub type Choices = Few<Chosen, 1>;
+
 /// The solver that picks a solver, and another one where the first does not solve.
 pub struct Auto {
     /// When to stop: sweeps, pivots and time of all attempts together, for each part of a problem.
@@ -314,12 +327,12 @@ impl Solver for Auto {
 
     stops_by_its_field!();
 
-    fn solves_joints_at_once(&self) -> Option<Vec<Chosen>> {
+    fn solves_joints_at_once(&self) -> Option<Choices> {
         let chosen = Chosen {
             choice: JOINTS,
             islands: 0,
         };
-        (0.0 < self.stop.tolerance).then(|| vec![chosen])
+        (0.0 < self.stop.tolerance).then(|| Choices::from_iter([chosen]))
     }
 
     /// That of the solvers chosen: no single one obeys every mixture of laws.
@@ -458,7 +471,7 @@ impl Auto {
         }
         report.solver = self.name();
         report.options = Vec::new();
-        report.chosen = vec![Chosen { choice, islands }];
+        report.chosen = Choices::from_iter([Chosen { choice, islands }]);
         report
     }
 
@@ -545,15 +558,15 @@ fn judge_by_the_law(problem: &Problem, (before, next): (&Report, &mut Report), s
 
 /// Two attempts as one: the better answer, the work of both. `fallback` names the solver of the answer where it is not
 /// that of the first attempt.
-fn joined(mut first: Report, mut next: Report, better: bool) -> Report {
+fn joined(mut first: Report, next: Report, better: bool) -> Report {
     let (sweeps, seconds) = (first.iterations, first.elapsed.as_secs_f64());
     let iterations = first.iterations + next.iterations;
     let elapsed = first.elapsed + next.elapsed;
     let mut history = std::mem::take(&mut first.history);
-    history.extend(next.history.drain(..).map(|sweep| Sweep {
+    history.extend(next.history.iter().map(|sweep| Sweep {
         sweep: sweep.sweep + sweeps,
         elapsed_s: sweep.elapsed_s + seconds,
-        ..sweep
+        ..*sweep
     }));
     let fallback = match better {
         true => Some(next.solver),

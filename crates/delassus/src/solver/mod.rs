@@ -196,6 +196,9 @@ impl Default for Stop {
     }
 }
 
+/// One line per sweep: those of a step from a good start need no memory.
+pub type History = crate::math::Few<Sweep, 4>;
+
 /// What a run did and how good its answer is.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -212,7 +215,7 @@ pub struct Report {
     /// Quality of the answer, by the one judge.
     pub residual: Residual,
     /// One entry per sweep.
-    pub history: Vec<Sweep>,
+    pub history: History,
     /// Time of the run, judging excluded.
     pub elapsed: Duration,
     /// What to know where the status is not `solved`, or where it is but not by the first solver tried, or without some
@@ -221,7 +224,7 @@ pub struct Report {
     /// The solver that gave the answer, where it is not the first one tried.
     pub fallback: Option<&'static str>,
     /// What [`auto`] chose for each part of the problem, and why; empty for every other solver.
-    pub chosen: Vec<auto::Chosen>,
+    pub chosen: auto::Choices,
     /// What a pivoting solver found instead of an answer.
     pub certificate: Option<Certificate>,
     /// Which rows are independent, from a solver that factors them.
@@ -291,7 +294,7 @@ pub trait Solver {
     /// Whether it solves equalities alone exactly and at once, whatever the numbers; then what its report says was
     /// chosen for them. Whoever holds such a problem in a better form than written out may solve it in its place, and
     /// answers to the same judge.
-    fn solves_joints_at_once(&self) -> Option<Vec<auto::Chosen>> {
+    fn solves_joints_at_once(&self) -> Option<auto::Choices> {
         None
     }
 
@@ -360,7 +363,7 @@ pub trait Solver {
             message: message(self, problem, status)
                 .or_else(|| substitute.map(|substitute| substitute.told())),
             fallback: substitute.map(|substitute| substitute.solver),
-            chosen: Vec::new(),
+            chosen: auto::Choices::new(),
             rank: monitor.take_rank(),
             certificate: monitor.take_certificate().filter(|_| status == Status::Ray),
             history: monitor.into_history(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{Certificate, Fit, Rank, Record, Status, Stop};
+use super::{Certificate, Fit, History, Rank, Record, Status, Stop};
 use crate::law::Law;
 use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
@@ -50,7 +50,7 @@ pub struct SweepStats {
 }
 
 /// One line of the history.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Sweep {
     /// Number of the sweep, from 1.
     pub sweep: usize,
@@ -88,10 +88,10 @@ pub struct Monitor<'a> {
     fit: Fit,
     /// Blocks whose law the solver obeys exactly: an approximate solver must still meet these. Empty for an exact one.
     obeyed: Vec<bool>,
-    judge: Judge,
+    pub(super) judge: Judge,
     start: Instant,
     recording: Duration,
-    history: Vec<Sweep>,
+    history: History,
     best: Option<(f64, Vec<f64>)>,
     scale: f64,
     first_eta: f64,
@@ -134,7 +134,7 @@ impl<'a> Monitor<'a> {
             obeyed,
             start: Instant::now(),
             recording: Duration::ZERO,
-            history: Vec::new(),
+            history: History::new(),
             best: None,
             scale: judge.c_norm().max(stop.tolerance),
             judge,
@@ -153,12 +153,10 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// One more line of the history, whose memory is asked for with the first.
+    /// One more line of the history, whose memory is asked for at once where it takes any.
     fn note(&mut self, sweep: Sweep) {
-        if self.history.is_empty() {
-            self.history.reserve(self.stop.sweeps.min(1024));
-        }
-        self.history.push(sweep);
+        let expected = self.stop.sweeps.min(1024);
+        self.history.push_of(sweep, expected);
     }
 
     /// Whether [`Monitor::after_sweep`] will look at the impulses; a solver that keeps them elsewhere need not copy
@@ -410,7 +408,7 @@ impl<'a> Monitor<'a> {
         self.recording
     }
 
-    pub(super) fn into_history(self) -> Vec<Sweep> {
+    pub(super) fn into_history(self) -> History {
         self.history
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::auto::Chosen;
+use super::auto::Choices;
 use super::{Fit, Monitor, Report, Solver, Status, Stop};
 use crate::law::Law;
 use crate::problem::{Problem, Solution};
@@ -82,7 +82,7 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
         self.solver.limit(stop)
     }
 
-    fn solves_joints_at_once(&self) -> Option<Vec<Chosen>> {
+    fn solves_joints_at_once(&self) -> Option<Choices> {
         match self.sees_all {
             true => None,
             false => self.solver.solves_joints_at_once(),

@@ -15,7 +15,7 @@
 //! | ball | quaternion (w, x, y, z) | ω in link axes |
 //! | floating | position in the joint frame, quaternion (w, x, y, z) | ω, velocity of the origin, both in link axes |
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 use crate::math::tangents;
 
@@ -197,6 +197,65 @@ pub(super) fn advance(kind: ElementaryJoint, q: &mut [f64], v: &[f64], h: f64) {
     }
 }
 
+/// Shows ∂q_i/∂v_j of [`advance`] at h = 1 and v = 0, as (j, i, value).
+pub(super) fn slopes(kind: ElementaryJoint, q: &[f64], mut show: impl FnMut(usize, usize, f64)) {
+    let mut turn = |q: &[f64], first: usize| {
+        for (j, axis) in DVec3::AXES.into_iter().enumerate() {
+            // ½ q ⊗ (0, e)
+            let half = DQuat::from_xyzw(0.5 * axis.x, 0.5 * axis.y, 0.5 * axis.z, 0.0);
+            let along = quaternion(q).mul_quat(half);
+            for (i, x) in [along.w, along.x, along.y, along.z].into_iter().enumerate() {
+                show(j, first + i, x);
+            }
+        }
+    };
+    match kind {
+        ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
+            show(0, 0, 1.0);
+        }
+        ElementaryJoint::Ball => turn(q, 0),
+        ElementaryJoint::Free => {
+            turn(&q[3..], 3);
+            let turn = quaternion(&q[3..]);
+            for (j, axis) in DVec3::AXES.into_iter().enumerate() {
+                let moved = turn * axis;
+                for (i, x) in moved.to_array().into_iter().enumerate() {
+                    show(3 + j, i, x);
+                }
+            }
+        }
+    }
+}
+
+/// The velocity that moves an elementary joint from one configuration to another in the time 1: what [`advance`] undoes.
+pub(super) fn difference(kind: ElementaryJoint, from: &[f64], to: &[f64], v: &mut [f64]) {
+    let turned = |from: &[f64], to: &[f64]| {
+        let turn = quaternion(from).conjugate() * quaternion(to);
+        let turn = if turn.w < 0.0 { -turn } else { turn };
+        // θ = 2 atan2(|v|, w) v/|v|, also for turns of 1e-9.
+        let (vector, sine) = (turn.xyz(), turn.xyz().length());
+        match 1e-8 < sine {
+            true => vector * (2.0 * sine.atan2(turn.w) / sine),
+            false => 2.0 * vector,
+        }
+    };
+    match kind {
+        ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
+            v[0] = to[0] - from[0];
+        }
+        ElementaryJoint::Ball => v[..3].copy_from_slice(&turned(from, to).to_array()),
+        ElementaryJoint::Free => {
+            let turn = turned(&from[3..], &to[3..]);
+            let moved = DVec3::from_slice(to) - DVec3::from_slice(from);
+            let moved = quaternion(&from[3..]).conjugate() * moved;
+            let [x, y, z] = DVec3::AXES.map(|axis| along_screw(turn, axis));
+            let step = DMat3::from_cols(x, y, z).inverse() * moved;
+            v[..3].copy_from_slice(&turn.to_array());
+            v[3..6].copy_from_slice(&step.to_array());
+        }
+    }
+}
+
 /// ∫₀¹ exp(s [θ]×) d ds: the way of the origin of a frame that turns by θ while it moves along d in its own axes.
 fn along_screw(theta: DVec3, d: DVec3) -> DVec3 {
     let angle2 = theta.length_squared();
@@ -236,6 +295,19 @@ mod tests {
         }
         for (a, b) in once.iter().zip(&often) {
             assert!((a - b).abs() < 1e-11, "{once:?} {often:?}");
+        }
+    }
+
+    #[test]
+    fn the_difference_of_two_configurations_leads_from_one_to_the_other() {
+        let from = [0.1, 0.2, 0.3, 0.5, -0.5, 0.5, 0.5];
+        let v = [0.3, -0.8, 0.5, 1.0, 0.2, -0.4];
+        let mut to = from;
+        advance(ElementaryJoint::Free, &mut to, &v, 1.0);
+        let mut found = [0.0; 6];
+        difference(ElementaryJoint::Free, &from, &to, &mut found);
+        for (a, b) in found.iter().zip(&v) {
+            assert!((a - b).abs() < 1e-14, "{found:?}");
         }
     }
 

@@ -33,6 +33,7 @@ use joint::ElementaryJoint;
 pub use joint::TreeJoint;
 pub use midpoint::{Midpoint, MidpointStep};
 pub use propagate::{Elimination, KktGiven, KktUnknowns};
+pub(crate) use rows::LinkRows;
 pub use rows::{LinkPoint, TreeRows};
 use spatial::{Inertia, Pose};
 pub(crate) use squares::LinkSquare;
@@ -219,6 +220,32 @@ impl Tree {
             joint::advance(node.kind, &mut q[coordinates], &v[dofs], h);
         }
         Ok(())
+    }
+
+    /// The velocity that moves a configuration to another in one second: `integrate` with it leads there.
+    pub fn difference(&self, from: &[f64], to: &[f64]) -> Result<Vec<f64>, TreeError> {
+        self.check_configuration(from)?;
+        self.check_configuration(to)?;
+        let mut v = vec![0.0; self.n_dofs];
+        for node in &self.nodes[1..] {
+            let own = node.q_at..node.q_at + node.kind.coordinates();
+            let dofs = node.v_at..node.v_at + node.kind.dofs();
+            joint::difference(node.kind, &from[own.clone()], &to[own], &mut v[dofs]);
+        }
+        Ok(v)
+    }
+
+    /// How coordinates change along each velocity of [`Tree::integrate`] from here: the entries that are not zero. Columns
+    /// are normal to each other.
+    pub(crate) fn tangents(&self, q: &[f64]) -> Vec<Vec<(usize, f64)>> {
+        let mut columns = vec![Vec::new(); self.n_dofs];
+        for node in &self.nodes[1..] {
+            let own = &q[node.q_at..node.q_at + node.kind.coordinates()];
+            joint::slopes(node.kind, own, |dof, at, x| {
+                columns[node.v_at + dof].push((node.q_at + at, x));
+            });
+        }
+        columns
     }
 
     /// Work arrays for this tree, in its neutral configuration.

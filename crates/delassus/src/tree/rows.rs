@@ -59,6 +59,28 @@ impl TreeRows {
     }
 }
 
+/// Rows on links, as many on each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkRows {
+    links: Vec<LinkId>,
+    /// Six numbers a row, link by link.
+    numbers: Vec<f64>,
+}
+
+impl LinkRows {
+    fn clear(&mut self) {
+        self.links.clear();
+        self.numbers.clear();
+    }
+
+    /// Every link with its rows.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (LinkId, &[f64])> {
+        let width = self.numbers.len() / self.links.len().max(1);
+        let rows = self.numbers.chunks_exact(width.max(1));
+        self.links.iter().copied().zip(rows)
+    }
+}
+
 /// A point of the world that moves with a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkPoint {
@@ -160,8 +182,16 @@ impl Tree {
 
     /// J, row-major: one row of [`Tree::n_dofs`] numbers for each row.
     pub fn rows_matrix(&self, data: &Data, rows: &TreeRows) -> Vec<f64> {
+        let mut j = Vec::new();
+        self.write_rows(data, rows, &mut j);
+        j
+    }
+
+    /// The same over older numbers.
+    pub(crate) fn write_rows(&self, data: &Data, rows: &TreeRows, j: &mut Vec<f64>) {
         let n = self.n_dofs;
-        let mut j = vec![0.0; rows.n_rows * n];
+        j.clear();
+        j.resize(rows.n_rows * n, 0.0);
         for end in &rows.ends {
             let (mut i, mut force) = (end.node, end.force);
             while i != 0 {
@@ -174,7 +204,6 @@ impl Tree {
                 i = node.parent;
             }
         }
-        j
     }
 
     /// The given rows as rows on the links they act on, six numbers each: force and torque about the link's centre of
@@ -185,26 +214,40 @@ impl Tree {
         rows: &TreeRows,
         keep: &[usize],
     ) -> Vec<(LinkId, Vec<f64>)> {
-        let mut links: Vec<(LinkId, Vec<f64>)> = Vec::new();
+        let mut on = LinkRows::default();
+        self.write_link_rows(data, rows, keep, &mut on);
+        let each = on.each();
+        each.map(|(link, rows)| (link, rows.to_vec())).collect()
+    }
+
+    /// The same over older numbers.
+    pub(crate) fn write_link_rows(
+        &self,
+        data: &Data,
+        rows: &TreeRows,
+        keep: &[usize],
+        on: &mut LinkRows,
+    ) {
+        on.clear();
+        let width = 6 * keep.len();
         for end in &rows.ends {
             let Ok(row) = keep.binary_search(&end.row) else {
                 continue;
             };
             let link = LinkId(self.nodes[end.node].link as u32);
-            let known = links.iter().position(|other| other.0 == link);
+            let known = on.links.iter().position(|other| *other == link);
             let at = known.unwrap_or_else(|| {
-                links.push((link, vec![0.0; 6 * keep.len()]));
-                links.len() - 1
+                on.links.push(link);
+                on.numbers.resize(on.links.len() * width, 0.0);
+                on.links.len() - 1
             });
             // From the node's origin to the centre of the link that it carries.
             let arm = data.bodies[end.node].origin - self.centre(data, link);
             let Force { torque, force } = end.force.from(arm);
             let numbers = force.to_array().into_iter().chain(torque.to_array());
-            for (sum, x) in links[at].1[6 * row..].iter_mut().zip(numbers) {
-                *sum += x;
-            }
+            let sums = on.numbers[at * width + 6 * row..].iter_mut();
+            sums.zip(numbers).for_each(|(sum, x)| *sum += x);
         }
-        links
     }
 
     /// J v for the velocities of the last recursion that took one.

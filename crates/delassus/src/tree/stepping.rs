@@ -89,8 +89,8 @@ impl Tree {
         self.climb(data, node, force.from(arm), row);
     }
 
-    /// The same for several forces, [force, torque] each, and as many rows one after the other: the way to the ground is
-    /// gone once.
+    /// The same for several forces, [force, torque] each, and as many rows one after the other: the three of a contact go
+    /// to the ground together.
     pub(crate) fn add_centre_wrenches(
         &self,
         data: &Data,
@@ -98,18 +98,34 @@ impl Tree {
         forces: &[[f64; 6]],
         rows: &mut [f64],
     ) {
-        let mut i = self.seats[link.index()].node;
+        if let Some(three) = forces.as_array::<3>() {
+            return self.climb_together(data, link, three, rows);
+        }
+        for (force, row) in forces.iter().zip(rows.chunks_exact_mut(self.n_dofs)) {
+            self.climb_together(data, link, &[*force], row);
+        }
+    }
+
+    #[inline(always)]
+    fn climb_together<const R: usize>(
+        &self,
+        data: &Data,
+        link: LinkId,
+        forces: &[[f64; 6]; R],
+        rows: &mut [f64],
+    ) {
+        let forces = forces.map(|[x, y, z, a, b, c]| (DVec3::new(x, y, z), DVec3::new(a, b, c)));
         let centre = self.centre(data, link);
+        let mut i = self.seats[link.index()].node;
         while i != 0 {
             let (node, body) = (&self.nodes[i], &data.bodies[i]);
             let arm = centre - body.origin;
             for k in 0..node.kind.dofs() {
                 // S at the centre: what the force there does to this joint.
                 let motion = subspace(node.kind, body, k).at(arm);
-                let each = forces.iter().zip(rows.chunks_exact_mut(self.n_dofs));
-                for (force, row) in each {
-                    row[node.v_at + k] += DVec3::from_slice(&force[..3]).dot(motion.linear)
-                        + DVec3::from_slice(&force[3..]).dot(motion.angular);
+                for (row, (force, torque)) in forces.iter().enumerate() {
+                    rows[row * self.n_dofs + node.v_at + k] +=
+                        force.dot(motion.linear) + torque.dot(motion.angular);
                 }
             }
             i = node.parent;

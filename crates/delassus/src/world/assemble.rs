@@ -8,10 +8,10 @@ pub(super) use contacts::law as contact_law;
 
 use glam::{DMat3, DVec3};
 
-use super::RobotItem;
 use super::robot::{JointForces, JointRowList, PlacedRobot};
 use super::rows::{RowState, Target};
 use super::warm::Key;
+use super::{RobotItem, Surface};
 use super::{World, integrate, stiffness};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
@@ -71,6 +71,7 @@ pub(super) struct Room {
     joint_rows: JointRowList,
     joint_forces: JointForces,
     robots: Vec<Option<PlacedRobot>>,
+    surfaces: Vec<Surface>,
     sigma: Vec<f64>,
     q: Vec<f64>,
 }
@@ -109,6 +110,8 @@ struct Assembling<'a> {
     q: Vec<f64>,
     /// Robots that can move, in the order of the world.
     robots: Vec<Option<PlacedRobot>>,
+    /// Surfaces of all pairs of materials, where contacts are many.
+    surfaces: Vec<Surface>,
     /// Whether some contact has rows of spin.
     spins: bool,
     /// Held rows ask for no velocity, whatever their violation.
@@ -169,6 +172,7 @@ impl<'a> Assembling<'a> {
             sigma: room.sigma,
             q: room.q,
             robots: room.robots,
+            surfaces: room.surfaces,
             spins: false,
             velocities: false,
         };
@@ -229,6 +233,7 @@ impl<'a> Assembling<'a> {
                 joint_rows: self.joint_rows,
                 joint_forces: self.joint_forces,
                 robots: self.robots,
+                surfaces: self.surfaces,
                 sigma: self.sigma,
                 q: self.q,
                 ..Room::default()
@@ -241,6 +246,8 @@ impl<'a> Assembling<'a> {
         // What stands there is of the last step.
         let robots = self.world.robots();
         self.robots.resize_with(robots.len(), || None);
+        // Only what bounces asks how fast links would meet.
+        let bounces = self.world.has_restitution();
         for (r, robot) in robots.iter().enumerate() {
             let n = robot.tree().n_dofs();
             let before = self.robots[r].take();
@@ -251,12 +258,14 @@ impl<'a> Assembling<'a> {
             let block = robot.mass_block(self.world, self.h, old, forces)?;
             let mass = self.builder.add_mass(block, &forces.p)?;
             let free = self.builder.free_velocity();
-            let placed = robot.placed(mass, &free[free.len() - n..], before)?;
+            let placed = robot.placed(mass, (&free[free.len() - n..], bounces), before)?;
             for i in 0..robot.tree().links().len() {
                 let link = LinkId(i as u32);
                 if let (Some(body), true) = (robot.body(link), robot.tree().moves(link)) {
                     self.mass[body.index()] = Some(mass);
-                    self.free[body.index()] = placed.free_velocity(link);
+                    if bounces {
+                        self.free[body.index()] = placed.free_velocity(link);
+                    }
                 }
             }
             self.robots[r] = Some(placed);

@@ -1,6 +1,6 @@
 //! Building a [`World`]: everything is checked here, so that steps may trust it.
 
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 
 use super::events::Pushes;
 use super::lanes::Lanes;
@@ -19,6 +19,13 @@ use crate::index::{BodyId, JointId};
 /// A material's place in the world's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MaterialId(pub(super) u32);
+
+impl MaterialId {
+    /// Its place in [`World::surfaces_mut`](super::World::surfaces_mut).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Collects bodies, shapes and joints; [`WorldBuilder::build`] gives the world.
 #[derive(Clone, Debug)]
@@ -228,7 +235,7 @@ pub(super) fn solid(
     };
     let body = Body {
         mass: own.mass,
-        inertia: turned(own.inertia, attach.rotation),
+        inertia: own.placed(attach.position, attach.rotation).inertia,
         ..body
     };
     let position = attach.position - attach.rotation * own.com;
@@ -304,16 +311,6 @@ fn repeated<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
     names.sort_unstable();
     let pair = names.windows(2).find(|pair| pair[0] == pair[1])?;
     Some(pair[0].clone())
-}
-
-/// R I Rᵀ, symmetric to the last bit.
-pub(crate) fn turned(inertia: DMat3, rotation: DQuat) -> DMat3 {
-    if rotation == DQuat::IDENTITY {
-        return inertia;
-    }
-    let turn = DMat3::from_quat(rotation);
-    let turned = turn * inertia * turn.transpose();
-    (turned + turned.transpose()) * 0.5
 }
 
 fn check_surface(surface: &Surface) -> Result<(), WorldError> {

@@ -73,7 +73,7 @@ impl World {
     }
 
     /// Finds the contacts that may matter within h seconds.
-    fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+    pub(super) fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
         if !self.may_meet {
             return Ok(Vec::new());
         }

@@ -12,6 +12,7 @@ mod bounce;
 mod builder;
 mod calm;
 mod contacts;
+mod differentiate;
 mod edit;
 mod events;
 mod handle;
@@ -41,8 +42,10 @@ use glam::DVec3;
 
 pub use batch::Batch;
 pub use bodies::{Bodies, Body, MovedBy};
-pub(crate) use builder::turned;
 pub use builder::{Attach, MaterialId, WorldBuilder};
+pub use differentiate::{
+    Differentiate, DifferentiateError, Input, Layout, StepChange, StepDerivative,
+};
 pub use events::{ContactChange, ContactEvent};
 pub use integrate::{Gyroscopic, Probe};
 pub use joint::{Drive, Frame, GearTerm, Joint, JointAxis, JointKind, Motor, Servo};

@@ -270,7 +270,7 @@ impl World {
 
     /// Solves the step, again with less restitution where contacts bring energy, and again with the limits of robots
     /// that it turned out to reach. Returns also the velocity that bodies move with, where it is not the one they keep.
-    fn solve(
+    pub(super) fn solve(
         &mut self,
         h: f64,
         contacts: &[ContactPoint],
@@ -318,7 +318,7 @@ impl World {
     }
 
     /// Moves the bodies with one velocity and gives them another one to keep, unless a number would stop being finite.
-    fn commit(
+    pub(super) fn commit(
         &mut self,
         h: f64,
         assembly: Assembly,

@@ -37,7 +37,16 @@ const LAYERS: [(&str, &[&str]); 16] = [
     (
         "world",
         &[
-            "solver", "collide", "problem", "law", "tree", "linalg", "math", "index", "error",
+            "derivative",
+            "solver",
+            "collide",
+            "problem",
+            "law",
+            "tree",
+            "linalg",
+            "math",
+            "index",
+            "error",
         ],
     ),
     (

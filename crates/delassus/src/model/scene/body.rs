@@ -13,7 +13,7 @@ use crate::collide::Shape;
 use crate::index::BodyId;
 use crate::math::MassProperties;
 use crate::problem::mass::check_moments;
-use crate::world::{Attach, Body, MaterialId, MovedBy, WorldBuilder, turned};
+use crate::world::{Attach, Body, MaterialId, MovedBy, WorldBuilder};
 
 /// Materials by name.
 pub(super) type Materials = BTreeMap<String, MaterialId>;
@@ -260,27 +260,8 @@ fn compound(
         let own = shape
             .mass_properties(density)
             .ok_or_else(|| table.fault("one of its shapes has no mass; give mass and inertia"))?;
-        parts.push(MassProperties {
-            com: attach.position + attach.rotation * own.com,
-            inertia: turned(own.inertia, attach.rotation),
-            ..own
-        });
+        parts.push(own.placed(attach.position, attach.rotation));
     }
-    if let [part] = parts[..] {
-        return Ok(part);
-    }
-    let mass: f64 = parts.iter().map(|part| part.mass).sum();
-    if !(0.0 < mass && mass.is_finite()) {
-        return Err(table.fault("it has no shapes to take its mass from; give mass and inertia"));
-    }
-    let moment: DVec3 = parts.iter().map(|part| part.mass * part.com).sum();
-    let com = moment / mass;
-    let mut inertia = DMat3::ZERO;
-    for part in parts {
-        let d = part.com - com;
-        let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
-        let square = DMat3::from_diagonal(DVec3::splat(d.length_squared()));
-        inertia += part.inertia + (square - outer) * part.mass;
-    }
-    Ok(MassProperties { mass, com, inertia })
+    MassProperties::joined(&parts)
+        .ok_or_else(|| table.fault("it has no shapes to take its mass from; give mass and inertia"))
 }

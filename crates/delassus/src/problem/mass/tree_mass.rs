@@ -29,8 +29,11 @@ impl TreeMass {
 
     /// The mass of the tree as its data has it now, whose poses are those of q.
     pub(crate) fn placed(mut self, q: &[f64]) -> Result<MassBlock, TreeError> {
-        self.tree.factor_placed(&mut self.data)?;
         self.written = Written::over(self.written.take(), &self.tree, &mut self.data);
+        // Where M is written out nobody asks for articulated inertias; whoever does finds them missing and makes them.
+        if self.written.is_none() {
+            self.tree.factor_placed(&mut self.data)?;
+        }
         self.q.clear();
         self.q.extend_from_slice(q);
         Ok(MassBlock::Tree(self))
@@ -46,7 +49,7 @@ impl TreeMass {
         &self.q
     }
 
-    /// Its poses and articulated inertias.
+    /// Its poses; its articulated inertias too, where M is not written out.
     pub fn data(&self) -> &Data {
         &self.data
     }

@@ -6,7 +6,7 @@
 //! Forming M loses the digits that cancel between links, which passes over them keep. So it is written out only where
 //! no pivot of its factor is much smaller than the entry that it is left of.
 
-use crate::linalg::cholesky::{sparse_cholesky, sparse_solve};
+use crate::linalg::cholesky::{sparse_cholesky, sparse_solve, sparse_solve_fours};
 use crate::tree::{Data, Tree};
 
 /// Velocities of a tree up to which M is written out.
@@ -52,5 +52,25 @@ impl Written {
         x.reverse();
         sparse_solve(&self.lower, x.len(), x);
         x.reverse();
+    }
+
+    /// The same for three x side by side.
+    pub(super) fn solve_three(&self, x: [&mut [f64]; 3]) {
+        let n = self.lower.len().isqrt();
+        let mut room = [[0.0; 4]; SHORT];
+        let Some(fours) = room.get_mut(..n) else {
+            return x.into_iter().for_each(|x| self.solve(x));
+        };
+        for (lane, x) in x.iter().enumerate() {
+            for (four, x) in fours.iter_mut().rev().zip(x.iter()) {
+                four[lane] = *x;
+            }
+        }
+        sparse_solve_fours(&self.lower, fours);
+        for (lane, x) in x.into_iter().enumerate() {
+            for (four, x) in fours.iter().rev().zip(x) {
+                *x = four[lane];
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn parts(problem: &Problem) -> Vec<Part> {
         0 => blocks.iter().any(|block| is_faceted(&block.law)),
         count => count < blocks.len(),
     };
-    if !mixed || matches!(problem.form(), Form::Dual(_)) {
+    if !mixed || matches!(problem.form(), Form::Dual(_)) || problem.is_one_island() {
         return Vec::new();
     }
     let mut groups: [(usize, Vec<BlockId>); 4] = Default::default();
@@ -190,13 +190,13 @@ impl<'a> Sum<'a> {
 fn joined(first: Report, next: Report) -> Report {
     let (sweeps, seconds) = (first.iterations, first.elapsed.as_secs_f64());
     let mut history = first.history;
-    history.extend(next.history.into_iter().map(|line| Sweep {
+    history.extend(next.history.iter().map(|line| Sweep {
         sweep: line.sweep + sweeps,
         elapsed_s: line.elapsed_s + seconds,
-        ..line
+        ..*line
     }));
     let mut chosen = first.chosen;
-    chosen.extend(next.chosen);
+    chosen.extend(next.chosen.iter().copied());
     Report {
         status: match first.status {
             _ if next.status == Status::Interrupted => next.status,

@@ -9,9 +9,9 @@
 
 use super::continuation::move_by;
 use super::kernel::Change;
-use super::smoothed_law::{Point, Want};
 use super::stage::{End, Iterate, Stage};
 use crate::law::Law;
+use crate::law::smoothed::{Point, Want};
 
 /// Smallest and largest step along the path.
 const STEPS: (f64, f64) = (1e-6, 6.0);

@@ -11,9 +11,9 @@
 //! where masses are far apart. Hard rows carry ε = 1e-7·D, whose effect vanishes at the answer because it multiplies a
 //! change. From the impulses of the step before, 4 to 6 factorisations are usual.
 
-use super::smoothed_law::{Point, Want};
 use super::stage::{End, Iterate, Stage};
 use crate::law::Law;
+use crate::law::smoothed::{Point, Want};
 use crate::problem::Block;
 
 /// ε of a row over its mobility: less loses digits of K, more slows the last steps.

@@ -11,10 +11,8 @@ mod kernel;
 mod long_tree;
 mod matrix;
 mod pairs;
-mod polygon;
 mod proximal;
 mod semismooth;
-mod smoothed_law;
 mod spread;
 mod stage;
 mod system;
@@ -26,7 +24,6 @@ use std::time::Instant;
 
 use crate::index::BlockId;
 use crate::math::parallel;
-use crate::problem::residual::Judge;
 use crate::problem::{Block, Form, Primal, Problem, Solution};
 use crate::solver::{Certificate, Fit, Monitor, Solver, Status, Stop};
 use continuation::Course;
@@ -83,12 +80,12 @@ impl Solver for Newton {
         };
         // At rest the impulses of the step before still do; small islands see that as soon themselves.
         if 0.0 < self.stop.tolerance && !(one && White::is_small(problem)) {
-            let judged = Judge::new(problem).judge(problem, &solution.lambda);
+            let judged = monitor.judge.judge(problem, &solution.lambda);
             if judged.law <= self.stop.tolerance {
                 return Status::Solved;
             }
         }
-        let islands = match one {
+        let islands = match one || problem.is_one_island() {
             true => Vec::new(),
             false => problem.islands(),
         };
@@ -210,7 +207,7 @@ fn solve_island(
         Some(system) => {
             let mut stage = Stage::new(system, kernel, stop, begin);
             // Where contacts stay what they are, the laws themselves are linear enough.
-            let end = next(stage.semismooth_while(start, 4, FALLS));
+            let end = next(stage.semismooth_while(start, WHOLE, FALLS));
             let end = end.and_then(|()| next(stage.resume(start, Course::WARM)));
             (stage, end)
         }
@@ -251,8 +248,10 @@ fn solve_island(
     }
 }
 
-/// Share of its residual that a step on the laws themselves may leave: more, and contacts have changed.
-const FALLS: f64 = 0.05;
+/// Steps on the laws themselves from a start that is near, and the share of its residual that each may leave: contacts that
+/// open, stick or slip otherwise than before cost a step or two, and the path of smoothed laws costs five.
+const WHOLE: usize = 8;
+const FALLS: f64 = 0.9;
 /// Share of the velocity scale below which more digits are tried before other paths.
 const NEAR: f64 = 1e-4;
 

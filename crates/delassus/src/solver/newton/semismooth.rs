@@ -42,7 +42,7 @@ impl Stage<'_> {
                 break;
             }
             least = least.min(residual);
-            self.state(at);
+            self.state_judged(at);
             self.linearise(at, rho, 0.0);
             if !self.kernel.factor(&self.system, &self.relation) {
                 break;

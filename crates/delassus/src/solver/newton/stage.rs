@@ -2,8 +2,8 @@
 
 use super::continuation::SOFTNESS;
 use super::kernel::{Change, Kernel, Relation};
-use super::smoothed_law::Smoothed;
 use super::system::System;
+use crate::law::smoothed::Smoothed;
 use std::time::Instant;
 
 use crate::solver::monitor::hides_all;
@@ -281,6 +281,16 @@ impl<'a> Stage<'a> {
             true => Err(End::Run(Status::RoundingFloor)),
             false => Ok(()),
         }
+    }
+
+    /// w and r_d of an iterate whose impulses were judged last: where the mass is one, z follows from them, and the judge
+    /// has found w already.
+    pub(super) fn state_judged(&mut self, iterate: &Iterate) {
+        if self.system.white.is_none() {
+            return self.state(iterate);
+        }
+        self.w.copy_from_slice(&self.scratch_w);
+        self.imbalance.fill(0.0);
     }
 
     /// w and r_d of an iterate, into the arrays of the stage.

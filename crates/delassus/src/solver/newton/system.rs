@@ -502,12 +502,12 @@ impl<'a> System<'a> {
                 (Some(lambda), Some(diagonal)) => {
                     let each = diagonal.iter_mut().zip(d);
                     each.for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
-                    block.law.fault(lambda, &w[rows], diagonal).natural
+                    block.law.natural(lambda, &w[rows], diagonal)
                 }
                 _ => {
                     let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
                     let lambda = own.map_or_else(|| vec![0.0; n], <[f64]>::to_vec);
-                    block.law.fault(&lambda, &w[rows], &diagonal).natural
+                    block.law.natural(&lambda, &w[rows], &diagonal)
                 }
             };
             if !(natural <= worst) {

@@ -10,12 +10,12 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::linalg::wide_lu::{WIDTH, WideLu, add_scaled, dot, fours};
+use crate::linalg::wide_lu::{MOST_FOURS, WIDTH, WideLu, add_scaled, dot, fours};
 use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::{Block, Form, Problem};
 
 /// Most velocities and rows: of more than these, few bodies touch each other directly.
-const MOST_VELOCITIES: usize = 48;
+const MOST_VELOCITIES: usize = WIDTH * MOST_FOURS;
 const MOST_ROWS: usize = 400;
 
 /// X, rows in fours.
@@ -46,13 +46,20 @@ impl White {
         if !White::is_small(problem) {
             return false;
         }
-        self.x.clear();
+        // What stands there is overwritten.
         self.x.resize(problem.n_rows() * self.fours, [0.0; WIDTH]);
         let width = WIDTH * self.fours;
         for (k, block) in problem.blocks().iter().enumerate() {
             let rows = block.start * width..block.rows().end * width;
             let x = &mut self.x.as_flattened_mut()[rows];
-            for e in primal.jacobian().entry_range(k) {
+            let entries = primal.jacobian().entry_range(k);
+            if primal.mass().len() == 1 && entries.len() == 1 {
+                let after = x.chunks_exact_mut(width).map(|x| &mut x[self.n..]);
+                after.for_each(|x| x.fill(0.0));
+            } else {
+                x.fill(0.0);
+            }
+            for e in entries {
                 let b = primal.jacobian().entry_mass(e);
                 let (mass, columns) = (&primal.mass()[b], primal.columns(b));
                 let to = x.chunks_exact_mut(width).map(|x| &mut x[columns.clone()]);
@@ -117,6 +124,8 @@ impl White {
 #[derive(Clone, Debug, Default)]
 pub(super) struct WhiteLu {
     pub(super) lu: WideLu,
+    /// Rows of X that carry something, and A X.
+    rows: Vec<[f64; WIDTH]>,
     product: Vec<[f64; WIDTH]>,
 }
 
@@ -173,7 +182,9 @@ impl pulp::WithSimd for Sum<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let (mut a, fours) = (self.a, self.white.fours);
-        let WhiteLu { lu, product } = self.room;
+        let WhiteLu { lu, product, rows } = self.room;
+        product.clear();
+        rows.clear();
         for block in self.blocks {
             let n = block.n_rows;
             let square;
@@ -183,16 +194,18 @@ impl pulp::WithSimd for Sum<'_> {
                 continue;
             }
             let x = &self.white.x[block.start * fours..block.rows().end * fours];
+            rows.extend_from_slice(x);
             // A X
-            product.clear();
-            product.resize(n * fours, [0.0; WIDTH]);
-            for (to, a) in product.chunks_exact_mut(fours).zip(square.chunks_exact(n)) {
+            let start = product.len();
+            product.resize(start + n * fours, [0.0; WIDTH]);
+            let to = product[start..].chunks_exact_mut(fours);
+            for (to, a) in to.zip(square.chunks_exact(n)) {
                 for (a, row) in a.iter().zip(x.chunks_exact(fours)) {
                     add_scaled(to, row, *a);
                 }
             }
-            lu.add_product(x, product);
         }
+        lu.set_product(rows, product);
     }
 }
 

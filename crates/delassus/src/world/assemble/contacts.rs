@@ -25,7 +25,12 @@ impl Assembling<'_> {
     pub(super) fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
         let robots = !self.world.robots().is_empty();
         let spins = self.world.resists_spin();
-        let mut spinning = Vec::new();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let mut surfaces = std::mem::take(&mut self.surfaces);
+        fill_surfaces(self.world, contacts.len(), &mut surfaces);
+        let known = (&self.free[..], &self.old[..]);
+        let shared = Contacts::new(self.world, self.h, &surfaces, known);
         for (c, point) in contacts.iter().enumerate() {
             let (a, b) = point.bodies;
             let pair = [self.mass[a], self.mass[b]];
@@ -34,22 +39,19 @@ impl Assembling<'_> {
                 continue;
             }
             if spins && self.world.surface_at(point.colliders).resists_spin() {
-                spinning.push(c);
+                found.push((c, shared.contact(point)));
                 continue;
             }
             self.used.push(c);
             self.pairs.push(pair);
             self.keys.push(Key::contact(point));
         }
-        let shared = Contacts::new(self.world, self.h, contacts.len(), (&self.free, &self.old));
         let (used, pairs) = (&self.used, &self.pairs);
         self.builder
             .add_contacts(pairs, |i| shared.of_bodies(&contacts[used[i]], pairs[i]))?;
-        let spinning = spinning.into_iter();
-        let found: Vec<_> = spinning
-            .map(|c| (c, shared.contact(&contacts[c])))
-            .collect();
-        self.single_contacts(contacts, &found)
+        let done = self.single_contacts(contacts, &found);
+        (self.found, self.surfaces) = (found, surfaces);
+        done
     }
 
     /// Adds the contacts of links.
@@ -57,7 +59,7 @@ impl Assembling<'_> {
         if self.world.robots().is_empty() {
             return Ok(());
         }
-        let shared = Contacts::new(self.world, self.h, 0, (&self.free, &self.old));
+        let shared = Contacts::new(self.world, self.h, &[], (&self.free, &self.old));
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         for (c, point) in contacts.iter().enumerate() {
@@ -121,7 +123,9 @@ impl Assembly {
         h: f64,
     ) -> bool {
         let known = (&self.room.free[..], &self.room.old[..]);
-        let shared = Contacts::new(world, h, contacts.len(), known);
+        let mut surfaces = std::mem::take(&mut self.room.surfaces);
+        fill_surfaces(world, contacts.len(), &mut surfaces);
+        let shared = Contacts::new(world, h, &surfaces, known);
         let mut any = false;
         for (i, c) in self.contacts.iter().enumerate() {
             let push = shared.push(&contacts[*c]);
@@ -132,6 +136,7 @@ impl Assembly {
                 any = true;
             }
         }
+        self.room.surfaces = surfaces;
         any
     }
 }
@@ -143,6 +148,13 @@ impl World {
         self.surfaces.iter().chain(pairs).any(Surface::resists_spin)
     }
 
+    /// Whether anything bounces.
+    pub(super) fn has_restitution(&self) -> bool {
+        let pairs = self.pairs.iter().map(|(_, surface)| surface);
+        let mut all = self.surfaces.iter().chain(pairs);
+        all.any(|surface| surface.restitution != 0.0)
+    }
+
     /// The surface between two colliders that are there.
     fn surface_at(&self, (a, b): (u32, u32)) -> Surface {
         let material = |collider: u32| self.materials[collider as usize];
@@ -150,20 +162,21 @@ impl World {
     }
 }
 
-fn surfaces(world: &World, most: usize) -> Vec<Surface> {
+/// Surfaces of all pairs of materials, row by row; none where these are more than so many contacts.
+fn fill_surfaces(world: &World, most: usize, table: &mut Vec<Surface>) {
     let count = world.surfaces.len();
-    if most < count * count {
-        return Vec::new();
+    table.clear();
+    if count * count <= most {
+        let pair = |i: usize| world.surface_of((i / count) as u32, (i % count) as u32);
+        table.extend((0..count * count).map(pair));
     }
-    let pair = |i: usize| world.surface_of((i / count) as u32, (i % count) as u32);
-    (0..count * count).map(pair).collect()
 }
 
 /// What all contacts of a step share.
 struct Contacts<'a> {
     world: &'a World,
     /// Surfaces of all pairs of materials, row by row; empty where these are more than the contacts.
-    surfaces: Vec<Surface>,
+    surfaces: &'a [Surface],
     h: f64,
     coefficients: Coefficients,
     /// Overlap beyond which bodies part no faster \[m\].
@@ -178,7 +191,7 @@ impl<'a> Contacts<'a> {
     fn new(
         world: &'a World,
         h: f64,
-        count: usize,
+        surfaces: &'a [Surface],
         (free, old): (&'a [[f64; 6]], &'a [[f64; 6]]),
     ) -> Contacts<'a> {
         let hold = Stabilise::Spook {
@@ -188,7 +201,7 @@ impl<'a> Contacts<'a> {
         let coefficients = hold.coefficients(h);
         Contacts {
             world,
-            surfaces: surfaces(world, count),
+            surfaces,
             h,
             deepest: PUSH * h / coefficients.e,
             coefficients,

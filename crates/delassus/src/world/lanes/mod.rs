@@ -24,7 +24,7 @@ use crate::problem::floor::Hidden;
 use crate::problem::mass::MassBlock;
 use crate::problem::residual::Residual;
 use crate::problem::stabilise::Stabilise;
-use crate::solver::{Fit, Record, Report, Solver, Status, Stop};
+use crate::solver::{Fit, History, Record, Report, Solver, Status, Stop};
 use kernel::{BodyState, BodyWork, Found, Pushed, Substep, SubstepRule};
 use layout::{Layout, Parent, Team, TreeBody};
 use measure::{Measure, Stock};
@@ -151,7 +151,7 @@ impl World {
                     status: Status::Solved,
                     iterations: substeps as usize,
                     residual,
-                    history: Vec::new(),
+                    history: History::new(),
                     elapsed,
                     message: None,
                     fallback: None,

@@ -114,18 +114,12 @@ impl ClosureKind {
                 ref on,
                 coefficients: c,
             } => {
-                let (y, left) = posed.sum(dependent)?;
-                let (x, right) = posed.sum(on)?;
+                let (y, x) = (posed.sum(dependent)?, posed.sum(on)?);
                 let (value, slope) = polynomial(c, x);
                 gap.push(y - value);
                 rows.start();
-                for (dof, factor) in left {
-                    tree.add_dof(data, rows, dof, factor)?;
-                }
-                for (dof, factor) in right {
-                    tree.add_dof(data, rows, dof, -slope * factor)?;
-                }
-                Ok(())
+                posed.add_sum(rows, dependent, 1.0)?;
+                posed.add_sum(rows, on, -slope)
             }
             ClosureKind::Connect { a, b } => {
                 // g = x_a − x_b, in world axes.
@@ -186,18 +180,27 @@ impl Posed<'_> {
         Ok(self.frame(anchor.link)?.point(anchor.point))
     }
 
-    /// Σ aᵢ qᵢ over joints of one dof, and the factor of each velocity.
-    pub(super) fn sum(
-        &self,
-        terms: &[(LinkId, f64)],
-    ) -> Result<(f64, Vec<(usize, f64)>), TreeError> {
-        let (mut sum, mut factors) = (0.0, Vec::with_capacity(terms.len()));
+    /// Σ aᵢ qᵢ over joints of one dof.
+    pub(super) fn sum(&self, terms: &[(LinkId, f64)]) -> Result<f64, TreeError> {
+        let mut sum = 0.0;
         for &(link, factor) in terms {
-            let (q, dof) = self.displacement(link)?;
-            sum += factor * q;
-            factors.push((dof, factor));
+            sum += factor * self.displacement(link)?.0;
         }
-        Ok((sum, factors))
+        Ok(sum)
+    }
+
+    /// Adds its rate, times a factor, to the row started last.
+    pub(super) fn add_sum(
+        &self,
+        rows: &mut TreeRows,
+        terms: &[(LinkId, f64)],
+        times: f64,
+    ) -> Result<(), TreeError> {
+        for &(link, factor) in terms {
+            let (_, dof) = self.displacement(link)?;
+            self.tree.add_dof(self.data, rows, dof, times * factor)?;
+        }
+        Ok(())
     }
 
     /// The displacement of a joint of one dof, and which velocity is its rate.

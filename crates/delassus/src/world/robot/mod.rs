@@ -33,6 +33,7 @@ pub use muscle::Muscle;
 pub use tendon::Tendon;
 pub use transmission::Transmission;
 
+use rows::RowRoom;
 use step::Flight;
 
 use super::{Drive, RobotItem, Servo, World, WorldError};
@@ -178,7 +179,16 @@ impl Control {
 struct Projection {
     kkt: TreeKkt,
     rows: TreeRows,
+    /// How far loops are open, and after a move.
     gap: Vec<f64>,
+    next: Vec<f64>,
+    /// The configuration after a move.
+    q: Vec<f64>,
+    /// Zeros, what is asked of the rows, the move and its forces.
+    still: Vec<f64>,
+    wanted: Vec<f64>,
+    move_by: Vec<f64>,
+    force: Vec<f64>,
 }
 
 impl Robot {
@@ -370,14 +380,18 @@ impl Robot {
                 worst = worst.max(lo - q).max(q - hi);
             }
         }
-        let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
-        for closure in &self.closures {
-            closure
-                .kind
-                .add_rows(self.posed(), &mut rows, &mut gap)
-                .expect(FITS);
+        if self.closures.is_empty() {
+            return worst;
         }
-        gap.iter().fold(worst, |m, g| m.max(g.abs()))
+        let mut room = RowRoom::take();
+        let RowRoom { rows, gap, .. } = &mut room;
+        for closure in &self.closures {
+            let added = closure.kind.add_rows(self.posed(), rows, gap);
+            added.expect(FITS);
+        }
+        let worst = gap.iter().fold(worst, |m, g| m.max(g.abs()));
+        room.give_back();
+        worst
     }
 }
 

@@ -1,5 +1,6 @@
 //! A robot in the problem of one step: its mass and momentum, rows on its links, and rows on its joints.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::step::Flight;
@@ -10,7 +11,7 @@ use crate::law::Law;
 use crate::problem::mass::{MassBlock, TreeMass};
 use crate::problem::place::{At, Place};
 use crate::tree::spatial::Force;
-use crate::tree::{Data, LinkPoint, Offsets, Tree, TreeError, TreeRows};
+use crate::tree::{Data, LinkPoint, LinkRows, Offsets, Tree, TreeError, TreeRows};
 use crate::world::rows::{RowState, Target};
 use crate::world::{Bodies, JointPart, RobotItem, World};
 
@@ -21,6 +22,9 @@ const NOTHING: f64 = 1e-12;
 
 /// More than anything pushes with \[N\] or \[N m\]: springs and dampers have no bound.
 pub(super) const UNBOUNDED: f64 = 1e9;
+
+/// Places of a block that need no list of their own.
+const FEW: usize = 12;
 
 /// A robot with its place in the problem.
 #[derive(Debug)]
@@ -69,8 +73,19 @@ impl JointRowList {
         on: impl IntoIterator<Item = (Place, &'a [f64])>,
         states: impl IntoIterator<Item = RowState>,
     ) {
+        self.push_times(1.0, rows, on, states);
+    }
+
+    /// The same with all its rows times a sign.
+    pub(super) fn push_times<'a>(
+        &mut self,
+        sign: f64,
+        rows: JointRows,
+        on: impl IntoIterator<Item = (Place, &'a [f64])>,
+        states: impl IntoIterator<Item = RowState>,
+    ) {
         for (place, row) in on {
-            self.numbers.extend_from_slice(row);
+            self.numbers.extend(row.iter().map(|x| sign * x));
             self.places.push((place, self.numbers.len()));
         }
         self.states.extend(states);
@@ -101,13 +116,18 @@ impl JointRowList {
                 At { mass, place, rows }
             });
             let states = &self.states[state..*last_state];
-            let mut on = on.fuse();
-            match (on.next(), on.next()) {
-                (Some(first), None) => visit(rows, &[first], states)?,
-                (first, second) => {
-                    let all: Vec<At<'_>> = first.into_iter().chain(second).chain(on).collect();
-                    visit(rows, &all, states)?;
+            let count = last_place - place;
+            let mut few = [At {
+                mass,
+                place: Place::Plain,
+                rows: &[],
+            }; FEW];
+            match few.get_mut(..count) {
+                Some(few) => {
+                    few.iter_mut().zip(on).for_each(|(to, at)| *to = at);
+                    visit(rows, few, states)?;
                 }
+                None => visit(rows, &on.collect::<Vec<At<'_>>>(), states)?,
             }
             number = match last_place.checked_sub(1) {
                 Some(last) => self.places[last].1,
@@ -201,19 +221,22 @@ impl Robot {
         }
     }
 
-    /// The robot in a problem in which its velocity without constraints is v¹. `old` is one that nobody needs any more.
+    /// The robot in a problem in which its velocity without constraints is v¹, and how its links move then where somebody
+    /// will ask for it. `old` is one that nobody needs any more.
     pub(in crate::world) fn placed(
         &self,
         mass: MassId,
-        free: &[f64],
+        (free, moves): (&[f64], bool),
         old: Option<PlacedRobot>,
     ) -> Result<PlacedRobot, BuildError> {
         let mut data = match old {
             Some(PlacedRobot { tree, data, .. }) if Arc::ptr_eq(&tree, &self.tree) => data,
             _ => self.data.clone(),
         };
-        let moved = self.tree.velocities(&self.q, free, &mut data);
-        moved.map_err(|error| self.fault(error))?;
+        if moves {
+            let moved = self.tree.velocities(&self.q, free, &mut data);
+            moved.map_err(|error| self.fault(error))?;
+        }
         Ok(PlacedRobot {
             tree: Arc::clone(&self.tree),
             mass,
@@ -233,26 +256,24 @@ impl Robot {
             self.drive(item, (time, h), all);
         }
         self.tendon_rows(h, all)?;
+        let mut room = RowRoom::take();
         for (i, closure) in self.closures.iter().enumerate() {
-            let (mut rows, mut gap) = (TreeRows::default(), Vec::new());
-            let added = closure.kind.add_rows(self.posed(), &mut rows, &mut gap);
+            let RowRoom {
+                rows,
+                gap,
+                matrix,
+                keep,
+                on,
+            } = &mut room;
+            rows.clear();
+            gap.clear();
+            let added = closure.kind.add_rows(self.posed(), rows, gap);
             added.expect(FITS);
-            let matrix = self.tree.rows_matrix(&self.data, &rows);
-            let keep = that_move(&matrix, self.tree.n_dofs());
+            self.tree.write_rows(&self.data, rows, matrix);
+            find_moving(matrix, self.tree.n_dofs(), keep);
             if keep.is_empty() {
                 continue;
             }
-            let on = match closure.kind {
-                ClosureKind::Joint { .. } | ClosureKind::Sums { .. } => coordinates(&matrix),
-                ClosureKind::Connect { .. } | ClosureKind::Weld { .. } => {
-                    let links = self.tree.rows_on_links(&self.data, &rows, &keep);
-                    let place = |link| Place::Link { link };
-                    links
-                        .into_iter()
-                        .map(|(l, rows)| (place(l), rows))
-                        .collect()
-                }
-            };
             let velocity = |row: usize| {
                 let n = self.tree.n_dofs();
                 crate::math::dot(&matrix[row * n..(row + 1) * n], &self.v)
@@ -267,12 +288,17 @@ impl Robot {
                 gap: gap[row],
                 velocity: velocity(row),
             });
-            all.push(
-                held,
-                on.iter().map(|(place, row)| (*place, &row[..])),
-                states,
-            );
+            match closure.kind {
+                ClosureKind::Joint { .. } | ClosureKind::Sums { .. } => {
+                    all.push(held, coordinates(matrix), states);
+                }
+                ClosureKind::Connect { .. } | ClosureKind::Weld { .. } => {
+                    self.tree.write_link_rows(&self.data, rows, keep, on);
+                    all.push(held, on_links(on), states);
+                }
+            }
         }
+        room.give_back();
         Ok(())
     }
 
@@ -393,19 +419,55 @@ impl PlacedRobot {
 }
 
 /// Rows that move something.
-fn that_move(matrix: &[f64], n: usize) -> Vec<usize> {
+fn find_moving(matrix: &[f64], n: usize, keep: &mut Vec<usize>) {
     let largest = crate::math::max_abs(matrix);
     let rows = matrix.chunks_exact(n.max(1)).enumerate();
-    rows.filter(|(_, row)| NOTHING * largest < crate::math::max_abs(row))
-        .map(|(i, _)| i)
-        .collect()
+    let moving = rows.filter(|(_, row)| NOTHING * largest < crate::math::max_abs(row));
+    keep.clear();
+    keep.extend(moving.map(|(i, _)| i));
+}
+
+thread_local! {
+    /// Rows of loops and tendons while they are found: a step does it again and again. It is no state: whoever takes it
+    /// finds it empty.
+    static ROOM: RefCell<RowRoom> = RefCell::default();
+}
+
+/// Room for the rows of a loop or a tendon.
+#[derive(Debug, Default)]
+pub(super) struct RowRoom {
+    pub(super) rows: TreeRows,
+    /// How far each is open.
+    pub(super) gap: Vec<f64>,
+    /// Rows over all velocities, those that move something, and rows on links.
+    pub(super) matrix: Vec<f64>,
+    pub(super) keep: Vec<usize>,
+    pub(super) on: LinkRows,
+}
+
+impl RowRoom {
+    /// Empty room, for a moment.
+    pub(super) fn take() -> RowRoom {
+        let mut room = ROOM.take();
+        room.rows.clear();
+        room.gap.clear();
+        room
+    }
+
+    /// For whoever comes next.
+    pub(super) fn give_back(self) {
+        ROOM.set(self);
+    }
+}
+
+/// Rows on links with their places.
+pub(super) fn on_links(rows: &LinkRows) -> impl Iterator<Item = (Place, &[f64])> {
+    rows.each().map(|(link, rows)| (Place::Link { link }, rows))
 }
 
 /// One row over all velocities as rows on those coordinates that it measures.
-pub(super) fn coordinates(row: &[f64]) -> Vec<(Place, Vec<f64>)> {
-    let factors = row.iter().enumerate();
-    factors
-        .filter(|(_, factor)| **factor != 0.0)
-        .map(|(dof, factor)| (Place::Coordinate { dof }, vec![*factor]))
-        .collect()
+pub(super) fn coordinates(row: &[f64]) -> impl Iterator<Item = (Place, &[f64])> {
+    let factors = row.chunks_exact(1).enumerate();
+    let factors = factors.filter(|(_, factor)| factor[0] != 0.0);
+    factors.map(|(dof, factor)| (Place::Coordinate { dof }, factor))
 }

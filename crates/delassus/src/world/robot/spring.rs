@@ -9,9 +9,10 @@
 use glam::{DQuat, DVec3};
 
 use super::Robot;
+use super::rows::RowRoom;
 use crate::index::LinkId;
 use crate::tree::spatial::Force;
-use crate::tree::{LinkPoint, Offsets, Tree, TreeError, TreeRows};
+use crate::tree::{LinkPoint, Offsets, Tree, TreeError};
 use crate::world::Bodies;
 
 /// A spring along a joint.
@@ -65,12 +66,14 @@ impl Robot {
         (gravity, ahead): (DVec3, f64),
     ) -> Result<(), TreeError> {
         if !self.springs.is_empty() {
-            let mut q = self.q.clone();
+            let mut reached = Vec::new();
             if ahead != 0.0 {
-                self.tree.integrate(&mut q, &self.v, ahead)?;
+                reached.clone_from(&self.q);
+                self.tree.integrate(&mut reached, &self.v, ahead)?;
             }
+            let q = if ahead != 0.0 { &reached } else { &self.q };
             for spring in &self.springs {
-                let strain = spring.strain(&q);
+                let strain = spring.strain(q);
                 for k in 0..spring.dofs {
                     tau[spring.at.v + k] += spring.push - spring.stiffness * strain[k];
                 }
@@ -98,9 +101,11 @@ impl Robot {
             energy += 0.5 * spring.stiffness * strain.length_squared() - spring.push * strain.x;
         }
         for tendon in &self.tendons {
-            if let Ok(length) = tendon.measure(self.posed(), &mut TreeRows::default()) {
+            let mut room = RowRoom::take();
+            if let Ok(length) = tendon.measure(self.posed(), &mut room.rows) {
                 energy += tendon.energy(length);
             }
+            room.give_back();
         }
         for &(link, share) in &self.gravcomp {
             let mass = self.tree.links()[link.index()].body.mass;

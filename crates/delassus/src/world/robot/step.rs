@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Posed, Robot};
+use super::{Closure, Posed, Projection, Robot};
 use crate::index::RobotId;
 use crate::math::max_abs;
-use crate::tree::{Data, KktGiven, KktUnknowns, MidpointStep, TreeError};
+use crate::tree::{Data, KktGiven, KktUnknowns, MidpointStep, Tree, TreeError, TreeRows};
 use crate::world::{Bodies, Integrator, StateError, World};
 
 /// Loops are closed to this \[m or rad\].
@@ -114,6 +114,25 @@ impl Robot {
         })
     }
 
+    /// Whether a step only adds h v to its coordinates.
+    pub(in crate::world) fn just_adds(&self) -> bool {
+        self.closures.is_empty() && self.q.len() == self.v.len()
+    }
+
+    /// Configuration and velocity after h seconds at this velocity, from this configuration.
+    pub(in crate::world) fn moved(
+        &self,
+        q: &[f64],
+        v: &[f64],
+        h: f64,
+    ) -> Result<RobotState, TreeError> {
+        let mut robot = self.clone();
+        robot.free = None;
+        robot.place(q, v)?;
+        robot.advance(h)?;
+        Ok((robot.q, robot.v))
+    }
+
     fn advance(&mut self, h: f64) -> Result<(), TreeError> {
         match self.free.take() {
             None => self.tree.advance(&mut self.q, &mut self.v, h)?,
@@ -127,57 +146,77 @@ impl Robot {
             }
         }
         if !self.closures.is_empty() {
-            self.close(&mut self.data.clone())?;
+            self.close()?;
         }
         self.tree.velocities(&self.q, &self.v, &mut self.data)
     }
 
-    /// Closes the loops along M⁻¹Jᵀ, the smallest move that does: J δ = −g. A move that opens them is not made.
-    fn close(&mut self, data: &mut Data) -> Result<(), TreeError> {
-        let tree = &*self.tree;
-        let work = &mut self.projection;
-        let mut gaps = |q: &[f64], data: &mut Data, rows: &mut _| {
-            tree.kinematics(q, data)?;
-            work.gap.clear();
-            for closure in &self.closures {
-                let posed = Posed { tree, data, q };
-                closure.kind.add_rows(posed, rows, &mut work.gap)?;
-            }
-            Ok::<Vec<f64>, TreeError>(work.gap.clone())
-        };
-        work.rows.clear();
-        let mut gap = gaps(&self.q, data, &mut work.rows)?;
+    /// Closes the loops along M⁻¹Jᵀ, the smallest move that does: J δ = −g. A move that opens them is not made. Its data
+    /// has other poses afterwards.
+    fn close(&mut self) -> Result<(), TreeError> {
+        let (tree, data, closures) = (&*self.tree, &mut self.data, &self.closures[..]);
+        let Projection {
+            kkt,
+            rows,
+            gap,
+            next,
+            q,
+            still,
+            wanted,
+            move_by,
+            force,
+        } = &mut self.projection;
+        find_gaps((tree, closures), &self.q, data, (rows, gap))?;
         // A loop that starts open is closed over time by its rows, not by a jump.
-        if OPEN < max_abs(&gap) {
+        if OPEN < max_abs(gap) {
             return Ok(());
         }
+        let (n, m) = (tree.n_dofs(), gap.len());
+        for (array, length) in [(&mut *still, n.max(m)), (move_by, n), (force, m)] {
+            array.resize(length, 0.0);
+        }
         for _ in 0..NEWTON {
-            if max_abs(&gap) <= CLOSED {
+            if max_abs(gap) <= CLOSED {
                 break;
             }
-            let m = gap.len();
-            let still = vec![0.0; tree.n_dofs().max(m)];
-            let (mut move_by, mut force) = (vec![0.0; tree.n_dofs()], vec![0.0; m]);
-            let wanted: Vec<f64> = gap.iter().map(|g| -g).collect();
+            wanted.clear();
+            wanted.extend(gap.iter().map(|g| -g));
             let given = KktGiven {
-                y1: &still[..tree.n_dofs()],
-                y2: &wanted,
+                y1: &still[..n],
+                y2: wanted,
                 sigma: &still[..m],
             };
             let unknowns = KktUnknowns {
-                x1: &mut move_by,
-                x2: &mut force,
+                x1: move_by,
+                x2: force,
             };
-            work.kkt.solve(tree, data, &work.rows, given, unknowns)?;
-            let mut q = self.q.clone();
-            tree.integrate(&mut q, &move_by, 1.0)?;
-            work.rows.clear();
-            let next = gaps(&q, data, &mut work.rows)?;
-            if !(max_abs(&next) < max_abs(&gap)) {
+            kkt.solve(tree, data, rows, given, unknowns)?;
+            q.clone_from(&self.q);
+            tree.integrate(q, move_by, 1.0)?;
+            find_gaps((tree, closures), q, data, (rows, next))?;
+            if !(max_abs(next) < max_abs(gap)) {
                 break;
             }
-            (self.q, gap) = (q, next);
+            std::mem::swap(&mut self.q, q);
+            std::mem::swap(gap, next);
         }
         Ok(())
     }
+}
+
+/// Rows of all closures and how far they are open, for the poses of q.
+fn find_gaps(
+    (tree, closures): (&Tree, &[Closure]),
+    q: &[f64],
+    data: &mut Data,
+    (rows, gap): (&mut TreeRows, &mut Vec<f64>),
+) -> Result<(), TreeError> {
+    tree.kinematics(q, data)?;
+    rows.clear();
+    gap.clear();
+    for closure in closures {
+        let posed = Posed { tree, data, q };
+        closure.kind.add_rows(posed, rows, gap)?;
+    }
+    Ok(())
 }

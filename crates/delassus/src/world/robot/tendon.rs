@@ -1,12 +1,11 @@
 //! Tendons: weighted sums of joint displacements, strings through points of links and around surfaces, and what else
 //! actuators push, with limits, springs and friction of their own.
 
-use super::rows::{JointRowList, JointRows, UNBOUNDED, coordinates};
+use super::rows::{JointRowList, JointRows, RowRoom, UNBOUNDED, coordinates, on_links};
 use super::{Cord, FITS, Muscle, Posed, Robot, RobotItem, Transmission};
 use crate::error::BuildError;
 use crate::index::LinkId;
 use crate::law::Law;
-use crate::problem::place::Place;
 use crate::tree::spatial::Pose;
 use crate::tree::{TreeError, TreeRows};
 use crate::world::rows::{RowState, Target};
@@ -98,13 +97,9 @@ impl Tendon {
 
     /// Its length, and the row that its velocity is.
     pub fn measure(&self, posed: Posed<'_>, rows: &mut TreeRows) -> Result<f64, TreeError> {
-        let Posed { tree, data, .. } = posed;
-        let (sum, factors) = posed.sum(&self.terms)?;
-        let mut length = self.offset + sum;
+        let mut length = self.offset + posed.sum(&self.terms)?;
         rows.start();
-        for (dof, factor) in factors {
-            tree.add_dof(data, rows, dof, factor)?;
-        }
+        posed.add_sum(rows, &self.terms, 1.0)?;
         for cord in &self.strings {
             length += cord.measure(posed, rows)?;
         }
@@ -131,14 +126,16 @@ impl Robot {
     pub(super) fn add_pushes(&self, tau: &mut [f64]) -> Result<(), TreeError> {
         let pushes = |tendon: &&Tendon| tendon.push != 0.0 || tendon.muscle.is_some();
         for tendon in self.tendons.iter().filter(pushes) {
-            let mut rows = TreeRows::default();
-            let length = tendon.measure(self.posed(), &mut rows)?;
-            let row = self.tree.rows_matrix(&self.data, &rows);
-            let velocity = crate::math::dot(&row, &self.v);
+            let mut room = RowRoom::take();
+            let RowRoom { rows, matrix, .. } = &mut room;
+            let length = tendon.measure(self.posed(), rows)?;
+            self.tree.write_rows(&self.data, rows, matrix);
+            let velocity = crate::math::dot(matrix, &self.v);
             let muscle = tendon.muscle.map_or(0.0, |m| m.force(length, velocity));
-            for (tau, factor) in tau.iter_mut().zip(&row) {
+            for (tau, factor) in tau.iter_mut().zip(&*matrix) {
                 *tau += (tendon.push + muscle) * factor;
             }
+            room.give_back();
         }
         Ok(())
     }
@@ -170,47 +167,51 @@ impl Robot {
     pub(super) fn tendon_energy(&self) -> f64 {
         let heavy = self.tendons.iter().filter(|tendon| tendon.armature != 0.0);
         heavy.fold(0.0, |sum, tendon| {
-            let mut rows = TreeRows::default();
-            let measured = tendon.measure(self.posed(), &mut rows);
+            let mut room = RowRoom::take();
+            let measured = tendon.measure(self.posed(), &mut room.rows);
             measured.expect(FITS);
-            let row = self.tree.rows_matrix(&self.data, &rows);
-            sum + 0.5 * tendon.armature * crate::math::dot(&row, &self.v).powi(2)
+            self.tree
+                .write_rows(&self.data, &room.rows, &mut room.matrix);
+            let rate = crate::math::dot(&room.matrix, &self.v);
+            room.give_back();
+            sum + 0.5 * tendon.armature * rate.powi(2)
         })
     }
 
     /// Limits, springs, servos, friction and inertia of its tendons in a step of h seconds.
     pub(super) fn tendon_rows(&self, h: f64, all: &mut JointRowList) -> Result<(), BuildError> {
+        let mut room = RowRoom::take();
         for (i, tendon) in self.tendons.iter().enumerate() {
-            let mut rows = TreeRows::default();
-            let measured = tendon.measure(self.posed(), &mut rows);
+            let RowRoom {
+                rows, matrix, on, ..
+            } = &mut room;
+            rows.clear();
+            let measured = tendon.measure(self.posed(), rows);
             let length = measured.map_err(|error| self.fault(error))?;
-            let matrix = self.tree.rows_matrix(&self.data, &rows);
-            let velocity = crate::math::dot(&matrix, &self.v);
-            if crate::math::max_abs(&matrix) == 0.0 {
+            self.tree.write_rows(&self.data, rows, matrix);
+            let velocity = crate::math::dot(matrix, &self.v);
+            if crate::math::max_abs(matrix) == 0.0 {
                 continue;
             }
-            let on = if tendon.strings.is_empty() {
-                coordinates(&matrix)
-            } else {
-                let links = self.tree.rows_on_links(&self.data, &rows, &[0]);
-                let place = |(link, row)| (Place::Link { link }, row);
-                links.into_iter().map(place).collect()
-            };
+            let by_links = !tendon.strings.is_empty();
+            if by_links {
+                self.tree.write_link_rows(&self.data, rows, &[0], on);
+            }
             let mut push = |sign: f64, part: JointPart, law: Law, (target, gap): (Target, f64)| {
-                let signed = |row: &Vec<f64>| row.iter().map(|x| sign * x).collect();
-                let on: Vec<(Place, Vec<f64>)> = on
-                    .iter()
-                    .map(|(place, row)| (*place, signed(row)))
-                    .collect();
                 let rows = JointRows {
                     item: RobotItem::Tendon(i as u32),
                     part,
                     law,
                     target,
                 };
-                let velocity = sign * velocity;
-                let on = on.iter().map(|(place, row)| (*place, &row[..]));
-                all.push(rows, on, [RowState { gap, velocity }]);
+                let state = RowState {
+                    gap,
+                    velocity: sign * velocity,
+                };
+                match by_links {
+                    true => all.push_times(sign, rows, on_links(on), [state]),
+                    false => all.push_times(sign, rows, coordinates(matrix), [state]),
+                }
             };
             let within = |force: f64| Law::Interval {
                 lo: -force,
@@ -250,6 +251,7 @@ impl Robot {
                 );
             }
         }
+        room.give_back();
         Ok(())
     }
 }

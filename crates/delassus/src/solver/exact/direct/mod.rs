@@ -64,8 +64,8 @@ impl Solver for Direct {
 
     stops_by_its_field!();
 
-    fn solves_joints_at_once(&self) -> Option<Vec<crate::solver::auto::Chosen>> {
-        (0 < self.stop.sweeps).then(Vec::new)
+    fn solves_joints_at_once(&self) -> Option<crate::solver::auto::Choices> {
+        (0 < self.stop.sweeps).then(crate::solver::auto::Choices::new)
     }
 
     fn advice(&self, status: Status) -> Option<String> {

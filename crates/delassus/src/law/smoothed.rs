@@ -16,26 +16,26 @@
 
 use glam::DVec2;
 
+use super::Law;
+use super::disks::{Disk, MOST_ROWS};
 use super::polygon::project;
-use crate::law::Law;
-use crate::law::disks::{Disk, MOST_ROWS};
 use crate::math::norm;
 
 /// One block at one point: what the smoothed law gives and how it changes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Smoothed {
+pub(crate) struct Smoothed {
     /// λ − P_δ(λ − ρw).
-    pub(super) f: Vec<f64>,
+    pub(crate) f: Vec<f64>,
     /// ∂f/∂λ and ∂f/∂w, row-major.
-    pub(super) by_lambda: Vec<f64>,
-    pub(super) by_w: Vec<f64>,
+    pub(crate) by_lambda: Vec<f64>,
+    pub(crate) by_w: Vec<f64>,
     /// ∂f/∂(log δ).
-    pub(super) by_log_delta: Vec<f64>,
+    pub(crate) by_log_delta: Vec<f64>,
 }
 
 /// Whether derivatives are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Want {
+pub(crate) enum Want {
     Value,
     Derivative,
 }
@@ -57,7 +57,7 @@ fn plus(x: f64, delta: f64) -> (f64, f64, f64) {
 
 impl Smoothed {
     /// Evaluates the law of a block; equalities have none.
-    pub(super) fn evaluate(&mut self, law: &Law, point: Point<'_>, want: Want) {
+    pub(crate) fn evaluate(&mut self, law: &Law, point: Point<'_>, want: Want) {
         let n = point.lambda.len();
         self.f.clear();
         self.f.resize(n, 0.0);
@@ -269,13 +269,13 @@ impl Smoothed {
 
 /// Impulse and row velocity of one block with ρ and δ.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point<'a> {
-    pub(super) lambda: &'a [f64],
-    pub(super) w: &'a [f64],
-    pub(super) rho: f64,
-    pub(super) delta: f64,
+pub(crate) struct Point<'a> {
+    pub(crate) lambda: &'a [f64],
+    pub(crate) w: &'a [f64],
+    pub(crate) rho: f64,
+    pub(crate) delta: f64,
     /// What makes rows of spin velocities; 1 where there are none [m].
-    pub(super) length: f64,
+    pub(crate) length: f64,
 }
 
 #[cfg(test)]

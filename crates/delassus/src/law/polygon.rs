@@ -11,7 +11,7 @@
 
 use glam::{DMat2, DVec2};
 
-use crate::law::facets::direction;
+use super::facets::direction;
 
 /// Smoothing over the size of things below which slacks drown in rounding.
 const FINE: f64 = 1e-6;
@@ -21,15 +21,15 @@ const STEPS: usize = 12;
 
 /// A projected point and how it changes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Projected {
-    pub(super) x: DVec2,
-    pub(super) by_y: DMat2,
-    pub(super) by_normal: DVec2,
-    pub(super) by_log_delta: DVec2,
+pub(crate) struct Projected {
+    pub(crate) x: DVec2,
+    pub(crate) by_y: DMat2,
+    pub(crate) by_normal: DVec2,
+    pub(crate) by_log_delta: DVec2,
 }
 
 /// Projects y on the polygon with `corners` corners at distance `normal`, smoothed by δ.
-pub(super) fn project(y: DVec2, normal: f64, corners: u32, delta: f64) -> Projected {
+pub(crate) fn project(y: DVec2, normal: f64, corners: u32, delta: f64) -> Projected {
     let size = normal.max(y.length());
     if !(0.0 < normal && FINE * size < delta) {
         return exact(y, normal, corners);
