@@ -264,10 +264,7 @@ impl Problem {
             if lambda.iter().all(|x| *x == 0.0) {
                 continue;
             }
-            for e in primal.jacobian.entry_range(k) {
-                let columns = primal.columns(primal.jacobian.entry_mass(e));
-                primal.add_impulse(e, lambda, &mut v[columns]);
-            }
+            primal.add_block_impulse(k, lambda, v);
         }
         for (b, mass) in primal.mass.iter().enumerate() {
             mass.solve(&mut v[primal.columns(b)]);
