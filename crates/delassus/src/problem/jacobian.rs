@@ -128,6 +128,25 @@ impl Jacobian {
         })
     }
 
+    /// Directions, arm and side of entry `e`, if it is a point of a free body.
+    #[inline(always)]
+    pub(crate) fn point_entry(&self, e: usize) -> Option<(&[[f64; 3]], DVec3, Side)> {
+        let Entry { start, kind, .. } = self.entries[e];
+        let EntryKind::Point {
+            n_rows,
+            side,
+            arms_before,
+        } = kind
+        else {
+            return None;
+        };
+        let (start, n_rows) = (start as usize, usize::from(n_rows));
+        let arm = DVec3::from_slice(&self.values[start..start + 3]);
+        let first = start - 3 * (n_rows + usize::from(arms_before));
+        let directions = &self.values[first..first + 3 * n_rows];
+        Some((directions.as_chunks::<3>().0, arm, side))
+    }
+
     /// The places of entry `e` with their rows: one, or as many as add up on a mass.
     #[inline(always)]
     pub(crate) fn places(&self, e: usize) -> impl Iterator<Item = (Place, &[f64])> {
@@ -139,7 +158,6 @@ impl Jacobian {
         (0..u32::from(count)).map(move |part| self.place(entry, part))
     }
 
-    #[inline(always)]
     fn place(&self, entry: Entry, part: u32) -> (Place, &[f64]) {
         let start = entry.start as usize;
         match entry.kind {

@@ -264,19 +264,7 @@ impl Problem {
             if lambda.iter().all(|x| *x == 0.0) {
                 continue;
             }
-            // A point pushes all its bodies by one force: ±(f, arm × f).
-            if let Some(point) = primal.jacobian.point(k) {
-                let push = place::force(point.directions, lambda);
-                for (b, arm, side) in point.ends() {
-                    let start = primal.offsets[b];
-                    place::add_at(&mut v[start..start + 6], push * side.sign(), arm);
-                }
-                continue;
-            }
-            for e in primal.jacobian.entry_range(k) {
-                let columns = primal.columns(primal.jacobian.entry_mass(e));
-                primal.add_impulse(e, lambda, &mut v[columns]);
-            }
+            primal.add_block_impulse(k, lambda, v);
         }
         for (b, mass) in primal.mass.iter().enumerate() {
             mass.solve(&mut v[primal.columns(b)]);

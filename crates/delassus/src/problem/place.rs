@@ -120,9 +120,7 @@ impl Place {
     pub(super) fn add_impulse(self, mass: &MassBlock, rows: &[f64], lambda: &[f64], f: &mut [f64]) {
         match self {
             Place::Point { arm, side } => {
-                // G_kbᵀλ_k = ±(Σ dᵢλᵢ, arm × Σ dᵢλᵢ)
-                let push = force(rows.as_chunks::<3>().0, lambda) * side.sign();
-                add_at(f, push, arm);
+                add_push(force(rows.as_chunks::<3>().0, lambda) * side.sign(), arm, f);
             }
             Place::Link { link } => {
                 let mut wrench = [0.0; 6];
@@ -143,12 +141,7 @@ impl Place {
     #[inline]
     pub(super) fn write(self, mass: &MassBlock, rows: &[f64], out: &mut [f64]) {
         match self {
-            Place::Point { arm, side } => {
-                let out = out.as_chunks_mut::<6>().0;
-                for (d, out) in rows.as_chunks::<3>().0.iter().zip(out) {
-                    *out = point_row(DVec3::from_array(*d), arm, side.sign());
-                }
-            }
+            Place::Point { arm, side } => write_point(rows.as_chunks::<3>().0, arm, side, out),
             Place::Link { link } => {
                 let of = tree(mass);
                 of.tree()
@@ -188,9 +181,17 @@ pub(crate) fn force(directions: &[[f64; 3]], lambda: &[f64]) -> DVec3 {
 
 /// f ← f + (push, arm × push).
 #[inline(always)]
-pub(super) fn add_at(f: &mut [f64], push: DVec3, arm: DVec3) {
+fn add_push(push: DVec3, arm: DVec3, f: &mut [f64]) {
     add(&mut f[..3], push);
     add(&mut f[3..6], arm.cross(push));
+}
+
+/// ±(dᵢ, arm × dᵢ), one row after the other.
+#[inline(always)]
+fn write_point(directions: &[[f64; 3]], arm: DVec3, side: Side, out: &mut [f64]) {
+    for (d, out) in directions.iter().zip(out.as_chunks_mut::<6>().0) {
+        *out = point_row(DVec3::from_array(*d), arm, side.sign());
+    }
 }
 
 #[inline(always)]
@@ -262,8 +263,16 @@ impl Primal {
     }
 
     /// Writes the rows of entry `e` to `out`, which has their size and is zero.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write_rows_to(&self, e: usize, out: &mut [f64]) {
+        match self.jacobian().point_entry(e) {
+            Some((directions, arm, side)) => write_point(directions, arm, side, out),
+            None => self.write_other_rows(e, out),
+        }
+    }
+
+    /// The same of an entry that is no point.
+    fn write_other_rows(&self, e: usize, out: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
         if let Some(written) = self.jacobian().written(e, mass.dim()) {
             return out.copy_from_slice(written.rows);
@@ -289,8 +298,34 @@ impl Primal {
     }
 
     /// f ← f + G_kbᵀλ_k of entry `e`, from the impulses of its block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_impulse(&self, e: usize, lambda: &[f64], f: &mut [f64]) {
+        match self.jacobian().point_entry(e) {
+            Some((directions, arm, side)) => {
+                add_push(force(directions, lambda) * side.sign(), arm, f);
+            }
+            None => self.add_other_impulse(e, lambda, f),
+        }
+    }
+
+    /// f ← f + G_kᵀλ_k of block k, into the impulses of all masses.
+    #[inline(always)]
+    pub(crate) fn add_block_impulse(&self, k: usize, lambda: &[f64], f: &mut [f64]) {
+        let Some(point) = self.jacobian().point(k) else {
+            for e in self.jacobian().entry_range(k) {
+                let columns = self.columns(self.jacobian().entry_mass(e));
+                self.add_other_impulse(e, lambda, &mut f[columns]);
+            }
+            return;
+        };
+        let push = force(point.directions, lambda);
+        for (b, arm, side) in point.ends() {
+            add_push(push * side.sign(), arm, &mut f[self.columns(b)]);
+        }
+    }
+
+    /// The same of an entry that is no point.
+    fn add_other_impulse(&self, e: usize, lambda: &[f64], f: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
         if let Some(rows) = self.jacobian().written_links(e, f.len()) {
             return mul_transposed_add(rows, lambda, f);

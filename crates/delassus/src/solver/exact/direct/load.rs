@@ -164,6 +164,25 @@ fn entry_lanes<const L: usize>(
     touch: MassEntry,
 ) -> [Lane<L>; 18] {
     let mut lanes = [[0.0; L]; 18];
+    let (mut frame, mut arm, mut sign) = ([[0.0; L]; 9], [[0.0; L]; 3], [0.0; L]);
+    let mut points = 0;
+    for l in 0..L {
+        let e = entry(primal, kind, team[l], touch);
+        if let Some((directions, at, side)) = primal.jacobian().point_entry(e) {
+            for (to, d) in frame.iter_mut().zip(directions.as_flattened()) {
+                to[l] = *d;
+            }
+            for (to, x) in arm.iter_mut().zip(at.to_array()) {
+                to[l] = x;
+            }
+            sign[l] = side.sign();
+            points += 1;
+        }
+    }
+    if points == L {
+        point_lanes(&frame, &arm, &sign, &mut lanes);
+        return lanes;
+    }
     for l in 0..L {
         let mut g = [0.0; 18];
         primal.write_rows_to(entry(primal, kind, team[l], touch), &mut g);
@@ -172,6 +191,26 @@ fn entry_lanes<const L: usize>(
         }
     }
     lanes
+}
+
+/// ±(dᵢ, arm × dᵢ) for three directions.
+#[inline(always)]
+fn point_lanes<const L: usize>(
+    frame: &[Lane<L>; 9],
+    arm: &[Lane<L>; 3],
+    sign: &Lane<L>,
+    out: &mut [Lane<L>; 18],
+) {
+    for i in 0..3 {
+        for l in 0..L {
+            let d: [f64; 3] = std::array::from_fn(|c| frame[3 * i + c][l]);
+            for c in 0..3 {
+                let (a, b) = ((c + 1) % 3, (c + 2) % 3);
+                out[6 * i + c][l] = sign[l] * d[c];
+                out[6 * i + 3 + c][l] = sign[l] * (arm[a][l] * d[b] - d[a] * arm[b][l]);
+            }
+        }
+    }
 }
 
 /// A += G M⁻¹ Kᵀ for three rows each on a free body.
