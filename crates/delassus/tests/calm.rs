@@ -5,9 +5,9 @@
 
 use delassus::collide::Shape;
 use delassus::math::DVec3;
-use delassus::solver::from_spec;
+use delassus::solver::{Observed, Seen, from_spec};
 use delassus::world::{Attach, Body};
-use delassus::{GaussSeidel, Stop, WorldBuilder, scenes};
+use delassus::{GaussSeidel, Residual, Stop, WorldBuilder, scenes};
 
 /// Eight sweeps a step, whatever they reach.
 fn eight() -> Stop {
@@ -59,4 +59,88 @@ fn a_push_leaves_no_velocity_behind() {
     }
     let height = world.bodies().position[ball.index()].z;
     assert!((height - 0.1).abs() < 1e-6, "{height}");
+}
+
+#[test]
+fn small_steps_are_judged_as_an_answer_to_the_whole_step() {
+    let mut world = scenes::build("pile:300").unwrap().world;
+    let mut solver = from_spec("coloured", eight(), 0).unwrap();
+    let mut seen = 0;
+    for _ in 0..60 {
+        let mut keeps = Vec::new();
+        let mut told = f64::NAN;
+        let mut observed = Observed::new(solver.as_mut(), |solve: Seen<'_>| {
+            // M v = p + Gᵀλ of the whole step holds for the impulses of all small steps and the velocity that is left.
+            let residual = Residual::of(solve.problem, solve.solution);
+            assert!(residual.momentum < 1e-9, "{}", residual.momentum);
+            assert_eq!(residual.law.to_bits(), solve.report.residual.law.to_bits());
+            assert_eq!(solve.report.iterations, 8);
+            keeps.clone_from(&solve.solution.v);
+            told = solve.report.residual.law;
+            seen += 1;
+        });
+        let step = world.step(1.0 / 60.0, &mut observed).unwrap();
+        assert_eq!(step.report.residual.law.to_bits(), told.to_bits());
+        // Bodies stand in the order of the problem, behind the ground and the walls.
+        let bodies = world.bodies();
+        let free = bodies.ids().filter(|id| bodies.is_free(*id));
+        for (id, v) in free.zip(keeps.chunks_exact(6)) {
+            assert_eq!(bodies.velocity[id.index()], DVec3::from_slice(v));
+        }
+    }
+    // Once they fall there are contacts in every step.
+    assert!(40 < seen, "{seen}");
+}
+
+/// Where a ball of 10 cm lies after a second that began above the ground, with so many sweeps a step.
+fn dropped(height: f64, sweeps: usize) -> f64 {
+    let mut builder = WorldBuilder::default();
+    builder.add_ground().unwrap();
+    let body = Body::at("ball", DVec3::Z * height);
+    let sphere = Shape::Sphere { radius: 0.1 };
+    let ball = builder
+        .add_solid(sphere, 1000.0, body, Attach::default())
+        .unwrap();
+    let mut world = builder.build().unwrap();
+    let stop = Stop { sweeps, ..eight() };
+    let mut solver = from_spec("coloured", stop, 0).unwrap();
+    for _ in 0..100 {
+        world.step(0.01, solver.as_mut()).unwrap();
+    }
+    assert!(world.bodies().velocity[ball.index()].length() < 1e-9);
+    world.bodies().position[ball.index()].z
+}
+
+#[test]
+fn a_ball_in_small_steps_sinks_in_by_what_its_push_yields() {
+    for sweeps in [2, 3, 7, 8, 20] {
+        let count = (sweeps / 2) as f64;
+        let h = 0.01 / count;
+        // The push e g/h is held against the compliance s/m under the impulse m g h, with a damping time of five steps.
+        let e = 4.0 / (1.0 + 4.0 * 5.0 * count);
+        let sag = 0.003 * 9.81 * h * h / e;
+        for start in [1.3, 0.08] {
+            let height = dropped(start, sweeps);
+            assert!((height - (0.1 - sag)).abs() < 1e-7, "{sweeps}: {height}");
+        }
+    }
+}
+
+#[test]
+fn threads_change_no_bit_of_small_steps() {
+    let bodies = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let mut world = scenes::build("rubble:300").unwrap().world;
+            let mut solver = from_spec("coloured", eight(), 0).unwrap();
+            for _ in 0..120 {
+                world.step(1.0 / 60.0, solver.as_mut()).unwrap();
+            }
+            world.bodies().position.clone()
+        })
+    };
+    let one = bodies(1);
+    assert!(one.iter().all(|x| x.is_finite()));
+    assert_eq!(one, bodies(2));
+    assert_eq!(one, bodies(3));
 }

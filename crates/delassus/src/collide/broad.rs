@@ -9,6 +9,7 @@ use parry3d_f64::bounding_volume::{Aabb, BoundingVolume};
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 
 use crate::math::DVec3;
+use crate::math::parallel::{self, CHUNK};
 
 /// The tree is built anew once its leaves have been replaced so many times on average.
 const REBUILD_AFTER: usize = 16;
@@ -147,17 +148,28 @@ impl Broad {
     pub(crate) fn pairs(
         &mut self,
         extra: &[(u32, u32)],
-        mut admit: impl FnMut(u32, u32) -> Option<(u32, u32)>,
+        admit: impl Fn(u32, u32) -> Option<(u32, u32)> + Sync,
     ) -> &[u64] {
         self.pairs.clear();
         self.pairs.extend(extra.iter().copied().map(pack));
-        self.pairs.extend(self.near.iter().filter_map(|&pair| {
+        let (keys, boxes) = (&self.keys, &self.boxes);
+        let choose = |&pair: &u64| {
             let (i, j) = unpack(pair);
             let (i, j) = (i as usize, j as usize);
-            let pair = admit(self.keys[i], self.keys[j])?;
-            let meet = self.boxes[i].intersects(&self.boxes[j]);
+            let pair = admit(keys[i], keys[j])?;
+            let meet = boxes[i].intersects(&boxes[j]);
             meet.then(|| pack(pair))
-        }));
+        };
+        let length = parallel::share(self.near.len()).max(8 * CHUNK);
+        if self.near.len() <= length {
+            self.pairs.extend(self.near.iter().filter_map(choose));
+        } else {
+            let parts = self.near.chunks(length).collect();
+            let chosen = parallel::map(parts, |near: &[u64]| -> Vec<u64> {
+                near.iter().filter_map(choose).collect()
+            });
+            self.pairs.extend(chosen.into_iter().flatten());
+        }
         // A few sorted stretches, which this sort makes use of.
         self.pairs.sort();
         &self.pairs

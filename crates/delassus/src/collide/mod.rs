@@ -42,7 +42,7 @@ pub(crate) use fall::{Standing, land};
 use narrow::{Ball, PlacedSolid, Solid};
 pub(crate) use query::{ColliderMeeting, ColliderOverlap, Placed as PlacedColliders};
 pub(crate) use ray::Beam;
-use ready::{Ready, check_pose, extent, prepare};
+use ready::{Ready, prepare};
 use reduce::{Raw, mix};
 use solid::PoseMatrix;
 
@@ -203,12 +203,30 @@ struct Tag {
     movable: bool,
 }
 
+/// Centre and half extents of a collider's box with all it may move in the step; none of a half-space.
+type Bounds = Option<(DVec3, DVec3)>;
+
 impl Tag {
+    /// Of nothing, to be overwritten.
+    const NONE: Tag = Tag {
+        centre: DVec3::ZERO,
+        size: 0.0,
+        reach: 0.0,
+        body: 0,
+        group: Groups::NONE,
+        ball: false,
+        ground: true,
+        movable: false,
+    };
+
     /// How far from the centre the collider may touch something in this step \[m\].
     fn radius(&self) -> f64 {
         self.size * (1.0 + MARGIN) + self.reach
     }
 }
+
+/// Whether two bodies do not collide; asked from several threads.
+pub type Excluded<'a> = dyn Fn(usize, usize) -> bool + Sync + 'a;
 
 /// Colliders and their contacts, kept between steps.
 #[derive(Clone, Debug)]
@@ -216,6 +234,7 @@ pub struct Collisions {
     colliders: Vec<Ready>,
     frames: Vec<PoseMatrix>,
     tags: Vec<Tag>,
+    boxes: Vec<Bounds>,
     planes: Vec<u32>,
     broad: Broad,
     contacts: Vec<ContactPoint>,
@@ -248,6 +267,7 @@ impl Collisions {
             planes: (0..ready.len() as u32).filter(is_plane).collect(),
             frames: Vec::with_capacity(ready.len()),
             tags: Vec::with_capacity(ready.len()),
+            boxes: Vec::with_capacity(ready.len()),
             colliders: ready,
             broad: Broad::default(),
             contacts: Vec::new(),
@@ -288,7 +308,7 @@ impl Collisions {
         poses: &[(DVec3, DQuat)],
         movable: &[bool],
         reach: &[f64],
-        excluded: &dyn Fn(usize, usize) -> bool,
+        excluded: &Excluded<'_>,
     ) -> Result<(), CollideError> {
         let motion = Poses {
             poses,
@@ -297,22 +317,7 @@ impl Collisions {
         };
         self.contacts.clear();
         self.place(motion)?;
-        let Collisions {
-            colliders,
-            frames,
-            broad,
-            ..
-        } = self;
-        broad.set(colliders.iter().zip(&*frames).map(|(c, frame)| {
-            let (centre, half) = extent(&c.solid, frame)?;
-            let slack = motion.reach[c.body]
-                + if c.size.is_finite() {
-                    MARGIN * c.size
-                } else {
-                    0.0
-                };
-            Some((centre, half + DVec3::splat(slack)))
-        }));
+        self.broad.set(self.boxes.iter().copied());
         self.over_planes(excluded);
         let Collisions {
             tags,
@@ -358,57 +363,36 @@ impl Collisions {
         self.contacts = contacts;
     }
 
-    /// Checks the arrays and places every collider in the world.
+    /// Checks the arrays and places every collider in the world, with its box.
     fn place(&mut self, motion: Poses) -> Result<(), CollideError> {
-        self.frames.clear();
-        self.tags.clear();
-        for (collider, c) in self.colliders.iter().enumerate() {
-            let body = c.body;
-            let missing = |what, found| CollideError::MissingBody {
-                what,
-                found,
-                collider,
-                body,
-            };
-            let &(at, turn) = motion
-                .poses
-                .get(body)
-                .ok_or(missing("poses", motion.poses.len()))?;
-            let reach = *motion
-                .reach
-                .get(body)
-                .ok_or(missing("reach", motion.reach.len()))?;
-            let movable = *motion
-                .movable
-                .get(body)
-                .ok_or(missing("movable", motion.movable.len()))?;
-            if !(0.0..=MAX_SIZE).contains(&reach) {
-                return Err(CollideError::BadReach { body, reach });
+        let count = self.colliders.len();
+        self.frames
+            .resize(count, PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY));
+        self.tags.resize(count, Tag::NONE);
+        self.boxes.resize(count, None);
+        let frames = self
+            .frames
+            .chunks_mut(CHUNK)
+            .zip(self.tags.chunks_mut(CHUNK));
+        let parts = frames.zip(self.boxes.chunks_mut(CHUNK));
+        let mut parts = parts.zip(self.colliders.chunks(CHUNK)).enumerate();
+        let place = |(part, (((frames, tags), boxes), colliders)): (usize, (_, &[Ready]))| {
+            let (frames, tags, boxes): (&mut [PoseMatrix], &mut [Tag], &mut [Bounds]) =
+                (frames, tags, boxes);
+            for (i, c) in colliders.iter().enumerate() {
+                (frames[i], tags[i]) = c.placed(part * CHUNK + i, motion)?;
+                boxes[i] = c.bounds(&frames[i], tags[i].reach);
             }
-            let turn = check_pose((at, turn), || format!("body {body}"))?;
-            let frame = match c.place {
-                None => PoseMatrix::new(at, turn),
-                Some((offset, rotation)) => {
-                    PoseMatrix::new(at + turn * offset, (turn * rotation).normalize())
-                }
-            };
-            self.tags.push(Tag {
-                centre: frame.at(),
-                size: c.size,
-                reach,
-                body: body as u32,
-                group: c.group,
-                ball: c.solid.is_ball(),
-                ground: c.ground,
-                movable,
-            });
-            self.frames.push(frame);
+            Ok(())
+        };
+        if count <= CHUNK {
+            return parts.try_for_each(place);
         }
-        Ok(())
+        parallel::map(parts.collect(), place).into_iter().collect()
     }
 
     /// Pairs with half-spaces, by the distance of bounding spheres.
-    fn over_planes(&mut self, excluded: &dyn Fn(usize, usize) -> bool) {
+    fn over_planes(&mut self, excluded: &Excluded<'_>) {
         let Collisions {
             tags,
             frames,
@@ -417,16 +401,28 @@ impl Collisions {
             ..
         } = self;
         extra.clear();
-        for (i, tag) in tags.iter().enumerate() {
-            for &p in planes.iter() {
+        let (tags, frames, planes) = (&*tags, &*frames, &*planes);
+        let over = |i: usize| {
+            let tag = &tags[i];
+            planes.iter().filter_map(move |&p| {
                 let up = frames[p as usize].axes.z_axis;
                 let plane = &tags[p as usize];
                 let height = up.dot(tag.centre - plane.centre);
-                if !tag.ground && height <= tag.radius() + plane.reach {
-                    extra.extend(admit(tags, excluded, (i as u32, p)));
-                }
-            }
+                let near = !tag.ground && height <= tag.radius() + plane.reach;
+                near.then(|| admit(tags, excluded, (i as u32, p)))?
+            })
+        };
+        let length = parallel::share(tags.len()).max(8 * CHUNK);
+        if planes.is_empty() || tags.len() <= length {
+            extra.extend((0..tags.len()).flat_map(over));
+            return;
         }
+        let parts = (0..tags.len()).step_by(length);
+        let parts = parts.map(|start| start..tags.len().min(start + length));
+        let found = parallel::map(parts.collect(), |part: std::ops::Range<usize>| {
+            part.flat_map(over).collect::<Vec<_>>()
+        });
+        extra.extend(found.into_iter().flatten());
     }
 }
 
@@ -499,11 +495,7 @@ fn prediction(a: &Tag, b: &Tag) -> f64 {
 }
 
 /// Whether two colliders may meet, and which of them is a.
-fn admit(
-    tags: &[Tag],
-    excluded: &dyn Fn(usize, usize) -> bool,
-    (i, j): (u32, u32),
-) -> Option<(u32, u32)> {
+fn admit(tags: &[Tag], excluded: &Excluded<'_>, (i, j): (u32, u32)) -> Option<(u32, u32)> {
     let (i, j) = (i.min(j), i.max(j));
     let (first, second) = (&tags[i as usize], &tags[j as usize]);
     let reach = first.radius() + second.radius();

@@ -5,7 +5,7 @@ use super::hull::Hull;
 use super::narrow::Solid;
 use super::shape::{MAX_SIZE, Shape, ShapeError};
 use super::solid::{Convex, Core, PoseMatrix, bounds};
-use super::{CollideError, Collider, Groups};
+use super::{Bounds, CollideError, Collider, Groups, MARGIN, Poses, Tag};
 use crate::math::{DQuat, DVec3};
 
 /// A collider made ready.
@@ -18,6 +18,65 @@ pub(super) struct Ready {
     pub(super) ground: bool,
     /// Largest distance of a point from the origin; infinite for ground \[m\].
     pub(super) size: f64,
+}
+
+impl Ready {
+    /// Where it stands in the world, and what the choice of pairs needs of it.
+    pub(super) fn placed(
+        &self,
+        collider: usize,
+        motion: Poses<'_>,
+    ) -> Result<(PoseMatrix, Tag), CollideError> {
+        let body = self.body;
+        let missing = |what, found| CollideError::MissingBody {
+            what,
+            found,
+            collider,
+            body,
+        };
+        let Poses {
+            poses,
+            movable,
+            reach,
+        } = motion;
+        let &(at, turn) = poses.get(body).ok_or(missing("poses", poses.len()))?;
+        let found = reach.get(body);
+        let reach = *found.ok_or(missing("reach", reach.len()))?;
+        let found = movable.get(body);
+        let movable = *found.ok_or(missing("movable", movable.len()))?;
+        if !(0.0..=MAX_SIZE).contains(&reach) {
+            return Err(CollideError::BadReach { body, reach });
+        }
+        let turn = check_pose((at, turn), || format!("body {body}"))?;
+        let frame = match self.place {
+            None => PoseMatrix::new(at, turn),
+            Some((offset, rotation)) => {
+                PoseMatrix::new(at + turn * offset, (turn * rotation).normalize())
+            }
+        };
+        let tag = Tag {
+            centre: frame.at(),
+            size: self.size,
+            reach,
+            body: body as u32,
+            group: self.group,
+            ball: self.solid.is_ball(),
+            ground: self.ground,
+            movable,
+        };
+        Ok((frame, tag))
+    }
+
+    /// Its box in the world with all it may move in the step.
+    pub(super) fn bounds(&self, frame: &PoseMatrix, reach: f64) -> Bounds {
+        let (centre, half) = extent(&self.solid, frame)?;
+        let margin = if self.size.is_finite() {
+            MARGIN * self.size
+        } else {
+            0.0
+        };
+        Some((centre, half + DVec3::splat(reach + margin)))
+    }
 }
 
 /// Centre and half extents of a solid's box in the world; a half-space has none.

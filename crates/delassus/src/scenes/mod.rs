@@ -478,3 +478,11 @@ fn run((dt, time): (f64, f64), tolerance: f64, iterations: usize) -> RunDefaults
         ..RunDefaults::default()
     }
 }
+
+/// Steps of `dt` for `time` seconds with exactly so many sweeps each, spent on small steps.
+fn swept(times: (f64, f64), sweeps: usize) -> RunDefaults {
+    RunDefaults {
+        solver: "coloured".to_owned(),
+        ..run(times, 0.0, sweeps)
+    }
+}

@@ -25,6 +25,7 @@ mod monitor;
 pub mod newton;
 mod observed;
 pub mod pivot;
+mod small_steps;
 pub mod sweep;
 mod topology;
 
@@ -37,6 +38,7 @@ pub use cancel::Cancel;
 pub use catalogue::{Description, SpecError, catalogue, choose, from_spec, relaxation};
 pub use monitor::{Monitor, Sweep, SweepStats};
 pub use observed::{Observed, Seen};
+pub use small_steps::SmallSteps;
 pub use sweep::Rule;
 pub use topology::Topology;
 
@@ -44,7 +46,7 @@ pub use crate::linalg::Rank;
 
 use crate::law::Law;
 use crate::math::max_abs;
-use crate::problem::residual::Residual;
+use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Block, Problem, Solution};
 
 /// How a run ended. Not converging is a result, not an error: the best iterate comes with it.
@@ -311,6 +313,17 @@ pub trait Solver {
         monitor: &mut Monitor<'_>,
     ) -> Status;
 
+    /// Does the sweeps asked for in small steps, from these impulses to those of the whole step. False where it cannot,
+    /// and then nothing has changed.
+    fn sweep_small_steps(
+        &mut self,
+        _problem: &Problem,
+        _lambda: &mut [f64],
+        _steps: &mut SmallSteps<'_>,
+    ) -> bool {
+        false
+    }
+
     /// The worst fit over the problem's laws.
     fn fit_of(&self, problem: &Problem) -> Fit {
         problem
@@ -324,6 +337,36 @@ pub trait Solver {
     /// The same as [`Solver::solve`], but whoever watches is not told: for what a step solves besides its problem.
     fn solve_unseen(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         self.solve(problem, solution)
+    }
+
+    /// Judges what [`Solver::sweep_small_steps`] left.
+    fn judge_sweeps(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        elapsed: Duration,
+    ) -> Report {
+        let mut judge = Judge::new(problem);
+        let residual = judge.complete(problem, solution);
+        let status = match residual.law.is_finite() {
+            true => Status::IterationLimit,
+            false => Status::Diverged,
+        };
+        Report {
+            solver: self.name(),
+            options: self.options(),
+            fit: self.fit_of(problem),
+            status,
+            iterations: self.stop().sweeps,
+            residual,
+            history: History::new(),
+            elapsed,
+            message: message(self, problem, status),
+            fallback: None,
+            chosen: auto::Choices::new(),
+            certificate: None,
+            rank: None,
+        }
     }
 
     /// Solves and judges. `solution` comes in as the warm start (a wrong size or a number that is not finite

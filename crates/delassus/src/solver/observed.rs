@@ -1,9 +1,10 @@
 //! A solver that is watched: somebody sees every solve, and the solver and whoever called it notice nothing.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::auto::Choices;
-use super::{Fit, Monitor, Report, Solver, Status, Stop};
+use super::{Fit, Monitor, Report, SmallSteps, Solver, Status, Stop};
 use crate::law::Law;
 use crate::problem::{Problem, Solution};
 
@@ -100,6 +101,33 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         self.solver.run(problem, solution, monitor)
+    }
+
+    fn sweep_small_steps(
+        &mut self,
+        problem: &Problem,
+        lambda: &mut [f64],
+        steps: &mut SmallSteps<'_>,
+    ) -> bool {
+        self.start.clear();
+        self.start.extend_from_slice(lambda);
+        self.solver.sweep_small_steps(problem, lambda, steps)
+    }
+
+    fn judge_sweeps(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        elapsed: Duration,
+    ) -> Report {
+        let report = self.solver.judge_sweeps(problem, solution, elapsed);
+        (self.observer)(Seen {
+            problem,
+            start: &self.start,
+            solution,
+            report: &report,
+        });
+        report
     }
 
     fn solve_unseen(&mut self, problem: &Problem, solution: &mut Solution) -> Report {

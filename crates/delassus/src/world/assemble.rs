@@ -4,7 +4,7 @@
 mod contacts;
 mod joints;
 
-pub(super) use contacts::law as contact_law;
+pub(super) use contacts::{PUSH, law as contact_law};
 
 use glam::{DMat3, DVec3};
 
@@ -77,6 +77,12 @@ pub(super) struct Room {
 }
 
 impl Assembly {
+    /// Whether every block is a contact of three rows.
+    pub(super) fn is_contacts_alone(&self) -> bool {
+        let blocks = self.problem.blocks().len();
+        0 < blocks && self.contacts.len() == blocks && !self.spins
+    }
+
     /// Whose block it is.
     pub(super) fn key(&self, block: Option<BlockId>) -> Option<Key> {
         self.keys.get(block?.index()).copied()

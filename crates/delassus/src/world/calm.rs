@@ -11,12 +11,28 @@
 //!
 //! and v_B is the velocity that bodies keep: overlaps are parted, and nothing flies. The impulses of the step are λ_B,
 //! which belong to it.
+//!
+//! Where contacts are all there is, a solver may divide the step into small ones, with a push and a calm sweep for each:
+//! [`SmallSteps`]. The impulses of the step are then the sums of theirs, and they are judged as an answer to the
+//! problem of the whole step, whose contacts want what they want at its end and no push.
 
-use super::World;
-use super::assemble::Assembly;
+use std::time::Instant;
+
+use glam::DVec3;
+
+use super::assemble::{self, Assembly};
+use super::{MovedBy, Surface, World};
 use crate::collide::ContactPoint;
 use crate::problem::Solution;
-use crate::solver::{Report, Solver, Stop};
+use crate::solver::{Report, SmallSteps, Solver, Stop};
+
+/// Memory of small steps: gaps of the contacts, velocities at the beginning, mean velocities.
+#[derive(Debug, Default)]
+pub(super) struct Small {
+    gaps: Vec<f64>,
+    old: Vec<f64>,
+    pub(super) mean: Vec<f64>,
+}
 
 /// A step whose sweeps are shared between pushing and calming.
 pub(super) struct Halves {
@@ -51,6 +67,75 @@ impl Halves {
 }
 
 impl World {
+    /// The step in small ones; `None` where it is not swept, where something else than contacts without restitution is
+    /// there, and where the solver cannot. Returns also the mean velocity that bodies move with.
+    pub(super) fn in_small_steps(
+        &mut self,
+        solver: &mut dyn Solver,
+        (assembly, contacts): (&mut Assembly, &[ContactPoint]),
+        solution: &mut Solution,
+        h: f64,
+    ) -> Option<(Report, Vec<f64>)> {
+        let asked = solver.stop();
+        let count = asked.sweeps / 2;
+        let swept = asked.tolerance <= 0.0 && 0 < count;
+        if !swept || !assembly.is_contacts_alone() || !self.has_calm_contacts() {
+            return None;
+        }
+        let start = Instant::now();
+        let mut spare = std::mem::take(&mut self.spare.small);
+        spare.gaps.clear();
+        let gaps = assembly.contacts.iter().map(|c| contacts[*c].gap);
+        spare.gaps.extend(gaps);
+        spare.old.clear();
+        for id in &assembly.bodies {
+            let (velocity, spin) = (
+                self.bodies.velocity[id.index()],
+                self.bodies.spin[id.index()],
+            );
+            spare
+                .old
+                .extend(velocity.to_array().into_iter().chain(spin.to_array()));
+        }
+        let part = h / count as f64;
+        // Overlaps part as slowly as in the whole step: by the same damping time.
+        let terms = self.hold_contacts(h).coefficients(part);
+        let mut mean = std::mem::take(&mut spare.mean);
+        let mut steps = SmallSteps {
+            h,
+            count,
+            old: &spare.old,
+            share: terms.e,
+            sigma: terms.sigma,
+            fastest: assemble::PUSH,
+            gaps: &mut spare.gaps,
+            mean: &mut mean,
+        };
+        let done = solver.sweep_small_steps(&assembly.problem, &mut solution.lambda, &mut steps);
+        let found = done.then(|| {
+            let elapsed = start.elapsed();
+            for (block, gap) in spare.gaps.iter().enumerate() {
+                let row = assembly.problem.blocks()[block].start;
+                assembly.problem.want(row, (-gap / part).min(0.0));
+            }
+            solver.judge_sweeps(&assembly.problem, solution, elapsed)
+        });
+        self.spare.small = spare;
+        Some((found?, mean))
+    }
+
+    /// Whether contacts ask for no velocity of their own: nothing bounces, and what is not moved by impulses rests.
+    fn has_calm_contacts(&self) -> bool {
+        let bodies = &self.bodies;
+        let pairs = self.pairs.iter().map(|(_, surface)| surface);
+        let bounces = |surface: &Surface| 0.0 < surface.restitution;
+        let driven = |i: usize| {
+            let motion = bodies.velocity[i].abs() + bodies.spin[i].abs();
+            bodies.motion[i] == MovedBy::Kinematic && motion != DVec3::ZERO
+        };
+        !self.surfaces.iter().chain(pairs).any(bounces) && !(0..bodies.len()).any(driven)
+    }
+
     /// The second half. Returns v_A where it differs from what the bodies keep.
     pub(super) fn calm(
         &self,

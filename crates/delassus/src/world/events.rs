@@ -88,16 +88,9 @@ impl Pushes {
             self.under_way.sort_unstable();
         }
         self.under_way.dedup();
-        let missing = |pair: &&Pushing, from: &[Pushing]| from.binary_search(pair).is_err();
-        let ended = self
-            .last
-            .iter()
-            .filter(|pair| missing(pair, &self.under_way));
+        let ended = missing(&self.last, &self.under_way);
         let ended = ended.map(|pair| (ContactChange::Ended, pair));
-        let began = self
-            .under_way
-            .iter()
-            .filter(|pair| missing(pair, &self.last));
+        let began = missing(&self.under_way, &self.last);
         let began = began.map(|pair| (ContactChange::Began, pair));
         let event = |(change, pair): (ContactChange, &Pushing)| ContactEvent {
             change,
@@ -119,6 +112,15 @@ impl Pushes {
         self.last.sort_unstable();
         self.events.clear();
     }
+}
+
+/// Those of one sorted list that another one lacks, in order: both are walked once.
+fn missing<'a>(list: &'a [Pushing], from: &'a [Pushing]) -> impl Iterator<Item = &'a Pushing> {
+    let mut others = from.iter().peekable();
+    list.iter().filter(move |pair| {
+        while others.next_if(|other| other < pair).is_some() {}
+        others.peek() != Some(pair)
+    })
 }
 
 impl World {

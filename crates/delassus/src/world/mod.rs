@@ -346,6 +346,7 @@ struct Spare {
     solution: Solution,
     before: state::Snapshot,
     reactions: reaction::Reactions,
+    small: calm::Small,
     /// How often the restitution of the step under way was halved.
     halvings: u32,
 }

@@ -251,6 +251,7 @@ impl World {
         self.give_back(old);
         self.spare.room = assembly.recycle();
         self.spare.solution = solution;
+        self.spare.small.mean = pushed.unwrap_or_default();
         lap(&mut clock.integrate);
         let swept = solver.stop().is_swept_as_asked(report.status);
         Ok(Step {
@@ -277,6 +278,10 @@ impl World {
         (mut assembly, solution): (Assembly, &mut Solution),
         solver: &mut dyn Solver,
     ) -> Result<(Assembly, Report, Option<Vec<f64>>), StepError> {
+        let parts = (&mut assembly, contacts);
+        if let Some((report, mean)) = self.in_small_steps(solver, parts, solution, h) {
+            return Ok((assembly, report, Some(mean)));
+        }
         let halves = Halves::begin(self, solver, &assembly);
         let mut report = solver.solve(&assembly.problem, solution);
         loop {

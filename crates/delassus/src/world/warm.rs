@@ -7,6 +7,11 @@ use super::World;
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
 use crate::index::{BodyId, JointId, RobotId};
+use crate::math::parallel;
+use crate::problem::Block;
+
+/// Blocks that another thread looks for at least.
+const MANY: usize = 4096;
 
 /// What a block of a world's problem belongs to, the same in every step. Joints come before contacts, and these before
 /// joints and loops of robots.
@@ -135,21 +140,48 @@ impl Warm {
         let ratio = if 0.0 < self.h { h / self.h } else { 0.0 };
         lambda.clear();
         lambda.resize(assembly.problem.n_rows(), 0.0);
-        let mut old = self.keys.iter().peekable();
-        let mut last = None;
-        for (key, block) in assembly.keys.iter().zip(assembly.problem.blocks()) {
-            // Keys come sorted, so both lists are walked once; a step back starts over.
-            if last.is_some_and(|last| *key < last) {
-                old = self.keys.iter().peekable();
+        let (keys, blocks) = (&assembly.keys[..], assembly.problem.blocks());
+        let length = parallel::share(keys.len()).max(MANY);
+        let mut rest = &mut lambda[..];
+        let parts = keys.chunks(length).zip(blocks.chunks(length));
+        let parts = parts.map(|(keys, blocks)| {
+            let rows = blocks.iter().map(|block| block.n_rows).sum();
+            let own = rest.split_off_mut(..rows);
+            (keys, blocks, own.unwrap_or_default())
+        });
+        // What is found for a key does not depend on the part it stands in.
+        parallel::each(parts, |(keys, blocks, lambda)| {
+            self.find(keys, blocks, ratio, lambda);
+        });
+    }
+
+    /// The impulses of consecutive blocks.
+    fn find(&self, keys: &[Key], blocks: &[Block], ratio: f64, lambda: &mut [f64]) {
+        let (Some(key), Some(block)) = (keys.first(), blocks.first()) else {
+            return;
+        };
+        let start_of = |key: &Key| self.keys.partition_point(|entry| entry.0 < *key);
+        let (mut at, first_row) = (start_of(key), block.start);
+        let mut last = *key;
+        for (key, block) in keys.iter().zip(blocks) {
+            // Keys come sorted, so both lists are walked once; a step back looks anew.
+            if *key < last {
+                at = start_of(key);
             }
-            last = Some(*key);
-            while old.next_if(|entry| entry.0 < *key).is_some() {}
-            if let Some(&&(found, start, rows)) = old.peek()
+            last = *key;
+            while self.keys.get(at).is_some_and(|entry| entry.0 < *key) {
+                at += 1;
+            }
+            if let Some(&(found, start, rows)) = self.keys.get(at)
                 && found == *key
                 && rows == block.n_rows
             {
+                let own = block.start - first_row;
                 // λ is an impulse: the same force over another step is λ h/h_old.
-                for (new, old) in lambda[block.rows()].iter_mut().zip(&self.lambda[start..]) {
+                for (new, old) in lambda[own..own + rows]
+                    .iter_mut()
+                    .zip(&self.lambda[start..])
+                {
                     *new = old * ratio;
                 }
             }

@@ -18,7 +18,7 @@ use crate::problem::place::{Place, Side};
 use crate::problem::stabilise::{Approach, Coefficients, Restitution, RowTerms, Stabilise};
 
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
-const PUSH: f64 = 1.0;
+pub(in crate::world) const PUSH: f64 = 1.0;
 
 impl Assembling<'_> {
     /// Adds the contacts of free bodies.
@@ -142,6 +142,14 @@ impl Assembly {
 }
 
 impl World {
+    /// How contacts are kept from overlapping in steps of h seconds.
+    pub(in crate::world) fn hold_contacts(&self, h: f64) -> Stabilise {
+        Stabilise::Spook {
+            compliance: self.settings.contact_compliance,
+            damping: self.settings.contact_damping * h,
+        }
+    }
+
     /// Whether any surface resists rolling or spinning.
     fn resists_spin(&self) -> bool {
         let pairs = self.pairs.iter().map(|(_, surface)| surface);
@@ -194,11 +202,7 @@ impl<'a> Contacts<'a> {
         surfaces: &'a [Surface],
         (free, old): (&'a [[f64; 6]], &'a [[f64; 6]]),
     ) -> Contacts<'a> {
-        let hold = Stabilise::Spook {
-            compliance: world.settings.contact_compliance,
-            damping: world.settings.contact_damping * h,
-        };
-        let coefficients = hold.coefficients(h);
+        let coefficients = world.hold_contacts(h).coefficients(h);
         Contacts {
             world,
             surfaces,

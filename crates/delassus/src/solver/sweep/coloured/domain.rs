@@ -65,9 +65,9 @@ pub(super) struct Domain {
     /// Blocks in the order of the problem.
     pub(super) blocks: Vec<u32>,
     /// First row of the state below this node, and where its right half begins, counted from there.
-    first: usize,
-    split: usize,
-    groups: Groups,
+    pub(super) first: usize,
+    pub(super) split: usize,
+    pub(super) groups: Groups,
     alone: Alone,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Domain {
 pub(super) struct Groups {
     /// The blocks of each group.
     members: Vec<[Member; LANES]>,
-    lanes: Vec<Group>,
+    pub(super) lanes: Vec<Group>,
     window: Window,
     /// For each row of the state the open groups that hold it.
     used: Vec<u64>,
@@ -138,6 +138,11 @@ impl Domain {
                 None => self.alone.push(k, shared),
             }
         }
+    }
+
+    /// Whether some blocks are not in lanes.
+    pub(super) fn has_others(&self) -> bool {
+        !self.alone.list.blocks.is_empty()
     }
 
     /// Takes the impulses from the problem's rows.
@@ -283,7 +288,7 @@ pub(super) fn push(domains: &mut [Domain], shared: Shared<'_>, rows: &mut [Row],
 }
 
 /// Both halves of a subtree, side by side where threads are to be had, and what lies between them.
-fn walk(
+pub(super) fn walk(
     domains: &mut [Domain],
     rows: &mut [Row],
     course: Course,

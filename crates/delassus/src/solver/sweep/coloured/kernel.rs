@@ -6,10 +6,10 @@
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
-use crate::math::simd::{Vec3, X, cross, dot, sum};
+use crate::math::simd::{Vec3, X, cross, dot, sum, three};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
-const TINY: f64 = 1e-280;
+pub(super) const TINY: f64 = 1e-280;
 
 /// Σ|DΔ|², max|DΔ|² and Σ(wᵀΔ + ½ΔᵀDΔ), lane by lane.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,22 +65,23 @@ impl pulp::WithSimd for Push<'_> {
                 let a = BodyLanes::gather(simd, self.rows, first);
                 let b = BodyLanes::gather(simd, self.rows, second);
                 let [n, t1, t2] = frame(simd, group, part);
-                let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
+                let arm_a = X::load_all(simd, &group.arms[0], part);
+                let arm_b = X::load_all(simd, &group.arms[1], part);
                 let lambda = X::load_all(simd, &group.lambda, part);
-                let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], lambda));
+                let f = three!(j => dot([n[j], t1[j], t2[j]], lambda));
                 a.push(f, arm_a, self.rows, first);
-                b.push(f.map(|f| -f), arm_b, self.rows, second);
+                b.push(three!(j => -f[j]), arm_b, self.rows, second);
             }
         }
     }
 }
 
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.
-struct BodyLanes<S: Simd>([X<S>; Row::USED]);
+pub(super) struct BodyLanes<S: Simd>([X<S>; Row::USED]);
 
 impl<S: Simd> BodyLanes<S> {
     #[inline(always)]
-    fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> BodyLanes<S> {
+    pub(super) fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> BodyLanes<S> {
         let mut lanes = [[0.0; LANES]; Row::USED];
         for l in 0..S::F64_LANES {
             let row = &rows[bodies[l] as usize].0;
@@ -92,18 +93,24 @@ impl<S: Simd> BodyLanes<S> {
     }
 
     #[inline(always)]
-    fn velocity(&self) -> Vec3<S> {
+    pub(super) fn velocity(&self) -> Vec3<S> {
         [self.0[0], self.0[1], self.0[2]]
     }
 
     #[inline(always)]
-    fn spin(&self) -> Vec3<S> {
+    pub(super) fn spin(&self) -> Vec3<S> {
         [self.0[3], self.0[4], self.0[5]]
     }
 
     /// v ← v + M⁻¹(f, r × f), back to the rows; gives by how much the body now moves faster at the arm r.
     #[inline(always)]
-    fn push(&self, f: Vec3<S>, arm: Vec3<S>, rows: &mut [Row], bodies: &[u32]) -> Vec3<S> {
+    pub(super) fn push(
+        &self,
+        f: Vec3<S>,
+        arm: Vec3<S>,
+        rows: &mut [Row],
+        bodies: &[u32],
+    ) -> Vec3<S> {
         let [vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz] = self.0;
         let t = cross(arm, f);
         let dv = [m * f[0], m * f[1], m * f[2]];
@@ -136,7 +143,7 @@ impl<S: Simd> BodyLanes<S> {
 
 /// n, t₁ and t₂ = n × t₁.
 #[inline(always)]
-fn frame<S: Simd>(simd: S, group: &Group, part: usize) -> [Vec3<S>; 3] {
+pub(super) fn frame<S: Simd>(simd: S, group: &Group, part: usize) -> [Vec3<S>; 3] {
     let n = X::load_all(simd, &group.normal, part);
     let t1 = X::load_all(simd, &group.tangent, part);
     [n, t1, cross(n, t1)]
@@ -153,37 +160,38 @@ fn visit<S: Simd>(
     stats: &mut LaneStats,
 ) {
     let range = part * S::F64_LANES..(part + 1) * S::F64_LANES;
-    let bodies = [0, 1].map(|i| group.bodies[i]);
+    let bodies = group.bodies;
     let (first, second) = (&bodies[0][range.clone()], &bodies[1][range]);
     let a = BodyLanes::gather(simd, rows, first);
     let b = BodyLanes::gather(simd, rows, second);
     let [n, t1, t2] = frame(simd, group, part);
-    let [arm_a, arm_b] = [0, 1].map(|i| X::load_all(simd, &group.arms[i], part));
+    let arm_a = X::load_all(simd, &group.arms[0], part);
+    let arm_b = X::load_all(simd, &group.arms[1], part);
     let lambda = X::load_all(simd, &group.lambda, part);
     let sigma = X::load_all(simd, &group.sigma, part);
     let q = X::load_all(simd, &group.q, part);
     // u = v_a + ω_a × r_a − v_b − ω_b × r_b
     let (va, vb) = (a.velocity(), b.velocity());
     let (ra, rb) = (cross(a.spin(), arm_a), cross(b.spin(), arm_b));
-    let u = [0, 1, 2].map(|i| (va[i] + ra[i]) - (vb[i] + rb[i]));
+    let u = three!(i => (va[i] + ra[i]) - (vb[i] + rb[i]));
     // w = G v + Σλ − q
     let gv = [dot(n, u), dot(t1, u), dot(t2, u)];
-    let w: Vec3<S> = [0, 1, 2].map(|i| gv[i] + (sigma[i] * lambda[i] - q[i]));
-    let z = iso(simd, group, part, w.map(|w| w * before), lambda);
-    let delta: Vec3<S> = [0, 1, 2].map(|i| after * (z[i] - lambda[i]));
+    let w: Vec3<S> = three!(i => gv[i] + (sigma[i] * lambda[i] - q[i]));
+    let z = iso(simd, group, part, three!(i => w[i] * before), lambda);
+    let delta: Vec3<S> = three!(i => after * (z[i] - lambda[i]));
     for i in 0..3 {
         (lambda[i] + delta[i]).store(&mut group.lambda[i], part);
     }
     // f = nΔ_n + t₁Δ₁ + t₂Δ₂ pushes the first body and pulls the second.
-    let f = [0, 1, 2].map(|j| dot([n[j], t1[j], t2[j]], delta));
+    let f = three!(j => dot([n[j], t1[j], t2[j]], delta));
     let gained = a.push(f, arm_a, rows, first);
-    let lost = b.push(f.map(|f| -f), arm_b, rows, second);
+    let lost = b.push(three!(j => -f[j]), arm_b, rows, second);
     // DΔ = G M⁻¹GᵀΔ + ΣΔ
-    let u = [0, 1, 2].map(|i| gained[i] - lost[i]);
+    let u = three!(i => gained[i] - lost[i]);
     let gv = [dot(n, u), dot(t1, u), dot(t2, u)];
-    let moved: Vec3<S> = [0, 1, 2].map(|i| gv[i] + sigma[i] * delta[i]);
+    let moved: Vec3<S> = three!(i => gv[i] + sigma[i] * delta[i]);
     let half = X::splat(simd, 0.5);
-    let change = dot([0, 1, 2].map(|i| w[i] + half * moved[i]), delta);
+    let change = dot(three!(i => w[i] + half * moved[i]), delta);
     let squared = dot(moved, moved);
     let largest = X::load(simd, &stats.largest, part);
     (X::load(simd, &stats.squared, part) + squared).store(&mut stats.squared, part);
@@ -196,8 +204,9 @@ fn visit<S: Simd>(
 /// z_n = max(0, λ_n − w_n/d_nn); z_t = P_disk(λ_t − w_t/δ), w_t refreshed, δ = λ_max(D_tt).
 #[inline(always)]
 fn iso<S: Simd>(simd: S, group: &Group, part: usize, w: Vec3<S>, lambda: Vec3<S>) -> Vec3<S> {
-    let load = |lane: &Lane| X::load(simd, lane, part);
-    let (normal_step, step, mu) = (load(&group.normal_step), load(&group.step), load(&group.mu));
+    let normal_step = X::load(simd, &group.normal_step, part);
+    let step = X::load(simd, &group.step, part);
+    let mu = X::load(simd, &group.mu, part);
     let zero = X::splat(simd, 0.0);
     let n = lambda[0] - w[0] * normal_step;
     let n = zero.if_below(n, n, zero);

@@ -47,7 +47,8 @@ impl Row {
     }
 }
 
-/// Contacts that share no mass, in lanes: 216 bytes each, all of which a sweep waits for.
+/// Contacts that share no mass, in lanes: a sweep waits for 216 bytes of each. What a sweep does not name it does not
+/// wait for: a number of eight contacts fills a cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Group {
@@ -68,6 +69,10 @@ pub(super) struct Group {
     pub(super) lambda: [Lane; 3],
     /// Rows of the bodies in the state; the first row stands for ground.
     pub(super) bodies: [[u32; LANES]; 2],
+    /// Of a step that is divided into small ones: the gap at the beginning, the one now \[m\], and the impulses so far.
+    pub(super) gap: Lane,
+    pub(super) gap_now: Lane,
+    pub(super) total: [Lane; 3],
 }
 
 impl Group {
@@ -84,6 +89,9 @@ impl Group {
         mu: [0.0; LANES],
         lambda: [[0.0; LANES]; 3],
         bodies: [[0; LANES]; 2],
+        gap: [0.0; LANES],
+        gap_now: [0.0; LANES],
+        total: [[0.0; LANES]; 3],
     };
 
     /// A lane without a contact.
@@ -111,6 +119,37 @@ impl Group {
             if *member != Member::NONE {
                 for i in 0..3 {
                     self.lambda[i][l] = lambda[member.start as usize + i];
+                }
+            }
+        }
+    }
+
+    /// Takes gaps and a share of the impulses of these blocks, for small steps.
+    pub(super) fn begin(
+        &mut self,
+        members: &[Member; LANES],
+        (lambda, gaps): (&[f64], &[f64]),
+        share: f64,
+    ) {
+        self.total = [[0.0; LANES]; 3];
+        self.gap = [0.0; LANES];
+        for (l, member) in members.iter().enumerate() {
+            if *member != Member::NONE {
+                self.gap[l] = gaps[member.block as usize];
+                for i in 0..3 {
+                    self.lambda[i][l] = share * lambda[member.start as usize + i];
+                }
+            }
+        }
+    }
+
+    /// Writes the impulses of all small steps to the problem's rows, and the gaps.
+    pub(super) fn end(&self, members: &[Member; LANES], lambda: &mut [f64], gaps: &mut [f64]) {
+        for (l, member) in members.iter().enumerate() {
+            if *member != Member::NONE {
+                gaps[member.block as usize] = self.gap_now[l];
+                for i in 0..3 {
+                    lambda[member.start as usize + i] = self.total[i][l];
                 }
             }
         }

@@ -9,6 +9,7 @@ mod kernel;
 mod lanes;
 mod layout;
 mod partition;
+mod small;
 
 use domain::{Course, Domain, Shared};
 use lanes::Row;
@@ -22,6 +23,7 @@ use crate::law::Law;
 use crate::math::parallel::{self, prelude::*};
 use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal, Problem, Solution};
+use crate::solver::SmallSteps;
 
 /// Projected Gauss-Seidel in an order that can be swept in lanes and in parallel.
 #[derive(Clone, Debug)]
@@ -45,6 +47,9 @@ pub struct Work {
     domains: Vec<Domain>,
     rows: Vec<Row>,
     arch: pulp::Arch,
+    /// Of small steps: how far bodies have gone, and their velocities at the beginning of one.
+    moved: Vec<small::Moved>,
+    before: Vec<[f64; 6]>,
 }
 
 impl Default for Work {
@@ -54,6 +59,8 @@ impl Default for Work {
             domains: Vec::new(),
             rows: Vec::new(),
             arch: pulp::Arch::new(),
+            moved: Vec::new(),
+            before: Vec::new(),
         }
     }
 }
@@ -91,6 +98,15 @@ impl Solver for Coloured {
 
     fn reads_velocity(&self) -> bool {
         false
+    }
+
+    fn sweep_small_steps(
+        &mut self,
+        problem: &Problem,
+        lambda: &mut [f64],
+        steps: &mut SmallSteps<'_>,
+    ) -> bool {
+        self.small_steps(problem, lambda, steps)
     }
 
     fn run(
@@ -211,6 +227,7 @@ impl Coloured {
             domains,
             rows,
             arch,
+            ..
         } = &mut self.work;
         let shared = Shared {
             problem,
