@@ -234,8 +234,8 @@ impl Inner {
     }
 }
 
-/// Refuses a body whose centre of mass, or a shape that from there, stands further than collision can see: where a body is
-/// placed and where its shapes stand in it are checked one by one, their sum is not.
+/// Refuses a body or a shape that stands further than collision can see. The place of a body and those of its shapes in
+/// it were checked one by one; here their sum is.
 fn within_reach(body: &NewBody, shapes: &[Shape], com: DVec3) -> PyResult<()> {
     let far = |x: DVec3| !(x.abs().max_element() <= MAX_SIZE);
     if !shapes.is_empty() && far(body.position) {

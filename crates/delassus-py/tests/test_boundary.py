@@ -196,7 +196,9 @@ LONG = {
 @pytest.mark.parametrize("work", LONG)
 def test_interrupt_ends_long_work(work: str) -> None:
     script = f"""
-        import delassus, sys
+        import delassus, signal, sys
+        # A shell starts what runs in the background with Ctrl-C ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("begun", flush=True)
         try:
             {LONG[work]}

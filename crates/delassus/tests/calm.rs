@@ -144,3 +144,63 @@ fn threads_change_no_bit_of_small_steps() {
     assert_eq!(one, bodies(2));
     assert_eq!(one, bodies(3));
 }
+
+/// Springs hold by their overlap, so that their steps are taken whole.
+#[test]
+fn a_ball_on_a_soft_ground_sinks_in_by_its_weight() {
+    for name in ["coloured", "gauss-seidel"] {
+        for compliance in [1e-5, 1e-4] {
+            let mut builder = WorldBuilder::default();
+            builder.settings.contact_compliance = compliance;
+            builder.add_ground().unwrap();
+            let body = Body::at("ball", DVec3::Z * 0.1);
+            let sphere = Shape::Sphere { radius: 0.1 };
+            let ball = builder
+                .add_solid(sphere, 1000.0, body, Attach::default())
+                .unwrap();
+            let mut world = builder.build().unwrap();
+            let mut solver = from_spec(name, eight(), 0).unwrap();
+            for _ in 0..300 {
+                world.step(0.01, solver.as_mut()).unwrap();
+            }
+            let i = ball.index();
+            let sag = compliance * 9.81 * world.bodies().mass[i];
+            let height = world.bodies().position[i].z;
+            assert!(
+                (height - (0.1 - sag)).abs() < 1e-3 * sag,
+                "{name}: {height}"
+            );
+            assert!(world.bodies().velocity[i].length() < 1e-9, "{name}");
+        }
+    }
+}
+
+/// Enough balls and contacts that planes, pairs and warm starts are shared between threads.
+#[test]
+fn threads_change_no_bit_of_thousands_of_balls() {
+    let bodies = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let mut builder = WorldBuilder::default();
+            builder.add_ground().unwrap();
+            for i in 0..15 * 15 * 14 {
+                let [x, y, z] = [i % 15, i / 15 % 15, i / 225].map(f64::from);
+                let body = Body::at(&format!("{i}"), DVec3::new(x, y, z + 0.5) * 0.1995);
+                let sphere = Shape::Sphere { radius: 0.1 };
+                builder
+                    .add_solid(sphere, 1000.0, body, Attach::default())
+                    .unwrap();
+            }
+            let mut world = builder.build().unwrap();
+            let mut solver = from_spec("coloured", eight(), 0).unwrap();
+            for _ in 0..3 {
+                let step = world.step(1.0 / 60.0, solver.as_mut()).unwrap();
+                assert!(4096 < step.contacts, "{}", step.contacts);
+            }
+            world.bodies().position.clone()
+        })
+    };
+    let one = bodies(1);
+    assert_eq!(one, bodies(2));
+    assert_eq!(one, bodies(3));
+}

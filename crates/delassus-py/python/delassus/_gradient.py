@@ -65,7 +65,13 @@ def stepped(
             world.set_input(name, float(value))
     if force is not None:
         world.push(force)
-    derivative = world.differentiate(how.dt, inputs=how.inputs, smoothing=how.smoothing, tolerance=how.tolerance)
+    try:
+        derivative = world.differentiate(how.dt, inputs=how.inputs, smoothing=how.smoothing, tolerance=how.tolerance)
+    except Error:
+        # No step has used the force up: it is taken back.
+        if force is not None:
+            world.push(-force)
+        raise
     # What is differentiated is what is stepped.
     world.use_solver("newton", tolerance=how.tolerance)
     report = world.step(1, how.dt)

@@ -130,7 +130,8 @@ def step(
 
     `state` is as `World.coordinates` has it, `force` as `World.push`, and `values` are those of `inputs`, named as for
     `World.differentiate`. The world is put into each state that is asked for and steps by Newton's method from then on;
-    use one that nothing else uses.
+    use one that nothing else uses. Its clock goes on with every step, those of the backward pass too: forces and drives
+    that change with time do not belong into such a world.
     """
     how = _gradient.StepOptions(tuple(inputs), dt, smoothing, tolerance)
     state = jnp.asarray(state, dtype=float)

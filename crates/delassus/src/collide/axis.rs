@@ -74,7 +74,7 @@ pub(crate) fn axis(a: Placed, b: Placed, reach: f64) -> Option<Axis> {
 }
 
 /// A point against a core.
-fn point(p: DVec3, b: Placed, reach: f64) -> Option<Axis> {
+pub(crate) fn point(p: DVec3, b: Placed, reach: f64) -> Option<Axis> {
     let local = b.frame.point_in(p);
     let size = b.solid.size;
     let (nearest, outward) = match b.core() {

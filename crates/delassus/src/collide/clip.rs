@@ -6,7 +6,7 @@
 
 use crate::math::DVec3;
 
-use super::axis::{Axis, ends};
+use super::axis::{Axis, ends, point};
 use super::reduce::{Raw, mix};
 use super::solid::{Core, Corner, Feature, Placed};
 
@@ -117,7 +117,9 @@ impl Pairing<'_> {
         let gap = self.axis.separation - ra - rb;
         let reached = out[start..].iter().fold(f64::INFINITY, |m, p| m.min(p.gap));
         if gap + tolerance < reached && gap <= self.prediction {
-            out.extend(self.nearest(start < out.len() || round));
+            // Cores that overlap are as deep as their axis says, whatever the corners of the overlap show.
+            let found = start < out.len() && 0.0 <= self.axis.separation;
+            out.extend(self.nearest(found || round));
         }
     }
 
@@ -137,9 +139,16 @@ impl Pairing<'_> {
                 (b + n * self.axis.separation, b)
             }
             None if only_known || 0.0 < self.axis.separation => return None,
+            // Of the two farthest points the one that is deeper in the other core.
             None => {
-                let a = self.a.support(-n);
-                (a, a - n * self.axis.separation)
+                let (a, b) = (self.a.support(-n), self.b.support(n));
+                let depth = |p, core| point(p, core, f64::INFINITY).map(|axis| axis.separation);
+                match (depth(a, self.b), depth(b, self.a)) {
+                    (Some(first), Some(second)) if second < first => {
+                        (b + n * self.axis.separation, b)
+                    }
+                    _ => (a, a - n * self.axis.separation),
+                }
             }
         };
         let label = if matches!(self.a.core(), Core::Point) {

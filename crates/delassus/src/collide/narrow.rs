@@ -160,3 +160,61 @@ fn convex(a: Placed, b: Placed, prediction: f64, scratch: &mut Scratch, out: &mu
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{DQuat, Random};
+
+    /// Share of the size by which contacts may be shallower than the axis of their pair.
+    const SHALLOW: f64 = 2e-6;
+
+    #[test]
+    fn contacts_are_as_deep_as_the_solids_overlap() {
+        let mut random = Random::new(8);
+        let solid = |core, radius| Convex {
+            core,
+            radius,
+            size: 0.7,
+        };
+        let (mut scratch, mut out, mut overlaps) = (Scratch::default(), Vec::new(), 0);
+        for round in 0..20_000 {
+            let mut any = || random.range(0.05, 0.6);
+            let block = DVec3::new(any(), any(), any());
+            let solids = [
+                solid(Core::Segment(any()), any()),
+                solid(
+                    Core::Cylinder {
+                        half: any(),
+                        radius: any(),
+                    },
+                    0.0,
+                ),
+                solid(Core::Block(block), 0.0),
+                solid(Core::Point, any()),
+            ];
+            let (p, q) = (&solids[round % 4], &solids[round / 4 % 3]);
+            let v = random.vector();
+            let turn = DQuat::from_xyzw(v.x, v.y, v.z, 0.3).normalize();
+            let frames = [
+                PoseMatrix::new(random.vector() * 0.5, turn),
+                PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY),
+            ];
+            let placed = |solid, frame| Placed { solid, frame };
+            let (a, b) = (placed(p, &frames[0]), placed(q, &frames[1]));
+            out.clear();
+            convex(a, b, 0.01, &mut scratch, &mut out);
+            let Some(axis) = axis(a, b, 0.0) else {
+                continue;
+            };
+            overlaps += 1;
+            let gap = axis.separation - p.radius - q.radius;
+            let deepest = out.iter().fold(f64::INFINITY, |m, raw| m.min(raw.gap));
+            assert!(
+                deepest <= gap + SHALLOW * 0.7,
+                "{round} {p:?} {q:?}: {deepest} {gap}"
+            );
+        }
+        assert!(5000 < overlaps, "{overlaps}");
+    }
+}

@@ -41,12 +41,12 @@ impl MassProperties {
 
     /// Several solids as one, by parallel axes; `None` where they have no mass together.
     pub fn joined(parts: &[MassProperties]) -> Option<MassProperties> {
-        if let [part] = parts {
-            return Some(*part);
-        }
         let mass: f64 = parts.iter().map(|part| part.mass).sum();
         if !(0.0 < mass && mass.is_finite()) {
             return None;
+        }
+        if let [part] = parts {
+            return Some(*part);
         }
         // c = Σ mᵢ cᵢ / m;   I = Σ Iᵢ + mᵢ (|d|² 1 − d dᵀ),  d = cᵢ − c
         let moment: DVec3 = parts.iter().map(|part| part.mass * part.com).sum();

@@ -216,7 +216,7 @@ pub struct Report {
     pub iterations: usize,
     /// Quality of the answer, by the one judge.
     pub residual: Residual,
-    /// One entry per sweep.
+    /// One entry per sweep; none where a step was taken in small ones.
     pub history: History,
     /// Time of the run, judging excluded.
     pub elapsed: Duration,

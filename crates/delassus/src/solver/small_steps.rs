@@ -25,7 +25,7 @@ pub struct SmallSteps<'a> {
     pub sigma: f64,
     /// Fastest that overlaps are parted \[m/s\].
     pub fastest: f64,
-    /// The gap of every block, at the beginning and then at the end \[m\].
+    /// The gap of every block: at the beginning, and then where the last small step begins \[m\].
     pub gaps: &'a mut [f64],
     /// The mean velocity of the way that bodies went.
     pub mean: &'a mut Vec<f64>,

@@ -43,7 +43,7 @@ pub(super) struct Halves {
 
 impl Halves {
     /// Limits the solver to the sweeps that push; `None` where all is solved at once: with a tolerance, a single sweep
-    /// or no contact, and in a world with robots.
+    /// or no contact, on soft contacts, and in a world with robots.
     pub(super) fn begin(
         world: &World,
         solver: &mut dyn Solver,
@@ -52,7 +52,9 @@ impl Halves {
         let asked = solver.stop();
         let calming = asked.sweeps / 2;
         let whole = 0.0 < asked.tolerance || calming == 0 || assembly.contacts.is_empty();
-        if whole || !world.robots().is_empty() {
+        // Springs hold by their overlap: without the push they would give way.
+        let soft = 0.0 < world.settings.contact_compliance;
+        if whole || soft || !world.robots().is_empty() {
             return None;
         }
         let sweeps = asked.sweeps - calming;
@@ -133,7 +135,8 @@ impl World {
             let motion = bodies.velocity[i].abs() + bodies.spin[i].abs();
             bodies.motion[i] == MovedBy::Kinematic && motion != DVec3::ZERO
         };
-        !self.surfaces.iter().chain(pairs).any(bounces) && !(0..bodies.len()).any(driven)
+        let hard = self.settings.contact_compliance == 0.0;
+        hard && !self.surfaces.iter().chain(pairs).any(bounces) && !(0..bodies.len()).any(driven)
     }
 
     /// The second half. Returns v_A where it differs from what the bodies keep.

@@ -5,13 +5,13 @@
 //! robot:   its configuration   dq along the velocities of its joints
 //! ```
 //!
-//! With J = ∂(coordinates)/∂(tangent) a gradient by coordinates becomes Jᵀg. The way back is g⁺ᵀ with J⁺ the pseudo-inverse:
+//! With J = ∂(coordinates)/∂(tangent) a gradient by coordinates becomes Jᵀg. The way back is J⁺ᵀg with J⁺ the pseudo-inverse:
 //! the gradient that leaves the length of a quaternion alone.
 
 use glam::{DQuat, DVec3};
 
 use super::Layout;
-use crate::world::{World, WorldError};
+use crate::world::{JointKind, World, WorldError};
 
 impl Layout {
     /// Coordinates of all poses and then all velocities: seven and six numbers a body, (x, y, z, w, i, j, k) and velocity
@@ -44,8 +44,9 @@ impl Layout {
         7 * self.bodies.len() + configurations.sum::<usize>() + self.len()
     }
 
-    /// Writes coordinates into the world. Quaternions are brought to length one. The world stays as it is where they do
-    /// not fit.
+    /// Writes coordinates into the world. Quaternions are brought to length one. Full turns are not among the coordinates:
+    /// a hinge then stands within half a turn of zero, a screw or a rack at the turn nearest to where it was. The world
+    /// stays as it is where the coordinates do not fit.
     pub fn place(&self, world: &mut World, coordinates: &[f64]) -> Result<(), WorldError> {
         let refuse = |what: &str| WorldError::Body {
             name: "state".to_owned(),
@@ -61,7 +62,8 @@ impl Layout {
         }
         let turn = |q: &[f64]| DQuat::from_xyzw(q[4], q[5], q[6], q[3]);
         let mut poses = coordinates.chunks_exact(7).take(self.bodies.len());
-        if poses.any(|pose| !(1e-6 < turn(pose).length())) {
+        let has_direction = |length: f64| 1e-6 < length && length.is_finite();
+        if poses.any(|pose| !has_direction(turn(pose).length())) {
             return Err(refuse("a quaternion has no direction"));
         }
         let (mut at, half) = (7 * self.bodies.len(), coordinates.len() - self.len());
@@ -91,6 +93,9 @@ impl Layout {
             bodies.spin[i] = DVec3::from_slice(&velocity[3..]);
         }
         for i in 0..world.joints.len() {
+            if let JointKind::Hinge(_) = world.joints[i].kind {
+                world.joints[i].coordinate = 0.0;
+            }
             world.joints[i].coordinate = world.joints[i].measure(&world.bodies);
         }
         Ok(())
@@ -112,8 +117,12 @@ impl Layout {
         }
     }
 
-    /// The gradient by tangents, poses then velocities, from one by the coordinates of this world: Jᵀg.
+    /// The gradient by tangents, poses then velocities, from one by the coordinates of this world: Jᵀg. Empty where the
+    /// gradient has another length than [`Layout::coordinates`].
     pub fn to_tangent(&self, world: &World, gradient: &[f64]) -> Vec<f64> {
+        if gradient.len() != self.n_coordinates(world) {
+            return Vec::new();
+        }
         let half = gradient.len() - self.len();
         let mut found = Vec::with_capacity(2 * self.len());
         for (b, id) in self.bodies.iter().enumerate() {
@@ -134,8 +143,12 @@ impl Layout {
         found
     }
 
-    /// The gradient by coordinates from one by tangents: that which leaves the length of a quaternion alone.
+    /// The gradient by coordinates from one by tangents: that which leaves the length of a quaternion alone. Empty where
+    /// the gradient has not two numbers for each of [`Layout::len`].
     pub fn to_coordinates(&self, world: &World, gradient: &[f64]) -> Vec<f64> {
+        if gradient.len() != 2 * self.len() {
+            return Vec::new();
+        }
         let mut found = Vec::with_capacity(self.n_coordinates(world));
         for (b, id) in self.bodies.iter().enumerate() {
             let own = &gradient[6 * b..6 * b + 6];
