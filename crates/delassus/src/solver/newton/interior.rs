@@ -437,8 +437,8 @@ fn contact_relation<'a>(
     // Σ_j dλ_n/s_j + dw_n + Σ_j (κu_t/|u_t| + h/s)·μ_j dw_j
     b[0] = 1.0;
     for cone in cones {
-        c[0] += cone.softness();
-        let (slip, lean) = (cone.slip(), cone.lean());
+        c[0] += cone.softness;
+        let (slip, lean) = (&cone.slip, &cone.lean);
         for (i, row) in cone.tangents() {
             b[row] = (slip[i] - lean[i]) * cone.mu[i];
             // dλ_j − μ_j(h/s)dλ_n + μ_j(H − hhᵀ/s)μ_j dw_j
@@ -462,8 +462,8 @@ fn contact_right<'a>(
     right[0] = -w[0];
     for cone in cones {
         let g = cone.goal(&aim.cone(cone));
-        let (slip, lean) = (cone.slip(), cone.lean());
-        right[0] += g[0] * cone.softness() + cone.u[0] - cone::length(&cone.u);
+        let (slip, lean) = (&cone.slip, &cone.lean);
+        right[0] += g[0] * cone.softness + cone.u[0] - cone::length(&cone.u);
         // r_p,j = u_t − μ_j w_j
         let mut defect = [0.0; MOST_ROWS];
         for (i, row) in cone.tangents() {

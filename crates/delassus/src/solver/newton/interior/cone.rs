@@ -31,6 +31,14 @@ pub(super) struct Cone {
     eta: f64,
     b: Point,
     point: Point,
+    /// 1/s, s the height of W⁻².
+    pub(super) softness: f64,
+    /// −h/s of every tangent, h the side of W⁻².
+    pub(super) lean: Point,
+    /// κ u_t/|u_t|, the derivative of |u_t|.
+    pub(super) slip: Point,
+    /// η⁻²/(1 + 2β²).
+    flat: f64,
 }
 
 impl Cone {
@@ -55,6 +63,10 @@ impl Cone {
             eta: 1.0,
             b: height(1.0),
             point: zero,
+            softness: 1.0,
+            lean: zero,
+            slip: zero,
+            flat: 1.0,
         }
     }
 
@@ -87,6 +99,17 @@ impl Cone {
         }
         self.eta = (du / dr).sqrt();
         self.point = self.scaled(&self.r);
+        // 1 + 2β², the height of η²W⁻²
+        let b = &self.b[1..self.n];
+        let top = 1.0 + 2.0 * dot(b, b);
+        let square = self.eta * self.eta;
+        (self.softness, self.flat) = (square / top, 1.0 / (square * top));
+        let (lean, slip) = (2.0 * self.b[0] / top, length(&self.u));
+        let kept = if 0.0 < slip { KEPT / slip } else { 0.0 };
+        for i in 1..self.n {
+            self.lean[i] = lean * self.b[i];
+            self.slip[i] = kept * self.u[i];
+        }
     }
 
     /// W x.
@@ -111,44 +134,15 @@ impl Cone {
         out
     }
 
-    /// 1 + 2β², the height of η²W⁻².
-    fn top(&self) -> f64 {
-        let b = &self.b[1..self.n];
-        1.0 + 2.0 * dot(b, b)
-    }
-
-    /// 1/s, s the height of W⁻².
-    pub(super) fn softness(&self) -> f64 {
-        self.eta * self.eta / self.top()
-    }
-
-    /// −h/s of every tangent, h the side of W⁻².
-    pub(super) fn lean(&self) -> Point {
-        let factor = 2.0 * self.b[0] / self.top();
-        self.b.map(|b| factor * b)
-    }
-
     /// H − hhᵀ/s, the tangents of W⁻² where the height is free: η⁻²(1 − êêᵀ + êêᵀ/(1 + 2β²)), ê = b/β.
     pub(super) fn across(&self, i: usize, j: usize) -> f64 {
-        let (b, factor) = (&self.b, self.eta * self.eta * self.top());
+        let b = &self.b;
         if i != j {
-            return -2.0 * b[i] * b[j] / factor;
+            return -2.0 * b[i] * b[j] * self.flat;
         }
         // 1 + 2β² − 2b_i², without the difference
         let others = (1..self.n).filter(|k| *k != i);
-        (1.0 + 2.0 * others.map(|k| b[k] * b[k]).sum::<f64>()) / factor
-    }
-
-    /// κ u_t/|u_t|, the derivative of |u_t|.
-    pub(super) fn slip(&self) -> Point {
-        let slip = length(&self.u);
-        let mut out = [0.0; MOST_ROWS];
-        if 0.0 < slip {
-            for i in 1..self.n {
-                out[i] = KEPT * self.u[i] / slip;
-            }
-        }
-        out
+        (1.0 + 2.0 * others.map(|k| b[k] * b[k]).sum::<f64>()) * self.flat
     }
 
     /// g = W⁻¹(ℓ\d), what dr + W⁻²du has to be.
@@ -177,11 +171,12 @@ impl Cone {
     pub(super) fn take_apart(&mut self, g: &Point, normal: f64, du: Point) {
         let (b, n) = (&self.b, self.n);
         self.du = du;
-        self.du[0] = self.softness() * (g[0] - normal) + dot(&self.lean()[1..n], &du[1..n]);
+        self.du[0] = self.softness * (g[0] - normal) + dot(&self.lean[1..n], &du[1..n]);
         let along = 2.0 * dot(&b[1..n], &du[1..n]) - 2.0 * b[0] * self.du[0];
+        let inverse = 1.0 / (self.eta * self.eta);
         self.dr[0] = normal;
         for i in 1..n {
-            self.dr[i] = g[i] - (du[i] + b[i] * along) / (self.eta * self.eta);
+            self.dr[i] = g[i] - (du[i] + b[i] * along) * inverse;
         }
     }
 
@@ -210,7 +205,8 @@ fn product(x: &Point, y: &Point) -> Point {
 /// z with x∘z = y.
 fn divide(x: &Point, y: &Point) -> Point {
     let first = (x[0] * y[0] - dot(&x[1..], &y[1..])) / determinant(x);
-    let mut out: Point = std::array::from_fn(|i| (y[i] - x[i] * first) / x[0]);
+    let inverse = 1.0 / x[0];
+    let mut out: Point = std::array::from_fn(|i| (y[i] - x[i] * first) * inverse);
     out[0] = first;
     out
 }
