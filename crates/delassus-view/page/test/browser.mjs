@@ -416,6 +416,7 @@ await claim("draws in full what stands still", async () => {
 await claim("goes back in a live run, and on from there", async () => {
   await focusView();
   await page.keyboard.press(" ");
+  await until(() => window.delassus.settings().playing);
   await until(() => 30 < window.delassus.frame().head.step);
   await pause();
   await settled();
