@@ -183,7 +183,9 @@ fn compare(scene: &str, spec: &str, (sweeps, substeps): (usize, usize), given: &
 
 /// Processor time of this thread so far \[ms\]; not a number where the system does not tell.
 fn processor_ms() -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let Ok(told) = std::fs::read_to_string("/proc/thread-self/schedstat") else {
+        return f64::NAN;
+    };
     let nanoseconds = told.split_whitespace().next().and_then(|word| word.parse().ok());
     nanoseconds.map_or(f64::NAN, |ns: f64| 1e-6 * ns)
 }

@@ -241,8 +241,7 @@ impl World {
         for id in layout.bodies() {
             inner.world.wake(*id);
         }
-        layout.push(&mut inner.world, &force);
-        Ok(())
+        layout.push(&mut inner.world, &force).map_err(refuse)
     }
 }
 
@@ -377,9 +376,11 @@ impl StepDerivative {
         );
         let mut world = self.before.clone();
         layout.place(&mut world, &after).map_err(refuse)?;
-        let by_state = layout.to_tangent(&world, &gradient);
+        let by_state = layout.to_tangent(&world, &gradient).map_err(refuse)?;
         let found = self.inner.backward(&by_state).map_err(refuse)?;
-        let state = layout.to_coordinates(&self.before, &found.state);
+        let state = layout
+            .to_coordinates(&self.before, &found.state)
+            .map_err(refuse)?;
         self.named(py, state, found)
     }
 

@@ -147,7 +147,7 @@ fn recursions() {
 #[test]
 #[ignore = "the other test starts it, once for each pass"]
 fn work() {
-    let name = std::env::var(VARIABLE).unwrap_or_default();
+    let name = std::env::var(VARIABLE).expect("the other test says which pass");
     let pass = PASSES.iter().find(|pass| pass.name == name);
     let run = pass.expect("the variable names a pass").run;
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();

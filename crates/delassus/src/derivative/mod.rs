@@ -267,9 +267,11 @@ impl Derivative {
         }
         // (P S + Q) dλ = E dn − P r
         let mut x = vec![0.0; n];
+        let laws = filled(change.law.as_flattened(), MOST_NUMBERS * self.blocks.len());
+        let laws = laws.as_chunks::<MOST_NUMBERS>().0;
+        let sliding = filled(&change.mu, self.blocks.len());
         for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
-            let mut numbers = change.law.get(k).copied().unwrap_or_default();
-            let mu = change.mu.get(k).copied().unwrap_or(0.0);
+            let (mut numbers, mu) = (laws[k], sliding[k]);
             numbers[block.law.sliding_numbers()]
                 .iter_mut()
                 .for_each(|x| *x += mu);
@@ -390,10 +392,7 @@ impl Derivative {
         let mut f = vec![0.0; self.problem.n_velocities()];
         if let Some(primal) = self.primal() {
             for (k, block) in self.problem.blocks().iter().enumerate() {
-                for e in primal.jacobian().entry_range(k) {
-                    let columns = primal.columns(primal.jacobian().entry_mass(e));
-                    primal.add_impulse(e, &x[block.rows()], &mut f[columns]);
-                }
+                primal.add_block_impulse(k, &x[block.rows()], &mut f);
             }
         }
         f

@@ -81,10 +81,16 @@ impl Linear {
         linear.q = smoothed.by_lambda.iter().map(velocity).collect();
         linear.e.fill(0.0);
         let numbers = law.numbers();
+        // Numbers are nudged by a share of the largest; where all are zero, by one of 1, or of δ for bounds.
         let finite = numbers.iter().filter(|x| x.is_finite());
-        let nudge = NUDGE * finite.fold(0.0, |m: f64, x| m.max(x.abs()));
+        let size = match finite.fold(0.0, |m: f64, x| m.max(x.abs())) {
+            0.0 if law.is_contact() => 1.0,
+            0.0 => point.delta,
+            largest => largest,
+        };
+        let nudge = NUDGE * size;
         for (k, number) in numbers.into_iter().enumerate() {
-            if !(number.is_finite() && nudge < number.abs()) {
+            if !number.is_finite() {
                 continue;
             }
             let mut f = |by: f64| {
@@ -93,9 +99,15 @@ impl Linear {
                 smoothed.evaluate(&law.with_numbers(moved), point, Want::Value);
                 smoothed.f.clone()
             };
-            let (plus, minus) = (f(nudge), f(-nudge));
+            // Coefficients of friction are not negative.
+            let below = if law.is_contact() {
+                nudge.min(number)
+            } else {
+                nudge
+            };
+            let (plus, minus) = (f(nudge), f(-below));
             for i in 0..n {
-                linear.e[i * MOST_NUMBERS + k] = -d * (plus[i] - minus[i]) / (2.0 * nudge);
+                linear.e[i * MOST_NUMBERS + k] = -d * (plus[i] - minus[i]) / (nudge + below);
             }
         }
         linear
@@ -243,14 +255,71 @@ impl Linear {
         true
     }
 
-    /// Without friction λ_t = 0, and dλ_t = −λ_n w_t/|w_t| dμ.
+    /// Without friction λ_t = 0, and dλ_t = −λ_n w_t/|w_t| dμ. Where a disk has several numbers, this is right for all of
+    /// them together: one of them alone has another slope, so that the block is on an edge.
     fn begins_to_rub(&mut self, law: &Law, disk: &Disk, at: AtBlock<'_>) {
         let speed = crate::math::norm(&at.w[disk.rows()]);
+        let number = |row| law.number_of_row(row, at.w.len());
+        let several = number(disk.rows().start) != number(disk.rows().end - 1);
+        self.degenerate |= several;
         if 0.0 < speed {
             for i in disk.rows() {
-                let number = law.number_of_row(i, at.w.len());
-                self.e[i * MOST_NUMBERS + number] = -self.d[i] * at.lambda[0] * at.w[i] / speed;
+                self.e[i * MOST_NUMBERS + number(i)] = -self.d[i] * at.lambda[0] * at.w[i] / speed;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::derivative::{Change, Derivative};
+    use crate::problem::{Problem, Solution};
+    use crate::{Law, MassBlock};
+
+    /// One mass of 1 kg along each row, free at these velocities.
+    fn problem(law: Law, v: &[f64]) -> Problem {
+        let n = v.len();
+        let one: Vec<f64> = (0..n * n)
+            .map(|e| f64::from(u8::from(e % (n + 1) == 0)))
+            .collect();
+        let mut builder = Problem::builder();
+        let id = builder
+            .add_mass(MassBlock::dense(one.clone()).unwrap(), v)
+            .unwrap();
+        builder
+            .add_block(law, &[(id, &one)], &vec![0.0; n], &vec![0.0; n])
+            .unwrap();
+        builder.build().unwrap()
+    }
+
+    fn by_first_number(problem: &Problem, lambda: Vec<f64>) -> Vec<f64> {
+        let answer = Solution::from_lambda(problem, lambda);
+        let smoothed = Derivative::smoothed(problem, &answer, 1e-6).unwrap();
+        let change = Change {
+            law: vec![[1.0, 0.0, 0.0]],
+            ..Change::default()
+        };
+        smoothed.forward(&change).unwrap().lambda
+    }
+
+    #[test]
+    fn numbers_that_are_zero_have_smoothed_derivatives() {
+        // At its lower bound an impulse follows the bound.
+        let bound = problem(
+            Law::Interval {
+                lo: 0.0,
+                hi: f64::INFINITY,
+            },
+            &[1.0],
+        );
+        let found = by_first_number(&bound, vec![0.0]);
+        assert!((found[0] - 1.0).abs() < 1e-3, "{found:?}");
+        // Without friction, some of it pulls against the motion: dλ_t = −λ_n w_t/|w_t| dμ.
+        let smooth = problem(Law::FrictionCone { mu: 0.0 }, &[-0.5, 0.6, 0.8]);
+        let found = by_first_number(&smooth, vec![0.5, 0.0, 0.0]);
+        assert!(
+            (found[1] + 0.3).abs() < 1e-3 && (found[2] + 0.4).abs() < 1e-3,
+            "{found:?}"
+        );
     }
 }

@@ -150,26 +150,7 @@ impl Law {
     /// True where the law is the optimality condition of a convex set of impulses, so that the dual
     /// objective ½λᵀSλ + cᵀλ decreases along every descent method.
     pub fn is_convex(&self) -> bool {
-        let frictionless = |mu: &[f64]| mu.iter().all(|mu| *mu == 0.0);
-        match self {
-            Law::Equality | Law::Unilateral | Law::Interval { .. } => true,
-            Law::FrictionBox { mu } | Law::FrictionCone { mu } | Law::FrictionFacets { mu, .. } => {
-                *mu == 0.0
-            }
-            Law::EllipticCone { mu } => frictionless(mu),
-            Law::RollingCone { mu, rolling } => frictionless(&[*mu, *rolling]),
-            Law::TorsionalCone { mu, spinning } => frictionless(&[*mu, *spinning]),
-            Law::RollingSpinning {
-                mu,
-                rolling,
-                spinning,
-            }
-            | Law::EllipsoidCone {
-                mu,
-                rolling,
-                spinning,
-            } => frictionless(&[*mu, *rolling, *spinning]),
-        }
+        !self.is_contact() || self.numbers().iter().all(|mu| *mu == 0.0)
     }
 
     /// True for laws with rolling or spinning friction, which have rows of relative spin.

@@ -2,9 +2,9 @@
 //! sweeps allow. Contacts are found once, and their gaps follow the bodies.
 //!
 //! ```text
-//! M v_A = M v + h f + Gᵀλ    w_n = G_n v_A + Σλ − r(g)      push: r(g) = min(e|g|/h, fastest) in an overlap
+//! M v_A = M v + h f + Gᵀλ    w_n = G_n v_A − r(g)      push: r(g) = min(e|g|/h, fastest) in an overlap
 //! x ← x + h v_A
-//! M v_B = M v + h f + Gᵀλ    w_n = G_n v_B + Σλ − min(r(g), 0)    calm: what parts overlaps does not stay as motion
+//! M v_B = M v + h f + Gᵀλ    w_n = G_n v_B − min(r(g), 0)    calm: what parts overlaps does not stay as motion
 //! ```
 //!
 //! and r(g) = −g/h before they touch. The error of sweeps that are cut short falls with h², so that n small steps of one
@@ -21,8 +21,6 @@ pub struct SmallSteps<'a> {
     pub old: &'a [f64],
     /// Share e of an overlap that is parted in a small step.
     pub share: f64,
-    /// Compliance of the normals, in a small step \[1/kg\].
-    pub sigma: f64,
     /// Fastest that overlaps are parted \[m/s\].
     pub fastest: f64,
     /// The gap of every block: at the beginning, and then where the last small step begins \[m\].

@@ -69,8 +69,8 @@ impl Halves {
 }
 
 impl World {
-    /// The step in small ones; `None` where it is not swept, where something else than contacts without restitution is
-    /// there, and where the solver cannot. Returns also the mean velocity that bodies move with.
+    /// The step in small ones; `None` where it is not swept, where something else than hard contacts without restitution
+    /// is there, and where the solver cannot. Returns also the mean velocity that bodies move with.
     pub(super) fn in_small_steps(
         &mut self,
         solver: &mut dyn Solver,
@@ -101,14 +101,13 @@ impl World {
         }
         let part = h / count as f64;
         // Overlaps part as slowly as in the whole step: by the same damping time.
-        let terms = self.hold_contacts(h).coefficients(part);
+        let share = self.hold_contacts(h).coefficients(part).e;
         let mut mean = std::mem::take(&mut spare.mean);
         let mut steps = SmallSteps {
             h,
             count,
             old: &spare.old,
-            share: terms.e,
-            sigma: terms.sigma,
+            share,
             fastest: assemble::PUSH,
             gaps: &mut spare.gaps,
             mean: &mut mean,
@@ -122,8 +121,16 @@ impl World {
             }
             solver.judge_sweeps(&assembly.problem, solution, elapsed)
         });
-        self.spare.small = spare;
-        Some((found?, mean))
+        match found {
+            Some(report) => {
+                self.spare.small = spare;
+                Some((report, mean))
+            }
+            None => {
+                self.spare.small = Small { mean, ..spare };
+                None
+            }
+        }
     }
 
     /// Whether contacts ask for no velocity of their own: nothing bounces, and what is not moved by impulses rests.

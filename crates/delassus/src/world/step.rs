@@ -251,7 +251,9 @@ impl World {
         self.give_back(old);
         self.spare.room = assembly.recycle();
         self.spare.solution = solution;
-        self.spare.small.mean = pushed.unwrap_or_default();
+        if let Some(pushed) = pushed {
+            self.spare.small.mean = pushed;
+        }
         lap(&mut clock.integrate);
         let swept = solver.stop().is_swept_as_asked(report.status);
         Ok(Step {

@@ -146,8 +146,10 @@ impl Warm {
         let parts = keys.chunks(length).zip(blocks.chunks(length));
         let parts = parts.map(|(keys, blocks)| {
             let rows = blocks.iter().map(|block| block.n_rows).sum();
-            let own = rest.split_off_mut(..rows);
-            (keys, blocks, own.unwrap_or_default())
+            let own = rest
+                .split_off_mut(..rows)
+                .expect("there is an impulse for every row of every block");
+            (keys, blocks, own)
         });
         // What is found for a key does not depend on the part it stands in.
         parallel::each(parts, |(keys, blocks, lambda)| {

@@ -48,23 +48,15 @@ impl Layout {
     /// a hinge then stands within half a turn of zero, a screw or a rack at the turn nearest to where it was. The world
     /// stays as it is where the coordinates do not fit.
     pub fn place(&self, world: &mut World, coordinates: &[f64]) -> Result<(), WorldError> {
-        let refuse = |what: &str| WorldError::Body {
-            name: "state".to_owned(),
-            what: what.to_owned(),
-        };
-        if coordinates.len() != self.n_coordinates(world) {
-            return Err(refuse(
-                "the coordinates have another length than the world's",
-            ));
-        }
+        check("coordinates", coordinates, self.n_coordinates(world))?;
         if !coordinates.iter().all(|x| x.is_finite()) {
-            return Err(refuse("a coordinate is not a finite number"));
+            return Err(refuse("a coordinate is not a finite number".to_owned()));
         }
         let turn = |q: &[f64]| DQuat::from_xyzw(q[4], q[5], q[6], q[3]);
         let mut poses = coordinates.chunks_exact(7).take(self.bodies.len());
         let has_direction = |length: f64| 1e-6 < length && length.is_finite();
         if poses.any(|pose| !has_direction(turn(pose).length())) {
-            return Err(refuse("a quaternion has no direction"));
+            return Err(refuse("a quaternion has no direction".to_owned()));
         }
         let (mut at, half) = (7 * self.bodies.len(), coordinates.len() - self.len());
         let mut robots = Vec::new();
@@ -101,8 +93,9 @@ impl Layout {
         Ok(())
     }
 
-    /// Adds forces for the next step: six numbers a body, one for each velocity of a robot. Those beyond the array are none.
-    pub fn push(&self, world: &mut World, force: &[f64]) {
+    /// Adds forces for the next step: six numbers a body, one for each velocity of a robot.
+    pub fn push(&self, world: &mut World, force: &[f64]) -> Result<(), WorldError> {
+        check("forces", force, self.len())?;
         for (id, own) in self.bodies.iter().zip(force.chunks_exact(6)) {
             let bodies = world.bodies_mut();
             bodies.force[id.index()] += DVec3::from_slice(own);
@@ -110,19 +103,17 @@ impl Layout {
         }
         let robots = world.robots.iter_mut();
         for (robot, range) in robots.zip(self.robots.windows(2)) {
-            let own = force.get(range[0]..range[1]).unwrap_or_default();
+            let own = &force[range[0]..range[1]];
             for (sum, force) in robot.force.iter_mut().zip(own) {
                 *sum += force;
             }
         }
+        Ok(())
     }
 
-    /// The gradient by tangents, poses then velocities, from one by the coordinates of this world: Jᵀg. Empty where the
-    /// gradient has another length than [`Layout::coordinates`].
-    pub fn to_tangent(&self, world: &World, gradient: &[f64]) -> Vec<f64> {
-        if gradient.len() != self.n_coordinates(world) {
-            return Vec::new();
-        }
+    /// The gradient by tangents, poses then velocities, from one by the coordinates of this world: Jᵀg.
+    pub fn to_tangent(&self, world: &World, gradient: &[f64]) -> Result<Vec<f64>, WorldError> {
+        check("numbers of a gradient", gradient, self.n_coordinates(world))?;
         let half = gradient.len() - self.len();
         let mut found = Vec::with_capacity(2 * self.len());
         for (b, id) in self.bodies.iter().enumerate() {
@@ -140,15 +131,12 @@ impl Layout {
             at += n;
         }
         found.extend(&gradient[half..]);
-        found
+        Ok(found)
     }
 
-    /// The gradient by coordinates from one by tangents: that which leaves the length of a quaternion alone. Empty where
-    /// the gradient has not two numbers for each of [`Layout::len`].
-    pub fn to_coordinates(&self, world: &World, gradient: &[f64]) -> Vec<f64> {
-        if gradient.len() != 2 * self.len() {
-            return Vec::new();
-        }
+    /// The gradient by coordinates from one by tangents: that which leaves the length of a quaternion alone.
+    pub fn to_coordinates(&self, world: &World, gradient: &[f64]) -> Result<Vec<f64>, WorldError> {
+        check("numbers of a gradient", gradient, 2 * self.len())?;
         let mut found = Vec::with_capacity(self.n_coordinates(world));
         for (b, id) in self.bodies.iter().enumerate() {
             let own = &gradient[6 * b..6 * b + 6];
@@ -176,7 +164,23 @@ impl Layout {
             found.extend(by_q);
         }
         found.extend(&gradient[self.len()..]);
-        found
+        Ok(found)
+    }
+}
+
+fn refuse(what: String) -> WorldError {
+    WorldError::Body {
+        name: "state".to_owned(),
+        what,
+    }
+}
+
+fn check(what: &str, array: &[f64], length: usize) -> Result<(), WorldError> {
+    match array.len() {
+        n if n == length => Ok(()),
+        n => Err(refuse(format!(
+            "{n} {what} are given where the world has {length}"
+        ))),
     }
 }
 

@@ -201,15 +201,31 @@ fn visit<S: Simd>(
         .store(&mut stats.largest, part);
 }
 
-/// z_n = max(0, λ_n − w_n/d_nn); z_t = P_disk(λ_t − w_t/δ), w_t refreshed, δ = λ_max(D_tt).
+/// z_n = max(0, λ_n − w_n/d_nn), then [`slide`].
 #[inline(always)]
 fn iso<S: Simd>(simd: S, group: &Group, part: usize, w: Vec3<S>, lambda: Vec3<S>) -> Vec3<S> {
-    let normal_step = X::load(simd, &group.normal_step, part);
+    let n = normal(simd, group, part, w[0], lambda[0]);
+    slide(simd, group, part, (n, w, lambda))
+}
+
+/// max(0, λ_n − w_n/d_nn).
+#[inline(always)]
+pub(super) fn normal<S: Simd>(simd: S, group: &Group, part: usize, w: X<S>, lambda: X<S>) -> X<S> {
+    let zero = X::splat(simd, 0.0);
+    let n = lambda - w * X::load(simd, &group.normal_step, part);
+    zero.if_below(n, n, zero)
+}
+
+/// z_t = P_disk(λ_t − w_t/δ) under the normal impulse n, with w_t refreshed and δ = λ_max(D_tt).
+#[inline(always)]
+pub(super) fn slide<S: Simd>(
+    simd: S,
+    group: &Group,
+    part: usize,
+    (n, w, lambda): (X<S>, Vec3<S>, Vec3<S>),
+) -> Vec3<S> {
     let step = X::load(simd, &group.step, part);
     let mu = X::load(simd, &group.mu, part);
-    let zero = X::splat(simd, 0.0);
-    let n = lambda[0] - w[0] * normal_step;
-    let n = zero.if_below(n, n, zero);
     let delta = n - lambda[0];
     let [nt1, nt2] = X::load_all(simd, &group.coupling, part);
     let t1 = lambda[1] - step * (w[1] + nt1 * delta);
@@ -218,6 +234,6 @@ fn iso<S: Simd>(simd: S, group: &Group, part: usize, w: Vec3<S>, lambda: Vec3<S>
     let squared = t1 * t1 + t2 * t2;
     let outside = radius.over_root(squared);
     let scale = (radius * radius).if_below(squared, outside, X::splat(simd, 1.0));
-    let scale = squared.if_below(X::splat(simd, TINY), zero, scale);
+    let scale = squared.if_below(X::splat(simd, TINY), X::splat(simd, 0.0), scale);
     [n, t1 * scale, t2 * scale]
 }

@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::domain::{self, Course, Domain, Shared, Stats};
-use super::kernel::{BodyLanes, TINY, frame};
+use super::kernel::{BodyLanes, frame, normal, slide};
 use super::lanes::{Group, LANES, Row};
 use super::{Coloured, Order, Work, fill};
 use crate::law::Law;
@@ -30,7 +30,6 @@ struct Terms {
     rate: f64,
     push_rate: f64,
     fastest: f64,
-    sigma: f64,
 }
 
 /// Which sweep of a small step it is.
@@ -112,7 +111,6 @@ impl Coloured {
             rate: 1.0 / h,
             push_rate: steps.share / h,
             fastest: steps.fastest,
-            sigma: steps.sigma,
         };
         domain::push(domains, shared, rows, course);
         // One that is left over pushes.
@@ -336,9 +334,9 @@ fn visit<S: Simd, const PUSH: bool>(
     let (va, vb) = (a.velocity(), b.velocity());
     let (ra, rb) = (cross(a.spin(), arm_a), cross(b.spin(), arm_b));
     let u = three!(i => (va[i] + ra[i]) - (vb[i] + rb[i]));
-    // w_n = G_n v + Σλ_n − r(g)
+    // w_n = G_n v − r(g)
     let gap = X::load(simd, &group.gap_now, part);
-    let (zero, sigma) = (gap.like(0.0), gap.like(terms.sigma));
+    let zero = gap.like(0.0);
     let parting = if PUSH {
         let (wanted, most) = (gap * gap.like(-terms.push_rate), gap.like(terms.fastest));
         wanted.if_below(most, wanted, most)
@@ -347,12 +345,15 @@ fn visit<S: Simd, const PUSH: bool>(
     };
     let closing = gap * gap.like(-terms.rate);
     let wanted = gap.if_below(zero, parting, closing);
-    let w = [
-        dot(n, u) + (sigma * lambda[0] - wanted),
-        dot(t1, u),
-        dot(t2, u),
-    ];
-    let z = iso::<S, PUSH>(simd, group, part, w, lambda);
+    let w = [dot(n, u) - wanted, dot(t1, u), dot(t2, u)];
+    let n_new = normal(simd, group, part, w[0], lambda[0]);
+    let n_new = if PUSH {
+        // z_n = max(0, λ_n − w_n/d_nn)/(1 + s)
+        n_new * n_new.like(1.0 / (1.0 + SOFT))
+    } else {
+        n_new
+    };
+    let z = slide(simd, group, part, (n_new, w, lambda));
     let delta: Vec3<S> = three!(i => z[i] - lambda[i]);
     for i in 0..3 {
         z[i].store(&mut group.lambda[i], part);
@@ -361,36 +362,4 @@ fn visit<S: Simd, const PUSH: bool>(
     let f = three!(j => dot([n[j], t1[j], t2[j]], delta));
     a.push(f, arm_a, rows, first);
     b.push(three!(j => -f[j]), arm_b, rows, second);
-}
-
-/// The same as without small steps, but for the softness s of pushes: z_n = max(0, λ_n − w_n/d_nn)/(1 + s).
-#[inline(always)]
-fn iso<S: Simd, const PUSH: bool>(
-    simd: S,
-    group: &Group,
-    part: usize,
-    w: Vec3<S>,
-    lambda: Vec3<S>,
-) -> Vec3<S> {
-    let normal_step = X::load(simd, &group.normal_step, part);
-    let step = X::load(simd, &group.step, part);
-    let mu = X::load(simd, &group.mu, part);
-    let zero = X::splat(simd, 0.0);
-    let n = lambda[0] - w[0] * normal_step;
-    let n = zero.if_below(n, n, zero);
-    let n = if PUSH {
-        n * n.like(1.0 / (1.0 + SOFT))
-    } else {
-        n
-    };
-    let delta = n - lambda[0];
-    let [nt1, nt2] = X::load_all(simd, &group.coupling, part);
-    let t1 = lambda[1] - step * (w[1] + nt1 * delta);
-    let t2 = lambda[2] - step * (w[2] + nt2 * delta);
-    let radius = mu * n;
-    let squared = t1 * t1 + t2 * t2;
-    let outside = radius.over_root(squared);
-    let scale = (radius * radius).if_below(squared, outside, X::splat(simd, 1.0));
-    let scale = squared.if_below(X::splat(simd, TINY), zero, scale);
-    [n, t1 * scale, t2 * scale]
 }
