@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lemke              the basis of a guess; reduced, reduced by lex, structural with ones and with three covering vectors
-//!                    by chance; the dense matrix with the same covering vectors; the path of a game
+//!                    by chance; the path of a game; the dense matrix with the same covering vectors
 //! lemke-reduced      reduced, reduced by lex, structural, structural by lex
 //! lemke-structural   structural, structural by lex
 //! lemke-standard     the dense matrix
@@ -17,7 +17,7 @@ use super::contact::{self, ContactLcp, PivotOptions, PivotOutcome, warm_start};
 use super::lcp::game::solve_game;
 use super::lcp::laws::WrittenOut;
 use super::lcp::ratio::Pivot;
-use super::lcp::solve::{Cover, LcpAnswer, LcpOptions, solve};
+use super::lcp::solve::{Cover, LcpAnswer, LcpOptions, solve, solve_without_proof};
 use super::{CoverChoice, Lemke, Method};
 use crate::index::BlockId;
 use crate::math::Random;
@@ -221,11 +221,20 @@ impl Lemke {
         }
         self.work.meter.begin(1);
         let written = WrittenOut::new(island.problem, island.blocks, self.directions);
-        let mut status = Status::Breakdown;
         let rounds = match self.method {
             Method::Best => CHANCES,
+            // The plain method ends where its path does.
             _ => 0,
         };
+        if self.method == Method::Best {
+            let options = self.matrix_options(pivot, island.spent);
+            if let Some(answer) = solve_game(&written.lcp, &options) {
+                island.spent.pivots += answer.pivots;
+                written.impulses(&answer.z, island.lambda);
+                return Status::Solved;
+            }
+        }
+        let mut status = Status::Breakdown;
         for round in 0..=rounds {
             if self.work.meter.is_cancelled() {
                 return Status::Interrupted;
@@ -239,7 +248,11 @@ impl Lemke {
                 (0, CoverChoice::Scaled) => Cover::Scaled,
                 _ => Cover::Random(self.chance(round).bits()),
             };
-            let answer = solve(&written.lcp, &options);
+            // The rows are the same in every round, and so would be the search for a proof.
+            let answer = match round {
+                0 => solve(&written.lcp, &options),
+                _ => solve_without_proof(&written.lcp, &options),
+            };
             island.spent.pivots += answer.pivots;
             self.work.meter.spend(pivot * answer.pivots as u64);
             if round == 0 || answer.status == Status::Solved {
@@ -251,18 +264,6 @@ impl Lemke {
             if answer.status == Status::Solved || hopeless {
                 return status;
             }
-        }
-        // The plain method ends where its path does.
-        if self.method != Method::Best {
-            return status;
-        }
-        let options = self.matrix_options(pivot, island.spent);
-        let found = solve_game(&written.lcp, &options);
-        if let Some(answer) = found {
-            island.spent.pivots += answer.pivots;
-            island.spent.certificate = None;
-            written.impulses(&answer.z, island.lambda);
-            status = Status::Solved;
         }
         status
     }

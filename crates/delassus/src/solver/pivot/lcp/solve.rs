@@ -104,8 +104,23 @@ impl LcpAnswer {
     }
 }
 
-/// Solves a linear complementarity problem by Lemke's method.
+/// Solves a linear complementarity problem by Lemke's method; where the path ends on a ray, looks for a proof that there
+/// is no answer.
 pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
+    let deadline = deadline(options.time);
+    let mut answer = solve_without_proof(lcp, options);
+    if matches!(answer.status, Status::Ray | Status::Breakdown) && answer.farkas.is_none() {
+        answer.farkas = prove_infeasible(lcp, options.pivots, deadline);
+    }
+    if answer.status == Status::Breakdown && answer.farkas.is_some() {
+        // What broke down has no direction to tell; the proof stands without.
+        (answer.status, answer.ray) = (Status::Ray, Some(vec![0.0; lcp.len()]));
+    }
+    answer
+}
+
+/// The same, but with no other proof than the ray itself may be.
+pub(crate) fn solve_without_proof(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     let mut answer = LcpAnswer::new(lcp.len());
     let deadline = deadline(options.time);
     let has_free = lcp.free().contains(&true);
@@ -142,13 +157,6 @@ pub fn solve(lcp: &Lcp, options: &LcpOptions) -> LcpAnswer {
     }
     if has_free && end != Status::Solved && answer.farkas.is_none() {
         end = unfolded(lcp, options, deadline, &mut answer).unwrap_or(end);
-    }
-    if matches!(end, Status::Ray | Status::Breakdown) && answer.farkas.is_none() {
-        answer.farkas = prove_infeasible(lcp, options.pivots, deadline);
-    }
-    if end == Status::Breakdown && answer.farkas.is_some() {
-        // What broke down has no direction to tell; the proof stands without.
-        (end, answer.ray) = (Status::Ray, Some(vec![0.0; lcp.len()]));
     }
     if end != Status::Ray {
         (answer.ray, answer.farkas) = (None, None);
