@@ -67,18 +67,15 @@
 //! *Exact* means that the solver obeys the law itself, *approximate* that it solves a nearby law, such as eight facets
 //! for a cone. [`Solver::fit`] says the same at run time, and every [`Report`] carries it.
 //!
-//! | solver | equality, unilateral, interval | friction box | friction cone, elliptic cone | friction facets |
-//! |---|---|---|---|---|
-//! | `gauss-seidel`, `rule=iso` (default) or `exact` | exact | exact | exact | no |
-//! | `gauss-seidel`, `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no |
-//! | `coloured` with any of these rules | as `gauss-seidel` | as `gauss-seidel` | as `gauss-seidel` | no |
-//! | `lemke`, `lemke-reduced`, `lemke-structural`, `lemke-standard` | exact | exact | approximate | exact |
-//! | `jacobi`, by `rule` as above; `accelerate=chebyshev` for equalities only | exact | exact | as above | no |
-//! | `hybrid`, by `rule` as above | exact | exact | as above | no |
-//! | `newton` | exact | exact | exact | no |
-//! | `direct` | equality exact, others no | no | no | no |
-//! | `kkt` | equality exact, others no | no | no | no |
-//! | `auto` | exact | exact | exact | exact, but not together with cones |
+//! | solver | equality | unilateral, interval, friction box | friction cone, elliptic cone | friction facets | rolling, spinning |
+//! |---|---|---|---|---|---|
+//! | `auto` | exact | exact | exact | exact | exact |
+//! | `newton` | exact | exact | exact | exact | exact |
+//! | `gauss-seidel`, `coloured`, `jacobi`, `hybrid` with `rule=iso` (default) or `exact` | exact | exact | exact | no | exact |
+//! | the same with `rule=box`, `project`, `nonlinear` or `ccp` | exact | exact | approximate | no | no |
+//! | `jacobi,accelerate=chebyshev` | exact | no | no | no | no |
+//! | `lemke`, `lemke-reduced`, `lemke-structural`, `lemke-standard` | exact | exact | approximate | exact | no |
+//! | `direct`, `kkt` | exact | no | no | no | no |
 //!
 //! At μ = 0 every rule but `project` is exact. [`solver::catalogue`] lists the solvers with their keys; [`solver::from_spec`] makes one from
 //! `gauss-seidel,rule=exact,relax=1.3`.
@@ -100,7 +97,7 @@
 //! | [`solver::auto`] | which solver is tried for which problem |
 //! | [`solver::sweep`] | Gauss-Seidel, the same in lanes and on threads, Jacobi, hybrid |
 //! | [`solver::pivot`] | Lemke's algorithm |
-//! | [`solver::newton`] | second order, for every law but facets |
+//! | [`solver::newton`] | second order, for every law |
 //! | [`solver::exact`] | joints exactly by sparse factorisation; constrained trees by articulated-body passes |
 //! | [`tree`] | kinematic trees in joint coordinates: inverse and forward dynamics, mass matrix, Jacobians |
 //! | [`chains`] | very many ball-jointed chains side by side, first and second order in time |
