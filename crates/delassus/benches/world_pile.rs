@@ -3,16 +3,19 @@
 //!
 //! `cargo bench -p delassus --bench world_pile [-- LARGEST [SWEEPS]]`, 1000 to 100000 bodies, on one and two threads.
 //! The first two times are the mean and the least of the timed steps; each phase is given by its least, which other
-//! work on the machine disturbs least.
+//! work on the machine disturbs least. `asleep` is the least time of a step once bodies may sleep and all do, where that
+//! comes within ten seconds.
 
 #![allow(
     clippy::print_stdout,
     reason = "a benchmark reports on standard output"
 )]
 
+use std::time::Instant;
+
 use delassus::solver::from_spec;
-use delassus::world::{Clock, World};
-use delassus::{Stop, scenes};
+use delassus::world::{Clock, Sleep, World};
+use delassus::{Solver, Stop, scenes};
 
 /// Step \[s\], as the peers are measured.
 const STEP: f64 = 1.0 / 60.0;
@@ -24,7 +27,7 @@ fn main() {
     let largest = numbers.next().unwrap_or(100_000);
     let given = numbers.next();
     println!(
-        "scene         solver        threads  sweeps  settle s  contacts  ms/step (best)  collide  assemble  solve  rest  worst mm  mean mm  vmax m/s  law m/s  MB  state"
+        "scene         solver        threads  sweeps  settle s  contacts  ms/step (best)  collide  assemble  solve  rest  worst mm  mean mm  vmax m/s  law m/s  MB  asleep ms  state"
     );
     // Larger piles need more sweeps to carry their weight; the largest shows growth alone.
     for (size, usual) in [
@@ -94,7 +97,7 @@ fn measure(size: usize, sweeps: usize, spec: &str) {
         .iter()
         .fold(0.0, |m, v| v.length().max(m));
     println!(
-        "pile:{size:<8} {spec:<12} {:>8} {sweeps:>7} {:>9.1} {:>9} {total:>8.2} ({:>6.2}) {:>8.2} {:>9.2} {:>6.2} {:>5.2} {:>9.3} {:>8.4} {vmax:>9.4} {law:>8.1e} {:>4}  {:016x}",
+        "pile:{size:<8} {spec:<12} {:>8} {sweeps:>7} {:>9.1} {:>9} {total:>8.2} ({:>6.2}) {:>8.2} {:>9.2} {:>6.2} {:>5.2} {:>9.3} {:>8.4} {vmax:>9.4} {law:>8.1e} {:>4} {:>10}  {:016x}",
         rayon::current_num_threads(),
         settle as f64 * STEP,
         world.touches().len(),
@@ -106,8 +109,31 @@ fn measure(size: usize, sweeps: usize, spec: &str) {
         1e3 * worst,
         1e3 * average,
         peak_memory().map_or("?".to_owned(), |mb| mb.to_string()),
+        asleep(world.clone(), solver.as_mut()).map_or("–".to_owned(), |ms| format!("{ms:.3}")),
         world.state_hash()
     );
+}
+
+/// The least time of a step once all bodies sleep \[ms\]; none where some are still awake after ten seconds.
+fn asleep(mut world: World, solver: &mut dyn Solver) -> Option<f64> {
+    world.settings.sleep = Some(Sleep::default());
+    let sleeps = |world: &World| {
+        let mut ids = world.bodies().ids();
+        !ids.any(|id| world.bodies().is_free(id))
+    };
+    for _ in 0..600 {
+        if sleeps(&world) {
+            break;
+        }
+        world.step(STEP, solver).expect("a pile can be stepped");
+    }
+    let mut least = f64::INFINITY;
+    for _ in 0..TIMED {
+        let start = Instant::now();
+        world.step(STEP, solver).expect("a pile can be stepped");
+        least = least.min(1e3 * start.elapsed().as_secs_f64());
+    }
+    sleeps(&world).then_some(least)
 }
 
 /// Worst and mean overlap over the contacts that overlap \[m\].

@@ -46,6 +46,11 @@ impl Collisions {
         Some(size(a)?.min(size(b)?))
     }
 
+    /// No solid is smaller \[m\].
+    pub(crate) fn least_size(&self) -> f64 {
+        self.least_size
+    }
+
     /// Whether two convex colliders at a distance come to touch within h seconds.
     pub(crate) fn will_touch(
         &self,

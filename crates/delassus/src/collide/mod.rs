@@ -7,7 +7,8 @@
 //! contact direction (`axis`, `sat`), the overlap of the faces that look at each other (`clip`), half-spaces by
 //! support points (`plane`), meshes and height fields triangle by triangle with the surface as judge (`ground`), and
 //! the reduction (`reduce`). Nothing depends on the step before except the tree and its list of near pairs, which the
-//! boxes of the step and the sorted order hide: the same poses give the same contacts, to the bit.
+//! boxes of the step and the sorted order hide: the same poses give the same contacts, to the bit. Where contacts are
+//! kept while bodies hardly move (`kept`), the same poses and references do.
 //!
 //! Limits: solids may be convex or unions of convex colliders of one body; meshes have no inside; bodies that pass
 //! each other entirely within a step are only seen if `reach` covers their motion.
@@ -19,6 +20,8 @@ mod course;
 mod fall;
 mod ground;
 mod hull;
+mod kept;
+mod lane;
 mod narrow;
 mod plane;
 mod query;
@@ -35,17 +38,18 @@ use serde::{Deserialize, Serialize};
 use crate::math::parallel::{self, CHUNK};
 use crate::math::{DQuat, DVec3};
 
-use broad::{Broad, unpack};
-use clip::Scratch;
+use broad::Broad;
 pub(crate) use course::Course;
 pub(crate) use fall::{Standing, land};
-use narrow::{Ball, PlacedSolid, Solid};
+use kept::Kept;
+use lane::{Lane, Stage};
+use narrow::Solid;
 pub(crate) use query::{ColliderMeeting, ColliderOverlap, Placed as PlacedColliders};
 pub(crate) use ray::Beam;
 use ready::{Ready, prepare};
-use reduce::{Raw, mix};
 use solid::PoseMatrix;
 
+pub(crate) use kept::References;
 pub use shape::{MAX_HULL_POINTS, MAX_SIZE, MAX_TRIANGLES, MIN_SIZE, Shape, ShapeError};
 pub use surface::Triangles;
 
@@ -181,10 +185,10 @@ pub enum CollideError {
 
 /// What changes per body and step.
 #[derive(Clone, Copy)]
-struct Poses<'a> {
-    poses: &'a [(DVec3, DQuat)],
-    movable: &'a [bool],
-    reach: &'a [f64],
+pub(crate) struct Poses<'a> {
+    pub(crate) poses: &'a [(DVec3, DQuat)],
+    pub(crate) movable: &'a [bool],
+    pub(crate) reach: &'a [f64],
 }
 
 /// What the choice of pairs needs of a collider, and all that contacts of balls need, in one cache line.
@@ -240,14 +244,11 @@ pub struct Collisions {
     contacts: Vec<ContactPoint>,
     lanes: Vec<Lane>,
     extra: Vec<(u32, u32)>,
-}
-
-/// What one thread works with: the contacts of some consecutive pairs.
-#[derive(Clone, Debug, Default)]
-struct Lane {
-    scratch: Scratch,
-    raw: Vec<Raw>,
-    contacts: Vec<ContactPoint>,
+    kept: Kept,
+    /// Whether there are solids whose contacts take long to find.
+    worth_keeping: bool,
+    /// Size of the smallest solid that was ever there \[m\].
+    least_size: f64,
 }
 
 impl Collisions {
@@ -262,6 +263,8 @@ impl Collisions {
         for (i, collider) in colliders.into_iter().enumerate() {
             ready.push(prepare(i, collider)?);
         }
+        let worth_keeping = ready.iter().any(|c| kept::is_costly(&c.solid));
+        let least_size = ready.iter().fold(f64::INFINITY, |m, c| m.min(c.size));
         let is_plane = |&i: &u32| matches!(ready[i as usize].solid, Solid::Plane);
         Ok(Collisions {
             planes: (0..ready.len() as u32).filter(is_plane).collect(),
@@ -273,6 +276,9 @@ impl Collisions {
             contacts: Vec::new(),
             lanes: vec![Lane::default()],
             extra: Vec::new(),
+            kept: Kept::default(),
+            worth_keeping,
+            least_size,
         })
     }
 
@@ -286,6 +292,8 @@ impl Collisions {
         if matches!(ready.solid, Solid::Plane) {
             self.planes.push(number);
         }
+        self.worth_keeping |= kept::is_costly(&ready.solid);
+        self.least_size = self.least_size.min(ready.size);
         self.colliders.push(ready);
         Ok(())
     }
@@ -315,8 +323,36 @@ impl Collisions {
             movable,
             reach,
         };
+        self.find(motion, None, excluded)
+    }
+
+    /// Contacts at these poses; those of pairs that have hardly moved since their bodies stood at the references are the
+    /// ones found there, carried along. Poses and references alone decide what is found.
+    pub(crate) fn update_kept(
+        &mut self,
+        motion: Poses<'_>,
+        references: References<'_>,
+        excluded: &Excluded<'_>,
+    ) -> Result<(), CollideError> {
+        self.find(motion, Some(references), excluded)
+    }
+
+    /// Whether contacts of some pair may take so long to find that they are worth keeping.
+    pub(crate) fn is_worth_keeping(&self) -> bool {
+        self.worth_keeping
+    }
+
+    fn find(
+        &mut self,
+        motion: Poses<'_>,
+        references: Option<References<'_>>,
+        excluded: &Excluded<'_>,
+    ) -> Result<(), CollideError> {
         self.contacts.clear();
         self.place(motion)?;
+        if let Some(references) = references {
+            self.kept.place(&self.colliders, references.poses);
+        }
         self.broad.set(self.boxes.iter().copied());
         self.over_planes(excluded);
         let Collisions {
@@ -327,6 +363,7 @@ impl Collisions {
             contacts,
             lanes,
             extra,
+            kept,
             ..
         } = self;
         let pairs = broad.pairs(extra, |i, j| admit(tags, excluded, (i, j)));
@@ -334,9 +371,16 @@ impl Collisions {
         let length = parallel::share(pairs.len()).max(CHUNK);
         lanes.resize_with(pairs.len().div_ceil(length), Lane::default);
         let parts = pairs.chunks(length).zip(&mut *lanes);
-        parallel::each(parts, |(pairs, lane)| {
-            lane.narrow(pairs, colliders, frames, tags);
-        });
+        let stage = Stage {
+            colliders,
+            frames,
+            tags,
+            kept: references.map(|references| (&*kept, references.moved)),
+        };
+        parallel::each(parts, |(pairs, lane)| lane.narrow(pairs, stage));
+        if references.is_some() {
+            kept.replace(lanes.iter_mut().map(|lane| &mut lane.kept));
+        }
         for lane in lanes {
             if contacts.is_empty() {
                 std::mem::swap(contacts, &mut lane.contacts);
@@ -424,74 +468,6 @@ impl Collisions {
         });
         extra.extend(found.into_iter().flatten());
     }
-}
-
-impl Lane {
-    /// Contacts of consecutive pairs, in their order.
-    fn narrow(&mut self, pairs: &[u64], colliders: &[Ready], frames: &[PoseMatrix], tags: &[Tag]) {
-        let Lane {
-            scratch,
-            raw,
-            contacts,
-        } = self;
-        contacts.clear();
-        contacts.reserve(pairs.len());
-        for &pair in pairs {
-            let (a, b) = unpack(pair);
-            let (i, j) = (a.min(b), a.max(b));
-            let (first, second) = (&tags[i as usize], &tags[j as usize]);
-            let prediction = prediction(first, second);
-            if first.ball && second.ball {
-                let [x, y] = [first, second].map(|tag| Ball {
-                    centre: tag.centre,
-                    radius: tag.size,
-                });
-                raw.clear();
-                raw.extend(narrow::balls(x, y, prediction));
-            } else {
-                let [x, y] = [i as usize, j as usize].map(|k| PlacedSolid {
-                    solid: &colliders[k].solid,
-                    frame: &frames[k],
-                });
-                narrow::contacts(x, y, prediction, scratch, raw);
-            }
-            let bodies = [a, b].map(|c| tags[c as usize].body as usize).into();
-            finish(raw, (a, b), bodies, contacts);
-        }
-    }
-}
-
-/// Writes the contacts of one pair to the list, in the order of their ids.
-fn finish(
-    raw: &mut [Raw],
-    (a, b): (u32, u32),
-    bodies: (usize, usize),
-    contacts: &mut Vec<ContactPoint>,
-) {
-    if raw.is_empty() {
-        return;
-    }
-    // Ids are made in the order of colliders, so that they stay when a body becomes movable or fixed.
-    let pair = mix(u64::from(a.min(b)), u64::from(a.max(b)));
-    raw.iter_mut().for_each(|r| r.id = mix(pair, r.id));
-    raw.sort_unstable_by_key(|r| r.id);
-    if b < a {
-        raw.iter_mut().for_each(narrow::flip);
-    }
-    contacts.extend(raw.iter().map(|r| ContactPoint {
-        bodies,
-        colliders: (a, b),
-        point_a: r.a,
-        point_b: r.b,
-        normal: r.normal,
-        gap: r.gap,
-        id: r.id,
-    }));
-}
-
-/// Largest gap of a pair that is worth a contact.
-fn prediction(a: &Tag, b: &Tag) -> f64 {
-    a.reach + b.reach + MARGIN * a.size.min(b.size)
 }
 
 /// Whether two colliders may meet, and which of them is a.

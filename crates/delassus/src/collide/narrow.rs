@@ -2,7 +2,7 @@
 //!
 //! How this differs from parry's manifolds: nothing is carried over from the step before. Parry reuses a manifold
 //! while it turned less than one degree and slid less than a millimetre, whatever the size of the bodies; that is fast, but
-//! the contacts then depend on history. Boxes are cheap enough here without it (see `benches/collide_pile.rs`).
+//! the contacts then depend on history. What is kept here (`kept`) depends on poses alone.
 
 use crate::math::DVec3;
 

@@ -48,12 +48,7 @@ impl Ready {
             return Err(CollideError::BadReach { body, reach });
         }
         let turn = check_pose((at, turn), || format!("body {body}"))?;
-        let frame = match self.place {
-            None => PoseMatrix::new(at, turn),
-            Some((offset, rotation)) => {
-                PoseMatrix::new(at + turn * offset, (turn * rotation).normalize())
-            }
-        };
+        let frame = self.frame(at, turn);
         let tag = Tag {
             centre: frame.at(),
             size: self.size,
@@ -65,6 +60,16 @@ impl Ready {
             movable,
         };
         Ok((frame, tag))
+    }
+
+    /// Where it stands in the world with its body there.
+    pub(super) fn frame(&self, at: DVec3, turn: DQuat) -> PoseMatrix {
+        match self.place {
+            None => PoseMatrix::new(at, turn),
+            Some((offset, rotation)) => {
+                PoseMatrix::new(at + turn * offset, (turn * rotation).normalize())
+            }
+        }
     }
 
     /// Its box in the world with all it may move in the step.

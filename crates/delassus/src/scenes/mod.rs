@@ -113,13 +113,13 @@ const ALL: [Exhibit; 23] = [
     exhibit(
         "pile",
         (1, 1000, 1_000_000),
-        "N balls dropped into a square container, 20 sweeps a step whatever is left",
+        "N balls dropped into a square container, 8 sweeps a step whatever is left",
         stacks::pile,
     ),
     exhibit(
         "rubble",
         (1, 500, 1_000_000),
-        "N boxes, capsules, cylinders and broken stones dropped into it, 20 sweeps a step whatever is left",
+        "N boxes, capsules, cylinders and broken stones dropped into it, 8 sweeps a step whatever is left",
         stacks::rubble,
     ),
     exhibit(

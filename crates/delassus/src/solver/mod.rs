@@ -313,6 +313,11 @@ pub trait Solver {
         monitor: &mut Monitor<'_>,
     ) -> Status;
 
+    /// Whether a number of sweeps without a tolerance is what it is made for: [`Solver::sweep_small_steps`].
+    fn takes_small_steps(&self) -> bool {
+        false
+    }
+
     /// Does the sweeps asked for in small steps, from these impulses to those of the whole step. False where it cannot,
     /// and then nothing has changed.
     fn sweep_small_steps(

@@ -103,6 +103,10 @@ impl<F: FnMut(Seen<'_>)> Solver for Observed<'_, F> {
         self.solver.run(problem, solution, monitor)
     }
 
+    fn takes_small_steps(&self) -> bool {
+        self.solver.takes_small_steps()
+    }
+
     fn sweep_small_steps(
         &mut self,
         problem: &Problem,

@@ -6,6 +6,7 @@ use super::events::Pushes;
 use super::lanes::Lanes;
 use super::rattle::Factors;
 use super::reaction::Reactions;
+use super::reference::Reference;
 use super::robot::RobotLink;
 use super::sensor::Sensors;
 use super::touches::Touches;
@@ -208,6 +209,7 @@ impl WorldBuilder {
             radius,
             joined,
             apart,
+            reference: Reference::default(),
             warm: Warm::default(),
             touches: Touches::default(),
             pushes: Pushes::default(),

@@ -3,11 +3,16 @@
 use glam::{DQuat, DVec3};
 
 use super::{MovedBy, Reaction, StepError, Surface, World};
-use crate::collide::{Collisions, ContactPoint, Course};
+use crate::collide::{Collisions, ContactPoint, Course, Poses};
 use crate::index::BodyId;
+use crate::math::parallel::{self, CHUNK};
+use crate::solver::Solver;
 
 /// Gap of a contact, as a share of the smaller body, from which it is asked whether the bodies will meet at all.
 const WELL_APART: f64 = 0.05;
+
+/// Bodies that a thread looks at in one go.
+const MANY: usize = 8 * CHUNK;
 
 /// Of each body: its pose, whether it can move, and how far in a step.
 #[derive(Debug, Default)]
@@ -15,6 +20,26 @@ pub(super) struct Near {
     poses: Vec<(DVec3, DQuat)>,
     movable: Vec<bool>,
     reach: Vec<f64>,
+}
+
+/// How contacts are found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Find {
+    /// At the present poses.
+    Anew,
+    /// At the references of their bodies, and carried along.
+    Kept,
+}
+
+impl Find {
+    /// For a step by this solver. Who asks for sweeps and no tolerance does not notice gaps that are off by a millionth of
+    /// a body's size.
+    pub(super) fn by(solver: &dyn Solver) -> Find {
+        match solver.stop().tolerance <= 0.0 && solver.takes_small_steps() {
+            true => Find::Kept,
+            false => Find::Anew,
+        }
+    }
 }
 
 impl World {
@@ -63,9 +88,13 @@ impl World {
 
     /// Finds contacts and wakes what is hit, until no other body wakes: a blow is then shared instead of being stopped
     /// by a sleeper, whose own neighbours are only looked for once it is awake.
-    pub(super) fn collide_awake(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+    pub(super) fn collide_awake(
+        &mut self,
+        h: f64,
+        find: Find,
+    ) -> Result<Vec<ContactPoint>, StepError> {
         loop {
-            let contacts = self.collide(h)?;
+            let contacts = self.collide(h, find)?;
             if !self.rouse(&contacts) {
                 return Ok(contacts);
             }
@@ -73,11 +102,53 @@ impl World {
     }
 
     /// Finds the contacts that may matter within h seconds.
-    pub(super) fn collide(&mut self, h: f64) -> Result<Vec<ContactPoint>, StepError> {
+    pub(super) fn collide(&mut self, h: f64, find: Find) -> Result<Vec<ContactPoint>, StepError> {
         if !self.may_meet {
             return Ok(Vec::new());
         }
-        let mut reaches = std::mem::take(&mut self.spare.near.reach);
+        let mut near = std::mem::take(&mut self.spare.near);
+        self.fill_near(h, &mut near);
+        let in_the_way = self.in_the_way(&near.reach);
+        in_the_way.iter().for_each(|i| near.movable[*i] = true);
+        let idle = !near.movable.contains(&true);
+        self.spare.near = near;
+        if idle {
+            // All that could move is asleep: nothing is looked at, and nothing is found.
+            return Ok(Vec::new());
+        }
+        let (near, bodies) = (&self.spare.near, &self.bodies);
+        let (joined, link_of, robots) = (&self.joined, &self.link_of, &self.robots);
+        let excluded = |a: usize, b: usize| {
+            if !robots.is_empty()
+                && let (Some(first), Some(second)) = (link_of[a], link_of[b])
+                && first.robot == second.robot
+                && !robots[first.robot.index()].self_collides()
+            {
+                return true;
+            }
+            let pair = (a.min(b) as u32, a.max(b) as u32);
+            joined.binary_search(&pair).is_ok()
+        };
+        let collisions = &mut self.collisions;
+        let (poses, movable, reach) = (&near.poses, &near.movable, &near.reach);
+        if find == Find::Kept && collisions.is_worth_keeping() {
+            let motion = Poses {
+                poses,
+                movable,
+                reach,
+            };
+            let references = self.reference.follow(bodies, &self.radius);
+            collisions.update_kept(motion, references, &excluded)?;
+        } else {
+            collisions.update(poses, movable, reach, &excluded)?;
+        }
+        let mut contacts = collisions.take_contacts();
+        self.drop_passing(&mut contacts, h);
+        Ok(contacts)
+    }
+
+    /// Where bodies stand, whether they move, and how far within h seconds.
+    fn fill_near(&self, h: f64, near: &mut Near) {
         let bodies = &self.bodies;
         let weight = self.gravity.length();
         let reach = |i: usize| {
@@ -94,43 +165,31 @@ impl World {
             let speed = bodies.velocity[i].length() + gain;
             h * (speed + bodies.spin[i].length() * self.radius[i])
         };
-        reaches.clear();
-        reaches.extend((0..bodies.len()).map(reach));
-        let in_the_way = self.in_the_way(&reaches);
-        let near = &mut self.spare.near;
-        let poses = bodies.position.iter().zip(&bodies.orientation);
-        near.poses.clear();
-        near.poses.extend(poses.map(|(x, q)| (*x, *q)));
-        near.movable.clear();
-        near.movable
-            .extend(bodies.ids().map(|id| bodies.is_free(id)));
-        in_the_way.iter().for_each(|i| near.movable[*i] = true);
-        near.reach = reaches;
-        let (joined, link_of, robots) = (&self.joined, &self.link_of, &self.robots);
-        let excluded = |a: usize, b: usize| {
-            if !robots.is_empty()
-                && let (Some(first), Some(second)) = (link_of[a], link_of[b])
-                && first.robot == second.robot
-                && !robots[first.robot.index()].self_collides()
-            {
-                return true;
+        near.poses.resize(bodies.len(), Default::default());
+        near.movable.resize(bodies.len(), false);
+        near.reach.resize(bodies.len(), 0.0);
+        let parts = near
+            .poses
+            .chunks_mut(MANY)
+            .zip(near.movable.chunks_mut(MANY));
+        let parts = parts.zip(near.reach.chunks_mut(MANY)).enumerate();
+        parallel::each(parts, |(part, ((poses, movable), reaches))| {
+            for (j, i) in (part * MANY..part * MANY + poses.len()).enumerate() {
+                poses[j] = (bodies.position[i], bodies.orientation[i]);
+                movable[j] = bodies.is_free(BodyId(i as u32));
+                reaches[j] = reach(i);
             }
-            let pair = (a.min(b) as u32, a.max(b) as u32);
-            joined.binary_search(&pair).is_ok()
-        };
-        let collisions = &mut self.collisions;
-        collisions.update(&near.poses, &near.movable, &near.reach, &excluded)?;
-        let mut contacts = collisions.take_contacts();
-        self.drop_passing(&mut contacts, h);
-        Ok(contacts)
+        });
     }
 
     /// Drops contacts between convex bodies that are well apart and close by their nearest points alone: bodies that
     /// move on undisturbed and pass each other do not touch.
     fn drop_passing(&self, contacts: &mut Vec<ContactPoint>, h: f64) {
         let collisions = &self.collisions;
+        // Most contacts are too close for any pair, whatever its size.
+        let least = WELL_APART * collisions.least_size();
         let apart = |point: &ContactPoint| {
-            0.0 < point.gap
+            least < point.gap
                 && collisions
                     .smaller_size(point.colliders)
                     .is_some_and(|size| WELL_APART * size < point.gap)
@@ -138,14 +197,21 @@ impl World {
         if !contacts.iter().any(apart) {
             return;
         }
-        let mut kept = Vec::with_capacity(contacts.len());
-        for pair in contacts.chunk_by(|x, y| x.colliders == y.colliders) {
-            let passes = pair.iter().all(apart) && self.passes(collisions, pair, h);
+        let (mut start, mut kept) = (0, 0);
+        while let Some(rest) = contacts.get(start..).filter(|rest| !rest.is_empty()) {
+            let own = |point: &&ContactPoint| point.colliders == rest[0].colliders;
+            let pair = &rest[..rest.iter().take_while(own).count()];
+            let (end, passes) = (
+                start + pair.len(),
+                pair.iter().all(apart) && self.passes(collisions, pair, h),
+            );
             if !passes {
-                kept.extend_from_slice(pair);
+                contacts.copy_within(start..end, kept);
+                kept += end - start;
             }
+            start = end;
         }
-        *contacts = kept;
+        contacts.truncate(kept);
     }
 
     /// Whether two colliders with these contacts would close one of them, and yet do not touch.

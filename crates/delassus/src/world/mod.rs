@@ -26,6 +26,7 @@ mod outlook;
 mod query;
 mod rattle;
 mod reaction;
+mod reference;
 mod robot;
 mod rows;
 mod scene;
@@ -326,6 +327,7 @@ pub struct World {
     collisions: Collisions,
     /// Whether the groups let any two colliders meet.
     may_meet: bool,
+    reference: reference::Reference,
     warm: Warm,
     touches: Touches,
     pushes: events::Pushes,

@@ -1,5 +1,6 @@
 //! Names for the blocks of a world's problem, and the bodies they act on.
 
+use super::contacts::Find;
 use super::{Key, StepError, World, assemble};
 use crate::index::BodyId;
 
@@ -22,7 +23,7 @@ impl World {
     /// What each block of [`World::problem`] belongs to, in words and in the order of its blocks.
     pub fn block_names(&mut self, h: f64) -> Result<Vec<String>, StepError> {
         self.check_finite()?;
-        let contacts = self.collide_awake(h)?;
+        let contacts = self.collide_awake(h, Find::Anew)?;
         let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default())?;
         Ok(assembly.keys.iter().map(|key| key.describe(self)).collect())
     }

@@ -17,6 +17,7 @@ use std::time::Instant;
 use glam::{DMat3, DQuat, DVec3};
 
 use super::assemble::{self, Assembly};
+use super::contacts::Find;
 use super::state::Snapshot;
 use super::{Clock, Gyroscopic, Step, StepError, World, integrate};
 use crate::problem::Solution;
@@ -64,7 +65,7 @@ impl World {
         solver: &mut dyn Solver,
     ) -> Result<Step, StepError> {
         let start = Instant::now();
-        let contacts = self.collide_awake(h)?;
+        let contacts = self.collide_awake(h, Find::Anew)?;
         let collide = start.elapsed().as_secs_f64();
         let mut step = if contacts.is_empty() && self.robots.is_empty() && self.joints_are_rigid() {
             self.close_joints(h, solver, HALVINGS)?

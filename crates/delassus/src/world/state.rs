@@ -38,6 +38,9 @@ pub struct State {
     /// Colliders that push each other.
     #[serde(default)]
     pushing: Vec<Pushing>,
+    /// Where bodies were last looked at closely.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reference: Vec<(DVec3, DQuat)>,
     warm: Warm,
 }
 
@@ -76,6 +79,7 @@ pub(super) struct Snapshot {
     reactions: Reactions,
     has_warm: bool,
     warm: Warm,
+    reference: Vec<(DVec3, DQuat)>,
 }
 
 /// Why a state does not fit a world.
@@ -127,6 +131,7 @@ impl World {
         if into.has_warm {
             self.warm.copy_to(&mut into.warm);
         }
+        into.reference.clone_from(&self.reference.poses);
     }
 
     /// Puts the state before a step back.
@@ -147,6 +152,7 @@ impl World {
         if before.has_warm {
             self.warm = before.warm;
         }
+        self.reference.poses = before.reference;
     }
 
     /// The state as it is now.
@@ -168,6 +174,7 @@ impl World {
             robots: self.robot_states(),
             gone: self.gone(),
             pushing: self.pushes.last().to_vec(),
+            reference: self.reference.poses.clone(),
             warm: self.warm.clone(),
         }
     }
@@ -193,7 +200,12 @@ impl World {
             state.asleep.len(),
         ];
         let joints = state.joints.iter().map(|joint| &joint.0);
+        let referred = state.reference.iter();
         if lengths.iter().any(|&length| length != n)
+            || n < referred.len()
+            || !referred
+                .clone()
+                .all(|(at, turn)| at.is_finite() && turn.is_finite())
             || !joints.eq(self.joints.iter().map(|joint| &joint.name))
             || !state.warm.is_sound()
         {
@@ -228,6 +240,7 @@ impl World {
             joint.coordinate = *coordinate;
         }
         self.warm = state.warm.clone();
+        self.reference.poses.clone_from(&state.reference);
         self.time = state.time;
         self.touches.clear();
         self.pushes.restore(&state.pushing);

@@ -7,10 +7,12 @@ use glam::DVec3;
 use super::assemble::{self, Assembly};
 use super::bounce::HALVINGS;
 use super::calm::Halves;
+use super::contacts::Find;
 use super::{Integrator, Key, Probe, World};
 use crate::collide::{CollideError, ContactPoint};
 use crate::error::BuildError;
 use crate::index::RobotId;
+use crate::math::parallel::{self, CHUNK};
 use crate::problem::{Problem, Solution};
 use crate::solver::{Report, Solver};
 
@@ -184,7 +186,7 @@ impl World {
     /// The problem of the next step with the keys of its blocks.
     fn assemble_next(&mut self, h: f64) -> Result<Assembly, StepError> {
         self.prepare_robots(h);
-        let contacts = self.collide_awake(h)?;
+        let contacts = self.collide_awake(h, Find::Anew)?;
         Ok(assemble::assemble(
             self,
             h,
@@ -213,7 +215,7 @@ impl World {
             start = Instant::now();
         };
         self.prepare_robots(h);
-        let contacts = self.collide_awake(h)?;
+        let contacts = self.collide_awake(h, Find::by(solver))?;
         lap(&mut clock.collide);
         if contacts.is_empty()
             && let Some(mut step) = self.step_in_lanes(h, 1, solver)
@@ -244,7 +246,7 @@ impl World {
         let violation = self.violation();
         let probe = self.probe();
         let count = contacts.len();
-        let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
+        let penetration = deepest(&contacts);
         let touches = &mut self.touches;
         let old = touches.replace(contacts, &mut assembly, &solution.lambda);
         self.pushes.note(touches);
@@ -386,6 +388,17 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// The deepest overlap \[m\].
+fn deepest(contacts: &[ContactPoint]) -> f64 {
+    let of = |part: &[ContactPoint]| part.iter().fold(0.0_f64, |m, c| m.max(-c.gap));
+    let length = parallel::share(contacts.len()).max(8 * CHUNK);
+    if contacts.len() <= length {
+        return of(contacts);
+    }
+    let parts = contacts.chunks(length).collect();
+    parallel::map(parts, of).into_iter().fold(0.0, f64::max)
 }
 
 impl Step {

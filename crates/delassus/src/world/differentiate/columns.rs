@@ -19,6 +19,7 @@ use crate::derivative::{Derivative, Mode};
 use crate::law::MOST_NUMBERS;
 use crate::problem::{Form, Problem, Solution};
 use crate::world::assemble::{self, Room};
+use crate::world::contacts::Find;
 use crate::world::{Key, StepError, World};
 
 /// Step of a difference, as a share of the size of what is moved: errors of rounding and of the step are alike.
@@ -282,7 +283,7 @@ impl<'a> Sampler<'a> {
 
     /// The contacts of the step at the present pose, each by its feature, and whether one that pushes is not there.
     fn followed(&self, world: &mut World) -> Result<(Vec<ContactPoint>, bool), StepError> {
-        let now = world.collide(self.h)?;
+        let now = world.collide(self.h, Find::Anew)?;
         let by_feature: HashMap<_, _> = now.iter().map(|p| ((p.colliders, p.id), p)).collect();
         let mut lost = false;
         let mut followed = Vec::with_capacity(self.contacts.len());

@@ -10,6 +10,7 @@ mod vary;
 pub use vary::Input;
 
 use super::assemble::{self, Assembly};
+use super::contacts::Find;
 use super::{Integrator, Key, MovedBy, StepError, World};
 use crate::collide::ContactPoint;
 use crate::derivative::{Change, Derivative, DerivativeError, Mode, Sensitivity};
@@ -236,7 +237,7 @@ impl World {
         self.spare.halvings = 0;
         self.forget_reached_limits();
         self.prepare_robots(h);
-        let contacts = self.collide_awake(h)?;
+        let contacts = self.collide_awake(h, Find::by(solver))?;
         let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default());
         let assembly = assembly.map_err(StepError::from)?;
         let mut solution = Solution::default();

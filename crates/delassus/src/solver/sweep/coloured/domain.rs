@@ -1,5 +1,7 @@
 //! The blocks of one subtree: contacts at a point in lanes, colour after colour, all others one by one.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use super::colour::Window;
@@ -140,6 +142,19 @@ impl Domain {
         }
     }
 
+    /// Whether some of its blocks may be among these.
+    pub(super) fn reaches(&self, blocks: &Range<usize>) -> bool {
+        let first = self
+            .blocks
+            .first()
+            .is_some_and(|k| (*k as usize) < blocks.end);
+        first
+            && self
+                .blocks
+                .last()
+                .is_some_and(|k| blocks.start <= *k as usize)
+    }
+
     /// Whether some blocks are not in lanes.
     pub(super) fn has_others(&self) -> bool {
         !self.alone.list.blocks.is_empty()
@@ -262,6 +277,11 @@ impl Groups {
     }
 
     /// Every group with its blocks.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Group, &[Member; LANES])> {
+        self.lanes.iter().zip(&self.members)
+    }
+
+    /// The same, to be written to.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&mut Group, &[Member; LANES])> {
         self.lanes.iter_mut().zip(&self.members)
     }

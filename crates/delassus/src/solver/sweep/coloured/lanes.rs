@@ -143,14 +143,20 @@ impl Group {
         }
     }
 
-    /// Writes the impulses of all small steps to the problem's rows, and the gaps.
-    pub(super) fn end(&self, members: &[Member; LANES], lambda: &mut [f64], gaps: &mut [f64]) {
+    /// Writes the impulses of all small steps, and the gaps, of those of its blocks that stand in a part of the problem
+    /// which begins with block `first`.
+    pub(super) fn end(
+        &self,
+        members: &[Member; LANES],
+        first: usize,
+        (lambda, gaps): (&mut [[f64; 3]], &mut [f64]),
+    ) {
         for (l, member) in members.iter().enumerate() {
-            if *member != Member::NONE {
-                gaps[member.block as usize] = self.gap_now[l];
-                for i in 0..3 {
-                    lambda[member.start as usize + i] = self.total[i][l];
-                }
+            // A lane without a contact has a number beyond every part.
+            let place = (member.block as usize).wrapping_sub(first);
+            if let (Some(lambda), Some(gap)) = (lambda.get_mut(place), gaps.get_mut(place)) {
+                *gap = self.gap_now[l];
+                *lambda = self.total.map(|total| total[l]);
             }
         }
     }

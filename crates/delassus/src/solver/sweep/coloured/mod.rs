@@ -100,6 +100,10 @@ impl Solver for Coloured {
         false
     }
 
+    fn takes_small_steps(&self) -> bool {
+        true
+    }
+
     fn sweep_small_steps(
         &mut self,
         problem: &Problem,
@@ -290,16 +294,18 @@ fn in_order<'a>(domains: &'a [Domain], visit: &mut impl FnMut(&'a Domain)) {
 
 /// Velocities without constraints and inverse masses into the rows of the state.
 fn fill(primal: &Primal, partition: &Partition, rows: &mut [Row]) {
-    for (b, mass) in primal.mass().iter().enumerate() {
-        let first = partition.row(b);
-        if let MassBlock::Rigid(body) = mass {
-            rows[first] = Row::of_body(&of_body(body));
+    parallel::each(partition.parts(rows), |(masses, start, rows)| {
+        for b in masses {
+            let first = partition.row(b) - start;
+            if let MassBlock::Rigid(body) = &primal.mass()[b] {
+                rows[first] = Row::of_body(&of_body(body));
+            }
+            let v = primal.free_velocity()[primal.columns(b)].chunks(Row::WIDTH);
+            for (v, row) in v.zip(&mut rows[first..]) {
+                row.0[..v.len()].copy_from_slice(v);
+            }
         }
-        let v = primal.free_velocity()[primal.columns(b)].chunks(Row::WIDTH);
-        for (v, row) in v.zip(&mut rows[first..]) {
-            row.0[..v.len()].copy_from_slice(v);
-        }
-    }
+    });
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::lanes::Row;
+use crate::math::parallel::CHUNK;
 use crate::problem::Primal;
 use crate::problem::mass::MassBlock;
 
@@ -14,6 +15,9 @@ use crate::problem::mass::MassBlock;
 const LEAF_BLOCKS: usize = 500;
 /// More leaves than this only move blocks to the cuts.
 const MOST_LEAVES: usize = 16;
+
+/// Masses that a thread takes at a time.
+const PART: usize = 8 * CHUNK;
 
 /// Where each mass lives.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +92,26 @@ impl Partition {
     /// First row of mass b.
     pub(super) fn row(&self, b: usize) -> usize {
         self.row[b] as usize
+    }
+
+    /// Consecutive masses, the number of their first row, and what an array with an entry for each row holds of theirs.
+    pub(super) fn parts<'a, T>(
+        &'a self,
+        mut array: &'a mut [T],
+    ) -> impl Iterator<Item = (Range<usize>, usize, &'a mut [T])> {
+        let count = self.row.len();
+        // Rows for ground stand before those of their leaf.
+        let start = move |b: usize| match b {
+            0 => 0,
+            b if b < count => self.row(b),
+            _ => self.n_rows(),
+        };
+        (0..count).step_by(PART).map(move |b| {
+            let end = count.min(b + PART);
+            let own = array.split_off_mut(..start(end) - start(b));
+            let own = own.expect("there is an entry for every row");
+            (b..end, start(b), own)
+        })
     }
 
     /// Rows of the leaves below node i, and the row at which its right half begins. Nodes are numbered in order:

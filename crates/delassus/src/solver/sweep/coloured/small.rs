@@ -166,28 +166,49 @@ impl Coloured {
         moved.resize(rows.len(), Moved::default());
         before.clear();
         before.resize(rows.len(), [0.0; 6]);
-        for (b, old) in steps.old.as_chunks::<6>().0.iter().enumerate() {
-            let row = partition.row(b);
-            before[row] = *old;
-            for (v, old) in rows[row].0[..6].iter_mut().zip(old) {
-                *v = old + share * (*v - old);
+        let old = steps.old.as_chunks::<6>().0;
+        let parts = partition
+            .parts(&mut rows[..])
+            .zip(partition.parts(&mut before[..]));
+        parallel::each(parts, |((bodies, first, rows), (_, _, before))| {
+            for (b, old) in bodies.clone().zip(&old[bodies]) {
+                let row = partition.row(b) - first;
+                before[row] = *old;
+                for (v, old) in rows[row].0[..6].iter_mut().zip(old) {
+                    *v = old + share * (*v - old);
+                }
             }
-        }
+        });
     }
 
     /// Impulses, gaps and mean velocities at the end.
     fn end(&mut self, primal: &Primal, lambda: &mut [f64], steps: &mut SmallSteps<'_>) {
         let work = &mut self.work;
-        for domain in &mut work.domains {
-            for (group, members) in domain.groups.iter_mut() {
-                group.end(members, lambda, steps.gaps);
+        // Every part of the problem takes what is its own from all subtrees that reach into it.
+        let length = parallel::share(steps.gaps.len()).max(8 * CHUNK);
+        let parts = steps
+            .gaps
+            .chunks_mut(length)
+            .zip(lambda.as_chunks_mut::<3>().0.chunks_mut(length));
+        let domains = &work.domains;
+        parallel::each(parts.enumerate(), |(part, (gaps, lambda))| {
+            let first = part * length;
+            let own = first..first + gaps.len();
+            for domain in domains.iter().filter(|domain| domain.reaches(&own)) {
+                for (group, members) in domain.groups.iter() {
+                    group.end(members, first, (lambda, gaps));
+                }
             }
-        }
-        steps.mean.clear();
-        for b in 0..primal.mass().len() {
-            let moved = &work.moved[work.partition.row(b)].0;
-            steps.mean.extend(moved[..6].iter().map(|d| d / steps.h));
-        }
+        });
+        let (h, partition, moved) = (steps.h, &work.partition, &work.moved);
+        steps.mean.resize(6 * primal.mass().len(), 0.0);
+        let parts = steps.mean.as_chunks_mut::<6>().0.chunks_mut(8 * CHUNK);
+        parallel::each(parts.enumerate(), |(part, mean)| {
+            for (b, mean) in (part * 8 * CHUNK..).zip(mean) {
+                let moved = &moved[partition.row(b)].0;
+                (0..6).for_each(|i| mean[i] = moved[i] / h);
+            }
+        });
     }
 }
 
