@@ -18,6 +18,7 @@ use glam::{DMat3, DQuat, DVec3};
 
 use super::assemble::{self, Assembly};
 use super::contacts::Find;
+use super::lanes::Order;
 use super::state::Snapshot;
 use super::{Clock, Gyroscopic, Step, StepError, World, integrate};
 use crate::problem::Solution;
@@ -47,15 +48,15 @@ impl Integrator {
 }
 
 /// Largest violation that a pose may keep \[m or rad\].
-const CLOSED: f64 = 1e-10;
+pub(super) const CLOSED: f64 = 1e-10;
 /// Most corrections of a pose.
-const CORRECTIONS: usize = 12;
+pub(super) const CORRECTIONS: usize = 12;
 /// Rounds towards the midpoint of a free turn: each gains a factor of h|ω|.
-const MIDPOINT: usize = 6;
+pub(super) const MIDPOINT: usize = 6;
 /// Most halvings of a substep.
-const HALVINGS: u32 = 10;
+pub(super) const HALVINGS: u32 = 10;
 /// Most that the arm of a joint may swing in a step \[rad\]: beyond it steps of changing length gain energy.
-const SWING: f64 = 0.15;
+pub(super) const SWING: f64 = 0.15;
 
 impl World {
     /// One substep of second order where there are rigid joints alone, else of first.
@@ -67,11 +68,22 @@ impl World {
         let start = Instant::now();
         let contacts = self.collide_awake(h, Find::Anew)?;
         let collide = start.elapsed().as_secs_f64();
-        let mut step = if contacts.is_empty() && self.robots.is_empty() && self.joints_are_rigid() {
+        let alone = contacts.is_empty() && self.robots.is_empty() && self.joints_are_rigid();
+        if alone && let Some(mut step) = self.step_in_lanes((h, 1), Order::Second, solver) {
+            step.clock.collide += collide;
+            return Ok(step);
+        }
+        let aside = self.set_aside(h, Order::Second, &contacts, solver);
+        let mut step = if alone {
             self.close_joints(h, solver, HALVINGS)?
         } else {
             self.coarse(h, solver)?
         };
+        if let Some(aside) = aside {
+            self.bring_back();
+            (step.violation, step.probe) = (self.violation(), self.probe());
+            step.count(aside);
+        }
         step.clock.collide += collide;
         Ok(step)
     }

@@ -77,6 +77,10 @@ impl World {
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
         let mut blocks = blocks.take(assembly.first_contact).peekable();
         for (j, joint) in self.joints.iter().enumerate() {
+            // Joints of bodies that never move, or are set aside, have no rows.
+            if !joint.each_link().any(|id| self.bodies.is_free(id)) {
+                continue;
+            }
             let mut impulse = |part: JointPart| {
                 let joint = JointId(j as u32);
                 let key = Key::Joint { joint, part };

@@ -37,7 +37,7 @@ impl World {
     pub(super) fn rouse(&mut self, contacts: &[ContactPoint]) -> bool {
         let bodies = &self.bodies;
         let n = bodies.len();
-        if !bodies.asleep.contains(&true) {
+        if !bodies.asleep.contains(&true) || self.lanes.is_aside() {
             return false;
         }
         let given = |i: usize| {

@@ -8,6 +8,7 @@ use super::assemble::{self, Assembly};
 use super::bounce::HALVINGS;
 use super::calm::Halves;
 use super::contacts::Find;
+use super::lanes::Order;
 use super::{Integrator, Key, Probe, World};
 use crate::collide::{CollideError, ContactPoint};
 use crate::error::BuildError;
@@ -126,6 +127,7 @@ impl World {
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
         self.reactions.clear();
+        self.lanes.begin();
         let step = match self.substeps(part, substeps, solver) {
             Ok(step) => step,
             Err(error) => {
@@ -150,7 +152,11 @@ impl World {
         }
         std::mem::swap(&mut self.reactions, &mut self.spare.reactions);
         self.reactions.clear();
-        let step = self.step_in_lanes(h, count, solver);
+        let order = match self.settings.integrator {
+            Integrator::Spook | Integrator::Midpoint => Order::First,
+            Integrator::Rattle => Order::Second,
+        };
+        let step = self.step_in_lanes((h, count), order, solver);
         if step.is_none() {
             std::mem::swap(&mut self.reactions, &mut self.spare.reactions);
         } else if self.lanes.is_pushed() {
@@ -218,12 +224,13 @@ impl World {
         let contacts = self.collide_awake(h, Find::by(solver))?;
         lap(&mut clock.collide);
         if contacts.is_empty()
-            && let Some(mut step) = self.step_in_lanes(h, 1, solver)
+            && let Some(mut step) = self.step_in_lanes((h, 1), Order::First, solver)
         {
             self.give_back(contacts);
             step.clock.collide = clock.collide;
             return Ok(step);
         }
+        let aside = self.set_aside(h, Order::First, &contacts, solver);
         let room = std::mem::take(&mut self.spare.room);
         let assembly = assemble::assemble(self, h, &contacts, room)?;
         let mut solution = std::mem::take(&mut self.spare.solution);
@@ -242,6 +249,9 @@ impl World {
         let moves = pushed.as_deref().unwrap_or(&solution.v);
         let mut assembly = self.commit(h, assembly, (moves, &solution.v), worst)?;
         self.warm.save(&assembly, &solution.lambda, h);
+        if aside.is_some() {
+            self.bring_back();
+        }
         self.rest(h, &contacts);
         let violation = self.violation();
         let probe = self.probe();
@@ -258,7 +268,7 @@ impl World {
         }
         lap(&mut clock.integrate);
         let swept = solver.stop().is_swept_as_asked(report.status);
-        Ok(Step {
+        let mut step = Step {
             worst,
             unsolved: u32::from(report.status != crate::Status::Solved && !swept),
             swept: u32::from(swept),
@@ -270,7 +280,11 @@ impl World {
             violation,
             probe,
             clock,
-        })
+        };
+        if let Some(aside) = aside {
+            step.count(aside);
+        }
+        Ok(step)
     }
 
     /// Solves the step, again with less restitution where contacts bring energy, and again with the limits of robots

@@ -267,6 +267,31 @@ impl Warm {
         self.lambda.as_chunks_mut().0
     }
 
+    /// Remembers the impulses of further ball joints, which come in order.
+    pub(super) fn hold_more(
+        &mut self,
+        joints: impl DoubleEndedIterator<Item = (JointId, [f64; 3])> + Clone,
+    ) {
+        let mut old = self.keys.len();
+        let rows = joints.clone().map(|(_, impulse)| impulse);
+        rows.for_each(|impulse| self.lambda.extend_from_slice(&impulse));
+        let (part, mut row) = (JointPart::Held, self.lambda.len());
+        // Both lists are sorted, and merged from their ends.
+        let mut at = old + joints.clone().count();
+        let any = JointId(0);
+        self.keys
+            .resize(at, (Key::Joint { joint: any, part }, 0, 3));
+        for (joint, _) in joints.rev() {
+            let key = Key::Joint { joint, part };
+            while 0 < old && key < self.keys[old - 1].0 {
+                (at, old) = (at - 1, old - 1);
+                self.keys[at] = self.keys[old];
+            }
+            (at, row) = (at - 1, row - 3);
+            self.keys[at] = (key, row, 3);
+        }
+    }
+
     /// Remembers the impulses of this step.
     pub(super) fn save(&mut self, assembly: &Assembly, lambda: &[f64], h: f64) {
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());

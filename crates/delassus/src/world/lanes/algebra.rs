@@ -3,8 +3,10 @@
 use pulp::Simd;
 
 use super::super::Gyroscopic;
-use crate::linalg::sym3::lanes::{Sym, sym_column, sym_mul};
+use super::super::rattle::MIDPOINT;
+use crate::linalg::sym3::lanes::{Sym, inverse_by_cofactors, sym_column, sym_mul};
 use crate::math::simd::fused::{Mat3, add_cross, add_scaled, cross, dot};
+use crate::math::simd::turn::{SMALL_TURN, turned_frame};
 use crate::math::simd::{Vec3, X, difference, each, scaled, sum, three};
 
 /// The largest of three squares.
@@ -21,6 +23,48 @@ pub(super) fn turned<S: Simd>(q: [X<S>; 4], a: Vec3<S>) -> Vec3<S> {
     let u = [x, y, z];
     let t = scaled(cross(u, a), w.like(2.0));
     add_cross(add_scaled(a, t, w), u, t)
+}
+
+/// exp(h w) ⊗ q.
+#[inline(always)]
+pub(super) fn frame<S: Simd>(q: [X<S>; 4], w: Vec3<S>, h: f64) -> [X<S>; 4] {
+    let half = scaled(w, w[0].like(0.5 * h));
+    if dot(half, half).all_below(w[0].like(SMALL_TURN)) {
+        turned_frame::<S, false>(q, w, h)
+    } else {
+        turned_frame::<S, true>(q, w, h)
+    }
+}
+
+/// Orientation and angular velocity of a free body of this inertia in body axes after h seconds, by the implicit
+/// midpoint rule.
+#[inline(always)]
+pub(super) fn free_turn<S: Simd>(
+    inertia: Sym<S>,
+    q: [X<S>; 4],
+    w: Vec3<S>,
+    h: f64,
+) -> ([X<S>; 4], Vec3<S>) {
+    // L = R I Rᵀω stays; ω(R) = R I⁻¹RᵀL at any orientation R.
+    let momentum = turned(q, sym_mul(inertia, turned_back(q, w)));
+    let inverse = inverse_by_cofactors(inertia);
+    // ω½ = ω(exp(½h ω½) R₀) by fixed-point rounds, then R₁ = exp(h ω½) R₀.
+    let mut middle = w;
+    for _ in 0..MIDPOINT {
+        let turn = frame(q, middle, 0.5 * h);
+        middle = turned(turn, sym_mul(inverse, turned_back(turn, momentum)));
+    }
+    let end = frame(q, middle, h);
+    (
+        end,
+        turned(end, sym_mul(inverse, turned_back(end, momentum))),
+    )
+}
+
+/// A vector of the world in the axes of a body.
+#[inline(always)]
+fn turned_back<S: Simd>(q: [X<S>; 4], a: Vec3<S>) -> Vec3<S> {
+    turned([-q[0], -q[1], -q[2], q[3]], a)
 }
 
 /// The axes of a body in the world, by columns.

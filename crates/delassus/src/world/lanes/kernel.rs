@@ -19,13 +19,12 @@ use pulp::{Simd, WithSimd};
 use super::super::Gyroscopic;
 use super::super::stiffness::{GeometricStiffness, LIMIT};
 use super::algebra::{
-    add_matrices, columns, cross_both, cross_once, flat, gyroscopic, largest_square, matrix,
+    add_matrices, columns, cross_both, cross_once, flat, frame, gyroscopic, largest_square, matrix,
     plus_diagonal, rows, stiffness, times_cross, turned,
 };
 use super::layout::{BodyMake, Parent, TreeBody};
 use crate::linalg::sym3::lanes::{Sym, congruent, inverse_by_cofactors, sym_column, sym_mul};
 use crate::math::simd::fused::{add_cross, add_scaled, cross, dot, mul_transposed};
-use crate::math::simd::turn::{SMALL_TURN, turned_frame};
 use crate::math::simd::{LANES, Lane, LanePart, Vec3, X, difference, each, scaled, sum, three};
 
 /// Three numbers of eight bodies.
@@ -51,30 +50,30 @@ pub(super) struct BodyState {
 #[repr(align(64))]
 pub(super) struct BodyWork {
     /// From its centre to its joint, and from the centre of the body above to it.
-    arm: Lane3,
-    above: Lane3,
+    pub(super) arm: Lane3,
+    pub(super) above: Lane3,
     /// u − u' as the joint asks for it.
-    wanted: Lane3,
+    pub(super) wanted: Lane3,
     /// h²K of its joints; then the inertia that the substep sees.
-    inertia: [Lane; 6],
+    pub(super) inertia: [Lane; 6],
     /// p, and what impulses add to it.
-    linear: Lane3,
-    angular: Lane3,
+    pub(super) linear: Lane3,
+    pub(super) angular: Lane3,
     /// What hangs below it: masses at its centre, and what presses.
-    a: [Lane; 6],
-    b: [Lane; 9],
-    c: [Lane; 6],
-    pressed: Lane3,
-    twisted: Lane3,
+    pub(super) a: [Lane; 6],
+    pub(super) b: [Lane; 9],
+    pub(super) c: [Lane; 6],
+    pub(super) pressed: Lane3,
+    pub(super) twisted: Lane3,
     /// C⁻¹, P and g.
-    turns: [Lane; 6],
-    p: [Lane; 6],
-    g: Lane3,
+    pub(super) turns: [Lane; 6],
+    pub(super) p: [Lane; 6],
+    pub(super) g: Lane3,
     /// Velocities that elimination finds; then those without constraints.
-    v: Lane3,
-    w: Lane3,
+    pub(super) v: Lane3,
+    pub(super) w: Lane3,
     /// 1/m and tr I⁻¹.
-    ease: [Lane; 2],
+    pub(super) ease: [Lane; 2],
 }
 
 /// Force and torque of the caller on a body of eight trees.
@@ -135,7 +134,25 @@ impl WithSimd for Substep<'_> {
             self.place(part);
             self.eliminate(part);
             self.substitute(part);
-            self.judge_and_move(part);
+            self.judge::<S, true>(part);
+        }
+    }
+}
+
+/// The kick of a substep alone: velocities, while poses stay.
+pub(super) struct Kick<'a>(pub(super) Substep<'a>);
+
+impl WithSimd for Kick<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        for index in 0..LANES / S::F64_LANES {
+            let part = LanePart { simd, index };
+            self.0.place(part);
+            self.0.eliminate(part);
+            self.0.substitute(part);
+            self.0.judge::<S, false>(part);
         }
     }
 }
@@ -238,15 +255,13 @@ impl Substep<'_> {
             part.store(&mut work.twisted, twisted);
             if let Parent::Link(parent) = self.links[i].parent {
                 let s = part.load(&work.above);
-                let push = difference(g, sym_mul(p, part.load(&work.wanted)));
                 let above = &mut before[parent as usize];
                 // P at the arm s: A += P, B −= P[s]×, C −= [s]×P[s]×.
                 let b = times_cross(p, s);
                 part.add(&mut above.a, p);
                 part.add(&mut above.b, scaled(flat(b), part.all(-1.0)));
                 part.add(&mut above.c, cross_once(s, b));
-                part.add(&mut above.pressed, push);
-                part.add(&mut above.twisted, cross(s, push));
+                above.press(part, (p, g), (part.load(&work.wanted), s));
             }
         }
     }
@@ -305,31 +320,8 @@ impl Substep<'_> {
         for i in 0..self.links.len() {
             let (done, rest) = self.work.split_at_mut(i);
             let work = &mut rest[0];
-            let (p, g) = (part.load(&work.p), part.load(&work.g));
-            let wanted = part.load(&work.wanted);
-            let s = part.load(&work.above);
-            // u = u' + q, or P u = g where nothing holds it.
-            let u = match self.links[i].parent {
-                Parent::None => sym_mul(inverse_by_cofactors(p), g),
-                Parent::Ground => wanted,
-                Parent::Link(parent) => {
-                    let above = &done[parent as usize];
-                    let end = add_cross(part.load(&above.v), part.load(&above.w), s);
-                    sum(end, wanted)
-                }
-            };
-            // ω = C⁻¹(b − Bᵀu), v = u + r × ω
-            let b = columns(part.load(&work.b));
-            let rest = difference(part.load(&work.twisted), mul_transposed(b, u));
-            let w = sym_mul(part.load(&work.turns), rest);
-            let r = part.load(&work.arm);
-            part.store(&mut work.v, add_cross(u, r, w));
-            part.store(&mut work.w, w);
-            // λ = P u − g; nothing holds what flies.
-            let lambda = match self.links[i].parent {
-                Parent::None => [part.all(0.0); 3],
-                _ => difference(sym_mul(p, u), g),
-            };
+            let lambda = work.follow(part, self.links[i].parent, done);
+            let (r, s) = (part.load(&work.arm), part.load(&work.above));
             part.store(&mut self.state[i].lambda, lambda);
             part.add(&mut self.state[i].pull, lambda);
             // From here on these two are what impulses add to the momentum.
@@ -344,9 +336,9 @@ impl Substep<'_> {
         }
     }
 
-    /// Velocities from impulses, what they leave of every row, and the new poses.
+    /// Velocities from impulses, what they leave of every row, and where asked for the new poses.
     #[inline(always)]
-    fn judge_and_move<S: Simd>(&mut self, part: LanePart<S>) {
+    fn judge<S: Simd, const MOVES: bool>(&mut self, part: LanePart<S>) {
         let h = part.all(self.rule.h);
         for i in 0..self.links.len() {
             let (done, rest) = self.work.split_at_mut(i);
@@ -395,20 +387,86 @@ impl Substep<'_> {
             let state = &mut self.state[i];
             part.store(&mut state.v, v);
             part.store(&mut state.w, w);
-            part.add(&mut state.x, scaled(v, h));
-            let q = part.load(&state.q);
-            let half = scaled(w, part.all(0.5 * self.rule.h));
-            let q = if dot(half, half).all_below(part.all(SMALL_TURN)) {
-                turned_frame::<S, false>(q, w, self.rule.h)
-            } else {
-                turned_frame::<S, true>(q, w, self.rule.h)
-            };
-            part.store(&mut state.q, q);
+            if MOVES {
+                part.add(&mut state.x, scaled(v, h));
+                let q = frame(part.load(&state.q), w, self.rule.h);
+                part.store(&mut state.q, q);
+            }
+        }
+    }
+}
+
+impl BodyWork {
+    /// What a body below presses with, g − P q at the arm s: from the leaves to the root.
+    #[inline(always)]
+    pub(super) fn press<S: Simd>(
+        &mut self,
+        part: LanePart<S>,
+        (p, g): (Sym<S>, Vec3<S>),
+        (wanted, s): (Vec3<S>, Vec3<S>),
+    ) {
+        let push = difference(g, sym_mul(p, wanted));
+        part.add(&mut self.pressed, push);
+        part.add(&mut self.twisted, cross(s, push));
+    }
+
+    /// Velocities that follow from those of the body above, and the impulse of the joint: from the root to the leaves.
+    #[inline(always)]
+    pub(super) fn follow<S: Simd>(
+        &mut self,
+        part: LanePart<S>,
+        parent: Parent,
+        done: &[BodyWork],
+    ) -> Vec3<S> {
+        let (p, g) = (part.load(&self.p), part.load(&self.g));
+        let wanted = part.load(&self.wanted);
+        // u = u' + q, or P u = g where nothing holds it.
+        let u = match parent {
+            Parent::None => sym_mul(inverse_by_cofactors(p), g),
+            Parent::Ground => wanted,
+            Parent::Link(parent) => {
+                let (s, above) = (part.load(&self.above), &done[parent as usize]);
+                let end = add_cross(part.load(&above.v), part.load(&above.w), s);
+                sum(end, wanted)
+            }
+        };
+        // ω = C⁻¹(b − Bᵀu), v = u + r × ω
+        let b = columns(part.load(&self.b));
+        let rest = difference(part.load(&self.twisted), mul_transposed(b, u));
+        let w = sym_mul(part.load(&self.turns), rest);
+        part.store(&mut self.v, add_cross(u, part.load(&self.arm), w));
+        part.store(&mut self.w, w);
+        // λ = P u − g; nothing holds what flies.
+        match parent {
+            Parent::None => [part.all(0.0); 3],
+            _ => difference(sym_mul(p, u), g),
         }
     }
 }
 
 impl Found {
+    /// The worse of both, lane by lane.
+    pub(super) fn join(&mut self, other: &Found) {
+        for l in 0..LANES {
+            if self.worst[l] < other.worst[l] {
+                self.at[l] = other.at[l];
+            }
+        }
+        let pairs = [
+            (&mut self.worst, &other.worst),
+            (&mut self.sum, &other.sum),
+            (&mut self.complementarity, &other.complementarity),
+            (&mut self.c, &other.c),
+            (&mut self.cancelling, &other.cancelling),
+            (&mut self.free, &other.free),
+            (&mut self.speed, &other.speed),
+            (&mut self.thinness, &other.thinness),
+        ];
+        for (own, other) in pairs {
+            (0..LANES).for_each(|l| own[l] = own[l].max(other[l]));
+        }
+    }
+
     /// The joint of body i: its w and c, its impulse, and a bound on its diagonal of S.
     #[inline(always)]
     fn add<S: Simd>(

@@ -56,11 +56,24 @@ pub(super) struct Team {
     pub(super) made: Vec<BodyMake>,
 }
 
-/// All bodies of a world in lanes.
+/// Where a body and its joint stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) team: u32,
+    pub(super) link: u32,
+    pub(super) lane: u32,
+}
+
+/// The trees of a world in lanes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) shapes: Vec<Vec<TreeBody>>,
     pub(super) teams: Vec<Team>,
+    /// Places of all bodies and joints that are in a tree.
+    pub(super) bodies: Vec<Option<Place>>,
+    pub(super) joints: Vec<Option<Place>>,
+    /// Whether there is nothing but these trees and what never moves.
+    pub(super) is_whole: bool,
     /// What moved each body when the lanes were laid out.
     motion: Vec<MovedBy>,
 }
@@ -76,24 +89,29 @@ struct Held {
 type Tree = Vec<(u32, u32)>;
 
 impl Layout {
-    /// The world in lanes; `None` where it is more than trees of dynamic bodies on ball joints without compliance, or
-    /// where most lanes would stay empty.
+    /// The trees of dynamic bodies on ball joints without compliance; `None` where there are none, or where most lanes
+    /// would stay empty.
     pub(super) fn new(world: &World) -> Option<Layout> {
-        let (starts, held) = neighbours(world)?;
+        let held = Neighbours::new(world)?;
         let mut kinds: HashMap<Vec<TreeBody>, usize> = HashMap::new();
         let (mut shapes, mut trees): (Vec<Vec<TreeBody>>, Vec<Vec<Tree>>) =
             (Vec::new(), Vec::new());
-        let mut seen = vec![false; world.bodies.len()];
-        let dynamic = |b: u32| world.bodies.motion[b as usize] == MovedBy::Dynamic;
-        let of = |b: u32| &held[starts[b as usize] as usize..starts[b as usize + 1] as usize];
-        let grounded = |b: &u32| of(*b).iter().any(|held| held.other.is_none());
+        let motion = world.bodies.motion.clone();
+        let mut seen = vec![false; motion.len()];
+        let dynamic = |b: u32| motion[b as usize] == MovedBy::Dynamic;
+        let grounded = |b: &u32| held.of(*b).iter().any(|held| held.other.is_none());
+        let moves = |motion: &MovedBy| matches!(motion, MovedBy::Kinematic | MovedBy::Link);
+        let mut is_whole = !motion.iter().any(moves);
         // What hangs from a fixed point first; what is left then hangs from nothing.
-        let all = || (0..world.bodies.len() as u32).filter(|b| dynamic(*b));
+        let all = || (0..motion.len() as u32).filter(|b| dynamic(*b));
         for root in all().filter(grounded).chain(all()) {
             if seen[root as usize] {
                 continue;
             }
-            let (links, tree) = grow(world, root, &of, &mut seen)?;
+            let Some((links, tree)) = grow(world, root, &held, &mut seen) else {
+                is_whole = false;
+                continue;
+            };
             let kind = *kinds.entry(links).or_insert_with_key(|links| {
                 shapes.push(links.clone());
                 trees.push(Vec::new());
@@ -105,19 +123,59 @@ impl Layout {
         for (shape, trees) in trees.iter().enumerate() {
             teams.extend(trees.chunks(LANES).map(|trees| Team::new(shape, trees)));
         }
-        let motion = world.bodies.motion.clone();
         let mut layout = Layout {
             shapes,
             teams,
+            bodies: vec![None; motion.len()],
+            joints: vec![None; world.joints.len()],
+            is_whole,
             motion,
         };
-        let bodies = layout.teams.iter().map(|team| team.bodies.len());
-        let lanes: usize = bodies.map(|n| LANES * n).sum();
-        if 2 * all().count() < lanes {
+        let count = |used: fn(&Team) -> usize| -> usize {
+            let teams = layout.teams.iter();
+            teams.map(|team| used(team) * team.bodies.len()).sum()
+        };
+        if 2 * count(|team| team.used) < count(|_| LANES) || layout.teams.is_empty() {
             return None;
         }
+        layout.find_places();
         layout.fill(world);
         Some(layout)
+    }
+
+    fn find_places(&mut self) {
+        for (t, team) in self.teams.iter().enumerate() {
+            let links = self.shapes[team.shape].iter();
+            let both = team.bodies.iter().zip(&team.joints);
+            for (i, (link, (bodies, joints))) in links.zip(both).enumerate() {
+                for lane in 0..team.used {
+                    let place = Place {
+                        team: t as u32,
+                        link: i as u32,
+                        lane: lane as u32,
+                    };
+                    self.bodies[bodies[lane] as usize] = Some(place);
+                    if link.parent != Parent::None {
+                        self.joints[joints[lane] as usize] = Some(place);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn link(&self, place: Place) -> TreeBody {
+        self.shapes[self.teams[place.team as usize].shape][place.link as usize]
+    }
+
+    /// Whether nothing holds the bodies of a team.
+    pub(super) fn is_lone(&self, team: &Team) -> bool {
+        matches!(
+            self.shapes[team.shape][..],
+            [TreeBody {
+                parent: Parent::None,
+                ..
+            }]
+        )
     }
 
     /// Whether bodies are still moved by the same, and made of the same.
@@ -143,69 +201,72 @@ impl Layout {
     }
 }
 
-/// The joints of every dynamic body, one list behind the other, and where each begins.
-fn neighbours(world: &World) -> Option<(Vec<u32>, Vec<Held>)> {
-    let bodies = &world.bodies;
-    let moves = |motion: &MovedBy| matches!(motion, MovedBy::Kinematic | MovedBy::Link);
-    if world.joints.is_empty() || bodies.motion.iter().any(moves) {
-        return None;
-    }
-    let dynamic = |b: u32| bodies.motion[b as usize] == MovedBy::Dynamic;
-    let mut starts = vec![0_u32; bodies.len() + 1];
-    let sides = |j: usize| {
-        let ends = world.joints[j].bodies.map(|id| id.map(|id| id.0));
-        let ends = ends.map(|b| b.filter(|b| dynamic(*b)));
-        [(ends[0], ends[1]), (ends[1], ends[0])]
-    };
-    for (j, joint) in world.joints.iter().enumerate() {
-        // What was cut has no sides.
-        if joint.kind == JointKind::Gone {
-            continue;
-        }
-        let simple = joint.kind == JointKind::Ball && joint.compliance == 0.0;
-        if !simple || joint.damping.is_some() {
-            return None;
-        }
-        for (body, _) in sides(j) {
-            if let Some(body) = body {
-                starts[body as usize + 1] += 1;
-            }
-        }
-    }
-    for b in 0..bodies.len() {
-        starts[b + 1] += starts[b];
-    }
-    let none = Held {
-        joint: 0,
-        other: None,
-    };
-    let mut held = vec![none; starts[bodies.len()] as usize];
-    let mut next = starts.clone();
-    for j in 0..world.joints.len() {
-        for (body, other) in sides(j) {
-            if let Some(body) = body {
-                let joint = j as u32;
-                held[next[body as usize] as usize] = Held { joint, other };
-                next[body as usize] += 1;
-            }
-        }
-    }
-    Some((starts, held))
+/// The joints of every dynamic body.
+struct Neighbours {
+    /// One list behind the other, and where each begins.
+    held: Vec<Held>,
+    starts: Vec<u32>,
+    /// Bodies that something else holds, or something that moves by itself.
+    odd: Vec<bool>,
 }
 
-/// The tree that hangs by a body; `None` where it closes a loop, through the ground or without. `seen` are the bodies
-/// that have a place.
-fn grow<'a>(
+impl Neighbours {
+    /// `None` where there are no joints.
+    fn new(world: &World) -> Option<Neighbours> {
+        let (bodies, joints) = (&world.bodies, &world.joints);
+        if joints.is_empty() {
+            return None;
+        }
+        let motion = |id: BodyId| bodies.motion[id.index()];
+        let dynamic = |id: &BodyId| motion(*id) == MovedBy::Dynamic;
+        let mut odd = vec![false; bodies.len()];
+        let mut sides = Vec::with_capacity(2 * joints.len());
+        for (j, joint) in joints.iter().enumerate() {
+            // What was cut has no sides.
+            if joint.kind == JointKind::Gone {
+                continue;
+            }
+            let simple =
+                joint.kind == JointKind::Ball && joint.compliance == 0.0 && joint.damping.is_none();
+            let stands = |id: BodyId| matches!(motion(id), MovedBy::Dynamic | MovedBy::Static);
+            if !simple || !joint.each_link().all(stands) {
+                joint.each_link().for_each(|id| odd[id.index()] = true);
+                continue;
+            }
+            let ends = joint.bodies.map(|id| id.filter(dynamic).map(|id| id.0));
+            for (body, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                let joint = j as u32;
+                sides.extend(body.map(|body| (body, Held { joint, other })));
+            }
+        }
+        let mut starts = vec![0_u32; bodies.len() + 1];
+        sides
+            .iter()
+            .for_each(|(body, _)| starts[*body as usize + 1] += 1);
+        for b in 0..bodies.len() {
+            starts[b + 1] += starts[b];
+        }
+        // In the order of the bodies, and for each in that of its joints.
+        sides.sort_by_key(|(body, _)| *body);
+        let held = sides.into_iter().map(|(_, held)| held).collect();
+        Some(Neighbours { held, starts, odd })
+    }
+
+    fn of(&self, body: u32) -> &[Held] {
+        let body = body as usize;
+        &self.held[self.starts[body] as usize..self.starts[body + 1] as usize]
+    }
+}
+
+/// The tree that hangs by a body; `None` where it closes a loop, through the ground or without, or where something else
+/// holds one of its bodies. `seen` are the bodies that have been looked at: all that hang together with it are.
+fn grow(
     world: &World,
     root: u32,
-    of: &impl Fn(u32) -> &'a [Held],
+    held: &Neighbours,
     seen: &mut [bool],
 ) -> Option<(Vec<TreeBody>, Tree)> {
-    let mut grounds = of(root).iter().filter(|held| held.other.is_none());
-    let ground = grounds.next();
-    if grounds.next().is_some() {
-        return None;
-    }
+    let ground = held.of(root).iter().find(|held| held.other.is_none());
     let (mut links, mut tree): (Vec<TreeBody>, Tree) = (Vec::new(), Vec::new());
     let mut add = |tree: &mut Tree, parent: Parent, body: u32, joint: u32| {
         let first = |id: BodyId| id.0 == body && parent != Parent::None;
@@ -221,23 +282,23 @@ fn grow<'a>(
         Some(held) => add(&mut tree, Parent::Ground, root, held.joint),
         None => add(&mut tree, Parent::None, root, 0),
     }
-    let mut i = 0;
+    let (mut i, mut fits) = (0, true);
     while let Some(&(body, own)) = tree.get(i) {
-        for held in of(body) {
+        fits &= !held.odd[body as usize];
+        for held in held.of(body) {
             let is_own = held.joint == own && (0 < i || ground.is_some());
             match held.other {
                 _ if is_own => {}
-                None => return None,
-                Some(other) if seen[other as usize] => return None,
-                Some(other) => {
+                Some(other) if !seen[other as usize] => {
                     seen[other as usize] = true;
                     add(&mut tree, Parent::Link(i as u32), other, held.joint);
                 }
+                _ => fits = false,
             }
         }
         i += 1;
     }
-    Some((links, tree))
+    fits.then_some((links, tree))
 }
 
 /// Whether all axes are alike.

@@ -5,29 +5,37 @@
 //! taken one after the other without writing one: see `kernel.rs`. The general step is the judge of this one. Rows,
 //! stabilisation, stiffness and residual are the same, so both agree to rounding; and whatever is in doubt, a residual
 //! above the tolerance, numbers that rounding may hide, a state that is not finite, is left to it: then nothing has
-//! been written and the step is taken as if this one had not been tried.
+//! been written and the step is taken as if this one had not been tried. At second order (`rattle.rs`) that is so too
+//! where joints cannot be closed.
+//!
+//! Where trees are but a part of the world (`aside.rs`), those that nothing touches are set aside for a substep, and the
+//! general step takes what is left.
 
 mod algebra;
+mod aside;
+mod judge;
 mod kernel;
 mod layout;
 mod measure;
+mod rattle;
 
 use std::time::Instant;
 
 use glam::{DQuat, DVec3};
 
-use super::{Clock, Integrator, Key, Probe, Step, World};
-use crate::index::{BlockId, BodyId, JointId};
+use super::{Clock, Probe, Step, World};
+use crate::index::BodyId;
 use crate::math::parallel::{self, prelude::*};
 use crate::math::simd::LANES;
-use crate::problem::floor::Hidden;
 use crate::problem::mass::MassBlock;
-use crate::problem::residual::Residual;
 use crate::problem::stabilise::Stabilise;
-use crate::solver::{Fit, History, Record, Report, Solver, Status, Stop};
+use crate::solver::auto::Choices;
+use crate::solver::exact::direct::Direct;
+use crate::solver::{Fit, History, Record, Report, Solver, Status};
 use kernel::{BodyState, BodyWork, Found, Pushed, Substep, SubstepRule};
-use layout::{Layout, Parent, Team, TreeBody};
+use layout::{Layout, Parent, Place, Team, TreeBody};
 use measure::{Measure, Stock};
+use rattle::{BodyDrift, Rattle, Trees};
 
 /// Fewer bodies than this are not worth waking another thread for.
 const WORTHWHILE: usize = 1024;
@@ -41,11 +49,13 @@ pub(super) struct Lanes {
     layout: Option<Layout>,
     known: Known,
     rooms: Vec<TeamRoom>,
-    work: Vec<BodyWork>,
+    work: TeamWork,
     /// Impulses of the last substep, by joint.
     pulls: Vec<[f64; 3]>,
     /// Whether forces or torques are given.
     is_pushed: bool,
+    /// Whether trees are set aside.
+    is_aside: bool,
 }
 
 impl Clone for Lanes {
@@ -67,13 +77,31 @@ enum Known {
     All,
 }
 
+/// Of which order substeps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    First,
+    Second,
+}
+
+/// What the substeps of any team need, one after the other.
+#[derive(Debug, Default)]
+struct TeamWork {
+    bodies: Vec<BodyWork>,
+    drift: Vec<BodyDrift>,
+}
+
 /// The state of a team while it is stepped, and what was found.
 #[derive(Debug, Default)]
 struct TeamRoom {
     state: Vec<BodyState>,
     pushed: Vec<Pushed>,
+    /// Lanes whose trees the general step takes.
+    out: [bool; LANES],
     /// One for each substep.
     found: Vec<Found>,
+    /// Kicks and corrections of the poses.
+    iterations: usize,
     stock: Stock,
     /// Whether its numbers are such as a step may start from and end with.
     is_sound: bool,
@@ -92,9 +120,26 @@ impl Lanes {
         self.is_pushed = false;
     }
 
+    /// A step begins: nothing is set aside.
+    pub(super) fn begin(&mut self) {
+        self.is_aside = false;
+    }
+
+    /// Whether trees are set aside, which look as if they were asleep.
+    pub(super) fn is_aside(&self) -> bool {
+        self.is_aside
+    }
+
     /// Whether a step in lanes found forces or torques.
     pub(super) fn is_pushed(&self) -> bool {
         self.is_pushed
+    }
+
+    /// The state at a place and its lane, if that tree is stepped here.
+    fn state_at(&self, place: Option<Place>) -> Option<(&BodyState, usize)> {
+        let place = place?;
+        let (room, l) = (&self.rooms[place.team as usize], place.lane as usize);
+        (!room.out[l]).then(|| (&room.state[place.link as usize], l))
     }
 
     /// Joints may have been changed.
@@ -110,6 +155,7 @@ struct WholeStep<'a> {
     /// Length of the last substep \[s\].
     last: f64,
     substeps: u32,
+    order: Order,
     /// Whether forces or torques are given.
     is_pushed: bool,
     pulls: &'a [[f64; 3]],
@@ -120,36 +166,41 @@ impl World {
     /// Nothing has changed where it is `None`.
     pub(super) fn step_in_lanes(
         &mut self,
-        h: f64,
-        substeps: u32,
+        (h, substeps): (f64, u32),
+        order: Order,
         solver: &dyn Solver,
     ) -> Option<Step> {
-        let stop = solver.stop();
-        let first_order = self.settings.integrator != Integrator::Rattle;
-        let plain = stop.record == Record::Sweeps && stop.time.is_none() && 0.0 < stop.tolerance;
-        if !(first_order && plain && self.robots.is_empty() && self.settings.sleep.is_none()) {
+        let chosen = self.goes_into_lanes(solver)?;
+        if !self.robots.is_empty() {
             return None;
         }
-        let chosen = solver.solves_joints_at_once()?;
-        if self.bodies.asleep.contains(&true) {
-            return None;
-        }
-        let begin = Instant::now();
+        let (begin, stop) = (Instant::now(), solver.stop());
         let mut lanes = std::mem::take(&mut self.lanes);
-        let residual = self.lay_out(&mut lanes).and_then(|()| {
-            self.run_lanes(&mut lanes, (h, substeps));
-            lanes.judge(self, stop)
+        let whole = self.lay_out(&mut lanes).filter(|()| lanes.take_all());
+        let residual = whole.and_then(|()| {
+            self.run_lanes(&mut lanes, (h, substeps), order);
+            lanes.judge(stop)
         });
         let step = residual.map(|(residual, worst)| {
-            let (violation, probe) = self.put_back(&lanes, (h, substeps));
+            let (violation, probe) = self.put_back(&mut lanes, (h, substeps));
             let elapsed = begin.elapsed();
+            // At second order joints are solved by `direct`, whatever the solver.
+            let direct = Direct {
+                stop,
+                ..Direct::default()
+            };
+            let (solver, chosen): (&dyn Solver, _) = match order {
+                Order::First => (solver, chosen),
+                Order::Second => (&direct, Choices::default()),
+            };
+            let iterations = lanes.rooms.iter().map(|room| room.iterations).max();
             Step {
                 report: Report {
                     solver: solver.name(),
                     options: solver.options(),
                     fit: Fit::Exact,
                     status: Status::Solved,
-                    iterations: substeps as usize,
+                    iterations: iterations.unwrap_or(0),
                     residual,
                     history: History::new(),
                     elapsed,
@@ -176,6 +227,15 @@ impl World {
         });
         self.lanes = lanes;
         step
+    }
+
+    /// Whether lanes may do what the solver is asked for, and then what its report says was chosen.
+    fn goes_into_lanes(&self, solver: &dyn Solver) -> Option<Choices> {
+        let stop = solver.stop();
+        let plain = stop.record == Record::Sweeps && stop.time.is_none() && 0.0 < stop.tolerance;
+        let awake = self.settings.sleep.is_none() && !self.bodies.asleep.contains(&true);
+        let chosen = solver.solves_joints_at_once()?;
+        (plain && awake).then_some(chosen)
     }
 
     /// Sees to it that the lanes fit the world; `None` where it does not go into them.
@@ -216,7 +276,7 @@ impl World {
     }
 
     /// All substeps of all teams.
-    fn run_lanes(&self, lanes: &mut Lanes, (h, substeps): (f64, u32)) {
+    fn run_lanes(&self, lanes: &mut Lanes, (h, substeps): (f64, u32), order: Order) {
         let Some(layout) = &lanes.layout else {
             return;
         };
@@ -246,12 +306,10 @@ impl World {
             },
             last: self.warm.step(),
             substeps,
+            order,
             is_pushed: lanes.is_pushed,
             pulls: &lanes.pulls,
         };
-        lanes
-            .rooms
-            .resize_with(layout.teams.len(), TeamRoom::default);
         let arch = pulp::Arch::new();
         let shapes = &layout.shapes;
         if !self.shares_lanes() {
@@ -261,53 +319,24 @@ impl World {
             return;
         }
         let rooms = lanes.rooms.par_iter_mut().zip(layout.teams.par_iter());
-        rooms.for_each_init(Vec::new, |work, (room, team)| {
+        rooms.for_each_init(TeamWork::default, |work, (room, team)| {
             plan.run(arch, (&shapes[team.shape], team), room, work);
         });
     }
 
     /// Writes states, impulses and reactions back; gives violation and energy.
-    fn put_back(&mut self, lanes: &Lanes, (h, substeps): (f64, u32)) -> (f64, Probe) {
-        let Some(layout) = &lanes.layout else {
-            return (0.0, Probe::default());
-        };
-        let are_shared = self.shares_lanes();
-        let bodies = &mut self.bodies;
-        let (position, orientation) = (&mut bodies.position, &mut bodies.orientation);
-        let (velocity, spin) = (&mut bodies.velocity, &mut bodies.spin);
-        let (warm, reactions) = (&mut self.warm, &mut self.reactions);
+    fn put_back(&mut self, lanes: &mut Lanes, (h, substeps): (f64, u32)) -> (f64, Probe) {
         let joints = self.joints.len();
-        let mut poses = || {
-            each_body(layout, lanes, |body, state, l| {
-                position[body] = vector(&state.x, l);
-                let q = &state.q;
-                orientation[body] = DQuat::from_xyzw(q[0][l], q[1][l], q[2][l], q[3][l]);
-            });
-        };
-        let mut motions = || {
-            each_body(layout, lanes, |body, state, l| {
-                velocity[body] = vector(&state.v, l);
-                spin[body] = vector(&state.w, l);
-            });
-            let lambda = warm.hold_all(joints, h);
-            let sums = reactions.more(joints, f64::from(substeps) * h);
-            each_joint(layout, lanes, |joint, first, state, l| {
-                let sign = if first { 1.0 } else { -1.0 };
-                lambda[joint] = (sign * vector(&state.lambda, l)).to_array();
-                sums[joint].force += sign * vector(&state.pull, l);
-            });
-        };
-        // Each array is written by one thread.
-        if are_shared {
-            parallel::join(poses, motions);
-        } else {
-            poses();
-            motions();
-        }
+        let mut warm = std::mem::take(&mut self.warm);
+        let mut reactions = std::mem::take(&mut self.reactions);
+        let sums = reactions.more(joints, f64::from(substeps) * h);
+        self.write_lanes(lanes, (warm.hold_all(joints, h), sums));
+        (self.warm, self.reactions) = (warm, reactions);
         (0..substeps).for_each(|_| self.time.add(h));
         self.touches.clear();
         let (mut violation, mut probe) = (0.0_f64, Probe::default());
-        for (team, room) in layout.teams.iter().zip(&lanes.rooms) {
+        let teams = lanes.layout.iter().flat_map(|layout| &layout.teams);
+        for (team, room) in teams.zip(&lanes.rooms) {
             let stock = &room.stock;
             for l in 0..team.used {
                 violation = violation.max(stock.gap[l].sqrt());
@@ -319,35 +348,52 @@ impl World {
         }
         (violation, probe)
     }
-}
 
-/// Shows every body with the state of its lane.
-fn each_body(layout: &Layout, lanes: &Lanes, mut show: impl FnMut(usize, &BodyState, usize)) {
-    for (team, room) in layout.teams.iter().zip(&lanes.rooms) {
-        for (bodies, state) in team.bodies.iter().zip(&room.state) {
-            for (l, body) in bodies[..team.used].iter().enumerate() {
-                show(*body as usize, state, l);
+    /// Writes the states of bodies, and impulses and what they add to reactions by joint. Each part of the arrays is
+    /// written by one thread, in the order of the world, in which the bodies of a tree mostly stand together.
+    fn write_lanes(
+        &mut self,
+        lanes: &Lanes,
+        (lambda, sums): (&mut [[f64; 3]], &mut [super::Reaction]),
+    ) {
+        let Some(layout) = &lanes.layout else {
+            return;
+        };
+        let part = if self.shares_lanes() {
+            WORTHWHILE
+        } else {
+            usize::MAX
+        };
+        let bodies = &mut self.bodies;
+        let poses = bodies.position.chunks_mut(part);
+        let poses = poses.zip(bodies.orientation.chunks_mut(part));
+        let motions = bodies.velocity.chunks_mut(part);
+        let motions = motions.zip(bodies.spin.chunks_mut(part));
+        let states = layout.bodies.chunks(part).zip(poses.zip(motions));
+        parallel::each(states, |(places, ((x, q), (v, w)))| {
+            for (i, place) in places.iter().enumerate() {
+                let Some((state, l)) = lanes.state_at(*place) else {
+                    continue;
+                };
+                x[i] = vector(&state.x, l);
+                q[i] = DQuat::from_array(state.q.map(|lane| lane[l]));
+                v[i] = vector(&state.v, l);
+                w[i] = vector(&state.w, l);
             }
-        }
-    }
-}
-
-/// Shows every joint, whether its first body hangs by it, and the state of that body's lane.
-fn each_joint(
-    layout: &Layout,
-    lanes: &Lanes,
-    mut show: impl FnMut(usize, bool, &BodyState, usize),
-) {
-    for (team, room) in layout.teams.iter().zip(&lanes.rooms) {
-        let links = layout.shapes[team.shape].iter();
-        for ((link, joints), state) in links.zip(&team.joints).zip(&room.state) {
-            if link.parent == Parent::None {
-                continue;
+        });
+        let impulses = lambda.chunks_mut(part).zip(sums.chunks_mut(part));
+        let impulses = layout.joints.chunks(part).zip(impulses);
+        parallel::each(impulses, |(places, (lambda, sums))| {
+            for (i, place) in places.iter().enumerate() {
+                let Some((state, l)) = lanes.state_at(*place) else {
+                    continue;
+                };
+                let first = place.is_some_and(|place| layout.link(place).first);
+                let sign = if first { 1.0 } else { -1.0 };
+                lambda[i] = (sign * vector(&state.lambda, l)).to_array();
+                sums[i].force += sign * vector(&state.pull, l);
             }
-            for (l, joint) in joints[..team.used].iter().enumerate() {
-                show(*joint as usize, link.first, state, l);
-            }
-        }
+        });
     }
 }
 
@@ -363,11 +409,36 @@ impl WholeStep<'_> {
         arch: pulp::Arch,
         (links, team): (&[TreeBody], &Team),
         room: &mut TeamRoom,
-        work: &mut Vec<BodyWork>,
+        work: &mut TeamWork,
     ) {
-        room.load(self, links, team);
-        work.resize(links.len(), BodyWork::default());
         room.found.clear();
+        room.iterations = 0;
+        room.is_sound = true;
+        if room.is_idle(team) {
+            return;
+        }
+        room.load(self, links, team);
+        work.bodies.resize(links.len(), BodyWork::default());
+        match self.order {
+            Order::First => self.first_order(arch, (links, team), room, work),
+            Order::Second => self.second_order(arch, (links, team), room, work),
+        }
+        room.stock = arch.dispatch(Measure {
+            links,
+            made: &team.made,
+            gravity: self.rule.gravity,
+            state: &room.state,
+        });
+        room.is_sound &= room.state.iter().all(BodyState::is_finite);
+    }
+
+    fn first_order(
+        &self,
+        arch: pulp::Arch,
+        (links, team): (&[TreeBody], &Team),
+        room: &mut TeamRoom,
+        work: &mut TeamWork,
+    ) {
         let mut rule = self.rule;
         for k in 0..self.substeps {
             let last = if k == 0 { self.last } else { rule.h };
@@ -378,19 +449,41 @@ impl WholeStep<'_> {
                 made: &team.made,
                 rule,
                 state: &mut room.state,
-                work,
+                work: &mut work.bodies,
                 pushed: &room.pushed,
                 found: &mut found,
             });
             room.found.push(found);
         }
-        room.stock = arch.dispatch(Measure {
-            links,
-            made: &team.made,
-            gravity: rule.gravity,
-            state: &room.state,
-        });
-        room.is_sound &= room.state.iter().all(BodyState::is_finite);
+        room.iterations = self.substeps as usize;
+    }
+
+    fn second_order(
+        &self,
+        arch: pulp::Arch,
+        (links, team): (&[TreeBody], &Team),
+        room: &mut TeamRoom,
+        work: &mut TeamWork,
+    ) {
+        work.drift.resize(links.len(), BodyDrift::default());
+        let mut rattle = Rattle::new(
+            Trees {
+                links,
+                made: &team.made,
+                rule: self.rule,
+                state: &mut room.state,
+                work: &mut work.bodies,
+                drift: &mut work.drift,
+                pushed: &room.pushed,
+            },
+            arch,
+        );
+        for _ in 0..self.substeps {
+            let found = rattle.substep(self.rule.h);
+            room.is_sound &= found.is_some();
+            room.found.push(found.unwrap_or_default());
+        }
+        room.iterations = rattle.finish();
     }
 }
 
@@ -404,11 +497,19 @@ impl BodyState {
 }
 
 impl TeamRoom {
+    /// Lanes whose trees are stepped here.
+    fn taken(&self, team: &Team) -> impl Iterator<Item = usize> {
+        (0..team.used).filter(|l| !self.out[*l])
+    }
+
+    fn is_idle(&self, team: &Team) -> bool {
+        self.taken(team).next().is_none()
+    }
+
     /// Takes states, impulses and forces of a team's bodies out of the world.
     fn load(&mut self, plan: &WholeStep<'_>, links: &[TreeBody], team: &Team) {
         let bodies = &plan.world.bodies;
         self.state.resize(links.len(), BodyState::default());
-        self.is_sound = true;
         for (i, state) in self.state.iter_mut().enumerate() {
             let sign = if links[i].first { 1.0 } else { -1.0 };
             let hangs = links[i].parent != Parent::None;
@@ -446,85 +547,4 @@ impl TeamRoom {
 /// Writes one lane of a vector.
 fn put(lanes: &mut kernel::Lane3, l: usize, v: DVec3) {
     (0..3).for_each(|k| lanes[k][l] = v[k]);
-}
-
-impl Lanes {
-    /// The worst residual over the substeps and whose it is, as the judge of a written problem would find it; `None`
-    /// where a joint is not solved to the tolerance, or rounding might hide that.
-    fn judge(&self, world: &World, stop: Stop) -> Option<(Residual, Option<Key>)> {
-        let layout = self.layout.as_ref()?;
-        let first = self.rooms.first()?;
-        let mut worst: Option<(Residual, Option<Key>)> = None;
-        for k in 0..first.found.len() {
-            let mut total = AllFound::default();
-            for (team, room) in layout.teams.iter().zip(&self.rooms) {
-                if !room.is_sound {
-                    return None;
-                }
-                total.add(&room.found[k], team);
-            }
-            if total.hidden.may_hide(stop.tolerance) || !(total.law() <= stop.tolerance) {
-                return None;
-            }
-            let found = total.residual(world.joints.len());
-            if worst.is_none_or(|(worst, _)| worst.law < found.0.law) {
-                worst = Some(found);
-            }
-        }
-        worst
-    }
-}
-
-/// What the judge found in all lanes.
-#[derive(Default)]
-struct AllFound {
-    worst: f64,
-    joint: Option<u32>,
-    sum: f64,
-    complementarity: f64,
-    c: f64,
-    hidden: Hidden,
-}
-
-impl AllFound {
-    fn add(&mut self, found: &Found, team: &Team) {
-        for l in 0..team.used {
-            if self.worst < found.worst[l] {
-                self.worst = found.worst[l];
-                self.joint = team.joints.get(found.at[l] as usize).map(|lanes| lanes[l]);
-            }
-            self.sum += found.sum[l];
-            let raise = |most: &mut f64, square: f64| *most = most.max(square.sqrt());
-            raise(&mut self.complementarity, found.complementarity[l]);
-            raise(&mut self.c, found.c[l]);
-            raise(&mut self.hidden.cancelling, found.cancelling[l]);
-            raise(&mut self.hidden.free, found.free[l]);
-            raise(&mut self.hidden.speed, found.speed[l]);
-            self.hidden.thinness = self.hidden.thinness.max(found.thinness[l]);
-        }
-    }
-
-    fn law(&self) -> f64 {
-        self.worst.sqrt()
-    }
-
-    /// The residual of so many joints. Velocities follow from the impulses, so that the momentum is exact.
-    fn residual(&self, joints: usize) -> (Residual, Option<Key>) {
-        let law = self.law();
-        let residual = Residual {
-            law,
-            law_rms: (self.sum / joints.max(1) as f64).sqrt(),
-            relative: law / self.c.max(1e-12),
-            momentum: 0.0,
-            feasibility: law,
-            complementarity: self.complementarity,
-            worst_block: self.joint.map(BlockId),
-        };
-        let part = super::JointPart::Held;
-        let key = |joint: u32| Key::Joint {
-            joint: JointId(joint),
-            part,
-        };
-        (residual, self.joint.map(key))
-    }
 }
