@@ -277,6 +277,41 @@ fn a_spring_of_a_free_joint_is_refused_by_name() {
     );
 }
 
+/// A body on a free joint with armature κ falls by m g/(m + κ), as in MuJoCo.
+#[test]
+fn armature_of_a_free_joint_is_part_of_its_mass_and_not_of_its_weight() {
+    let text = file("", &format!(r#"<joint type="free" armature="3"/>{BODY}"#));
+    let tree = read(&text).robot.tree;
+    assert_eq!(tree.mass(), 1.0);
+    let (q, zeros, mut a) = (tree.neutral(), [0.0; 6], [0.0; 6]);
+    let gravity = DVec3::new(0.0, 0.0, -9.81);
+    tree.forward_dynamics(&mut tree.data(), (&q, &zeros, &zeros), gravity, &mut a)
+        .unwrap();
+    assert!((a[5] + 9.81 / 4.0).abs() < 1e-12, "{a:?}");
+}
+
+/// A quaternion of zeros in a keyframe turns nothing, as in MuJoCo.
+#[test]
+fn a_keyframe_without_a_direction_is_not_turned() {
+    let key = r#"<keyframe><key qpos="1 2 3 0 0 0 0"/></keyframe>"#;
+    let robot = read(&file(key, &format!("<freejoint/>{BODY}"))).robot;
+    assert_eq!(robot.keyframes[0].q, [1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0]);
+}
+
+/// Where something is left out that others name, it is named, and not those others.
+#[test]
+fn what_is_not_simulated_is_told_before_what_names_it() {
+    let text = file(
+        r#"<equality><weld body1="B_last"/></equality>"#,
+        &format!(r#"<freejoint/>{BODY}<composite type="cable"/>"#),
+    );
+    let error = parse(&text, "odd.xml", None, Base::Fixed).unwrap_err();
+    assert!(
+        matches!(error.what, ImportFault::NotSimulated { .. }),
+        "{error}"
+    );
+}
+
 /// A class gives each attribute that the element does not.
 #[test]
 fn a_class_keeps_what_the_element_does_not_give() {
@@ -460,6 +495,16 @@ fn included_files_stand_in_place_of_their_element_wherever_it_is() {
             .to_string()
             .contains("second time")
     );
+    // The root of an included file may have any name, and its meshes are found beside it.
+    std::fs::create_dir_all(folder.join("parts/meshes")).unwrap();
+    let part =
+        "<mujocoinclue><asset><mesh name=\"m\" file=\"meshes/m.obj\"/></asset></mujocoinclue>";
+    std::fs::write(folder.join("parts/part.xml"), part).unwrap();
+    let solid = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    std::fs::write(folder.join("parts/meshes/m.obj"), solid).unwrap();
+    let body = r#"<include file="parts/part.xml"/><worldbody><body><joint/><geom type="mesh" mesh="m"/></body></worldbody>"#;
+    let RobotFile { robot, .. } = read(&format!("<mujoco>{body}</mujoco>")).unwrap();
+    assert!((robot.tree.mass() - 1000.0 / 6.0).abs() < 1e-9);
     std::fs::remove_dir_all(&folder).unwrap();
     // A text has no folder in which to look.
     let alone = parse(include, "odd.xml", None, Base::Fixed);

@@ -414,6 +414,46 @@ fn pendulum_swings_as_the_formula_says() {
     assert!((a[0] - expected).abs() < 1e-13, "{} {expected}", a[0]);
 }
 
+/// Armature κ of a floating joint resists and weighs nothing: (m + κ) a = m g in free fall. With its centre of mass at the
+/// origin a spinning body goes straight on: in its own axes v̇ = −ω × v.
+#[test]
+fn armature_of_a_floating_joint_slows_its_fall() {
+    let (mass, armature) = (2.0, 3.0);
+    let body = MassProperties {
+        mass,
+        com: DVec3::ZERO,
+        inertia: DMat3::from_diagonal(DVec3::splat(0.5)),
+    };
+    let mut link = Link::new(None, TreeJoint::Floating, Pose::IDENTITY, body);
+    link.armature = armature;
+    let tree = Tree::new(vec![link]).unwrap();
+    let (gravity, mut data) = (DVec3::new(0.0, 0.0, -9.81), tree.data());
+    let (spin, slide) = (DVec3::new(0.3, -0.5, 0.8), DVec3::new(1.0, 2.0, -0.5));
+    let v = [spin.to_array(), slide.to_array()].concat();
+    let (q, zeros, mut a) = (tree.neutral(), [0.0; 6], [0.0; 6]);
+    tree.forward_dynamics(&mut data, (&q, &v, &zeros), gravity, &mut a)
+        .unwrap();
+    let fall = gravity * mass / (mass + armature) - spin.cross(slide);
+    let expected = [DVec3::ZERO.to_array(), fall.to_array()].concat();
+    assert_close(&a, &expected, 1e-14, "free fall");
+    let mut batch = [0.0; 6];
+    tree.forward_dynamics_batch(
+        &mut delassus::tree::Batch::default(),
+        (&q, &v, &zeros),
+        gravity,
+        &mut batch,
+    )
+    .unwrap();
+    assert_close(&batch, &expected, 1e-14, "free fall in lanes");
+    tree.velocities(&q, &v, &mut data).unwrap();
+    let energy = 0.5 * (mass + armature) * slide.length_squared()
+        + 0.5 * (0.5 + armature) * spin.length_squared();
+    assert!((tree.kinetic_energy(&data) - energy).abs() < 1e-12);
+    let rotor = 0.5 * armature * (spin.length_squared() + slide.length_squared());
+    assert!((tree.rotor_energy(&v) - rotor).abs() < 1e-12);
+    assert_eq!(tree.potential_energy(&data, gravity), 0.0);
+}
+
 #[test]
 fn bad_trees_are_refused_by_name() {
     let good = || {

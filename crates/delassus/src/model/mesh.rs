@@ -141,7 +141,7 @@ fn msh(bytes: &[u8]) -> Result<Mesh, String> {
 fn obj(bytes: &[u8]) -> Result<Mesh, String> {
     let points = words(bytes, "v")?;
     let text = str::from_utf8(bytes).map_err(|_| "is not text")?;
-    let (mut faces, mut seen) = (Vec::new(), 0i64);
+    let (mut polygons, mut seen) = (Vec::new(), 0i64);
     for (i, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
         match words.next() {
@@ -161,10 +161,22 @@ fn obj(bytes: &[u8]) -> Result<Mesh, String> {
                 let corners = corners.ok_or_else(|| {
                     format!("line {}: three or more corners should follow", i + 1)
                 })?;
-                faces.extend(corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]));
+                polygons.push(corners);
             }
             _ => {}
         }
+    }
+    let mut faces = Vec::new();
+    for mut corners in polygons {
+        // One of four corners need not be flat: it is cut along its shorter diagonal, as most readers do.
+        if let [a, b, c, d] = corners[..] {
+            let at = |k: u32| points.get(k as usize).map(|p| p.as_vec3());
+            let length = |from, to| Some((at(from)? - at(to)?).length_squared());
+            if length(b, d) <= length(a, c) {
+                corners.rotate_left(1);
+            }
+        }
+        faces.extend(corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]));
     }
     Ok(Mesh { points, faces })
 }
@@ -205,6 +217,12 @@ mod tests {
         assert_eq!(from_text.points[2], DVec3::new(0.0, 2.5, 0.0));
         binary.pop();
         assert!(stl(&binary).is_err());
+        // Bent along 1-3, which is shorter than 2-4.
+        let bent = "v 0 0 0\nv 2 1 0\nv 1 0 1\nv 0 1 0\nf 1 2 3 4\nf 2 3 4 1\n";
+        assert_eq!(
+            obj(bent.as_bytes()).unwrap().faces,
+            [[0, 1, 2], [0, 2, 3], [2, 3, 0], [2, 0, 1]]
+        );
         let quad = "# a\nv 0 0 0\nvn 1 0 0\nv 1 2 3\nv 1 0 0\nv 0 1 0\nf 1/2/3 2// 3 -1\n";
         let quad = obj(quad.as_bytes()).unwrap();
         assert_eq!(

@@ -5,7 +5,7 @@ use glam::{DMat3, DVec3};
 use super::joint::ElementaryJoint;
 use super::rigid::Own;
 use super::spatial::{Inertia, Pose};
-use super::{Link, LinkName, Node, Offsets, Seat, Swap, Tree, TreeError};
+use super::{Burden, Link, LinkName, Node, Offsets, Seat, Swap, Tree, TreeError, TreeJoint};
 use crate::index::LinkId;
 use crate::linalg::sym3::Sym3;
 use crate::math::simd::LANES;
@@ -32,6 +32,7 @@ impl Tree {
             nodes: vec![Node::new(0, ElementaryJoint::Free, Pose::IDENTITY)],
             inertias: vec![Inertia::default()],
             own: Vec::new(),
+            burdens: Vec::new(),
             n_coordinates: 0,
             n_dofs: 0,
             n_multi: 0,
@@ -87,7 +88,10 @@ impl Tree {
             let mut node = Node::new(parent, kind, gap.then(&turn));
             (node.q_at, node.v_at, node.link) = (q_at, v_at, i);
             node.depth = self.nodes[parent].depth + 1;
-            (node.armature, node.damping) = (link.armature, link.damping);
+            node.damping = link.damping;
+            if kind != ElementaryJoint::Free {
+                node.armature = link.armature;
+            }
             if matches!(kind, ElementaryJoint::Ball | ElementaryJoint::Free) {
                 node.multi = self.n_multi;
                 self.n_multi += 1;
@@ -110,6 +114,15 @@ impl Tree {
         let inertia = Inertia::new(body.mass, body.com, &body.inertia);
         let moved = inertia.turned(&gap.rotation).shifted(gap.position);
         self.inertias[parent].add(&moved);
+        if link.joint == TreeJoint::Floating && link.armature != 0.0 {
+            let armature = link.armature;
+            let round = DMat3::from_diagonal(DVec3::splat(armature));
+            self.inertias[parent].add(&Inertia::new(armature, DVec3::ZERO, &round));
+            self.burdens.push(Burden {
+                node: parent,
+                armature,
+            });
+        }
         let sum = &self.inertias[parent];
         if !(sum.mass.is_finite() && sum.first.is_finite() && sum.second.matrix().is_finite()) {
             return Err(TreeError::BadInertia {
@@ -249,12 +262,13 @@ fn check_link(i: usize, link: &Link, count: usize) -> Result<(), TreeError> {
             });
         }
     }
-    if link.joint.dofs() == 6 && link.armature != 0.0 {
+    let hangs = link.parent.is_some();
+    if link.joint == TreeJoint::Floating && hangs && link.armature != 0.0 {
         return Err(TreeError::BadValue {
             link: name(),
             what: "armature",
             value: link.armature,
-            needs: "zero on a floating joint, which has no rotor",
+            needs: "zero on a floating joint between two links",
         });
     }
     if !body.com.is_finite() {

@@ -46,6 +46,10 @@ impl Tree {
             moves(node, v, parent, body);
             visit(node, body);
         });
+        for burden in self.burdens.iter().filter(|_| needs) {
+            // The ground falls upwards, and what has no weight must not be asked to follow.
+            data.passes[burden.node].force.force += burden.armature * gravity;
+        }
     }
 
     /// Poses from the ground to the leaves, `visit` seeing every node after its parent, and inertias turned with them
@@ -207,20 +211,26 @@ impl Tree {
     /// Potential energy in a uniform field of gravity \[J\].
     pub fn potential_energy(&self, data: &Data, gravity: DVec3) -> f64 {
         // V = −Σ g·(m x_O + m c)
-        let bodies = data.bodies[1..].iter();
-        -bodies
-            .map(|body| gravity.dot(body.inertia.first + body.origin * body.inertia.mass))
-            .sum::<f64>()
+        -gravity.dot(self.moments(data).1)
+    }
+
+    /// Mass of the moving links, and their first moment about the origin of the world: Σ m and Σ (m c + m x_O).
+    fn moments(&self, data: &Data) -> (f64, DVec3) {
+        let (mut mass, mut first) = (0.0, DVec3::ZERO);
+        for body in &data.bodies[1..] {
+            mass += body.inertia.mass;
+            first += body.inertia.first + body.origin * body.inertia.mass;
+        }
+        for burden in &self.burdens {
+            mass -= burden.armature;
+            first -= burden.armature * data.bodies[burden.node].origin;
+        }
+        (mass, first)
     }
 
     /// Centre of mass of the moving links, or the origin if they have no mass \[m\].
     pub fn centre_of_mass(&self, data: &Data) -> DVec3 {
-        let (mut mass, mut first) = (0.0, DVec3::ZERO);
-        for body in &data.bodies[1..] {
-            // Σ m and Σ (m c + m x_O)
-            mass += body.inertia.mass;
-            first += body.inertia.first + body.origin * body.inertia.mass;
-        }
+        let (mass, first) = self.moments(data);
         if mass == 0.0 {
             DVec3::ZERO
         } else {

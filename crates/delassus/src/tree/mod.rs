@@ -112,6 +112,14 @@ impl Seat {
     };
 }
 
+/// Armature κ of a floating joint on the ground. It adds κ1 to the joint's block of M, and κ ω × v to the bias where the
+/// velocity is told in axes that turn: what a mass κ at the origin with moments κ1 adds, but it weighs nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Burden {
+    node: usize,
+    armature: f64,
+}
+
 /// A kinematic tree: checked, numbered depth-first inside, ready for the recursions.
 ///
 /// Configurations and velocities are arrays in the order in which the links were given, whatever the order of
@@ -128,6 +136,8 @@ pub struct Tree {
     /// The rigid bodies behind them, in their axes; and the same eight by eight.
     inertias: Vec<Inertia>,
     own: Vec<rigid::Own>,
+    /// Armature of floating joints, which is part of the inertias above.
+    burdens: Vec<Burden>,
     n_coordinates: usize,
     n_dofs: usize,
     /// Nodes of several dofs.

@@ -16,7 +16,7 @@ use crate::index::LinkId;
 
 impl Tree {
     /// The same tree with the damping of a step of h seconds in its armature, M + hD, so that implicit Euler treats
-    /// it. Floating joints have no armature and keep their damping.
+    /// it. Floating joints keep their damping.
     pub fn damped(&self, h: f64) -> Tree {
         let mut tree = self.clone();
         for link in &mut tree.links {
@@ -178,12 +178,17 @@ impl Tree {
 
     /// ½ Σ armature v²: what rotors hold besides the links \[J\].
     pub fn rotor_energy(&self, v: &[f64]) -> f64 {
-        let of_node = |node: &super::Node| {
+        let energy = |node: &super::Node, armature: f64| {
             let rates = v.get(node.v_at..node.v_at + node.kind.dofs());
             let squares = rates.map_or(0.0, |v| v.iter().map(|v| v * v).sum());
-            0.5 * node.armature * squares
+            0.5 * armature * squares
         };
-        self.nodes[1..].iter().map(of_node).sum()
+        let nodes = self.nodes[1..].iter();
+        let burdens = self.burdens.iter();
+        nodes.map(|node| energy(node, node.armature)).sum::<f64>()
+            + burdens
+                .map(|b| energy(&self.nodes[b.node], b.armature))
+                .sum::<f64>()
     }
 
     /// v ← v + h ω × u for floating joints: their velocities as a step in unturned axes begins with them.

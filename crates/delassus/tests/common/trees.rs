@@ -61,7 +61,8 @@ pub(crate) fn random_tree(random: &mut Random, count: usize) -> Tree {
         let joint = joint(first + i, random);
         let mut link = Link::new(None, joint, place, random_body(random));
         link.parent = parent.map(|p| LinkId(p as u32));
-        if random.below(3) == 0 && joint != TreeJoint::Floating {
+        // A floating joint has armature on the ground alone.
+        if random.below(3) == 0 && (parent.is_none() || joint != TreeJoint::Floating) {
             link.armature = random.range(0.0, 0.1);
         }
         links.push(link.named(format!("l{i}")));

@@ -194,6 +194,67 @@ fn a_ratio_of_damping_is_one_of_the_inertia_that_is_met() {
     }
 }
 
+/// Two hinges with limits, and muscles that do not say how short and long they get.
+const LENGTHS: &str = r#"<mujoco><default><geom contype="0" conaffinity="0"/></default><worldbody><site name="s1" pos="0 0 .1"/>
+<body><joint name="a" axis="0 1 0" range="-60 90"/><geom type="capsule" size=".02" fromto="0 0 0 .3 0 0"/><site name="s2" pos=".2 0 .04"/>
+<geom name="knee" type="cylinder" size=".03 .1" pos=".3 0 0" euler="90 0 0"/>
+<body pos=".3 0 0"><joint name="b" axis="0 1 0" range="-10 120"/><geom type="capsule" size=".02" fromto="0 0 0 .3 0 0"/><site name="s3" pos=".1 0 .03"/></body></body></worldbody>
+<tendon><spatial name="t"><site site="s1"/><site site="s2"/><geom geom="knee"/><site site="s3"/></spatial>
+<fixed name="f"><joint joint="a" coef=".05"/><joint joint="b" coef="-.03"/></fixed></tendon>
+<actuator><muscle tendon="t"/><muscle tendon="f"/><muscle joint="b" gear=".7"/></actuator></mujoco>"#;
+
+/// `actuator_lengthrange` of MuJoCo 4.0.0, whose limits give way a little.
+const MUJOCO_LENGTHS: [[f64; 2]; 3] = [
+    [0.30719485, 0.52330649],
+    [-0.11522656, 0.08379473],
+    [-0.12257057, 1.46666662],
+];
+
+#[test]
+fn muscles_that_do_not_say_how_long_they_get_reach_the_limits_of_their_joints() {
+    let read = parse(LENGTHS, "arm.xml", None, Base::Fixed).unwrap();
+    let muscles = read.robot.tendons.iter().filter_map(|t| t.muscle.as_ref());
+    let found: Vec<[f64; 2]> = muscles.map(|muscle| muscle.lengths).collect();
+    assert_eq!(found.len(), 3);
+    for ([least, most], [low, high]) in found.iter().zip(MUJOCO_LENGTHS) {
+        let allowed = 2e-3 * (high - low);
+        assert!(
+            (least - low).abs() < allowed && (most - high).abs() < allowed,
+            "{found:?}"
+        );
+    }
+    let degree = std::f64::consts::PI / 180.0;
+    assert!(
+        (found[2][1] - 0.7 * 120.0 * degree).abs() < 1e-9,
+        "{found:?}"
+    );
+    assert!(
+        read.warnings
+            .iter()
+            .any(|w| w.text.contains("no lengthrange"))
+    );
+}
+
+/// Active and passive force by curves of their own add up as those of two muscles.
+#[test]
+fn a_muscle_with_passive_curves_of_its_own_is_two() {
+    let general = r#"<general joint="c" dyntype="muscle" gaintype="muscle" biastype="muscle" lengthrange="-1 1" ctrlrange="0 1""#;
+    let gain = r#"gainprm=".7 1.2 30 200 .5 1.6 1.5 1.3 1.2""#;
+    let two = format!(
+        r#"<actuator>{general} {gain} biasprm=".8 1.1 20 200 .5 1.6 1.5 1.4 1.2"/></actuator>"#
+    );
+    let robot = parse(&file(&two), "odd.xml", None, Base::Fixed)
+        .unwrap()
+        .robot;
+    let found: Vec<(f64, f64, f64)> = robot
+        .tendons
+        .iter()
+        .filter_map(|t| t.muscle.as_ref())
+        .map(|m| (m.force, m.passive, m.activation))
+        .collect();
+    assert_eq!(found, [(30.0, 0.0, 0.0), (20.0, 1.4, 0.0)]);
+}
+
 /// What cannot be is refused with its element, and what is not simulated by name.
 #[test]
 fn odd_paths_are_refused() {

@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../../../docs/robots.md")]
 
+mod mend;
 mod mjcf;
 mod picture;
 mod solid;
@@ -144,7 +145,8 @@ pub fn parse(
     options: impl Into<Options>,
 ) -> Result<RobotFile, ImportError> {
     let Options { base, loss } = options.into();
-    let source = xml::Source::new(text, file)?;
+    let text = mend::mend(text);
+    let source = xml::Source::new(&text, file)?;
     match source.root().tag_name().name() {
         "robot" => urdf::read(&source, folder, base),
         "mujoco" => mjcf::read(&source, file, folder, loss),

@@ -37,6 +37,9 @@ const KNOWN: [(&str, &[&str]); 6] = [
     ),
 ];
 
+/// Stands for an infinite limit of a joint \[rad\] or \[m\].
+const FAR: f64 = 1e9;
+
 fn why_unused(tag: &str) -> String {
     match tag {
         "visual" | "material" => "looks are not used",
@@ -70,9 +73,14 @@ pub(super) fn read(
             );
             return Err(source.fault(node, what));
         }
-        let entry = read_joint(source, node, (parent, carried_link), &mut links)?;
+        let entry = read_joint(
+            source,
+            node,
+            (parent, carried_link),
+            (&mut links, &mut warnings),
+        )?;
         let kind = node.attribute("type").unwrap_or_default();
-        if matches!(kind, "revolute" | "prismatic") && entry.range.is_none() {
+        if matches!(kind, "revolute" | "prismatic") && child(node, "limit").is_none() {
             let (line, name) = (source.line(node), &entry.name);
             let text = format!("{kind} joint \"{name}\" has no <limit>: it moves without end");
             warnings.push(source.warning(line, text));
@@ -179,7 +187,12 @@ fn read_inertial(
     };
     let pose = read_origin(source, inertial)?;
     let Some(mass) = child(inertial, "mass") else {
-        return Err(source.fault(inertial, "<mass> is missing"));
+        let text = format!(
+            "inertial of link \"{}\" has no <mass>; the link is taken to have none",
+            name(link)
+        );
+        warnings.push(source.warning(source.line(inertial), text));
+        return Ok(MassProperties::NONE);
     };
     source.text(mass, "value")?;
     let mass_value = source.number(mass, "value", 0.0)?;
@@ -201,6 +214,12 @@ fn read_inertial(
         );
         inertia = pose.rotation * local * pose.rotation.transpose();
         inertia = 0.5 * (inertia + inertia.transpose());
+    } else if mass_value != 0.0 {
+        let text = format!(
+            "inertial of link \"{}\" has no <inertia>; its mass is taken to be in a point",
+            name(link)
+        );
+        warnings.push(source.warning(source.line(inertial), text));
     }
     if let Some(reason) = inertia_fault(mass_value, &inertia) {
         let near = if mass_value == 0.0 {
@@ -265,7 +284,7 @@ fn read_joint(
     source: &Source<'_>,
     node: Node<'_, '_>,
     (parent, child_link): (usize, usize),
-    links: &mut [Link],
+    (links, warnings): (&mut [Link], &mut Vec<Warning>),
 ) -> Result<JointModel, ImportError> {
     let axis = match child(node, "axis") {
         Some(element) => source.vector(element, "xyz", DVec3::X)?,
@@ -306,21 +325,26 @@ fn read_joint(
         }
     }
     if let Some(limit) = child(node, "limit") {
+        // Infinite ones are none.
+        let bound = |name: &str| match limit.attribute(name).map(|text| text.trim().parse()) {
+            Some(Ok(value)) if f64::is_infinite(value) => Ok(Some(value)),
+            _ => Ok(source.numbers::<1>(limit, name)?.map(|[x]| x)),
+        };
         let (lo, hi) = (
-            source.number(limit, "lower", 0.0)?,
-            source.number(limit, "upper", 0.0)?,
+            bound("lower")?.unwrap_or(0.0),
+            bound("upper")?.unwrap_or(0.0),
         );
         if hi < lo {
-            return Err(source.fault(
-                node,
-                format!("its limits {lo} and {hi} exclude every position"),
-            ));
+            let (line, name) = (source.line(limit), &entry.name);
+            let text = format!(
+                "limits {lo} and {hi} of joint \"{name}\" exclude every position; they are not used"
+            );
+            warnings.push(source.warning(line, text));
+        } else if matches!(kind, "revolute" | "prismatic") && lo.max(-hi).is_finite() {
+            entry.range = Some([lo.max(-FAR), hi.min(FAR)]);
         }
-        if matches!(kind, "revolute" | "prismatic") {
-            entry.range = Some([lo, hi]);
-        }
-        entry.effort = source.numbers::<1>(limit, "effort")?.map(|[x]| x);
-        entry.speed = source.numbers::<1>(limit, "velocity")?.map(|[x]| x);
+        entry.effort = bound("effort")?.filter(|x| x.is_finite());
+        entry.speed = bound("velocity")?.filter(|x| x.is_finite());
     }
     Ok(entry)
 }
@@ -406,7 +430,7 @@ fn read_shapes(
     Ok(shapes)
 }
 
-/// One shape; `None` with a warning for a mesh that cannot be used.
+/// One shape; `None` with a warning for one without extent or a mesh that cannot be used.
 fn read_shape(
     source: &Source<'_>,
     element: Node<'_, '_>,
@@ -416,40 +440,57 @@ fn read_shape(
     let length = |name: &str| {
         source.text(element, name)?;
         let value = source.number(element, name, 0.0)?;
-        if 0.0 < value {
+        if 0.0 <= value {
             return Ok(value);
         }
-        Err(source.fault(element, format!("{name} is {value}; it must be positive")))
+        Err(source.fault(
+            element,
+            format!("{name} is {value}; it must not be negative"),
+        ))
     };
-    Ok(Some(match element.tag_name().name() {
-        "sphere" => Shape::Sphere {
-            radius: length("radius")?,
-        },
+    let tag = element.tag_name().name();
+    let (shape, extent) = match tag {
+        "sphere" => {
+            let radius = length("radius")?;
+            (Shape::Sphere { radius }, radius)
+        }
         "box" => {
             source.text(element, "size")?;
             let size = source.vector(element, "size", DVec3::ZERO)?;
-            if !size.cmpgt(DVec3::ZERO).all() {
-                return Err(source.fault(element, format!("size {size} must be positive")));
+            if size.min_element() < 0.0 {
+                let what = format!("size {size} must not be negative");
+                return Err(source.fault(element, what));
             }
-            Shape::Box {
-                half: (0.5 * size).to_array(),
-            }
+            let half = (0.5 * size).to_array();
+            (Shape::Box { half }, size.min_element())
         }
-        "cylinder" => Shape::Cylinder {
-            half_length: 0.5 * length("length")?,
-            radius: length("radius")?,
-        },
-        "capsule" => Shape::Capsule {
-            half_length: 0.5 * length("length")?,
-            radius: length("radius")?,
-        },
+        "cylinder" | "capsule" => {
+            let (half_length, radius) = (0.5 * length("length")?, length("radius")?);
+            let shape = match tag {
+                "cylinder" => Shape::Cylinder {
+                    half_length,
+                    radius,
+                },
+                _ => Shape::Capsule {
+                    half_length,
+                    radius,
+                },
+            };
+            (shape, half_length.min(radius))
+        }
         "mesh" => return read_mesh(source, element, folder, warnings),
         // The list of unused elements has it.
         _ => return Ok(None),
-    }))
+    };
+    if extent == 0.0 {
+        let text = format!("a {tag} without extent is left out");
+        warnings.push(source.warning(source.line(element), text));
+        return Ok(None);
+    }
+    Ok(Some(shape))
 }
 
-/// The hull of a mesh. One that is named by a plain path must be there; packages may be elsewhere.
+/// The hull of a mesh, which may be elsewhere: files of robots are passed on without their meshes.
 fn read_mesh(
     source: &Source<'_>,
     mesh: Node<'_, '_>,
@@ -457,10 +498,19 @@ fn read_mesh(
     warnings: &mut Vec<Warning>,
 ) -> Result<Option<Shape>, ImportError> {
     let path = source.text(mesh, "filename")?;
-    let scale = source.vector(mesh, "scale", DVec3::ONE)?;
     let mut warn = |text: String| {
         let line = source.line(mesh);
         warnings.push(source.warning(line, text));
+    };
+    let scale = match source.vector(mesh, "scale", DVec3::ONE) {
+        Ok(scale) => scale,
+        Err(error) => {
+            warn(format!(
+                "mesh {path}: {}; the shape is left out",
+                error.what
+            ));
+            return Ok(None);
+        }
     };
     let Some(folder) = folder else {
         warn(format!(
@@ -469,13 +519,12 @@ fn read_mesh(
         return Ok(None);
     };
     let Some(found) = hull::locate(path, folder) else {
-        if path.starts_with("package://") {
-            warn(format!(
-                "mesh {path}: its package is not found; the shape is left out"
-            ));
-            return Ok(None);
-        }
-        return Err(source.fault(mesh, format!("the mesh {path} does not exist")));
+        let what = match path.starts_with("package://") {
+            true => "its package is not found",
+            false => "it does not exist",
+        };
+        warn(format!("mesh {path}: {what}; the shape is left out"));
+        return Ok(None);
     };
     match hull::of_file(&found, scale) {
         Ok((hull, remark)) => {

@@ -193,7 +193,7 @@ fn too_deep(text: &str) -> Option<usize> {
 }
 
 /// Behind an opening tag, and whether it closes itself; a bracket inside quotes does not end it.
-fn tag_end(tag: &str) -> (usize, bool) {
+pub(super) fn tag_end(tag: &str) -> (usize, bool) {
     let mut quote = None;
     let mut before = ' ';
     for (i, c) in tag.char_indices() {

@@ -59,7 +59,10 @@ pub(super) fn hint<'n>(name: &str, known: impl IntoIterator<Item = &'n str> + Cl
         Some(meant) => format!("did you mean \"{meant}\"?"),
         None => {
             let some: Vec<&str> = known.into_iter().take(20).collect();
-            format!("known: {}", some.join(", "))
+            match some.is_empty() {
+                true => "there are none to be given".to_owned(),
+                false => format!("known: {}", some.join(", ")),
+            }
         }
     }
 }

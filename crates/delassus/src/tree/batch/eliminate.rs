@@ -31,7 +31,7 @@ impl<S: Simd> Pass<'_, S> {
         v: &[S::f64s],
         tau: &[S::f64s],
     ) -> Result<(), f64> {
-        let gathered = self.gather(i, node);
+        let mut gathered = self.gather(i, node);
         let (inertia, force) = match node.kind {
             ElementaryJoint::Turn | ElementaryJoint::Slide | ElementaryJoint::Screw(_) => {
                 let [x] = self.load(tau, node.v_at);
@@ -52,6 +52,11 @@ impl<S: Simd> Pass<'_, S> {
                     subtract_scaled(t, self.load(v, node.v_at), damping),
                     subtract_scaled(f, self.load(v, node.v_at + 3), damping),
                 );
+                if let Some(burden) = self.tree.burdens.iter().find(|b| b.node == i) {
+                    // It weighs nothing, and the ground falls upwards.
+                    let (force, up) = (&mut gathered.1[1], self.get(0, at::PUSH));
+                    *force = subtract_scaled(*force, up, up[0].like(burden.armature));
+                }
                 self.eliminate_free(i, gathered, applied)?
             }
         };

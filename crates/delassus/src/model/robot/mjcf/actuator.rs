@@ -196,17 +196,18 @@ impl Actuator {
         Ok(())
     }
 
-    /// The curves of a muscle, or why it is none that can be simulated.
-    fn curves(&self) -> Result<Curves, &'static str> {
+    /// The curves of a muscle, and those of its passive force where they are others; or why it is none that can be
+    /// simulated.
+    fn curves(&self) -> Result<(Curves, Option<Curves>), &'static str> {
         let (mut curves, mut passive) = (CURVES, CURVES);
         curves.copy_from_slice(&self.gain.1[..9]);
         passive.copy_from_slice(&self.bias.1[..9]);
         match (self.gain.0, self.bias.0) {
-            (Form::Muscle, Form::Muscle) if curves == passive => Ok(curves),
-            (Form::Muscle, Form::None) => {
+            (Form::Muscle, Form::Muscle) if curves == passive => Ok((curves, None)),
+            (Form::Muscle, other @ (Form::Muscle | Form::None)) => {
                 // Without its passive force.
                 curves[7] = 0.0;
-                Ok(curves)
+                Ok((curves, (other == Form::Muscle).then_some(passive)))
             }
             _ => Err("a muscle whose gain and bias are of two kinds"),
         }
@@ -348,10 +349,11 @@ impl<'a> Reader<'a> {
             let done = if Actuator::of(&view)?.is_muscle() {
                 self.contract(tree, &view, acted, tendons)?
             } else {
-                self.actuate(tree, &view, acted, tendons)?
+                let done = self.actuate(tree, &view, acted, tendons)?;
+                done.map(|path| path.into_iter().collect())
             };
             match done {
-                Ok(path) => paths.extend(path),
+                Ok(own) => paths.extend(own),
                 Err(why) => self.lose(element, format!("{why}, \"{}\",", element.name())),
             }
         }
@@ -426,13 +428,16 @@ impl<'a> Reader<'a> {
         view: &View<'a>,
         acted: Acted,
         tendons: &mut [Tendon],
-    ) -> Result<Result<Option<Tendon>, &'static str>, ImportError> {
+    ) -> Result<Result<Vec<Tendon>, &'static str>, ImportError> {
         let actuator = Actuator::of(view)?;
         let autolimits = self.compiler(view.element).autolimits;
         let inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
-        let curves = match (actuator.curves(), actuator.dynamics) {
+        let (curves, passive) = match (actuator.curves(), actuator.dynamics) {
             (Err(why), _) => return Ok(Err(why)),
+            (Ok((_, Some(_))), _) if forces.is_some() => {
+                return Ok(Err("a muscle whose gain and bias are bounded together"));
+            }
             (Ok(curves), Dynamics::Filter | Dynamics::None) => curves,
             _ => return Ok(Err("a muscle whose activation grows at rest")),
         };
@@ -444,16 +449,36 @@ impl<'a> Reader<'a> {
         if let Some(why) = own_inertia(view)? {
             return Ok(Err(why));
         }
-        let found = self.muscle(tree, view, &path, curves)?;
-        if self.options.is_off("actuation") {
-            return Ok(Ok(None));
-        }
-        Ok(found.map(|mut muscle| {
-            muscle.activation = resting(inputs).clamp(0.0, 1.0);
+        let mut paths = Vec::new();
+        for (curves, input) in [(Some(curves), resting(inputs)), (passive, 0.0)] {
+            let Some(curves) = curves else {
+                continue;
+            };
+            let mut muscle = match self.muscle(tree, view, &path, curves)? {
+                Ok(muscle) => muscle,
+                Err(why) => return Ok(Err(why)),
+            };
+            muscle.activation = input.clamp(0.0, 1.0);
             muscle.bounds = forces.unwrap_or(muscle.bounds);
             let muscle = Some(muscle);
-            Some(Tendon { muscle, ..path })
-        }))
+            paths.push(Tendon {
+                muscle,
+                ..path.clone()
+            });
+        }
+        if view.exactly::<2>("lengthrange")?.is_none()
+            && let Some([least, most]) = paths[0].muscle.as_ref().map(|muscle| muscle.lengths)
+        {
+            let name = view.element.name();
+            let text = format!(
+                "muscle \"{name}\" has no lengthrange; {least:.6} to {most:.6} is taken, which the limits of its joints allow"
+            );
+            self.note(view.element, text);
+        }
+        if self.options.is_off("actuation") {
+            return Ok(Ok(Vec::new()));
+        }
+        Ok(Ok(paths))
     }
 
     /// What an actuator does at the input nearest to zero.

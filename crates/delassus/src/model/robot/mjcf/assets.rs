@@ -193,10 +193,13 @@ fn load(view: &View<'_>, compiler: &Compiler, folder: Option<&Path>) -> Result<L
                 .ok_or_else(|| format!("\"{name}\" has neither file nor vertex"))?;
             let folder =
                 folder.ok_or_else(|| format!("\"{name}\": no folder is given to look in"))?;
-            let path = folder.join(compiler.mesh_path(file));
-            if !path.is_file() {
-                return Err(format!("{file} does not exist"));
-            }
+            // From the folder of meshes, or of an included file from that of the file.
+            let beside = element.folder.join(file);
+            let places = [file, &beside.to_string_lossy()].map(|file| compiler.mesh_path(file));
+            let mut places = places.iter().map(|place| folder.join(place));
+            let path = places
+                .find(|place| place.is_file())
+                .ok_or_else(|| format!("{file} does not exist"))?;
             mesh::read(&path)?
         }
     };

@@ -198,12 +198,7 @@ impl<'a> Reader<'a> {
             } else {
                 joint.damping
             };
-            if joint.kind == JointType::Free && joint.armature != 0.0 {
-                let what = format!("armature {} of a free joint", joint.armature);
-                self.lose(joint.view.element, what);
-            } else {
-                link.armature = joint.armature;
-            }
+            link.armature = joint.armature;
             if joint.kind == JointType::Free && joint.model.stiffness != 0.0 {
                 let what = format!("stiffness {} of a free joint", joint.model.stiffness);
                 self.lose(joint.view.element, what);

@@ -1,6 +1,7 @@
 //! MJCF as a tree of elements that owns its text, so that included files, copies and attached models can stand in it
 //! as if they had been written there. Every element remembers its file and line.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -19,6 +20,8 @@ pub(super) struct Element {
     pub(super) line: usize,
     /// Which compiler options hold for it: attached models bring their own.
     pub(super) scope: usize,
+    /// The folder of its file from that of the model, where it is included.
+    pub(super) folder: Arc<Path>,
 }
 
 impl Element {
@@ -35,6 +38,7 @@ impl Element {
             file: Arc::clone(file),
             line: source.line(node),
             scope: 0,
+            folder: Arc::from(Path::new("")),
         }
     }
 
@@ -47,6 +51,7 @@ impl Element {
             file: Arc::clone(&self.file),
             line: self.line,
             scope: self.scope,
+            folder: Arc::clone(&self.folder),
         }
     }
 

@@ -2,10 +2,11 @@
 //! `<attach>` for a body of another model. Afterwards a model has none of them.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::ImportError;
+use super::super::mend::mend;
 use super::super::xml::Source;
 use super::compiler::Compiler;
 use super::element::{Element, View};
@@ -81,6 +82,13 @@ fn set_scope(element: &mut Element, scope: usize) {
     }
 }
 
+fn set_folder(element: &mut Element, folder: &Arc<Path>) {
+    element.folder = Arc::clone(folder);
+    for child in &mut element.children {
+        set_folder(child, folder);
+    }
+}
+
 fn count(element: &Element) -> usize {
     let mut count = 0;
     element.visit(&mut |_| count += 1);
@@ -111,17 +119,17 @@ fn include(
             return Err(fault("is included a second time"));
         }
         seen.push(name.clone());
-        let places = [folder.join(&name), folder.join(inside).join(&name)];
-        let text = limit::read_text(&places[0]);
-        let text = text.or_else(|error| limit::read_text(&places[1]).map_err(|_| error));
-        let text = text.map_err(|error| fault(&error.to_string()))?;
+        let mut place = PathBuf::from(&name);
+        let mut text = limit::read_text(&folder.join(&place));
+        if text.is_err() {
+            place = inside.join(&name);
+            text = limit::read_text(&folder.join(&place)).or(text);
+        }
+        let text = mend(&text.map_err(|error| fault(&error.to_string()))?);
         let source = Source::new(&text, &name)?;
         let mut inner = Element::of(&source, source.root(), &Arc::from(name.as_str()));
-        if !matches!(inner.tag.as_str(), "mujoco" | "mujocoinclude") {
-            let what = "an included file starts with <mujoco> or <mujocoinclude>";
-            return Err(inner.fault(what));
-        }
-        let below = Path::new(&name).parent().unwrap_or(Path::new(""));
+        let below = place.parent().unwrap_or(Path::new(""));
+        set_folder(&mut inner, &Arc::from(below));
         include(&mut inner, (Some(folder), below), seen)?;
         children.append(&mut inner.children);
     }
@@ -315,7 +323,7 @@ fn attach_in(
         };
         let file = asset.text("file")?.to_owned();
         let read = limit::read_text(&folder.join(&file));
-        let text = read.map_err(|error| asset.fault(format!("{file}: {error}")))?;
+        let text = mend(&read.map_err(|error| asset.fault(format!("{file}: {error}")))?);
         let below = folder.join(&file);
         let below = below.parent().unwrap_or(folder);
         let source = Source::new(&text, &file)?;

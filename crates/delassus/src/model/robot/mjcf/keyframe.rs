@@ -1,6 +1,6 @@
 //! Keyframes: states that a file comes with, from MuJoCo's coordinates to those of the tree.
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::super::ImportError;
 use super::Reader;
@@ -35,7 +35,6 @@ impl Reader<'_> {
             }
         };
         let (qpos, qvel) = (numbers("qpos", q.len())?, numbers("qvel", v.len())?);
-        let none = || key.fault("qpos has a quaternion without direction");
         let mut at = (0, 0);
         for joint in &self.joints {
             let link = joint.model.link;
@@ -46,19 +45,22 @@ impl Reader<'_> {
             let mut pose = Pose::IDENTITY;
             if let Some(list) = &qpos {
                 let given = &list[at.0..at.0 + kind.coordinates()];
-                let turn = |q: &[f64]| unit(quaternion([q[0], q[1], q[2], q[3]])).ok_or_else(none);
+                // A quaternion of zeros turns nothing, as in MuJoCo.
+                let turn = |q: &[f64]| {
+                    unit(quaternion([q[0], q[1], q[2], q[3]])).unwrap_or(DQuat::IDENTITY)
+                };
                 match joint.kind {
                     JointType::Free => {
                         // The file gives the pose in the world, the tree counts from that of the body.
-                        pose = Pose::new(DVec3::from_slice(given), turn(&given[3..])?);
+                        pose = Pose::new(DVec3::from_slice(given), turn(&given[3..]));
                         let place = tree.links()[link.index()].place;
                         let own = place.inverse().then(&pose);
-                        let turn = glam::DQuat::from_mat3(&own.rotation).normalize();
+                        let turn = DQuat::from_mat3(&own.rotation).normalize();
                         q[own_q..own_q + 3].copy_from_slice(&own.position.to_array());
                         q[own_q + 3..own_q + 7].copy_from_slice(&[turn.w, turn.x, turn.y, turn.z]);
                     }
                     JointType::Ball => {
-                        let turn = turn(given)?;
+                        let turn = turn(given);
                         q[own_q..own_q + 4].copy_from_slice(&[turn.w, turn.x, turn.y, turn.z]);
                     }
                     _ => q[own_q] = given[0] - joint.reference,

@@ -17,6 +17,7 @@ mod geom;
 mod inertia;
 mod joint;
 mod keyframe;
+mod lengthrange;
 mod pose;
 mod tendon;
 mod transmission;
@@ -66,6 +67,10 @@ pub(super) fn read(
     checks::check_names(&root)?;
     reader.list_unused();
     reader.add_world()?;
+    if loss == Loss::Refuse && !reader.losses.is_empty() {
+        // Before others are blamed for naming what is not there.
+        return Err(reader.losses.swap_remove(0));
+    }
     reader.finish(loss)
 }
 

@@ -170,8 +170,12 @@ impl<'a> Reader<'a> {
             passive,
             stretching,
         ] = curves;
-        let Some(lengths) = view.exactly::<2>("lengthrange")? else {
-            return Ok(Err("a muscle without a lengthrange of its own"));
+        let lengths = match view.exactly::<2>("lengthrange")? {
+            Some(lengths) => lengths,
+            None => match self.length_range(tree, view, path)? {
+                Ok(lengths) => lengths,
+                Err(why) => return Ok(Err(why)),
+            },
         };
         if !(lengths[0] < lengths[1]) || !(r0 < r1) {
             let what = "lengthrange and range of a muscle must be in order";
