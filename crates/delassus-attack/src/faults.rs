@@ -1,6 +1,8 @@
 //! Faults while `delassus run` is under way: kill −9, signals, full disks, closed pipes, two runs in one folder. What
 //! was acknowledged is kept, what goes wrong is said, and a resumed run ends with the bits of one that never stopped.
 
+pub(crate) mod crowd;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

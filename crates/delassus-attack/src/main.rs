@@ -34,9 +34,10 @@ delassus-attack scenes COUNT SEED [--class NAME] [--time SECONDS]
 delassus-attack files COUNT SEED [--class FORMAT]
 delassus-attack commands COUNT SEED [--binary PROGRAM]
 delassus-attack faults COUNT SEED [--class NAME] [--binary PROGRAM]
+delassus-attack crowd COUNT SEED [--binary PROGRAM]
 delassus-attack server COUNT SEED [--class NAME]
 delassus-attack all [ATTACK…] --seed SEED --out FOLDER [--resume] [--share PART]
-delassus-attack soak [SCENE…] --out FOLDER [--time SECONDS] [--patience SECONDS]
+delassus-attack soak [SCENE…] --out FOLDER [--time SECONDS] [--patience SECONDS] [--resume]
 
 COUNT of every class (or of one) are drawn from SEED; --first N begins with number N, counted from 0.
 What went wrong is kept in the folder of --keep; --quiet says nothing of single findings.
@@ -87,6 +88,7 @@ fn one(asked: &Asked, what: &str, (count, seed): (u64, u64)) -> Result<Tally, St
         "files-part" => files::read_part(asked, count, seed),
         "commands" => files::attack_commands(asked, count, seed),
         "faults" => faults::attack(asked, count, seed),
+        "crowd" => faults::crowd::attack(asked, count, seed),
         "server" => server::attack(asked, count, seed),
         _ => Err(format!("there is no attack \"{what}\"")),
     }

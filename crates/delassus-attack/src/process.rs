@@ -53,6 +53,38 @@ pub(crate) fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> 
     None
 }
 
+/// Processor time of one thread: what is cut short by it does not depend on how busy the machine is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch {
+    begin: Instant,
+    spent: Option<Duration>,
+}
+
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch {
+            begin: Instant::now(),
+            spent: processor_time(),
+        }
+    }
+
+    /// Processor time since the start, or all of the time where the system does not say it.
+    pub(crate) fn elapsed(&self) -> Duration {
+        let spent = self.spent.zip(processor_time());
+        spent.map_or_else(
+            || self.begin.elapsed(),
+            |(before, now)| now.saturating_sub(before),
+        )
+    }
+}
+
+/// What this thread has had of a processor.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
+}
+
 /// The most memory a process has had \[MB\], where the system says it.
 fn memory_of(process: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;

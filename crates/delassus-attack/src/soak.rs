@@ -3,20 +3,23 @@
 mod plot;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use delassus::math::DVec3;
 use delassus::solver::from_spec;
 use delassus::world::Scene;
 use delassus::{Stop, scenes};
 
+use serde::{Deserialize, Serialize};
+
 use crate::asked::Asked;
+use crate::process::Stopwatch;
 use crate::tally::{Row, Tally};
 use plot::Curves;
 
 /// Simulated time where nobody asks for another \[s\].
 const TIME: f64 = 600.0;
-/// Longest computing time of one scene where nobody asks for another \[s\].
+/// Longest processor time of one scene where nobody asks for another \[s\].
 const PATIENCE: f64 = 600.0;
 /// Points of a curve.
 const POINTS: u64 = 300;
@@ -24,7 +27,7 @@ const POINTS: u64 = 300;
 const SETTLED: f64 = 0.1;
 
 /// A point of the curves.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Point {
     /// Time \[s\].
     pub(super) time: f64,
@@ -41,7 +44,7 @@ pub(super) struct Point {
 }
 
 /// What one scene showed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Soaked {
     points: Vec<Point>,
     steps: u64,
@@ -51,7 +54,8 @@ struct Soaked {
     panicked: bool,
 }
 
-/// Runs the scenes named, or all; curves as CSV and one picture of all go into the folder of `--out`.
+/// Runs the scenes named, or all; curves as CSV and one picture of all go into the folder of `--out`. With `--resume`
+/// scenes that are done there are not run again.
 pub(crate) fn attack(asked: &Asked, named: &[&str]) -> Result<Tally, String> {
     let out = asked.out.as_deref().ok_or("soak needs --out FOLDER")?;
     let disk = |e: std::io::Error| format!("{}: {e}", out.display());
@@ -64,22 +68,35 @@ pub(crate) fn attack(asked: &Asked, named: &[&str]) -> Result<Tally, String> {
     let mut tally = Tally::default();
     let mut curves = Curves::default();
     for name in chosen {
-        let scene = scenes::build(name).map_err(|e| e.to_string())?;
-        let soaked = catch_unwind(AssertUnwindSafe(|| soak(asked, scene)));
-        let soaked = soaked.unwrap_or_else(|_| Soaked {
-            panicked: true,
-            ..Soaked::default()
-        });
+        let file = |kind: &str| out.join(format!("soak-{}.{kind}", name.replace(':', "-")));
+        let done = asked
+            .resume
+            .then(|| std::fs::read_to_string(file("json")).ok());
+        let soaked = match done.flatten() {
+            Some(text) => serde_json::from_str(&text).map_err(|e| format!("{name}: {e}"))?,
+            None => one(asked, name)?,
+        };
+        let text = serde_json::to_string(&soaked).map_err(|e| e.to_string())?;
+        std::fs::write(file("json"), text).map_err(disk)?;
         soaked.count(tally.row("soak", name));
         if let Some(why) = &soaked.refused {
             asked.note(&format!("{name}: {why}"));
         }
-        let file = format!("soak-{}.csv", name.replace(':', "-"));
-        std::fs::write(out.join(file), csv(&soaked.points)).map_err(disk)?;
+        std::fs::write(file("csv"), csv(&soaked.points)).map_err(disk)?;
         curves.add(name, soaked.points);
         std::fs::write(out.join("soak.svg"), curves.svg()).map_err(disk)?;
     }
     Ok(tally)
+}
+
+/// One scene; a panic is a finding.
+fn one(asked: &Asked, name: &str) -> Result<Soaked, String> {
+    let scene = scenes::build(name).map_err(|e| e.to_string())?;
+    let soaked = catch_unwind(AssertUnwindSafe(|| soak(asked, scene)));
+    Ok(soaked.unwrap_or_else(|_| Soaked {
+        panicked: true,
+        ..Soaked::default()
+    }))
 }
 
 impl Soaked {
@@ -124,7 +141,7 @@ fn soak(asked: &Asked, mut scene: Scene) -> Soaked {
     let steps = (asked.time.unwrap_or(TIME) / dt).round() as u64;
     let stride = steps.div_ceil(POINTS).max(1);
     let patience = Duration::from_secs_f64(asked.patience.unwrap_or(PATIENCE));
-    let begin = Instant::now();
+    let begin = Stopwatch::start();
     let mut settled: Option<Vec<DVec3>> = None;
     let mut point = Point::default();
     while soaked.steps < steps {

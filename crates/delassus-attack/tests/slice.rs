@@ -59,6 +59,7 @@ fn disturbed_runs_end_with_the_same_bits() {
     let binary = command_line();
     let binary = binary.to_str().unwrap();
     attack(&["faults", "35", "1", "--binary", binary]);
+    attack(&["crowd", "24", "1", "--binary", binary]);
     attack(&["commands", "60", "1", "--binary", binary]);
 }
 

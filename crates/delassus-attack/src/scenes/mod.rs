@@ -5,7 +5,7 @@ mod ground;
 mod judge;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use delassus::Stop;
 use delassus::math::Random;
@@ -13,13 +13,14 @@ use delassus::model::scene::parse;
 use delassus::solver::from_spec;
 
 use crate::asked::{Asked, own_seed};
+use crate::process::Stopwatch;
 use crate::tally::{Row, Tally};
 use draw::{Class, Drawn, draw};
 use judge::{ENERGY_BOUND, Watch};
 
 /// Simulated time where nobody asks for another \[s\].
 const TIME: f64 = 10.0;
-/// Longest time spent on one scene.
+/// Longest processor time spent on one scene.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A body that moves by less than so many of its radii in a step goes through nothing.
 const TUNNEL_BOUND: f64 = 0.5;
@@ -44,8 +45,8 @@ struct Found {
 }
 
 impl Found {
-    /// What breaks a promise, in words.
-    fn broken(&self) -> Vec<String> {
+    /// What is worth a look, in words: broken promises, and what the summary of a run would say.
+    fn odd(&self) -> Vec<String> {
         let mut words = Vec::new();
         if self.panicked {
             words.push("panic".to_owned());
@@ -61,6 +62,12 @@ impl Found {
             let which = if slow { "slow" } else { "fast" };
             words.push(format!(
                 "{which} body went through at {speed:.1} m/s, {radii:.2} radii a step"
+            ));
+        }
+        if 0 < self.unsolved {
+            words.push(format!(
+                "{} of {} steps unsolved",
+                self.unsolved, self.steps
             ));
         }
         if let Some(why) = &self.refused {
@@ -111,13 +118,9 @@ pub(crate) fn attack(asked: &Asked, count: u64, seed: u64) -> Result<Tally, Stri
                 },
             };
             let title = format!("{name}-{i}");
-            let broken = found.broken();
-            if !broken.is_empty() {
-                asked.note(&format!(
-                    "{title}, dt {:.1e}: {}",
-                    drawn.dt,
-                    broken.join("; ")
-                ));
+            let odd = found.odd();
+            if !odd.is_empty() {
+                asked.note(&format!("{title}, dt {:.1e}: {}", drawn.dt, odd.join("; ")));
                 asked.keep(&format!("{title}.toml"), drawn.text.as_bytes())?;
             }
             found.count(tally.row("scenes", name));
@@ -148,7 +151,7 @@ fn run(drawn: &Drawn, time: f64) -> Found {
     };
     let world = &mut scene.world;
     let mut watch = Watch::new(world, drawn);
-    let begin = Instant::now();
+    let begin = Stopwatch::start();
     let steps = (time / drawn.dt).round() as u64;
     while found.steps < steps {
         if PATIENCE < begin.elapsed() {
