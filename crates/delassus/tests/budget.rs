@@ -50,7 +50,7 @@ const PASSES: [Pass; 6] = [
     },
     Pass {
         name: "twenty steps of a humanoid",
-        budget: 1.5691e7,
+        budget: 1.2532e7,
         run: || steps("humanoid", "newton", (60, 20)),
     },
     Pass {

@@ -7,7 +7,7 @@ use delassus::model::robot::Base;
 use delassus::model::scene::of_robot;
 use delassus::solver::from_spec;
 use delassus::world::Scene;
-use delassus::{Status, Stop};
+use delassus::{RobotId, Status, Stop};
 
 fn scene(body: &str) -> Scene {
     let text = format!("<mujoco>{body}</mujoco>");
@@ -79,6 +79,31 @@ fn a_fixed_tendon_ties_two_slides() {
         (q[0] - wanted).abs() < 1e-6 && (q[0] + q[1]).abs() < 1e-6,
         "{q:?} {wanted}"
     );
+}
+
+/// At the beginning of the step the tendon is a radian from its limit and at rest, and no row of the step. Left to the
+/// forces both hinges would turn by one radian, and the tendon by two.
+#[test]
+fn a_tendon_is_stopped_at_a_limit_that_was_far_when_the_step_began() {
+    let hinge = |name: &str| {
+        format!(
+            r#"<body><joint name="{name}" type="hinge" axis="0 1 0"/>
+            <inertial pos="0 0 0" mass="1" diaginertia=".01 .01 .01"/></body>"#
+        )
+    };
+    let mut scene = scene(&format!(
+        r#"<option gravity="0 0 0"/><worldbody>{}{}</worldbody><tendon><fixed limited="true" range="-1 1">
+        <joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>"#,
+        hinge("a"),
+        hinge("b")
+    ));
+    let h = 0.01;
+    let robot = scene.world.robot_mut(RobotId(0)).unwrap();
+    // h τ/I = 1/h
+    robot.force.fill(0.01 / (h * h));
+    step(&mut scene, h, 1);
+    let sum: f64 = q(&scene).iter().sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
 }
 
 /// A ball on a string of one metre falls, is caught, and hangs there.

@@ -9,6 +9,7 @@ pub(crate) mod equilibrate;
 pub(crate) mod gauss_jordan;
 mod generalised;
 pub(crate) mod independent;
+pub(crate) mod inverse_root;
 pub(crate) mod ldl;
 pub(crate) mod lu;
 mod mat3;

@@ -1,13 +1,45 @@
 //! LU factors with partial pivoting of a dense matrix of some dozens of unknowns, four columns side by side.
 //!
 //! Rows are filled up with zeros to a multiple of four numbers, so that every loop over a row is one over whole lanes.
-//! Each lane computes what a single number would: bits do not depend on the processor.
+//! How many fours a row has is known when a kernel is compiled: a row stays in registers while others are added to it.
+//! Each lane computes what a single number would, products fused with sums: bits do not depend on the processor.
 
 /// Numbers side by side.
 pub(crate) const WIDTH: usize = 4;
-type Four = [f64; WIDTH];
+pub(crate) type Four = [f64; WIDTH];
 /// Most fours of a row: as many as registers hold.
 pub(crate) const MOST_FOURS: usize = 12;
+
+/// How many fours hold a row of n numbers: a count that kernels are compiled for, where there are no more than the most.
+pub(crate) fn fours(n: usize) -> usize {
+    let least = n.div_ceil(WIDTH);
+    match least <= 8 {
+        true => least,
+        false => least.next_multiple_of(2),
+    }
+}
+
+/// Calls a kernel compiled for this many fours; `other` where there are none, or more than the most.
+macro_rules! by_fours {
+    ($fours:expr, $kernel:ident($($argument:expr),* $(,)?), $other:expr) => {
+        match $fours {
+            1 => $kernel::<1>($($argument),*),
+            2 => $kernel::<2>($($argument),*),
+            3 => $kernel::<3>($($argument),*),
+            4 => $kernel::<4>($($argument),*),
+            5 => $kernel::<5>($($argument),*),
+            6 => $kernel::<6>($($argument),*),
+            7 => $kernel::<7>($($argument),*),
+            8 => $kernel::<8>($($argument),*),
+            10 => $kernel::<10>($($argument),*),
+            $crate::linalg::wide_lu::MOST_FOURS => {
+                $kernel::<{ $crate::linalg::wide_lu::MOST_FOURS }>($($argument),*)
+            }
+            _ => $other,
+        }
+    };
+}
+pub(crate) use by_fours;
 
 /// A square matrix, then its factors.
 #[derive(Clone, Debug, Default)]
@@ -20,12 +52,6 @@ pub(crate) struct WideLu {
     order: Vec<u32>,
     /// 1/u_ii.
     inverse: Vec<f64>,
-    x: Vec<Four>,
-}
-
-/// How many fours hold a row of n numbers.
-pub(crate) fn fours(n: usize) -> usize {
-    n.div_ceil(WIDTH)
 }
 
 impl WideLu {
@@ -36,28 +62,13 @@ impl WideLu {
         self.order.clear();
         self.order.extend(0..n as u32);
         self.inverse.resize(n, 0.0);
-        self.x.resize(self.fours, [0.0; WIDTH]);
     }
 
-    /// A ← 1 + Gᵀ B for two lists of rows in fours; zero where there are more than twelve.
+    /// A ← 1 + Gᵀ B for two lists of rows in fours; zero where there are more fours than the most.
     #[inline(always)]
     pub(crate) fn set_product(&mut self, g: &[Four], b: &[Four]) {
         let a = &mut self.a;
-        match self.fours {
-            1 => sum_rows::<1>(a, g, b),
-            2 => sum_rows::<2>(a, g, b),
-            3 => sum_rows::<3>(a, g, b),
-            4 => sum_rows::<4>(a, g, b),
-            5 => sum_rows::<5>(a, g, b),
-            6 => sum_rows::<6>(a, g, b),
-            7 => sum_rows::<7>(a, g, b),
-            8 => sum_rows::<8>(a, g, b),
-            9 => sum_rows::<9>(a, g, b),
-            10 => sum_rows::<10>(a, g, b),
-            11 => sum_rows::<11>(a, g, b),
-            MOST_FOURS => sum_rows::<MOST_FOURS>(a, g, b),
-            _ => a.fill([0.0; WIDTH]),
-        }
+        by_fours!(self.fours, sum_rows(a, g, b), a.fill([0.0; WIDTH]));
     }
 
     /// Factors in place; false where a pivot is zero or no number.
@@ -65,26 +76,22 @@ impl WideLu {
         pulp::Arch::new().dispatch(Factor(self))
     }
 
-    #[inline(always)]
-    fn eliminate(&mut self) -> bool {
-        for at in 0..self.fours {
-            if !self.eliminate_four(at) {
-                return false;
-            }
-            self.follow_four(at);
-        }
-        true
+    /// x ← A⁻¹x.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        pulp::Arch::new().dispatch(Solve(self, x));
     }
+}
 
-    /// Eliminates up to four columns, in these columns alone.
-    #[inline(always)]
-    fn eliminate_four(&mut self, at: usize) -> bool {
-        let (n, fours) = (self.n, self.fours);
-        for j in at * WIDTH..n.min((at + 1) * WIDTH) {
+/// Factors in place, rows of F fours each: column by column within four columns, then the rest by all four at once.
+#[inline(always)]
+fn eliminate<const F: usize>(lu: &mut WideLu) -> bool {
+    let a = &mut lu.a.as_chunks_mut::<F>().0[..lu.n];
+    for at in 0..F {
+        for j in at * WIDTH..lu.n.min((at + 1) * WIDTH) {
             let lane = j % WIDTH;
             let (mut p, mut best) = (j, -1.0);
-            for i in j..n {
-                let x = self.a[i * fours + at][lane].abs();
+            for (i, row) in a.iter().enumerate().skip(j) {
+                let x = row[at][lane].abs();
                 if best < x {
                     (p, best) = (i, x);
                 }
@@ -93,142 +100,228 @@ impl WideLu {
                 return false;
             }
             if p != j {
-                let (above, below) = self.a.split_at_mut(p * fours);
-                above[j * fours..(j + 1) * fours].swap_with_slice(&mut below[..fours]);
-                self.order.swap(j, p);
+                a.swap(j, p);
+                lu.order.swap(j, p);
             }
-            let mut pivot = self.a[j * fours + at];
+            let (above, below) = a.split_at_mut(j + 1);
+            let mut pivot = above[j][at];
             let inverse = 1.0 / pivot[lane];
-            self.inverse[j] = inverse;
+            lu.inverse[j] = inverse;
             // l_ij stands where a_ij was: what stands before it is of columns that are done.
             pivot[..=lane].fill(0.0);
-            for row in self.a[(j + 1) * fours..].chunks_exact_mut(fours) {
-                let mut own = row[at];
-                let l = own[lane] * inverse;
-                for k in 0..WIDTH {
-                    own[k] -= l * pivot[k];
-                }
-                own[lane] = l;
-                row[at] = own;
+            for row in below {
+                let l = row[at][lane] * inverse;
+                row[at] = minus(row[at], l, pivot);
+                row[at][lane] = l;
             }
         }
-        true
+        if (at + 1) * WIDTH < lu.n {
+            follow::<F>(a, at);
+        }
     }
+    true
+}
 
-    /// The columns behind four that were eliminated follow: a_ik ← a_ik − Σ_j l_ij u_jk.
-    #[inline(always)]
-    fn follow_four(&mut self, at: usize) {
-        let fours = self.fours;
-        if at + 1 == fours {
-            return;
-        }
-        let (above, below) = self.a.split_at_mut((at + 1) * WIDTH * fours);
-        let (first, rest) = above[at * WIDTH * fours..].split_at_mut(fours);
-        let (second, rest) = rest.split_at_mut(fours);
-        let (third, fourth) = rest.split_at_mut(fours);
-        let (l1, l2, l3) = (second[at], third[at], fourth[at]);
-        for k in at + 1..fours {
-            let u0 = first[k];
-            let (mut u1, mut u2, mut u3) = (second[k], third[k], fourth[k]);
-            for l in 0..WIDTH {
-                u1[l] -= l1[0] * u0[l];
-            }
-            for l in 0..WIDTH {
-                u2[l] = (u2[l] - l2[0] * u0[l]) - l2[1] * u1[l];
-            }
-            for l in 0..WIDTH {
-                u3[l] = ((u3[l] - l3[0] * u0[l]) - l3[1] * u1[l]) - l3[2] * u2[l];
-            }
-            (second[k], third[k], fourth[k]) = (u1, u2, u3);
-        }
-        let (first, second) = (&first[at + 1..], &second[at + 1..]);
-        let (third, fourth) = (&third[at + 1..], &fourth[at + 1..]);
-        for row in below.chunks_exact_mut(fours) {
-            let l = row[at];
-            let pivots = first.iter().zip(second).zip(third.iter().zip(fourth));
-            for (to, ((u0, u1), (u2, u3))) in row[at + 1..].iter_mut().zip(pivots) {
-                let (mut sum, u0, u1, u2, u3) = (*to, *u0, *u1, *u2, *u3);
-                for k in 0..WIDTH {
-                    sum[k] =
-                        (((sum[k] - l[0] * u0[k]) - l[1] * u1[k]) - l[2] * u2[k]) - l[3] * u3[k];
-                }
-                *to = sum;
-            }
+/// The columns behind four that were eliminated follow: a_ik ← a_ik − Σ_j l_ij u_jk.
+#[inline(always)]
+fn follow<const F: usize>(a: &mut [[Four; F]], at: usize) {
+    let (above, below) = a.split_at_mut((at + 1) * WIDTH);
+    let [first, second, third, fourth] = &mut above[at * WIDTH..] else {
+        return;
+    };
+    let (l1, l2, l3) = (second[at], third[at], fourth[at]);
+    // u is zero in the columns that are done, so that whole rows can be taken.
+    let mut u = [[[0.0; WIDTH]; F]; 4];
+    for k in 0..F {
+        if at < k {
+            u[0][k] = first[k];
+            u[1][k] = minus(second[k], l1[0], u[0][k]);
+            u[2][k] = minus(minus(third[k], l2[0], u[0][k]), l2[1], u[1][k]);
+            let fourth = minus(minus(fourth[k], l3[0], u[0][k]), l3[1], u[1][k]);
+            u[3][k] = minus(fourth, l3[2], u[2][k]);
         }
     }
+    for k in 0..F {
+        if at < k {
+            (second[k], third[k], fourth[k]) = (u[1][k], u[2][k], u[3][k]);
+        }
+    }
+    for row in below {
+        let l = row[at];
+        for k in 0..F {
+            let mut rest = row[k];
+            for j in 0..4 {
+                rest = minus(rest, l[j], u[j][k]);
+            }
+            row[k] = rest;
+        }
+    }
+}
 
-    /// x ← A⁻¹x.
-    pub(crate) fn solve(&mut self, x: &mut [f64]) {
-        pulp::Arch::new().dispatch(Solve(self, x));
+/// x ← A⁻¹x, four unknowns at a time: what is not known yet is zero, so that whole rows can be summed.
+#[inline(always)]
+fn substitute<const F: usize>(lu: &WideLu, b: &mut [f64]) {
+    let a = &lu.a.as_chunks::<F>().0[..lu.n];
+    let mut given = [[0.0; WIDTH]; F];
+    for (to, row) in given.as_flattened_mut().iter_mut().zip(&lu.order) {
+        *to = b[*row as usize];
     }
-
-    #[inline(always)]
-    fn substitute(&mut self, b: &mut [f64]) {
-        let (n, fours) = (self.n, self.fours);
-        // L y = P b: what is not known yet is zero, so that whole fours can be summed.
-        self.x.fill([0.0; WIDTH]);
-        for i in 0..n {
-            let row = &self.a[i * fours..i * fours + i.div_ceil(WIDTH)];
-            let sum = dot(row, &self.x);
-            self.x[i / WIDTH][i % WIDTH] = b[self.order[i] as usize] - sum;
+    // L y = P b
+    let mut y = [[0.0; WIDTH]; F];
+    for (at, rows) in a.chunks(WIDTH).enumerate() {
+        let mut own = given[at];
+        for (r, row) in rows.iter().enumerate() {
+            own[r] -= dot(row, &y);
         }
-        b[..n].copy_from_slice(&self.x.as_flattened()[..n]);
-        // U x = y
-        self.x.fill([0.0; WIDTH]);
-        for i in (0..n).rev() {
-            let at = i / WIDTH;
-            let row = &self.a[i * fours + at..(i + 1) * fours];
-            let sum = dot(row, &self.x[at..]);
-            self.x[at][i % WIDTH] = (b[i] - sum) * self.inverse[i];
+        for (r, row) in rows.iter().enumerate() {
+            for k in 0..r {
+                own[r] = (-row[at][k]).mul_add(own[k], own[r]);
+            }
         }
-        b[..n].copy_from_slice(&self.x.as_flattened()[..n]);
+        y[at] = own;
     }
+    // U x = y
+    let mut x = [[0.0; WIDTH]; F];
+    for (at, rows) in a.chunks(WIDTH).enumerate().rev() {
+        let mut own = y[at];
+        for (r, row) in rows.iter().enumerate() {
+            own[r] -= dot(row, &x);
+        }
+        for (r, row) in rows.iter().enumerate().rev() {
+            for k in r + 1..rows.len() {
+                own[r] = (-row[at][k]).mul_add(own[k], own[r]);
+            }
+            own[r] *= lu.inverse[at * WIDTH + r];
+        }
+        x[at] = own;
+    }
+    b[..lu.n].copy_from_slice(&x.as_flattened()[..lu.n]);
 }
 
 /// A ← 1 + Gᵀ B, rows of F fours each: a row of A stays in registers while all rows of B are added to it.
 #[inline(always)]
 fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
-    let (b, g) = (b.as_chunks::<F>().0, g.as_flattened());
+    let (b, g) = (b.as_chunks::<F>().0, g.as_chunks::<F>().0);
     for (i, to) in a.as_chunks_mut::<F>().0.iter_mut().enumerate() {
         let mut sum = [[0.0; WIDTH]; F];
-        sum[i / WIDTH][i % WIDTH] = 1.0;
-        for (row, b) in b.iter().enumerate() {
-            let factor = g[row * WIDTH * F + i];
-            if factor == 0.0 {
-                continue;
-            }
-            for k in 0..F {
-                for l in 0..WIDTH {
-                    sum[k][l] += factor * b[k][l];
-                }
-            }
+        for (g, b) in g.iter().zip(b) {
+            add_row(&mut sum, g.as_flattened()[i], b);
         }
         *to = sum;
+        // A place that is not known when this is compiled would keep the sum out of registers.
+        to.as_flattened_mut()[i] += 1.0;
     }
 }
 
-/// to ← to + factor · row. Fours are taken out of memory whole: the compiler cannot know that the lists are apart.
+/// sum ← sum + factor · row, unless that is nothing.
 #[inline(always)]
-pub(crate) fn add_scaled(to: &mut [Four], row: &[Four], factor: f64) {
-    for (to, row) in to.iter_mut().zip(row) {
-        let (mut sum, row) = (*to, *row);
+pub(crate) fn add_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
+    if factor != 0.0 {
+        add(sum, factor, row);
+    }
+}
+
+/// sum ← sum + factor · row.
+#[inline(always)]
+pub(crate) fn add<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
+    for k in 0..F {
         for l in 0..WIDTH {
-            sum[l] += factor * row[l];
+            sum[k][l] = factor.mul_add(row[k][l], sum[k][l]);
         }
-        *to = sum;
     }
 }
 
-/// Inner product of two lists of fours, the longer one cut.
+/// x − factor · y.
 #[inline(always)]
-pub(crate) fn dot(a: &[Four], b: &[Four]) -> f64 {
+pub(crate) fn minus(x: Four, factor: f64, y: Four) -> Four {
+    let mut rest = x;
+    for l in 0..WIDTH {
+        rest[l] = (-factor).mul_add(y[l], x[l]);
+    }
+    rest
+}
+
+/// Inner product of two rows.
+#[inline(always)]
+pub(crate) fn dot<const F: usize>(a: &[Four; F], b: &[Four; F]) -> f64 {
     let mut sum = [0.0; WIDTH];
-    for (a, b) in a.iter().zip(b) {
+    for k in 0..F {
         for l in 0..WIDTH {
-            sum[l] += a[l] * b[l];
+            sum[l] = a[k][l].mul_add(b[k][l], sum[l]);
         }
     }
-    (sum[0] + sum[1]) + (sum[2] + sum[3])
+    // As registers are halved.
+    (sum[0] + sum[2]) + (sum[1] + sum[3])
+}
+
+/// w ← w + X v, rows of X in fours.
+pub(crate) fn add_products(x: &[Four], v: &[f64], w: &mut [f64]) {
+    pulp::Arch::new().dispatch(Products { x, v, w });
+}
+
+/// v ← v + Xᵀλ, rows of X in fours.
+pub(crate) fn add_impulses(x: &[Four], lambda: &[f64], v: &mut [f64]) {
+    pulp::Arch::new().dispatch(Impulses { x, lambda, v });
+}
+
+struct Products<'a> {
+    x: &'a [Four],
+    v: &'a [f64],
+    w: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(fours(self.v.len()), products(self.x, self.v, self.w), ());
+    }
+}
+
+#[inline(always)]
+fn products<const F: usize>(x: &[Four], v: &[f64], w: &mut [f64]) {
+    let v = filled::<F>(v);
+    // A closure would not be compiled for the instructions of the machine.
+    for (w, x) in w.iter_mut().zip(x.as_chunks::<F>().0) {
+        *w += dot(x, &v);
+    }
+}
+
+struct Impulses<'a> {
+    x: &'a [Four],
+    lambda: &'a [f64],
+    v: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Impulses<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(
+            fours(self.v.len()),
+            impulses(self.x, self.lambda, self.v),
+            ()
+        );
+    }
+}
+
+#[inline(always)]
+fn impulses<const F: usize>(x: &[Four], lambda: &[f64], v: &mut [f64]) {
+    let mut sum = filled::<F>(v);
+    for (lambda, x) in lambda.iter().zip(x.as_chunks::<F>().0) {
+        add_row(&mut sum, *lambda, x);
+    }
+    v.copy_from_slice(&sum.as_flattened()[..v.len()]);
+}
+
+/// Numbers in fours, filled up with zeros.
+#[inline(always)]
+pub(crate) fn filled<const F: usize>(numbers: &[f64]) -> [Four; F] {
+    let mut row = [[0.0; WIDTH]; F];
+    row.as_flattened_mut()[..numbers.len()].copy_from_slice(numbers);
+    row
 }
 
 /// Compiled for the instructions of the machine.
@@ -239,18 +332,18 @@ impl pulp::WithSimd for Factor<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
-        self.0.eliminate()
+        by_fours!(self.0.fours, eliminate(self.0), self.0.n == 0)
     }
 }
 
-struct Solve<'a>(&'a mut WideLu, &'a mut [f64]);
+struct Solve<'a>(&'a WideLu, &'a mut [f64]);
 
 impl pulp::WithSimd for Solve<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.0.substitute(self.1);
+        by_fours!(self.0.fours, substitute(self.0, self.1), ());
     }
 }
 
@@ -263,16 +356,16 @@ mod tests {
     fn factors_solve_what_was_added_up() {
         let mut random = Random::new(3);
         let mut lu = WideLu::default();
-        for n in 1..20 {
+        for n in 1..48 {
             lu.reset(n);
             let mut draw = |rows: usize| {
-                let mut fours = vec![[0.0; WIDTH]; rows * fours(n)];
-                for row in fours.chunks_exact_mut(n.div_ceil(WIDTH)) {
+                let mut given = vec![[0.0; WIDTH]; rows * fours(n)];
+                for row in given.chunks_exact_mut(fours(n)) {
                     for x in &mut row.as_flattened_mut()[..n] {
                         *x = random.range(-1.0, 1.0);
                     }
                 }
-                fours
+                given
             };
             let (g, b) = (draw(n + 2), draw(n + 2));
             lu.set_product(&g, &b);

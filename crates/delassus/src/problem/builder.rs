@@ -17,8 +17,8 @@ use super::{Block, Form, Primal, Problem};
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
+use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
-use crate::math::{dot_unrolled, mul_add};
 use checks::check_compliance;
 pub(crate) use contacts::Contact;
 use reused::Reused;
@@ -41,7 +41,7 @@ pub struct ProblemBuilder {
     entries: Vec<Entry>,
     parts: Vec<PlacedRows>,
     values: Reused<f64>,
-    /// Rows on short trees, and how many numbers of them entries know of.
+    /// Rows on short trees, and how many fours of them entries know of.
     written: WrittenRows,
     stored: usize,
     blocks: Reused<Block>,
@@ -279,12 +279,12 @@ impl ProblemBuilder {
         let (Place::Coordinate { dof }, [g]) = (at.place, at.rows) else {
             return false;
         };
-        let Some(lower) = self.mass[at.mass.index()].factor() else {
+        let Some(root) = self.mass[at.mass.index()].root() else {
             return false;
         };
         let free = self.free_velocity[self.offsets[at.mass.index()] + dof];
         self.c.more(1, 0.0).fill(g * free - q);
-        let d = self.written.add_coordinate(dof, *g, lower);
+        let d = self.written.add_coordinate(dof, *g, root);
         self.d.more(1, 0.0).fill(d + sigma);
         true
     }
@@ -312,13 +312,10 @@ impl ProblemBuilder {
             }
             let at = self.offsets[first.mass.index()];
             let free = &self.free_velocity[at..at + mass.dim()];
-            match mass.factor() {
-                Some(lower) => {
-                    for (c, row) in c.iter_mut().zip(rows.chunks_exact(mass.dim())) {
-                        *c += dot_unrolled(row, free);
-                    }
+            match mass.root() {
+                Some(root) => {
                     let before = self.written.len();
-                    self.written.add(rows, lower, d);
+                    self.written.add(rows, (root, free), (&mut *c, &mut *d));
                     // Rows that are given written out need not be kept twice.
                     if first.place == Place::Plain {
                         self.written.truncate(before);
@@ -394,10 +391,10 @@ impl ProblemBuilder {
         let (first, start) = (self.parts.len() as u32, self.values.len() as u32);
         let mut written = NOWHERE;
         let on_mass = &self.mass[mass.index()];
-        if on_mass.factor().is_some() {
+        if let Some(root) = on_mass.root() {
             // The rows were written out in this order.
             written = self.stored as u32;
-            self.stored += n_rows as usize * on_mass.dim();
+            self.stored += n_rows as usize * root.fours();
         }
         for at in parts {
             let on = match at.place {

@@ -14,17 +14,20 @@ use std::cell::RefCell;
 
 use super::mass::{MassBlock, SHORT, TreeMass};
 use super::{Form, Primal, Problem};
+use crate::linalg::wide_lu::{WIDTH, fours};
 use crate::math::max_abs;
 
 /// Roundings of an impulse on its way into a row velocity, as a share of it: through Gᵀ, M⁻¹ and the sums of both.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
 /// The same of a number that is given: through one product and one sum.
 const GIVEN: f64 = f64::EPSILON;
+/// Share of |M||v| that rounded inertias count for: of many hardly all are rounded the same way.
+const INERTIAS: f64 = 0.1;
 /// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
 const MANY: f64 = 1e3;
 
 thread_local! {
-    /// What [`Problem::lost_in_trees`] writes: a step asks for it every time. It is no state: every call overwrites it.
+    /// What [`Problem::trees_lose`] writes: a step asks for it every time. It is no state: every call overwrites it.
     static LOST: RefCell<Lost> = RefCell::default();
 }
 
@@ -97,18 +100,76 @@ impl Problem {
         hidden.may_hide(tolerance)
     }
 
-    /// What trees may lose of their velocities under these impulses \[m/s\]. Their links may be thin, and |M⁻¹| is not
-    /// known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and for short trees
+    /// Whether trees may lose more than this of their velocities under these impulses \[m/s\]. Their links may be thin, and
+    /// |M⁻¹| is not known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and for short trees
     /// |M⁻¹(±(2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|))|, what rounded momenta, impulses and inertias do: large ones that cancel
     /// leave hardly any velocity, and light links make much of what is left.
-    pub(crate) fn lost_in_trees(&self, lambda: &[f64], v: &[f64]) -> f64 {
+    pub(crate) fn trees_lose(&self, tolerance: f64, lambda: &[f64], v: &[f64]) -> bool {
         let (Form::Primal(primal), true) = (&self.form, v.len() == self.n_velocities()) else {
-            return 0.0;
+            return false;
         };
         if !primal.mass.iter().any(is_tree) {
-            return 0.0;
+            return false;
         }
-        LOST.with_borrow_mut(|room| self.lost_in(primal, (lambda, v), room))
+        LOST.with_borrow_mut(|room| {
+            let most = self.most_lost(primal, (lambda, v), room);
+            !most.is_some_and(|most| most <= tolerance)
+                && tolerance < self.lost_in(primal, (lambda, v), room)
+        })
+    }
+
+    /// No less than what trees lose, where M⁻¹ = T Tᵀ of all of them is at hand:
+    ///
+    /// ```text
+    /// |T||Tᵀ|(|p + Gᵀλ − M v| + 2ε(|p| + |G|ᵀ|λ| + 0.1|M||v|))
+    /// ```
+    fn most_lost(
+        &self,
+        primal: &Primal,
+        (lambda, v): (&[f64], &[f64]),
+        room: &mut Lost,
+    ) -> Option<f64> {
+        room.begin(&primal.p);
+        let Lost { left, sizes, .. } = room;
+        for (k, block) in self.blocks.iter().enumerate() {
+            for e in primal.jacobian.entry_range(k) {
+                let b = primal.jacobian.entry_mass(e);
+                if !is_tree(&primal.mass[b]) {
+                    continue;
+                }
+                let columns = primal.columns(b);
+                let written = primal.jacobian.written(e, columns.len())?;
+                pulp::Arch::new().dispatch(AddRows {
+                    rows: written.rows.as_flattened(),
+                    width: WIDTH * fours(columns.len()),
+                    factors: &lambda[block.rows()],
+                    sums: (&mut left[columns.clone()], &mut sizes[columns]),
+                    share: 1.0,
+                });
+            }
+        }
+        let mut most = 0.0_f64;
+        for (b, mass) in primal.mass.iter().enumerate() {
+            let MassBlock::Tree(tree) = mass else {
+                continue;
+            };
+            let (columns, matrix) = (primal.columns(b), tree.written()?);
+            let (left, sizes) = (&mut left[columns.clone()], &mut sizes[columns.clone()]);
+            left.iter_mut().for_each(|left| *left = -*left);
+            // M is symmetric: by rows no sum waits for the one before.
+            pulp::Arch::new().dispatch(AddRows {
+                rows: matrix,
+                width: columns.len(),
+                factors: &v[columns.clone()],
+                sums: (&mut *left, &mut *sizes),
+                share: INERTIAS,
+            });
+            let each = sizes.iter_mut().zip(&*left);
+            each.for_each(|(size, left)| *size = ROUNDING * *size + left.abs());
+            mass.root()?.solve_sizes(sizes);
+            most = most.max(max_abs(sizes));
+        }
+        Some(most)
     }
 
     fn lost_in(&self, primal: &Primal, (lambda, v): (&[f64], &[f64]), room: &mut Lost) -> f64 {
@@ -144,7 +205,9 @@ impl Problem {
                 let signs = [1.0, -1.0].into_iter().cycle();
                 let other = momentum.iter_mut().zip(signs).zip(&*sizes);
                 other.for_each(|((x, sign), size)| *x = sign * size);
-                mass.solve_three([&mut *left, &mut *sizes, &mut *momentum]);
+                mass.solve(left);
+                mass.solve(sizes);
+                mass.solve(momentum);
                 lost = lost.max(max_abs(sizes)).max(max_abs(momentum));
             } else {
                 mass.solve(left);
@@ -227,11 +290,36 @@ impl Problem {
     }
 }
 
+/// Rows times factors, added up with their signs and by their sizes, of which a share counts.
+struct AddRows<'a> {
+    rows: &'a [f64],
+    width: usize,
+    factors: &'a [f64],
+    sums: (&'a mut [f64], &'a mut [f64]),
+    share: f64,
+}
+
+impl pulp::WithSimd for AddRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (sums, sizes) = self.sums;
+        for (row, factor) in self.rows.chunks_exact(self.width).zip(self.factors) {
+            let share = self.share * factor.abs();
+            for ((sum, size), x) in sums.iter_mut().zip(&mut *sizes).zip(row) {
+                *sum += factor * x;
+                *size += share * x.abs();
+            }
+        }
+    }
+}
+
 fn is_tree(mass: &MassBlock) -> bool {
     matches!(mass, MassBlock::Tree(_))
 }
 
-/// s ← 2ε(s + 0.1|M||v|): of many inertias hardly all are rounded the same way.
+/// s ← 2ε(s + 0.1|M||v|).
 fn add_inertias(tree: &TreeMass, v: &[f64], sizes: &mut [f64]) {
     let formed;
     let matrix = match tree.written() {
@@ -243,7 +331,7 @@ fn add_inertias(tree: &TreeMass, v: &[f64], sizes: &mut [f64]) {
     };
     // M is symmetric: by columns no sum waits for the one before.
     for (column, v) in matrix.chunks_exact(v.len()).zip(v) {
-        let share = 0.1 * v.abs();
+        let share = INERTIAS * v.abs();
         for (size, m) in sizes.iter_mut().zip(column) {
             *size += share * m.abs();
         }

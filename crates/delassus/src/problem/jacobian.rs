@@ -11,6 +11,7 @@ use super::place::{Place, Side};
 use super::written_rows::{NOWHERE, Written, WrittenRows};
 use crate::index::{BlockId, LinkId, MassId};
 use crate::law::Law;
+use crate::linalg::wide_lu::{Four, fours};
 
 /// Block-sparse G.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -189,8 +190,8 @@ impl Jacobian {
         }
     }
 
-    /// The rows of entry `e` written out over the velocities of its mass, so many, where they are at hand: those of
-    /// links and coordinates of short trees.
+    /// The rows of entry `e` written out over the velocities of its mass, so many, in fours, where they are at hand: those
+    /// of links and coordinates of short trees.
     #[inline(always)]
     pub(crate) fn written(&self, e: usize, dim: usize) -> Option<Written<'_>> {
         let EntryKind::Parts { first, .. } = self.entries[e].kind else {
@@ -198,14 +199,14 @@ impl Jacobian {
         };
         let part = &self.parts[first as usize];
         (part.written != NOWHERE).then(|| {
-            let length = part.n_rows as usize * dim;
+            let length = part.n_rows as usize * fours(dim);
             self.written.get(part.written as usize, length)
         })
     }
 
     /// The same where the entry acts on links: on coordinates places say it in fewer numbers.
     #[inline(always)]
-    pub(super) fn written_links(&self, e: usize, dim: usize) -> Option<&[f64]> {
+    pub(super) fn written_links(&self, e: usize, dim: usize) -> Option<&[Four]> {
         let EntryKind::Parts { first, .. } = self.entries[e].kind else {
             return None;
         };
@@ -246,7 +247,7 @@ impl Jacobian {
                         let mut new = *old;
                         new.start = moved(old.start);
                         if old.written != NOWHERE {
-                            let length = old.n_rows as usize * dim(entry.mass);
+                            let length = old.n_rows as usize * fours(dim(entry.mass));
                             let start = old.written as usize;
                             new.written = part.written.copy(&self.written, start, length);
                         }

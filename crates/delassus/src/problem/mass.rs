@@ -16,6 +16,7 @@ use glam::{DMat3, DVec3};
 use crate::error::BuildError;
 use crate::linalg::TwofoldMatrix;
 use crate::linalg::cholesky::{cholesky, cholesky_solve};
+use crate::linalg::inverse_root::InverseRoot;
 use crate::math::{mul_add, mul_transposed_add};
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moments::check_moments;
@@ -228,11 +229,11 @@ impl MassBlock {
         }
     }
 
-    /// L of M = L Lᵀ with the velocities in reverse, row-major, of a tree that is short enough to have its M written out.
+    /// T of M⁻¹ = T Tᵀ, of a tree that is short enough to have its M written out.
     #[inline(always)]
-    pub(super) fn factor(&self) -> Option<&[f64]> {
+    pub(crate) fn root(&self) -> Option<&InverseRoot> {
         match self {
-            MassBlock::Tree(block) => Some(&block.written.as_ref()?.lower),
+            MassBlock::Tree(block) => Some(&block.written.as_ref()?.root),
             MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
         }
     }
@@ -255,7 +256,7 @@ impl MassBlock {
                 }),
             },
             MassBlock::Tree(block) => match &block.written {
-                Some(written) => written.solve(x),
+                Some(written) => written.root.solve(x),
                 None => PASSES.with_borrow_mut(|p| block.tree.solve_shared(&block.data, p, x)),
             },
         }
@@ -263,16 +264,6 @@ impl MassBlock {
 }
 
 impl MassBlock {
-    /// x ← M⁻¹ x for three x, side by side where M is written out.
-    pub(super) fn solve_three(&self, x: [&mut [f64]; 3]) {
-        if let MassBlock::Tree(block) = self
-            && let Some(written) = &block.written
-        {
-            return written.solve_three(x);
-        }
-        x.into_iter().for_each(|x| self.solve(x));
-    }
-
     /// x ← |M⁻¹| x for x ≥ 0, of a block that moves at v: exact where M⁻¹ is at hand, else the sizes of M⁻¹(x + |M||v|).
     pub(super) fn solve_sizes(&self, x: &mut [f64], v: &[f64]) {
         match self {

@@ -11,7 +11,8 @@ use super::jacobian::point_row;
 use super::mass::{MassBlock, TreeMass};
 use super::{Block, Primal};
 use crate::index::{BlockId, LinkId, MassId};
-use crate::math::{dot_unrolled, mul_add, mul_transposed_add};
+use crate::linalg::wide_lu::{add_impulses, add_products, fours};
+use crate::math::{mul_add, mul_transposed_add};
 use crate::tree::spatial::{Force, Motion};
 
 /// Which body of a constraint: its velocity counts for the first and against the second.
@@ -275,7 +276,11 @@ impl Primal {
     fn write_other_rows(&self, e: usize, out: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
         if let Some(written) = self.jacobian().written(e, mass.dim()) {
-            return out.copy_from_slice(written.rows);
+            let rows = written.rows.chunks_exact(fours(mass.dim()));
+            for (out, row) in out.chunks_exact_mut(mass.dim()).zip(rows) {
+                out.copy_from_slice(&row.as_flattened()[..mass.dim()]);
+            }
+            return;
         }
         for (place, rows) in self.jacobian().places(e) {
             place.write(mass, rows, out);
@@ -283,14 +288,11 @@ impl Primal {
     }
 
     /// w ← w + G_kb v_b of entry `e`, from the velocities of its mass.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_velocity(&self, e: usize, v: &[f64], w: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
         if let Some(rows) = self.jacobian().written_links(e, v.len()) {
-            for (w, row) in w.iter_mut().zip(rows.chunks_exact(v.len())) {
-                *w += dot_unrolled(row, v);
-            }
-            return;
+            return add_products(rows, v, w);
         }
         for (place, rows) in self.jacobian().places(e) {
             place.add_velocity(mass, rows, v, w);
@@ -328,7 +330,7 @@ impl Primal {
     fn add_other_impulse(&self, e: usize, lambda: &[f64], f: &mut [f64]) {
         let mass = &self.mass()[self.jacobian().entry_mass(e)];
         if let Some(rows) = self.jacobian().written_links(e, f.len()) {
-            return mul_transposed_add(rows, lambda, f);
+            return add_impulses(rows, lambda, f);
         }
         for (place, rows) in self.jacobian().places(e) {
             place.add_impulse(mass, rows, lambda, f);

@@ -1,15 +1,15 @@
-//! Rows on short kinematic trees, written out once: over the velocities of the tree, and as half a solution by its mass.
+//! Rows on short kinematic trees, written out once: over the velocities of the tree, and as half an answer by its mass.
 //!
 //! ```text
-//! M = L Lᵀ ,   X = G L⁻ᵀ        so that   G M⁻¹Gᵀ = X Xᵀ
+//! M⁻¹ = T Tᵀ ,   X = G T        so that   G M⁻¹Gᵀ = X Xᵀ
 //! ```
 //!
-//! M and X have the velocities of the tree in reverse: leaves come first, and X is zero where G is.
+//! X has the velocities of the tree in reverse. Both are in fours, filled up with zeros.
 //!
 //! A row on a link would otherwise climb from the link to the ground whenever somebody asks for it.
 
-use crate::linalg::cholesky::{cholesky_forward_from, cholesky_forward_rows};
-use crate::math::dot_unrolled;
+use crate::linalg::inverse_root::{Answers, InverseRoot};
+use crate::linalg::wide_lu::{Four, WIDTH};
 
 /// Where the rows of an entry stand that is not written out.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -17,17 +17,17 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 /// Rows of all entries on short trees, one entry after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct WrittenRows {
-    rows: Vec<f64>,
-    halves: Vec<f64>,
+    rows: Vec<Four>,
+    halves: Vec<Four>,
 }
 
-/// The rows of one entry, row-major.
+/// The rows of one entry, in fours.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written<'a> {
     /// G.
-    pub(crate) rows: &'a [f64],
-    /// X = G L⁻ᵀ, velocities in reverse.
-    pub(crate) halves: &'a [f64],
+    pub(crate) rows: &'a [Four],
+    /// X = G T, velocities in reverse.
+    pub(crate) halves: &'a [Four],
 }
 
 impl WrittenRows {
@@ -37,7 +37,7 @@ impl WrittenRows {
         self
     }
 
-    /// Numbers so far, of rows and of halves each.
+    /// Fours so far, of rows and of halves each.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -47,43 +47,46 @@ impl WrittenRows {
         self.halves.truncate(length);
     }
 
-    /// Adds the rows of an entry on a mass with the factor L, and D ← D + X Xᵀ.
-    pub(super) fn add(&mut self, rows: &[f64], lower: &[f64], d: &mut [f64]) {
-        let (start, n) = (self.rows.len(), lower.len().isqrt());
-        self.rows.extend_from_slice(rows);
-        for row in rows.chunks_exact(n) {
-            self.halves.extend(row.iter().rev());
+    /// Adds the rows of an entry on a mass with the root T that would move at v; c ← c + G v, D ← D + X Xᵀ.
+    pub(super) fn add(
+        &mut self,
+        rows: &[f64],
+        (root, v): (&InverseRoot, &[f64]),
+        (c, d): (&mut [f64], &mut [f64]),
+    ) {
+        let (start, fours) = (self.rows.len(), root.fours());
+        self.more(c.len() * fours);
+        let kept = self.rows[start..].chunks_exact_mut(fours);
+        for (to, row) in kept.zip(rows.chunks_exact(v.len())) {
+            to.as_flattened_mut()[..v.len()].copy_from_slice(row);
         }
-        let halves = &mut self.halves[start..];
-        cholesky_forward_rows(lower, n, halves);
-        // D = X Xᵀ by symmetry.
-        let m = rows.len() / n;
-        for i in 0..m {
-            for j in 0..=i {
-                let sum = dot_unrolled(&halves[i * n..(i + 1) * n], &halves[j * n..(j + 1) * n]);
-                d[i * m + j] += sum;
-                if i != j {
-                    d[j * m + i] += sum;
-                }
+        let x = &mut self.halves[start..];
+        root.answer(&self.rows[start..], v, Answers { x, c, d });
+    }
+
+    /// Adds g times one velocity on a mass with the root T; gives X Xᵀ.
+    pub(super) fn add_coordinate(&mut self, dof: usize, g: f64, root: &InverseRoot) -> f64 {
+        let start = self.rows.len();
+        self.more(root.fours());
+        self.rows[start..].as_flattened_mut()[dof] = g;
+        let mut sum = [0.0; WIDTH];
+        for (to, t) in self.halves[start..].iter_mut().zip(root.row(dof)) {
+            for l in 0..WIDTH {
+                to[l] = g * t[l];
+                sum[l] += to[l] * to[l];
             }
         }
+        (sum[0] + sum[1]) + (sum[2] + sum[3])
     }
 
-    /// Adds g times one velocity on a mass with the factor L; gives X Xᵀ.
-    pub(super) fn add_coordinate(&mut self, dof: usize, g: f64, lower: &[f64]) -> f64 {
-        let (start, n) = (self.rows.len(), lower.len().isqrt());
-        self.rows.resize(start + n, 0.0);
-        self.rows[start + dof] = g;
-        self.halves.resize(start + n, 0.0);
-        // Velocities stand in reverse.
-        let first = n - 1 - dof;
-        let half = &mut self.halves[start..];
-        half[first] = g;
-        cholesky_forward_from(lower, first, half);
-        dot_unrolled(half, half)
+    /// So many fours more, all zero.
+    fn more(&mut self, count: usize) {
+        let length = self.rows.len() + count;
+        self.rows.resize(length, [0.0; WIDTH]);
+        self.halves.resize(length, [0.0; WIDTH]);
     }
 
-    /// Those of another list from `start` on, so many numbers; gives where they are here.
+    /// Those of another list from `start` on, so many fours; gives where they are here.
     pub(super) fn copy(&mut self, other: &WrittenRows, start: usize, length: usize) -> u32 {
         let at = self.rows.len() as u32;
         self.rows
@@ -93,7 +96,7 @@ impl WrittenRows {
         at
     }
 
-    /// So many numbers from `start` on.
+    /// So many fours from `start` on.
     #[inline(always)]
     pub(super) fn get(&self, start: usize, length: usize) -> Written<'_> {
         Written {

@@ -283,7 +283,7 @@ impl<'a> Monitor<'a> {
         if lambda.is_empty() {
             return false;
         }
-        if tolerance < self.problem.lost_in_trees(lambda, &solution.v) {
+        if self.problem.trees_lose(tolerance, lambda, &solution.v) {
             return true;
         }
         if !self.problem.may_hide(tolerance, lambda, &solution.v) {

@@ -14,6 +14,57 @@ use super::spatial::{Force, Motion, Pose};
 use super::{Data, LinkPoint, Tree, TreeError, TreeJoint};
 use crate::index::LinkId;
 
+/// Forces that go to the ground side by side.
+const TOGETHER: usize = 4;
+
+/// Up to four forces on one link on their way to the ground.
+struct Climb<'a> {
+    tree: &'a Tree,
+    data: &'a Data,
+    link: LinkId,
+    forces: &'a [[f64; 6]],
+    rows: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Climb<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (tree, data) = (self.tree, self.data);
+        let mut lanes = [[0.0; TOGETHER]; 6];
+        for (lane, force) in self.forces.iter().enumerate().take(TOGETHER) {
+            for k in 0..6 {
+                lanes[k][lane] = force[k];
+            }
+        }
+        let centre = tree.centre(data, self.link);
+        let mut i = tree.seats[self.link.index()].node;
+        while i != 0 {
+            let (node, body) = (&tree.nodes[i], &data.bodies[i]);
+            let arm = centre - body.origin;
+            for k in 0..node.kind.dofs() {
+                // S at the centre: what the force there does to this joint.
+                let Motion {
+                    angular: a,
+                    linear: l,
+                } = subspace(node.kind, body, k).at(arm);
+                let share = [l.x, l.y, l.z, a.x, a.y, a.z];
+                let mut sums = [0.0; TOGETHER];
+                for k in 0..6 {
+                    for r in 0..TOGETHER {
+                        sums[r] = share[k].mul_add(lanes[k][r], sums[r]);
+                    }
+                }
+                for (r, sum) in sums.into_iter().enumerate().take(self.forces.len()) {
+                    self.rows[r * tree.n_dofs + node.v_at + k] += sum;
+                }
+            }
+            i = node.parent;
+        }
+    }
+}
+
 impl Tree {
     /// The same tree with the damping of a step of h seconds in its armature, M + hD, so that implicit Euler treats
     /// it. Floating joints keep their damping.
@@ -71,9 +122,7 @@ impl Tree {
             rotation: body.rotation,
             position: body.origin,
         };
-        frame
-            .then(&seat.frame)
-            .point(self.links[link.index()].body.com)
+        frame.point(seat.frame.point(self.links[link.index()].body.com))
     }
 
     /// [`Tree::add_wrench`] about the centre of mass of a link of this tree, for a row of the right length.
@@ -98,37 +147,15 @@ impl Tree {
         forces: &[[f64; 6]],
         rows: &mut [f64],
     ) {
-        if let Some(three) = forces.as_array::<3>() {
-            return self.climb_together(data, link, three, rows);
-        }
-        for (force, row) in forces.iter().zip(rows.chunks_exact_mut(self.n_dofs)) {
-            self.climb_together(data, link, &[*force], row);
-        }
-    }
-
-    #[inline(always)]
-    fn climb_together<const R: usize>(
-        &self,
-        data: &Data,
-        link: LinkId,
-        forces: &[[f64; 6]; R],
-        rows: &mut [f64],
-    ) {
-        let forces = forces.map(|[x, y, z, a, b, c]| (DVec3::new(x, y, z), DVec3::new(a, b, c)));
-        let centre = self.centre(data, link);
-        let mut i = self.seats[link.index()].node;
-        while i != 0 {
-            let (node, body) = (&self.nodes[i], &data.bodies[i]);
-            let arm = centre - body.origin;
-            for k in 0..node.kind.dofs() {
-                // S at the centre: what the force there does to this joint.
-                let motion = subspace(node.kind, body, k).at(arm);
-                for (row, (force, torque)) in forces.iter().enumerate() {
-                    rows[row * self.n_dofs + node.v_at + k] +=
-                        force.dot(motion.linear) + torque.dot(motion.angular);
-                }
-            }
-            i = node.parent;
+        let rows = rows.chunks_mut(TOGETHER * self.n_dofs);
+        for (forces, rows) in forces.chunks(TOGETHER).zip(rows) {
+            pulp::Arch::new().dispatch(Climb {
+                tree: self,
+                data,
+                link,
+                forces,
+                rows,
+            });
         }
     }
 

@@ -109,7 +109,8 @@ impl Bodies {
             }
             let (mass, v, spin) = (self.mass[i], self.velocity[i], self.spin[i]);
             // T = ½ m v² + ½ ωᵀIω, V = −m g · x, p = m v, L = Iω + x × m v.
-            let angular = self.world_inertia(id) * spin;
+            let turn = self.orientation[i];
+            let angular = turn * (self.inertia[i] * (turn.conjugate() * spin));
             probe.kinetic += 0.5 * (mass * v.length_squared() + spin.dot(angular));
             probe.potential -= mass * gravity.dot(self.position[i]);
             probe.momentum += mass * v;

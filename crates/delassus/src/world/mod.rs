@@ -386,6 +386,9 @@ impl World {
     /// Bodies, to set velocities, forces and poses between steps.
     pub fn bodies_mut(&mut self) -> &mut Bodies {
         self.lanes.touch_bodies();
+        for robot in &mut self.robots {
+            robot.shown = false;
+        }
         &mut self.bodies
     }
 

@@ -354,7 +354,7 @@ impl World {
             before.clone_from(&self.bodies.orientation);
         }
         self.bodies.advance(h);
-        let moved = self.move_robots(h, &moves[6 * assembly.bodies.len()..]);
+        let moved = self.move_robots(h, &assembly, moves);
         // Gears count the turns that were made.
         for i in 0..self.joints.len() {
             self.joints[i].coordinate = self.joints[i].follow(&self.bodies, &before, h);

@@ -74,12 +74,14 @@ impl Solver for Newton {
         monitor: &mut Monitor<'_>,
     ) -> Status {
         let begin = Instant::now();
+        let small = White::is_small(problem);
         let one = match problem.form() {
-            Form::Primal(primal) => is_one_island(problem, primal),
+            Form::Primal(primal) if is_one_island(problem, primal) => true,
+            Form::Primal(_) => small && problem.is_one_island(),
             Form::Dual(_) => true,
         };
         // At rest the impulses of the step before still do; small islands see that as soon themselves.
-        if 0.0 < self.stop.tolerance && !(one && White::is_small(problem)) {
+        if 0.0 < self.stop.tolerance && !(one && small) {
             let judged = monitor.judge.judge(problem, &solution.lambda);
             if judged.law <= self.stop.tolerance {
                 return Status::Solved;

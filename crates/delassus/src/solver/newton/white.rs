@@ -1,7 +1,7 @@
 //! A small island in coordinates in which its mass is one.
 //!
 //! ```text
-//! M = L Lᵀ ,   X = G L⁻ᵀ ,   z = Lᵀ(v − v¹)          z = Xᵀλ ,   w = X z + c + Σλ ,   K = 1 + XᵀAX
+//! M⁻¹ = T Tᵀ ,   X = G T ,   z = T⁻¹(v − v¹)          z = Xᵀλ ,   w = X z + c + Σλ ,   K = 1 + XᵀAX
 //! ```
 //!
 //! X is made once for a solve. From then on there are neither trees nor bodies, and every product is one with a dense
@@ -10,7 +10,9 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::linalg::wide_lu::{MOST_FOURS, WIDTH, WideLu, add_scaled, dot, fours};
+use crate::linalg::wide_lu::{
+    Four, MOST_FOURS, WIDTH, WideLu, add_impulses, add_products, add_row, by_fours, fours,
+};
 use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::{Block, Form, Problem};
 
@@ -21,7 +23,7 @@ const MOST_ROWS: usize = 400;
 /// X, rows in fours.
 #[derive(Clone, Debug, Default)]
 pub(super) struct White {
-    x: Vec<[f64; WIDTH]>,
+    x: Vec<Four>,
     /// Fours of a row.
     fours: usize,
     /// Velocities of the island.
@@ -50,15 +52,16 @@ impl White {
         self.x.resize(problem.n_rows() * self.fours, [0.0; WIDTH]);
         let width = WIDTH * self.fours;
         for (k, block) in problem.blocks().iter().enumerate() {
-            let rows = block.start * width..block.rows().end * width;
-            let x = &mut self.x.as_flattened_mut()[rows];
+            let x = &mut self.x[block.start * self.fours..block.rows().end * self.fours];
             let entries = primal.jacobian().entry_range(k);
-            if primal.mass().len() == 1 && entries.len() == 1 {
-                let after = x.chunks_exact_mut(width).map(|x| &mut x[self.n..]);
-                after.for_each(|x| x.fill(0.0));
-            } else {
-                x.fill(0.0);
+            if let ([mass], 1) = (primal.mass(), entries.len())
+                && let Some(written) = primal.jacobian().written(entries.start, mass.dim())
+            {
+                x.copy_from_slice(written.halves);
+                continue;
             }
+            let x = x.as_flattened_mut();
+            x.fill(0.0);
             for e in entries {
                 let b = primal.jacobian().entry_mass(e);
                 let (mass, columns) = (&primal.mass()[b], primal.columns(b));
@@ -78,8 +81,9 @@ impl White {
                         let Some(written) = primal.jacobian().written(e, mass.dim()) else {
                             return false;
                         };
-                        for (to, row) in to.zip(written.halves.chunks_exact(mass.dim())) {
-                            to.copy_from_slice(row);
+                        let rows = written.halves.chunks_exact(fours(mass.dim()));
+                        for (to, row) in to.zip(rows) {
+                            to.copy_from_slice(&row.as_flattened()[..mass.dim()]);
                         }
                     }
                 }
@@ -95,16 +99,12 @@ impl White {
 
     /// w ← w + X z.
     pub(super) fn add_rows(&self, z: &[f64], w: &mut [f64]) {
-        pulp::Arch::new().dispatch(Rows { white: self, z, w });
+        add_products(&self.x, z, w);
     }
 
     /// z ← z + Xᵀλ.
     pub(super) fn add_impulse(&self, lambda: &[f64], z: &mut [f64]) {
-        pulp::Arch::new().dispatch(Impulse {
-            white: self,
-            lambda,
-            z,
-        });
+        add_impulses(&self.x, lambda, z);
     }
 
     /// K ← 1 + XᵀAX, with the square of every block in A, one after the other; false where it has no factors.
@@ -125,48 +125,8 @@ impl White {
 pub(super) struct WhiteLu {
     pub(super) lu: WideLu,
     /// Rows of X that carry something, and A X.
-    rows: Vec<[f64; WIDTH]>,
-    product: Vec<[f64; WIDTH]>,
-}
-
-struct Rows<'a> {
-    white: &'a White,
-    z: &'a [f64],
-    w: &'a mut [f64],
-}
-
-impl pulp::WithSimd for Rows<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let z = self.z.as_chunks::<WIDTH>().0;
-        let rows = self.white.x.chunks_exact(self.white.fours);
-        for (w, row) in self.w.iter_mut().zip(rows) {
-            *w += dot(row, z);
-        }
-    }
-}
-
-struct Impulse<'a> {
-    white: &'a White,
-    lambda: &'a [f64],
-    z: &'a mut [f64],
-}
-
-impl pulp::WithSimd for Impulse<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let z = self.z.as_chunks_mut::<WIDTH>().0;
-        let rows = self.white.x.chunks_exact(self.white.fours);
-        for (lambda, row) in self.lambda.iter().zip(rows) {
-            if *lambda != 0.0 {
-                add_scaled(z, row, *lambda);
-            }
-        }
-    }
+    rows: Vec<Four>,
+    product: Vec<Four>,
 }
 
 struct Sum<'a> {
@@ -181,31 +141,44 @@ impl pulp::WithSimd for Sum<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let (mut a, fours) = (self.a, self.white.fours);
         let WhiteLu { lu, product, rows } = self.room;
         product.clear();
         rows.clear();
-        for block in self.blocks {
-            let n = block.n_rows;
-            let square;
-            (square, a) = a.split_at(n * n);
-            // What carries nothing adds nothing.
-            if square.iter().all(|a| *a == 0.0) {
-                continue;
-            }
-            let x = &self.white.x[block.start * fours..block.rows().end * fours];
-            rows.extend_from_slice(x);
-            // A X
-            let start = product.len();
-            product.resize(start + n * fours, [0.0; WIDTH]);
-            let to = product[start..].chunks_exact_mut(fours);
-            for (to, a) in to.zip(square.chunks_exact(n)) {
-                for (a, row) in a.iter().zip(x.chunks_exact(fours)) {
-                    add_scaled(to, row, *a);
-                }
-            }
-        }
+        by_fours!(
+            self.white.fours,
+            multiply(&self.white.x, (self.blocks, self.a), rows, product),
+            ()
+        );
         lu.set_product(rows, product);
+    }
+}
+
+/// Rows of X that carry something, and A X.
+#[inline(always)]
+fn multiply<const F: usize>(
+    x: &[Four],
+    (blocks, mut a): (&[Block], &[f64]),
+    rows: &mut Vec<Four>,
+    product: &mut Vec<Four>,
+) {
+    let x = x.as_chunks::<F>().0;
+    for block in blocks {
+        let n = block.n_rows;
+        let square;
+        (square, a) = a.split_at(n * n);
+        // What carries nothing adds nothing.
+        if square.iter().all(|a| *a == 0.0) {
+            continue;
+        }
+        let x = &x[block.rows()];
+        rows.extend_from_slice(x.as_flattened());
+        for a in square.chunks_exact(n) {
+            let mut sum = [[0.0; WIDTH]; F];
+            for (a, x) in a.iter().zip(x) {
+                add_row(&mut sum, *a, x);
+            }
+            product.extend_from_slice(&sum);
+        }
     }
 }
 

@@ -82,15 +82,14 @@ impl Assembling<'_> {
             let point = &contacts[*c];
             let axes = spin_axes(&contact.law, &contact.frame);
             let n = (3 + axes.len()).min(MOST);
-            let rows = SIDES.map(|side| {
-                let mut rows = [0.0; 6 * MOST];
+            let mut rows = [[0.0; 6 * MOST]; 2];
+            for (side, rows) in SIDES.into_iter().zip(&mut rows) {
                 rows[..18].copy_from_slice(&contact.rows(side));
                 let about = rows[18..].as_chunks_mut::<6>().0.iter_mut();
                 for (row, axis) in about.zip(&axes) {
                     *row = spin_row(*axis, side.sign());
                 }
-                rows
-            });
+            }
             let directions = contact.frame.map(|d| d.to_array());
             let bodies = [point.bodies.0, point.bodies.1];
             let ends = SIDES.map(|side| Written {

@@ -6,8 +6,8 @@ use glam::{DQuat, DVec3};
 
 use super::spring::Spring;
 use super::{
-    Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Robot, RobotJoint,
-    RobotLink, RobotModel, ShapeModel,
+    Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Reached, Robot,
+    RobotJoint, RobotLink, RobotModel, ShapeModel,
 };
 use crate::collide::Groups;
 use crate::index::{BodyId, LinkId, RobotId};
@@ -95,9 +95,7 @@ impl WorldBuilder {
         }
         let base = Pose::new(placement.position, placement.rotation);
         if !(base.position.is_finite() && base.rotation.is_finite()) {
-            return Err(refuse(
-                "its position and rotation must be finite".to_owned(),
-            ));
+            return Err(refuse("its position and rotation must be finite".into()));
         }
         let unfit = |error: TreeError| WorldError::RobotTree {
             name: name.clone(),
@@ -131,7 +129,7 @@ impl WorldBuilder {
         let tree = Arc::new(tree);
         let mut robot = Robot {
             name: name.clone(),
-            reached: Vec::new(),
+            reached: Reached::default(),
             damped: (0.0, Arc::clone(&tree)),
             data: tree.data(),
             q: tree.neutral(),
@@ -150,6 +148,7 @@ impl WorldBuilder {
             projection: Projection::default(),
             free: None,
             midpoint: Midpoint::default(),
+            shown: false,
             tree,
         };
         let start = (robot.q.clone(), robot.v.clone());

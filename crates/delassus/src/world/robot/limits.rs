@@ -10,33 +10,85 @@
 //! which is what its row would have asked for, and where it does not hold the step is solved again with the row. So the
 //! answer is that of all rows.
 
-use super::{Robot, RobotJoint};
+use super::{Robot, RobotJoint, Tendon};
 use crate::world::World;
 
 /// Limits nearer than this are always rows \[rad or m\].
-const NEAR: f64 = 0.1;
+const NEAR: f64 = 0.02;
+
+/// Whether both limits are further than a step of h seconds will go: twice as far as it goes at the speed of its
+/// beginning.
+fn are_far([lo, hi]: [f64; 2], at: f64, speed: f64, h: f64) -> bool {
+    NEAR + 2.0 * h * speed.abs() < (at - lo).min(hi - at)
+}
+
+/// Joints and tendons, by their numbers, whose limits a step was found to reach.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reached {
+    joints: Vec<usize>,
+    tendons: Vec<usize>,
+}
+
+impl Reached {
+    fn len(&self) -> usize {
+        self.joints.len() + self.tendons.len()
+    }
+}
 
 impl RobotJoint {
-    /// Whether both limits of a joint with one velocity are further than the step will go: twice as far as it goes at
-    /// the speed of its beginning.
+    /// Whether both limits of a joint with one velocity are further than the step will go.
     fn is_far(&self, q: &[f64], v: &[f64], h: f64) -> bool {
-        let Some([lo, hi]) = self.control.drive.limits.filter(|_| self.dofs == 1) else {
-            return false;
-        };
-        let (q, v) = (q[self.at.q], v[self.at.v]);
-        NEAR + 2.0 * h * v.abs() < (q - lo).min(hi - q)
+        let limits = self.control.drive.limits.filter(|_| self.dofs == 1);
+        limits.is_some_and(|limits| are_far(limits, q[self.at.q], v[self.at.v], h))
     }
 }
 
 impl Robot {
     /// Whether the limits of this joint are left out of a step of h seconds.
     pub(super) fn leaves_out(&self, item: usize, h: f64) -> bool {
-        !self.reached.contains(&item) && self.joints[item].is_far(&self.q, &self.v, h)
+        !self.reached.joints.contains(&item) && self.joints[item].is_far(&self.q, &self.v, h)
+    }
+
+    /// Length and rate of a tendon that is a sum of displacements, at these velocities; none of another.
+    fn stretch(&self, tendon: &Tendon, v: &[f64]) -> Option<(f64, f64)> {
+        if !(tendon.strings.is_empty() && tendon.transmission.is_none()) {
+            return None;
+        }
+        let (mut length, mut rate) = (tendon.offset, 0.0);
+        for (link, factor) in &tendon.terms {
+            let (q, dof) = self.posed().displacement(*link).ok()?;
+            length += factor * q;
+            rate += factor * v[dof];
+        }
+        Some((length, rate))
+    }
+
+    /// Whether the limits of this tendon are left out of a step of h seconds.
+    pub(super) fn leaves_out_tendon(&self, number: usize, h: f64) -> bool {
+        let tendon = &self.tendons[number];
+        let (Some(range), false) = (tendon.range, self.reached.tendons.contains(&number)) else {
+            return false;
+        };
+        let stretch = self.stretch(tendon, &self.v);
+        stretch.is_some_and(|(length, rate)| are_far(range, length, rate, h))
     }
 
     /// Notes the limits that were left out and that the step would pass with these velocities. True where there are any.
     fn note_reached(&mut self, v: &[f64], h: f64) -> bool {
         let known = self.reached.len();
+        for (number, tendon) in self.tendons.iter().enumerate() {
+            let Some([lo, hi]) = tendon.range else {
+                continue;
+            };
+            if self.leaves_out_tendon(number, h)
+                && let Some((length, rate)) = self.stretch(tendon, v)
+            {
+                let end = length + h * rate;
+                if !(lo <= end && end <= hi) {
+                    self.reached.tendons.push(number);
+                }
+            }
+        }
         for (item, joint) in self.joints.iter().enumerate() {
             let Some([lo, hi]) = joint.control.drive.limits else {
                 continue;
@@ -44,7 +96,7 @@ impl Robot {
             if self.leaves_out(item, h) {
                 let end = self.q[joint.at.q] + h * v[joint.at.v];
                 if !(lo <= end && end <= hi) {
-                    self.reached.push(item);
+                    self.reached.joints.push(item);
                 }
             }
         }
@@ -67,7 +119,8 @@ impl World {
     /// Forgets them, at the end of a step.
     pub(in crate::world) fn forget_reached_limits(&mut self) {
         for robot in &mut self.robots {
-            robot.reached.clear();
+            robot.reached.joints.clear();
+            robot.reached.tendons.clear();
         }
     }
 }

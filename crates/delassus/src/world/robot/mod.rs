@@ -33,12 +33,15 @@ pub use muscle::Muscle;
 pub use tendon::Tendon;
 pub use transmission::Transmission;
 
+use limits::Reached;
 use rows::RowRoom;
 use step::Flight;
 
 use super::{Drive, RobotItem, Servo, World, WorldError};
 use crate::error::BuildError;
 use crate::index::{BodyId, LinkId, RobotId};
+use crate::linalg::ranked::RankedCholesky;
+use crate::linalg::wide_lu::Four;
 use crate::solver::exact::kkt::TreeKkt;
 use crate::tree::{Data, Midpoint, Offsets, Tree, TreeError, TreeRows};
 
@@ -83,11 +86,13 @@ pub struct Robot {
     /// Joint forces for the next step, one per dof \[N m or N\]; a step that succeeds sets them to zero.
     pub force: Vec<f64>,
     projection: Projection,
-    /// Joints whose limits the step under way was found to reach.
-    reached: Vec<usize>,
+    /// Joints and tendons whose limits the step under way was found to reach.
+    reached: Reached,
     /// Where the midpoint rule steps it: velocities at the end, in the axes of the beginning, and in the mean.
     free: Option<Flight>,
     midpoint: Midpoint,
+    /// Whether its bodies are known to be where its joints have them.
+    pub(super) shown: bool,
 }
 
 /// A joint of a robot.
@@ -178,6 +183,11 @@ impl Control {
 #[derive(Clone, Debug, Default)]
 struct Projection {
     kkt: TreeKkt,
+    /// J, also in fours, its answers X and S = X Xᵀ, where the inverse of the mass is written out.
+    matrix: Vec<f64>,
+    fours: Vec<Four>,
+    answers: Vec<Four>,
+    factor: RankedCholesky,
     rows: TreeRows,
     /// How far loops are open, and after a move.
     gap: Vec<f64>,
@@ -342,6 +352,7 @@ impl Robot {
 
     /// Sets the state; its bodies follow through [`World::place_robot`].
     pub(super) fn place(&mut self, q: &[f64], v: &[f64]) -> Result<(), TreeError> {
+        self.shown = false;
         self.tree.velocities(q, v, &mut self.data)?;
         self.q.copy_from_slice(q);
         self.v.copy_from_slice(v);

@@ -6,8 +6,13 @@ use glam::DVec3;
 
 use super::{Closure, Posed, Projection, Robot};
 use crate::index::RobotId;
-use crate::math::max_abs;
+use crate::linalg::inverse_root::{Answers, InverseRoot};
+use crate::linalg::wide_lu::Four;
+use crate::math::{max_abs, mul_transposed_add};
+use crate::problem::Form;
+use crate::problem::mass::MassBlock;
 use crate::tree::{Data, KktGiven, KktUnknowns, MidpointStep, Tree, TreeError, TreeRows};
+use crate::world::assemble::Assembly;
 use crate::world::{Bodies, Integrator, StateError, World};
 
 /// Loops are closed to this \[m or rad\].
@@ -39,7 +44,9 @@ impl World {
                     robot.damped = (h, Arc::new(soft));
                 }
             }
-            robot.show(&mut self.bodies);
+            if !std::mem::take(&mut robot.shown) {
+                robot.show(&mut self.bodies);
+            }
             robot.free = match self.settings.integrator {
                 Integrator::Midpoint => robot.fly(&self.bodies, self.gravity, h),
                 _ => None,
@@ -47,16 +54,31 @@ impl World {
         }
     }
 
-    /// Gives the robots their velocities, one after the other, and moves them for h seconds; the first that would leave
-    /// the finite numbers is told, and moves no further.
-    pub(in crate::world) fn move_robots(&mut self, h: f64, mut v: &[f64]) -> Result<(), RobotId> {
+    /// Gives the robots their velocities, which stand in v behind those of free bodies, and moves them for h seconds; the
+    /// first that would leave the finite numbers is told, and moves no further.
+    pub(in crate::world) fn move_robots(
+        &mut self,
+        h: f64,
+        assembly: &Assembly,
+        v: &[f64],
+    ) -> Result<(), RobotId> {
+        let free = assembly.bodies.len();
+        let masses = match assembly.problem.form() {
+            Form::Primal(primal) => &primal.mass()[free..],
+            Form::Dual(_) => &[],
+        };
+        let (mut masses, mut v) = (masses.iter(), &v[6 * free..]);
         for (i, robot) in self.robots.iter_mut().enumerate() {
             let own = v
                 .split_off(..robot.tree.n_dofs())
                 .expect("a problem has the velocities of all robots behind those of bodies");
             robot.v.copy_from_slice(own);
-            robot.advance(h).map_err(|_| RobotId(i as u32))?;
+            // One that cannot move has no mass.
+            let mass = if own.is_empty() { None } else { masses.next() };
+            let root = mass.and_then(MassBlock::root);
+            robot.advance(h, root).map_err(|_| RobotId(i as u32))?;
             robot.show(&mut self.bodies);
+            robot.shown = true;
         }
         Ok(())
     }
@@ -129,11 +151,11 @@ impl Robot {
         let mut robot = self.clone();
         robot.free = None;
         robot.place(q, v)?;
-        robot.advance(h)?;
+        robot.advance(h, None)?;
         Ok((robot.q, robot.v))
     }
 
-    fn advance(&mut self, h: f64) -> Result<(), TreeError> {
+    fn advance(&mut self, h: f64, root: Option<&InverseRoot>) -> Result<(), TreeError> {
         match self.free.take() {
             None => self.tree.advance(&mut self.q, &mut self.v, h)?,
             Some(Flight { end, mut mean }) => {
@@ -146,17 +168,21 @@ impl Robot {
             }
         }
         if !self.closures.is_empty() {
-            self.close()?;
+            self.close(root)?;
         }
         self.tree.velocities(&self.q, &self.v, &mut self.data)
     }
 
-    /// Closes the loops along M⁻¹Jᵀ, the smallest move that does: J δ = −g. A move that opens them is not made. Its data
-    /// has other poses afterwards.
-    fn close(&mut self) -> Result<(), TreeError> {
+    /// Closes the loops along M⁻¹Jᵀ, the smallest move that does: J δ = −g. M is that of the step where its inverse is
+    /// written out. A move that opens them is not made. Its data has other poses afterwards.
+    fn close(&mut self, root: Option<&InverseRoot>) -> Result<(), TreeError> {
         let (tree, data, closures) = (&*self.tree, &mut self.data, &self.closures[..]);
         let Projection {
             kkt,
+            matrix,
+            fours,
+            answers,
+            factor,
             rows,
             gap,
             next,
@@ -181,16 +207,40 @@ impl Robot {
             }
             wanted.clear();
             wanted.extend(gap.iter().map(|g| -g));
-            let given = KktGiven {
-                y1: &still[..n],
-                y2: wanted,
-                sigma: &still[..m],
-            };
-            let unknowns = KktUnknowns {
-                x1: move_by,
-                x2: force,
-            };
-            kkt.solve(tree, data, rows, given, unknowns)?;
+            if let Some(root) = root {
+                tree.write_rows(data, rows, matrix);
+                // S f = −g with S = J M⁻¹Jᵀ, δ = M⁻¹Jᵀf
+                fours.resize(m * root.fours(), Four::default());
+                answers.resize(m * root.fours(), Four::default());
+                let each = fours.chunks_exact_mut(root.fours());
+                for (to, row) in each.zip(matrix.chunks_exact(n)) {
+                    to.as_flattened_mut()[..n].copy_from_slice(row);
+                }
+                factor.matrix.clear();
+                factor.matrix.resize(m * m, 0.0);
+                let into = Answers {
+                    x: answers,
+                    c: force,
+                    d: &mut factor.matrix,
+                };
+                root.answer(fours, &still[..n], into);
+                factor.factorise(m);
+                factor.solve(wanted, force);
+                move_by.fill(0.0);
+                mul_transposed_add(matrix, force, move_by);
+                root.solve(move_by);
+            } else {
+                let given = KktGiven {
+                    y1: &still[..n],
+                    y2: wanted,
+                    sigma: &still[..m],
+                };
+                let unknowns = KktUnknowns {
+                    x1: move_by,
+                    x2: force,
+                };
+                kkt.solve(tree, data, rows, given, unknowns)?;
+            }
             q.clone_from(&self.q);
             tree.integrate(q, move_by, 1.0)?;
             find_gaps((tree, closures), q, data, (rows, next))?;

@@ -109,6 +109,12 @@ impl Tendon {
         Ok(length)
     }
 
+    /// Whether nothing but its limits has rows.
+    fn has_limits_alone(&self) -> bool {
+        let others = [self.friction, self.armature, self.stiffness, self.damping];
+        others.iter().all(|x| *x == 0.0) && self.servo.is_none()
+    }
+
     /// How far its spring is strained at a length.
     fn strain(&self, length: f64) -> f64 {
         let [lo, hi] = self.rest;
@@ -182,6 +188,10 @@ impl Robot {
     pub(super) fn tendon_rows(&self, h: f64, all: &mut JointRowList) -> Result<(), BuildError> {
         let mut room = RowRoom::take();
         for (i, tendon) in self.tendons.iter().enumerate() {
+            let far = self.leaves_out_tendon(i, h);
+            if far && tendon.has_limits_alone() {
+                continue;
+            }
             let RowRoom {
                 rows, matrix, on, ..
             } = &mut room;
@@ -228,7 +238,7 @@ impl Robot {
                 let short = (inertia, -h * (velocity - h * drift));
                 push(1.0, JointPart::Friction(1), within(UNBOUNDED), short);
             }
-            if let Some([lo, hi]) = tendon.range {
+            if let Some([lo, hi]) = tendon.range.filter(|_| !far) {
                 let limit = |gap: f64| (Target::Limit, gap);
                 use JointPart::{FirstLimit, SecondLimit};
                 push(1.0, FirstLimit, Law::Unilateral, limit(length - lo));

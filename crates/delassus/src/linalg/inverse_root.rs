@@ -1,0 +1,362 @@
+//! A root of the inverse of a small definite matrix: M⁻¹ = T Tᵀ.
+//!
+//! ```text
+//! M = L Lᵀ ,   T = L⁻ᵀ        so that   M⁻¹x = T (Tᵀx) ,   G M⁻¹Gᵀ = X Xᵀ with X = G T
+//! ```
+//!
+//! Unknowns are taken in reverse. Of a tree leaves then come before what carries them, nothing fills in between its
+//! branches, and row i of T reaches from unknown i to the ground alone.
+//!
+//! With T at hand no product waits for the number before it, as substitution does, and a row of G that measures one
+//! unknown is answered by a row of T as it stands. Rows are in fours, filled up with zeros ([`super::wide_lu`]).
+//!
+//! Cost: 2·n³/6 multiplications at most, less what is zero. Forming T loses as many digits as L is ill-conditioned: for
+//! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
+
+use super::wide_lu::{Four, MOST_FOURS, WIDTH, add, add_row, by_fours, dot, filled, fours};
+
+/// T, and room for Lᵀ.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct InverseRoot {
+    n: usize,
+    fours: usize,
+    rows: Vec<Four>,
+    lower: Vec<Four>,
+}
+
+impl InverseRoot {
+    /// T of a row-major matrix. False where some pivot is less than this share of the entry that it is left of, and where
+    /// there are too many unknowns.
+    pub(crate) fn make(&mut self, matrix: &[f64], n: usize, share: f64) -> bool {
+        (self.n, self.fours) = (n, fours(n));
+        self.rows.resize(n * self.fours, [0.0; WIDTH]);
+        self.lower.resize(n * self.fours, [0.0; WIDTH]);
+        pulp::Arch::new().dispatch(Make {
+            root: self,
+            matrix,
+            share,
+        })
+    }
+
+    /// Fours of a row.
+    pub(crate) fn fours(&self) -> usize {
+        self.fours
+    }
+
+    /// The row of T that belongs to an unknown.
+    pub(crate) fn row(&self, unknown: usize) -> &[Four] {
+        let i = self.n - 1 - unknown;
+        &self.rows[i * self.fours..(i + 1) * self.fours]
+    }
+
+    /// x ← M⁻¹x.
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        pulp::Arch::new().dispatch(Solve { root: self, x });
+    }
+
+    /// x ← |T||Tᵀ|x for x ≥ 0, which is no less than |M⁻¹|x.
+    pub(crate) fn solve_sizes(&self, x: &mut [f64]) {
+        pulp::Arch::new().dispatch(Sizes { root: self, x });
+    }
+
+    /// X = G T of rows over the unknowns, in fours, D ← D + X Xᵀ and c ← c + G v.
+    pub(crate) fn answer(&self, rows: &[Four], v: &[f64], answers: Answers<'_>) {
+        pulp::Arch::new().dispatch(Answer {
+            root: self,
+            rows,
+            v,
+            answers,
+        });
+    }
+}
+
+/// Where [`InverseRoot::answer`] puts what it finds.
+pub(crate) struct Answers<'a> {
+    pub(crate) x: &'a mut [Four],
+    pub(crate) c: &'a mut [f64],
+    pub(crate) d: &'a mut [f64],
+}
+
+struct Make<'a> {
+    root: &'a mut InverseRoot,
+    matrix: &'a [f64],
+    share: f64,
+}
+
+impl pulp::WithSimd for Make<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let (root, matrix, share) = (self.root, self.matrix, self.share);
+        by_fours!(root.fours, factor(root, matrix, share), return root.n == 0)
+            && by_fours!(root.fours, invert(root), false)
+    }
+}
+
+/// Row i of Lᵀ is (m_i − Σ_j l_ij Lᵀ_j)/l_ii.
+#[inline(always)]
+fn factor<const F: usize>(root: &mut InverseRoot, matrix: &[f64], share: f64) -> bool {
+    let lower = &mut root.lower.as_chunks_mut::<F>().0[..root.n];
+    for (i, given) in matrix.chunks_exact(root.n).rev().enumerate() {
+        let (before, own) = lower.split_at_mut(i);
+        let own = &mut own[0];
+        for (to, x) in own.as_flattened_mut().iter_mut().zip(given.iter().rev()) {
+            *to = *x;
+        }
+        let (entry, mut sum) = (own.as_flattened()[i], *own);
+        for row in before.iter() {
+            // What stands before the diagonal is changed with its four and read by nobody.
+            add_row(&mut sum, -row.as_flattened()[i], row);
+        }
+        *own = sum;
+        let pivot = own.as_flattened()[i];
+        if !(share * entry <= pivot && f64::MIN_POSITIVE <= pivot && pivot.is_finite()) {
+            return false;
+        }
+        scale(own, 1.0 / pivot.sqrt());
+    }
+    true
+}
+
+/// Row i of T is (e_i − Σ_j l_ji T_j)/l_ii, from the last to the first.
+#[inline(always)]
+fn invert<const F: usize>(root: &mut InverseRoot) -> bool {
+    let lower = &root.lower.as_chunks::<F>().0[..root.n];
+    let rows = &mut root.rows.as_chunks_mut::<F>().0[..root.n];
+    for (i, lower) in lower.iter().enumerate().rev() {
+        let (until, after) = rows.split_at_mut(i + 1);
+        let factors = lower.as_flattened();
+        let mut sum = [[0.0; WIDTH]; F];
+        for (factor, row) in factors[i + 1..].iter().zip(after.iter()) {
+            add_row(&mut sum, -factor, row);
+        }
+        until[i] = sum;
+        until[i].as_flattened_mut()[i] = 1.0;
+        scale(&mut until[i], 1.0 / factors[i]);
+    }
+    true
+}
+
+#[inline(always)]
+fn scale<const F: usize>(row: &mut [Four; F], factor: f64) {
+    for k in 0..F {
+        for l in 0..WIDTH {
+            row[k][l] *= factor;
+        }
+    }
+}
+
+struct Solve<'a> {
+    root: &'a InverseRoot,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(self.root.fours, solve(self.root, self.x), ());
+    }
+}
+
+#[inline(always)]
+fn solve<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
+    let rows = &root.rows.as_chunks::<F>().0[..root.n];
+    // y = Tᵀx
+    let mut y = [[0.0; WIDTH]; F];
+    for (x, row) in x.iter().rev().zip(rows) {
+        add_row(&mut y, *x, row);
+    }
+    for (x, row) in x.iter_mut().rev().zip(rows) {
+        *x = dot(row, &y);
+    }
+}
+
+struct Sizes<'a> {
+    root: &'a InverseRoot,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Sizes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(self.root.fours, solve_sizes(self.root, self.x), ());
+    }
+}
+
+#[inline(always)]
+fn solve_sizes<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
+    let rows = &root.rows.as_chunks::<F>().0[..root.n];
+    let mut y = [[0.0; WIDTH]; F];
+    for (x, row) in x.iter().rev().zip(rows) {
+        add_row(&mut y, *x, &sizes(row));
+    }
+    for (x, row) in x.iter_mut().rev().zip(rows) {
+        *x = dot(&sizes(row), &y);
+    }
+}
+
+#[inline(always)]
+fn sizes<const F: usize>(row: &[Four; F]) -> [Four; F] {
+    let mut out = *row;
+    for k in 0..F {
+        for l in 0..WIDTH {
+            out[k][l] = row[k][l].abs();
+        }
+    }
+    out
+}
+
+struct Answer<'a> {
+    root: &'a InverseRoot,
+    rows: &'a [Four],
+    v: &'a [f64],
+    answers: Answers<'a>,
+}
+
+impl pulp::WithSimd for Answer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(self.root.fours, answer(self), ());
+    }
+}
+
+#[inline(always)]
+fn answer<const F: usize>(given: Answer<'_>) {
+    let n = given.root.n;
+    let t = &given.root.rows.as_chunks::<F>().0[..n];
+    let Answers { x, c, d } = given.answers;
+    let x = x.as_chunks_mut::<F>().0;
+    let (v, rows) = (filled::<F>(given.v), given.rows.as_chunks::<F>().0);
+    // Unknowns that some row measures, found without a branch: which they are is another matter for every block.
+    let (mut path, mut count) = ([0; WIDTH * MOST_FOURS], 0);
+    for unknown in (0..n).rev() {
+        let mut measured = false;
+        for row in rows {
+            measured |= row.as_flattened()[unknown] != 0.0;
+        }
+        path[count] = unknown;
+        count += usize::from(measured);
+    }
+    for ((x, c), row) in x.iter_mut().zip(c).zip(rows) {
+        let mut sum = [[0.0; WIDTH]; F];
+        for unknown in &path[..count] {
+            add(&mut sum, row.as_flattened()[*unknown], &t[n - 1 - unknown]);
+        }
+        *x = sum;
+        *c += dot(row, &v);
+    }
+    // D = X Xᵀ by symmetry.
+    let m = x.len();
+    for i in 0..m {
+        for j in 0..=i {
+            let sum = dot(&x[i], &x[j]);
+            d[i * m + j] += sum;
+            if i != j {
+                d[j * m + i] += sum;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::cholesky::{cholesky, cholesky_solve};
+    use crate::math::{Random, max_abs};
+
+    /// A few roundings of numbers about one.
+    const ROUNDING: f64 = 1e-14;
+
+    /// A definite matrix in which row i is coupled with some before it only.
+    fn matrix(random: &mut Random, n: usize) -> Vec<f64> {
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            a[i * n + i] = 4.0 + i as f64;
+            for j in (0..i).filter(|j| (i + j) % 3 == 0) {
+                a[i * n + j] = random.range(-1.0, 1.0);
+                a[j * n + i] = a[i * n + j];
+            }
+        }
+        a
+    }
+
+    #[test]
+    fn a_root_solves_as_the_factor_does_and_bounds_what_it_solves() {
+        let mut random = Random::new(9);
+        let mut root = InverseRoot::default();
+        for n in 1..44 {
+            let a = matrix(&mut random, n);
+            let mut lower = a.clone();
+            assert_eq!(cholesky(&mut lower, n), Ok(()));
+            assert!(root.make(&a, n, 1e-4));
+            let b: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+            let (mut x, mut y) = (b.clone(), b.clone());
+            cholesky_solve(&lower, n, &mut x);
+            root.solve(&mut y);
+            let error: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
+            assert!(max_abs(&error) < ROUNDING, "{n}: {error:?}");
+            let mut most: Vec<f64> = b.iter().map(|b| b.abs()).collect();
+            root.solve_sizes(&mut most);
+            // Of one unknown both are the same but for rounding.
+            let within = |(x, most): (&f64, &f64)| x.abs() <= (1.0 + ROUNDING) * most;
+            assert!(x.iter().zip(&most).all(within));
+        }
+    }
+
+    #[test]
+    fn answers_to_rows_are_those_of_the_inverse() {
+        let mut random = Random::new(10);
+        let mut root = InverseRoot::default();
+        for n in 3..12 {
+            let a = matrix(&mut random, n);
+            assert!(root.make(&a, n, 1e-4));
+            let rows: Vec<f64> = (0..3 * n).map(|_| random.range(-1.0, 1.0)).collect();
+            let v: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
+            let fours = root.fours();
+            let (mut x, mut given) = (vec![[0.0; WIDTH]; 3 * fours], vec![[0.0; WIDTH]; 3 * fours]);
+            for (to, row) in given.chunks_exact_mut(fours).zip(rows.chunks_exact(n)) {
+                to.as_flattened_mut()[..n].copy_from_slice(row);
+            }
+            let (mut c, mut d) = ([1.0; 3], [0.0; 9]);
+            let answers = Answers {
+                x: &mut x,
+                c: &mut c,
+                d: &mut d,
+            };
+            root.answer(&given, &v, answers);
+            let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            for i in 0..3 {
+                let row = &rows[i * n..(i + 1) * n];
+                assert!((c[i] - 1.0 - product(row, &v)).abs() < ROUNDING);
+                let mut answer = row.to_vec();
+                root.solve(&mut answer);
+                for j in 0..3 {
+                    let wanted = product(&rows[j * n..(j + 1) * n], &answer);
+                    assert!((d[3 * j + i] - wanted).abs() < ROUNDING, "{n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pivot_that_is_not_safely_positive_is_refused() {
+        let mut root = InverseRoot::default();
+        assert!(!root.make(&[1.0, 2.0, 2.0, 1.0], 2, 1e-4));
+        assert!(!root.make(&[1.0, 0.999_999, 0.999_999, 1.0], 2, 1e-4));
+        assert!(!root.make(&[f64::NAN], 1, 1e-4));
+        assert!(root.make(&[], 0, 1e-4));
+        // Units far apart are no sign of it.
+        assert!(root.make(&[1e-12, 0.0, 0.0, 1e12], 2, 1e-4));
+        let many = 60;
+        let identity = |e: usize| f64::from(e % (many + 1) == 0);
+        let identity: Vec<f64> = (0..many * many).map(identity).collect();
+        assert!(!root.make(&identity, many, 1e-4));
+    }
+}
