@@ -247,11 +247,11 @@ impl World {
         let moves = pushed.as_deref().unwrap_or(&solution.v);
         let mut assembly = self.commit(h, assembly, (moves, &solution.v), worst)?;
         self.warm.save(&assembly, &solution.lambda, h);
-        if aside.is_some() {
-            self.bring_back();
-        }
+        let violation = match aside {
+            Some(_) => self.bring_back(),
+            None => self.violation(),
+        };
         self.rest(h, &contacts);
-        let violation = self.violation();
         let probe = self.probe();
         let count = contacts.len();
         let penetration = contacts.iter().fold(0.0_f64, |m, c| m.max(-c.gap));

@@ -31,6 +31,13 @@ impl Lanes {
         layout.is_whole
     }
 
+    /// All lanes whose trees are stepped here.
+    fn each_taken(&self) -> impl Iterator<Item = (&TeamRoom, usize)> {
+        let teams = self.layout.iter().flat_map(|layout| &layout.teams);
+        let rooms = teams.zip(&self.rooms);
+        rooms.flat_map(|(team, room)| room.taken(team).map(move |l| (room, l)))
+    }
+
     /// Leaves out what contacts touch, and bodies without joints. False where few are left.
     fn leave_out(&mut self, contacts: &[ContactPoint]) -> bool {
         self.take_all();
@@ -80,12 +87,13 @@ impl World {
         found.map(|(residual, worst)| Aside { residual, worst })
     }
 
-    /// Writes the trees that were set aside back, once the general step has taken the rest.
-    pub(in super::super) fn bring_back(&mut self) {
+    /// Writes the trees that were set aside back, once the general step has taken the rest. Gives the violation of all.
+    pub(in super::super) fn bring_back(&mut self) -> f64 {
         // What is asleep keeps every tree out of the lanes, so that all these are awake.
         self.bodies.asleep.fill(false);
         let mut lanes = std::mem::take(&mut self.lanes);
         let mut pulls = std::mem::take(&mut lanes.pulls);
+        pulls.resize(self.joints.len(), [0.0; 3]);
         let mut reactions = std::mem::take(&mut self.reactions);
         // The general step has counted the time.
         let sums = reactions.more(self.joints.len(), 0.0);
@@ -100,9 +108,16 @@ impl World {
             Some((JointId(joint as u32), pulls[joint]))
         });
         self.warm.hold_more(taken);
+        let others = self.joints.iter().zip(places);
+        let others = others.filter(|(_, place)| lanes.state_at(**place).is_none());
+        let others = others.map(|(joint, _)| joint.violation(&self.bodies));
+        let robots = self.robots.iter().map(super::super::Robot::violation);
+        let trees = lanes.each_taken().map(|(room, l)| room.stock.gap[l].sqrt());
+        let violation = others.chain(robots).chain(trees).fold(0.0, f64::max);
         lanes.pulls = pulls;
         lanes.is_aside = false;
         self.lanes = lanes;
+        violation
     }
 }
 
