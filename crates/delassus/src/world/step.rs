@@ -125,11 +125,11 @@ impl World {
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
         self.reactions.clear();
-        self.lanes.begin();
         let step = match self.substeps(part, substeps, solver) {
             Ok(step) => step,
             Err(error) => {
                 self.rewind(before);
+                self.lanes.step_failed();
                 return Err(error);
             }
         };

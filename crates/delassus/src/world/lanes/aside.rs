@@ -7,6 +7,7 @@ use crate::index::JointId;
 use crate::math::simd::LANES;
 use crate::problem::residual::Residual;
 use crate::solver::Solver;
+use crate::solver::auto::{Choices, Chosen};
 
 /// Fewer bodies than this are left to the general step.
 const MANY: usize = 64;
@@ -15,6 +16,7 @@ const MANY: usize = 64;
 pub(in super::super) struct Aside {
     residual: Residual,
     worst: Option<Key>,
+    chosen: Choices,
 }
 
 impl Lanes {
@@ -69,7 +71,7 @@ impl World {
         contacts: &[ContactPoint],
         solver: &dyn Solver,
     ) -> Option<Aside> {
-        self.goes_into_lanes(solver)?;
+        let chosen = self.goes_into_lanes(solver)?;
         let mut lanes = std::mem::take(&mut self.lanes);
         let part = self.lay_out(&mut lanes);
         let part = part.filter(|()| lanes.leave_out(contacts));
@@ -83,8 +85,18 @@ impl World {
             }
         }
         lanes.is_aside = found.is_some();
+        let islands = lanes.each_taken().count();
         self.lanes = lanes;
-        found.map(|(residual, worst)| Aside { residual, worst })
+        // At second order a world solves joints by itself.
+        let chosen = match order {
+            Order::First => Choices::from_iter(chosen.iter().map(|of| Chosen { islands, ..*of })),
+            Order::Second => Choices::default(),
+        };
+        found.map(|(residual, worst)| Aside {
+            residual,
+            worst,
+            chosen,
+        })
     }
 
     /// Writes the trees that were set aside back, once the general step has taken the rest. Gives the violation of all.
@@ -127,5 +139,9 @@ impl Step {
         if self.report.residual.law < aside.residual.law {
             (self.report.residual, self.worst) = (aside.residual, aside.worst);
         }
+        aside
+            .chosen
+            .iter()
+            .for_each(|chosen| self.report.chosen.push(*chosen));
     }
 }

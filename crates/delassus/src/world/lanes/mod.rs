@@ -120,8 +120,8 @@ impl Lanes {
         self.is_pushed = false;
     }
 
-    /// A step begins: nothing is set aside.
-    pub(super) fn begin(&mut self) {
+    /// The step was taken back, and what was set aside with it.
+    pub(super) fn step_failed(&mut self) {
         self.is_aside = false;
     }
 
