@@ -284,7 +284,7 @@ fn every_setting_of_a_step_is_the_same_in_lanes() {
 
 #[test]
 fn bits_do_not_depend_on_threads_and_each_tree_is_alone_in_its_lane() {
-    bits_do_not_depend_on_threads(|copies| forest(copies));
+    bits_do_not_depend_on_threads(forest);
     bits_do_not_depend_on_threads(|copies| second_order(forest(copies)));
 }
 
@@ -490,6 +490,8 @@ fn trees_that_nothing_touches_are_set_aside() {
             touched += a.contacts;
             if integrator == Integrator::Spook {
                 assert_eq!(a.contacts, b.contacts);
+                let mut chosen = b.report.chosen.iter().map(|of| of.choice.first.solver);
+                assert!(chosen.any(|solver| solver == "direct"));
                 assert!((a.violation - b.violation).abs() < ROUNDING);
                 assert!((a.probe.kinetic - b.probe.kinetic).abs() < 1e-6);
             }

@@ -80,8 +80,7 @@ impl World {
             self.coarse(h, solver)?
         };
         if let Some(aside) = aside {
-            self.bring_back();
-            (step.violation, step.probe) = (self.violation(), self.probe());
+            (step.violation, step.probe) = (self.bring_back(), self.probe());
             step.count(aside);
         }
         step.clock.collide += collide;

@@ -127,11 +127,11 @@ impl World {
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
         self.reactions.clear();
-        self.lanes.begin();
         let step = match self.substeps(part, substeps, solver) {
             Ok(step) => step,
             Err(error) => {
                 self.rewind(before);
+                self.lanes.step_failed();
                 return Err(error);
             }
         };
@@ -249,11 +249,11 @@ impl World {
         let moves = pushed.as_deref().unwrap_or(&solution.v);
         let mut assembly = self.commit(h, assembly, (moves, &solution.v), worst)?;
         self.warm.save(&assembly, &solution.lambda, h);
-        if aside.is_some() {
-            self.bring_back();
-        }
+        let violation = match aside {
+            Some(_) => self.bring_back(),
+            None => self.violation(),
+        };
         self.rest(h, &contacts);
-        let violation = self.violation();
         let probe = self.probe();
         let count = contacts.len();
         let penetration = deepest(&contacts);

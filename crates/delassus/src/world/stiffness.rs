@@ -70,7 +70,8 @@ fn pulls(world: &World, h: f64, stiffness: &mut [DMat3]) {
         };
         let force = DVec3::from(*impulse) / h;
         for (side, sign) in [(0, 1.0), (1, -1.0)] {
-            let Some(id) = joint.bodies[side] else {
+            // Only bodies with a mass of their own feel it.
+            let Some(id) = joint.bodies[side].filter(|id| bodies.is_single(*id)) else {
                 continue;
             };
             let arm = bodies.orientation[id.index()] * joint.frames[side].origin;

@@ -125,6 +125,15 @@ impl Key {
     }
 }
 
+/// Where the impulses of a ball joint stand among those of ball joints alone.
+fn ball(joint: usize) -> (Key, usize, usize) {
+    let key = Key::Joint {
+        joint: JointId(joint as u32),
+        part: JointPart::Held,
+    };
+    (key, 3 * joint, 3)
+}
+
 /// Impulses of the last step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Warm {
@@ -251,20 +260,22 @@ impl Warm {
 
     /// Room for the impulses of so many ball joints, by joint, and nothing else.
     pub(super) fn hold_all(&mut self, joints: usize, h: f64) -> &mut [[f64; 3]] {
-        let part = JointPart::Held;
-        let entry = |j: usize| {
-            let joint = JointId(j as u32);
-            (Key::Joint { joint, part }, 3 * j, 3)
-        };
-        if !(0..joints).map(entry).eq(self.keys.iter().copied()) {
+        // Joints between bodies that never move are not written to, and stay at zero.
+        if self.by_joint(joints).is_none() {
             self.keys.clear();
-            self.keys.extend((0..joints).map(entry));
+            self.keys.extend((0..joints).map(ball));
+            self.lambda.clear();
+            self.lambda.resize(3 * joints, 0.0);
         }
-        // Joints between bodies that never move are not written to.
-        self.lambda.clear();
-        self.lambda.resize(3 * joints, 0.0);
         self.h = h;
         self.lambda.as_chunks_mut().0
+    }
+
+    /// The impulses of so many ball joints, if there is nothing else and they stand in the order of the joints.
+    pub(super) fn by_joint(&self, joints: usize) -> Option<&[[f64; 3]]> {
+        let all = (0..joints).map(ball).eq(self.keys.iter().copied());
+        let impulses = self.lambda.as_chunks().0;
+        (all && impulses.len() == joints).then_some(impulses)
     }
 
     /// Remembers the impulses of further ball joints, which come in order.

@@ -7,6 +7,7 @@ use crate::index::JointId;
 use crate::math::simd::LANES;
 use crate::problem::residual::Residual;
 use crate::solver::Solver;
+use crate::solver::auto::{Choices, Chosen};
 
 /// Fewer bodies than this are left to the general step.
 const MANY: usize = 64;
@@ -15,6 +16,7 @@ const MANY: usize = 64;
 pub(in super::super) struct Aside {
     residual: Residual,
     worst: Option<Key>,
+    chosen: Choices,
 }
 
 impl Lanes {
@@ -29,6 +31,13 @@ impl Lanes {
             room.out = [false; LANES];
         }
         layout.is_whole
+    }
+
+    /// All lanes whose trees are stepped here.
+    fn each_taken(&self) -> impl Iterator<Item = (&TeamRoom, usize)> {
+        let teams = self.layout.iter().flat_map(|layout| &layout.teams);
+        let rooms = teams.zip(&self.rooms);
+        rooms.flat_map(|(team, room)| room.taken(team).map(move |l| (room, l)))
     }
 
     /// Leaves out what contacts touch, and bodies without joints. False where few are left.
@@ -62,7 +71,7 @@ impl World {
         contacts: &[ContactPoint],
         solver: &dyn Solver,
     ) -> Option<Aside> {
-        self.goes_into_lanes(solver)?;
+        let chosen = self.goes_into_lanes(solver)?;
         let mut lanes = std::mem::take(&mut self.lanes);
         let part = self.lay_out(&mut lanes);
         let part = part.filter(|()| lanes.leave_out(contacts));
@@ -76,16 +85,27 @@ impl World {
             }
         }
         lanes.is_aside = found.is_some();
+        let islands = lanes.each_taken().count();
         self.lanes = lanes;
-        found.map(|(residual, worst)| Aside { residual, worst })
+        // At second order a world solves joints by itself.
+        let chosen = match order {
+            Order::First => Choices::from_iter(chosen.iter().map(|of| Chosen { islands, ..*of })),
+            Order::Second => Choices::default(),
+        };
+        found.map(|(residual, worst)| Aside {
+            residual,
+            worst,
+            chosen,
+        })
     }
 
-    /// Writes the trees that were set aside back, once the general step has taken the rest.
-    pub(in super::super) fn bring_back(&mut self) {
+    /// Writes the trees that were set aside back, once the general step has taken the rest. Gives the violation of all.
+    pub(in super::super) fn bring_back(&mut self) -> f64 {
         // What is asleep keeps every tree out of the lanes, so that all these are awake.
         self.bodies.asleep.fill(false);
         let mut lanes = std::mem::take(&mut self.lanes);
         let mut pulls = std::mem::take(&mut lanes.pulls);
+        pulls.resize(self.joints.len(), [0.0; 3]);
         let mut reactions = std::mem::take(&mut self.reactions);
         // The general step has counted the time.
         let sums = reactions.more(self.joints.len(), 0.0);
@@ -100,9 +120,16 @@ impl World {
             Some((JointId(joint as u32), pulls[joint]))
         });
         self.warm.hold_more(taken);
+        let others = self.joints.iter().zip(places);
+        let others = others.filter(|(_, place)| lanes.state_at(**place).is_none());
+        let others = others.map(|(joint, _)| joint.violation(&self.bodies));
+        let robots = self.robots.iter().map(super::super::Robot::violation);
+        let trees = lanes.each_taken().map(|(room, l)| room.stock.gap[l].sqrt());
+        let violation = others.chain(robots).chain(trees).fold(0.0, f64::max);
         lanes.pulls = pulls;
         lanes.is_aside = false;
         self.lanes = lanes;
+        violation
     }
 }
 
@@ -112,5 +139,9 @@ impl Step {
         if self.report.residual.law < aside.residual.law {
             (self.report.residual, self.worst) = (aside.residual, aside.worst);
         }
+        aside
+            .chosen
+            .iter()
+            .for_each(|chosen| self.report.chosen.push(*chosen));
     }
 }

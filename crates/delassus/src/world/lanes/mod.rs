@@ -120,8 +120,8 @@ impl Lanes {
         self.is_pushed = false;
     }
 
-    /// A step begins: nothing is set aside.
-    pub(super) fn begin(&mut self) {
+    /// The step was taken back, and what was set aside with it.
+    pub(super) fn step_failed(&mut self) {
         self.is_aside = false;
     }
 
@@ -158,6 +158,7 @@ struct WholeStep<'a> {
     order: Order,
     /// Whether forces or torques are given.
     is_pushed: bool,
+    /// Empty at second order, which starts from none.
     pulls: &'a [[f64; 3]],
 }
 
@@ -275,19 +276,31 @@ impl World {
         WORTHWHILE <= self.bodies.len() && 1 < parallel::current_num_threads()
     }
 
+    /// Impulses of the last substep by joint, written into the room where they do not stand so already.
+    fn pulls<'a>(&'a self, room: &'a mut Vec<[f64; 3]>) -> &'a [[f64; 3]] {
+        if let Some(pulls) = self.warm.by_joint(self.joints.len()) {
+            return pulls;
+        }
+        room.clear();
+        room.resize(self.joints.len(), [0.0; 3]);
+        for (joint, impulse) in self.warm.held() {
+            let place = room.get_mut(joint.index());
+            if let (Some(place), Some(impulse)) = (place, impulse.first_chunk::<3>()) {
+                *place = *impulse;
+            }
+        }
+        room
+    }
+
     /// All substeps of all teams.
     fn run_lanes(&self, lanes: &mut Lanes, (h, substeps): (f64, u32), order: Order) {
         let Some(layout) = &lanes.layout else {
             return;
         };
-        lanes.pulls.clear();
-        lanes.pulls.resize(self.joints.len(), [0.0; 3]);
-        for (joint, impulse) in self.warm.held() {
-            let place = lanes.pulls.get_mut(joint.index());
-            if let (Some(place), Some(impulse)) = (place, impulse.first_chunk::<3>()) {
-                *place = *impulse;
-            }
-        }
+        let pulls = match order {
+            Order::First => self.pulls(&mut lanes.pulls),
+            Order::Second => &[],
+        };
         let hold = Stabilise::Spook {
             compliance: 0.0,
             damping: 2.0 * h,
@@ -308,7 +321,7 @@ impl World {
             substeps,
             order,
             is_pushed: lanes.is_pushed,
-            pulls: &lanes.pulls,
+            pulls,
         };
         let arch = pulp::Arch::new();
         let shapes = &layout.shapes;
@@ -386,6 +399,7 @@ impl World {
         parallel::each(impulses, |(places, (lambda, sums))| {
             for (i, place) in places.iter().enumerate() {
                 let Some((state, l)) = lanes.state_at(*place) else {
+                    lambda[i] = [0.0; 3];
                     continue;
                 };
                 let first = place.is_some_and(|place| layout.link(place).first);
@@ -512,7 +526,7 @@ impl TeamRoom {
         self.state.resize(links.len(), BodyState::default());
         for (i, state) in self.state.iter_mut().enumerate() {
             let sign = if links[i].first { 1.0 } else { -1.0 };
-            let hangs = links[i].parent != Parent::None;
+            let pulled = links[i].parent != Parent::None && plan.order == Order::First;
             state.pull = kernel::Lane3::default();
             for l in 0..LANES {
                 let body = team.bodies[i][l] as usize;
@@ -523,7 +537,7 @@ impl TeamRoom {
                 self.is_sound &= (q.length_squared() - 1.0).abs() < UNIT;
                 let q = q.to_array();
                 (0..4).for_each(|k| state.q[k][l] = q[k]);
-                let pull = match hangs {
+                let pull = match pulled {
                     true => plan.pulls[team.joints[i][l] as usize],
                     false => [0.0; 3],
                 };
