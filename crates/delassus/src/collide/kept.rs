@@ -35,6 +35,8 @@ pub(crate) struct References<'a> {
     pub(crate) poses: &'a [(DVec3, DQuat)],
     /// The farthest that a point of the body has moved from there \[m\].
     pub(crate) moved: &'a [f64],
+    /// What all bodies that move fall within the step, which is part of the reach of each \[m\].
+    pub(crate) fall: f64,
 }
 
 /// A contact in the frames of its two colliders, in the order of their numbers.

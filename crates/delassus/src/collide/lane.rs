@@ -2,7 +2,7 @@
 
 use super::broad::unpack;
 use super::clip::Scratch;
-use super::kept::{self, FARTHEST, Kept, Walk};
+use super::kept::{self, FARTHEST, Kept, References, Walk};
 use super::narrow::{self, Ball, PlacedSolid};
 use super::ready::Ready;
 use super::reduce::{Raw, mix};
@@ -24,9 +24,8 @@ pub(super) struct Stage<'a> {
     pub(super) colliders: &'a [Ready],
     pub(super) frames: &'a [PoseMatrix],
     pub(super) tags: &'a [Tag],
-    /// Contacts of the step before, and how far points of each body have moved since they were found \[m\]; none where
-    /// all are found anew.
-    pub(super) kept: Option<(&'a Kept, &'a [f64])>,
+    /// Contacts of the step before, and where bodies stood when they were found; none where all are found anew.
+    pub(super) kept: Option<(&'a Kept, References<'a>)>,
 }
 
 impl Lane {
@@ -41,7 +40,7 @@ impl Lane {
             let (a, b) = unpack(pair);
             let [i, j] = [a.min(b), a.max(b)].map(|c| c as usize);
             let (first, second) = (&stage.tags[i], &stage.tags[j]);
-            let prediction = prediction(first, second);
+            let prediction = stage.prediction(first, second);
             if first.ball && second.ball {
                 let [x, y] = [first, second].map(|tag| Ball {
                     centre: tag.centre,
@@ -114,7 +113,7 @@ impl Lane {
 impl Stage<'_> {
     /// Whether the contacts of two colliders are kept from step to step.
     fn keeps(&self, pair: [usize; 2]) -> bool {
-        let Some((_, moved)) = self.kept else {
+        let Some((_, References { moved, .. })) = self.kept else {
             return false;
         };
         let [first, second] = pair.map(|c| &self.tags[c]);
@@ -123,6 +122,19 @@ impl Stage<'_> {
         // Where both stand at their references there is nothing to carry along.
         let hardly = 0.0 < way && way <= FARTHEST * first.size.min(second.size);
         hardly && kept::is_worth_it(a, b)
+    }
+
+    /// Largest gap of a pair that is worth a contact.
+    fn prediction(&self, a: &Tag, b: &Tag) -> f64 {
+        let reach = a.reach + b.reach + MARGIN * a.size.min(b.size);
+        match self.kept {
+            // Of two bodies that fall, one may be held up while the other comes nearer, but they do not fall towards
+            // each other.
+            Some((_, References { fall, .. })) if a.movable && b.movable => {
+                reach - fall.min(a.reach).min(b.reach)
+            }
+            _ => reach,
+        }
     }
 }
 
@@ -135,9 +147,4 @@ fn name(raw: &mut [Raw], [i, j]: [usize; 2]) {
     let pair = mix(i as u64, j as u64);
     raw.iter_mut().for_each(|r| r.id = mix(pair, r.id));
     raw.sort_unstable_by_key(|r| r.id);
-}
-
-/// Largest gap of a pair that is worth a contact.
-fn prediction(a: &Tag, b: &Tag) -> f64 {
-    a.reach + b.reach + MARGIN * a.size.min(b.size)
 }

@@ -375,7 +375,7 @@ impl Collisions {
             colliders,
             frames,
             tags,
-            kept: references.map(|references| (&*kept, references.moved)),
+            kept: references.map(|references| (&*kept, references)),
         };
         parallel::each(parts, |(pairs, lane)| lane.narrow(pairs, stage));
         if references.is_some() {

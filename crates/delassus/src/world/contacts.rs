@@ -137,7 +137,9 @@ impl World {
                 movable,
                 reach,
             };
-            let references = self.reference.follow(bodies, &self.radius);
+            // What each free body and link may gain of its weight is in its reach.
+            let fall = h * h * self.gravity.length();
+            let references = self.reference.follow(bodies, &self.radius, fall);
             collisions.update_kept(motion, references, &excluded)?;
         } else {
             collisions.update(poses, movable, reach, &excluded)?;

@@ -38,8 +38,9 @@ pub(super) struct Pushing {
 pub(super) struct Pushes {
     /// After the last step, sorted.
     last: Vec<Pushing>,
-    /// In the step under way, as found.
+    /// In the step under way, as found: those whose first body has the smaller collider, and the others.
     under_way: Vec<Pushing>,
+    turned: Vec<Pushing>,
     events: Vec<ContactEvent>,
 }
 
@@ -47,6 +48,7 @@ impl Pushes {
     /// A step begins.
     pub(super) fn begin(&mut self) {
         self.under_way.clear();
+        self.turned.clear();
     }
 
     /// Adds those of a substep.
@@ -57,20 +59,16 @@ impl Pushes {
             }
             let ((a, b), (first, second)) = (point.colliders, point.bodies);
             let bodies = (first as u32, second as u32);
-            let pair = if a <= b {
-                Pushing {
-                    colliders: (a, b),
-                    bodies,
-                }
+            let (pair, list) = if a <= b {
+                let colliders = (a, b);
+                (Pushing { colliders, bodies }, &mut self.under_way)
             } else {
-                Pushing {
-                    colliders: (b, a),
-                    bodies: (bodies.1, bodies.0),
-                }
+                let (colliders, bodies) = ((b, a), (bodies.1, bodies.0));
+                (Pushing { colliders, bodies }, &mut self.turned)
             };
             // Points of one pair stand together.
-            if self.under_way.last() != Some(&pair) {
-                self.under_way.push(pair);
+            if list.last() != Some(&pair) {
+                list.push(pair);
             }
         }
     }
@@ -78,16 +76,13 @@ impl Pushes {
     /// The step was taken: what began, what ended. Two bodies that rest on each other asleep still do.
     pub(super) fn finish(&mut self, bodies: &Bodies) {
         self.events.clear();
-        if self.last.is_empty() && self.under_way.is_empty() {
+        if self.last.is_empty() && self.under_way.is_empty() && self.turned.is_empty() {
             return;
         }
         let rests = |body: u32| bodies.has(BodyId(body)) && !bodies.is_free(BodyId(body));
         let asleep = |pair: &&Pushing| rests(pair.bodies.0) && rests(pair.bodies.1);
-        self.under_way.extend(self.last.iter().filter(asleep));
-        if !self.under_way.is_sorted() {
-            self.under_way.sort_unstable();
-        }
-        self.under_way.dedup();
+        self.turned.extend(self.last.iter().filter(asleep));
+        merge(&mut self.under_way, &mut self.turned);
         let ended = missing(&self.last, &self.under_way);
         let ended = ended.map(|pair| (ContactChange::Ended, pair));
         let began = missing(&self.under_way, &self.last);
@@ -114,6 +109,27 @@ impl Pushes {
     }
 }
 
+/// Moves the second list into the first, which is then sorted and has each pair once. The first is mostly sorted, and the
+/// second short.
+fn merge(list: &mut Vec<Pushing>, more: &mut Vec<Pushing>) {
+    if !list.is_sorted() {
+        list.sort_unstable();
+    }
+    more.sort_unstable();
+    // From behind, into the room at the end: what is not yet placed is never written over.
+    let (mut rest, mut place) = (list.len(), list.len() + more.len());
+    list.extend_from_slice(more);
+    while let Some(last) = more.pop() {
+        while 0 < rest && last < list[rest - 1] {
+            (rest, place) = (rest - 1, place - 1);
+            list[place] = list[rest];
+        }
+        place -= 1;
+        list[place] = last;
+    }
+    list.dedup();
+}
+
 /// Those of one sorted list that another one lacks, in order: both are walked once.
 fn missing<'a>(list: &'a [Pushing], from: &'a [Pushing]) -> impl Iterator<Item = &'a Pushing> {
     let mut others = from.iter().peekable();
@@ -136,5 +152,36 @@ impl World {
         let turned = (b.0, a.0);
         let pushes = |p: &Pushing| p.bodies == pair || p.bodies == turned;
         self.pushes.last.iter().any(pushes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::Random;
+
+    #[test]
+    fn merged_lists_are_sorted_and_hold_every_pair_once() {
+        let mut random = Random::new(5);
+        for round in 0..200 {
+            let mut draw = |n: usize| -> Vec<Pushing> {
+                let number = |random: &mut Random| random.range(0.0, 9.0) as u32;
+                let pair = |_| Pushing {
+                    colliders: (number(&mut random), number(&mut random)),
+                    bodies: (0, 0),
+                };
+                (0..n).map(pair).collect()
+            };
+            let (mut list, mut more) = (draw(round % 23), draw(round % 7));
+            if round % 3 != 0 {
+                list.sort_unstable();
+            }
+            let mut expected = [&list[..], &more[..]].concat();
+            expected.sort_unstable();
+            expected.dedup();
+            merge(&mut list, &mut more);
+            assert_eq!(list, expected);
+            assert!(more.is_empty());
+        }
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Reference {
 
 impl Reference {
     /// Moves the references of bodies that have left them; `radius` is the size of each body.
-    pub(super) fn follow(&mut self, bodies: &Bodies, radius: &[f64]) -> References<'_> {
+    /// `fall` is what bodies fall in a step.
+    pub(super) fn follow(&mut self, bodies: &Bodies, radius: &[f64], fall: f64) -> References<'_> {
         let now = bodies.position.iter().zip(&bodies.orientation);
         self.poses.truncate(bodies.len());
         self.moved.clear();
@@ -43,6 +44,7 @@ impl Reference {
         References {
             poses: &self.poses,
             moved: &self.moved,
+            fall,
         }
     }
 }
