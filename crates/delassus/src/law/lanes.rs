@@ -78,7 +78,9 @@ impl Cones {
             .abs()
             .store(&mut out.complementarity, part);
         let (zero, one) = (X::splat(simd, 0.0), X::splat(simd, 1.0));
-        let mut beyond = squared.if_below(X::splat(simd, SMALL), one, zero);
+        // The square of nothing loses no digits: contacts at rest stay in their lanes.
+        let moves = zero.if_below(w[1].abs() + w[2].abs(), one, zero);
+        let mut beyond = squared.if_below(X::splat(simd, SMALL), moves, zero);
         for x in [lambda[0], lambda[1], lambda[2], w[0], squared, rho, mu] {
             beyond = beyond + x.abs().if_below(X::splat(simd, LARGE), zero, one);
         }

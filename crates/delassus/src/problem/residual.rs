@@ -112,7 +112,17 @@ impl Judge {
 
     /// All metrics of impulses whose v was left out; it is put in, so that the momentum is exact.
     pub(crate) fn complete(&mut self, problem: &Problem, solution: &mut Solution) -> Residual {
-        let mut residual = self.judge(problem, &solution.lambda);
+        let residual = self.judge(problem, &solution.lambda);
+        self.complete_judged(problem, residual, solution)
+    }
+
+    /// The same for impulses that were judged last, with this residual.
+    pub(crate) fn complete_judged(
+        &mut self,
+        problem: &Problem,
+        mut residual: Residual,
+        solution: &mut Solution,
+    ) -> Residual {
         if residual.law.is_finite() {
             std::mem::swap(&mut self.v, &mut solution.v);
             self.v.resize(problem.n_velocities(), 0.0);

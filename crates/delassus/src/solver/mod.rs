@@ -420,6 +420,22 @@ pub trait Solver {
     }
 }
 
+/// The solver that does the work of another one, by the same method.
+#[derive(Clone, Copy, Debug)]
+struct Substitute {
+    /// Its name.
+    solver: &'static str,
+    /// Why the other one does not.
+    why: &'static str,
+}
+
+impl Substitute {
+    /// A sentence for the user.
+    fn told(&self) -> String {
+        format!("{}; the answer is that of {}", self.why, self.solver)
+    }
+}
+
 /// A sentence for the user where the run did not solve.
 fn message<S: Solver + ?Sized>(solver: &S, problem: &Problem, status: Status) -> Option<String> {
     let misfit = |block: &&Block| solver.fit(&block.law) == Fit::No;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::{Certificate, Fit, History, Rank, Record, Status, Stop};
+use super::{Certificate, Fit, History, Rank, Record, Status, Stop, Substitute};
 use crate::law::Law;
 use crate::problem::residual::{Judge, Residual};
 use crate::problem::{Problem, Solution};
@@ -64,22 +64,6 @@ pub struct Sweep {
     pub elapsed_s: f64,
 }
 
-/// The solver that does the work of another one, by the same method.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Substitute {
-    /// Its name.
-    pub(super) solver: &'static str,
-    /// Why the other one does not.
-    pub(super) why: &'static str,
-}
-
-impl Substitute {
-    /// A sentence for the user.
-    pub(super) fn told(&self) -> String {
-        format!("{}; the answer is that of {}", self.why, self.solver)
-    }
-}
-
 /// Watches a run: decides when it ends and remembers its best iterate.
 #[derive(Debug)]
 pub struct Monitor<'a> {
@@ -113,6 +97,8 @@ pub struct Monitor<'a> {
     certificate: Option<Certificate>,
     /// Independent rows, where the run found them.
     rank: Option<Rank>,
+    /// Residual of the impulses that the run began with, where they are its answer.
+    held: Option<Residual>,
     /// The solver of the answer, where it is another one.
     substitute: Option<Substitute>,
 }
@@ -149,8 +135,18 @@ impl<'a> Monitor<'a> {
             pivots: 0,
             certificate: None,
             rank: None,
+            held: None,
             substitute: None,
         }
+    }
+
+    /// Whether the impulses that a run begins with are its answer already. Where they are it ends as solved without
+    /// touching them, and they are not judged a second time.
+    pub(super) fn holds(&mut self, lambda: &[f64]) -> bool {
+        let judged = self.judge.judge(self.problem, lambda);
+        let holds = judged.law <= self.stop.tolerance;
+        self.held = holds.then_some(judged);
+        holds
     }
 
     /// One more line of the history, whose memory is asked for at once where it takes any.
@@ -335,10 +331,10 @@ impl<'a> Monitor<'a> {
         solution: &mut Solution,
     ) -> (Status, Residual) {
         let left_out = solution.v.is_empty() && 0 < self.problem.n_velocities();
-        let residual = if left_out {
-            self.judge.complete(self.problem, solution)
-        } else {
-            self.judge.judge_solution(self.problem, solution)
+        let residual = match self.held.take() {
+            Some(judged) if left_out => self.judge.complete_judged(self.problem, judged, solution),
+            _ if left_out => self.judge.complete(self.problem, solution),
+            _ => self.judge.judge_solution(self.problem, solution),
         };
         let within = residual.law <= self.stop.tolerance;
         let fixed = self.stop.tolerance <= 0.0;

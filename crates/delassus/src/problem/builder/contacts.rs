@@ -1,6 +1,7 @@
 //! Many contacts at once: their places are handed out first, and filled side by side.
 
 use glam::DVec3;
+use pulp::Simd;
 
 use super::super::delassus::add_entry;
 use super::super::jacobian::{Entry, EntryKind, point_rows};
@@ -101,7 +102,14 @@ impl ProblemBuilder {
             });
         }
         let bodies = (&self.mass[..], &self.free_velocity[..], &self.offsets[..]);
-        let zeros = parallel::map(parts, |part| part.fill(bodies, &make));
+        let arch = pulp::Arch::new();
+        let zeros = parallel::map(parts, |run| {
+            arch.dispatch(Fill {
+                run,
+                bodies,
+                make: &make,
+            })
+        });
         let zeros: Vec<bool> = zeros.into_iter().collect::<Result<_, _>>()?;
         self.has_zero |= zeros.contains(&true);
         Ok(())
@@ -126,6 +134,23 @@ struct ContactRun<'a> {
     q: &'a mut [[f64; 3]],
     c: &'a mut [[f64; 3]],
     d: &'a mut [[f64; 9]],
+}
+
+/// [`ContactRun::fill`] with the widest instructions there are: products and sums stay apart, so that the bits are the
+/// same everywhere.
+struct Fill<'a, F> {
+    run: ContactRun<'a>,
+    bodies: (&'a [MassBlock], &'a [f64], &'a [usize]),
+    make: &'a F,
+}
+
+impl<F: Fn(usize) -> Contact> pulp::WithSimd for Fill<'_, F> {
+    type Output = Result<bool, BuildError>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Result<bool, BuildError> {
+        self.run.fill(self.bodies, self.make)
+    }
 }
 
 impl ContactRun<'_> {

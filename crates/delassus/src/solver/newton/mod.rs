@@ -81,11 +81,9 @@ impl Solver for Newton {
             Form::Dual(_) => true,
         };
         // At rest the impulses of the step before still do; small islands see that as soon themselves.
-        if 0.0 < self.stop.tolerance && !(one && small) {
-            let judged = monitor.judge.judge(problem, &solution.lambda);
-            if judged.law <= self.stop.tolerance {
-                return Status::Solved;
-            }
+        let looks = 0.0 < self.stop.tolerance && !(one && small);
+        if looks && monitor.holds(&solution.lambda) {
+            return Status::Solved;
         }
         let islands = match one || problem.is_one_island() {
             true => Vec::new(),
