@@ -1,4 +1,7 @@
-//! Problems drawn from a seed, as the JSON that the library reads. Every one of them has a solution.
+//! Problems drawn from a seed, as the JSON that the library reads.
+//!
+//! Every one of them has a solution but those with joints and contacts: where a joint holds a body against a contact
+//! with friction, no motion may open all contacts at once, and then no theorem says that there is one.
 
 mod bodies;
 mod plain;

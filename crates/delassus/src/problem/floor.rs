@@ -26,6 +26,9 @@ const INERTIAS: f64 = 0.1;
 /// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
 const MANY: f64 = 1e3;
 
+/// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
+const TOLERABLE: f64 = 1e-3;
+
 thread_local! {
     /// What [`Problem::trees_lose`] writes: a step asks for it every time. It is no state: every call overwrites it.
     static LOST: RefCell<Lost> = RefCell::default();
@@ -226,6 +229,12 @@ impl Problem {
                 velocity: 0.0,
             },
         }
+    }
+
+    /// Whether a residual of these impulses is no more than rounding may make of it, and small. Impulses that diverged
+    /// raise their own floor: what is large is not explained.
+    pub(crate) fn explains_by_rounding(&self, lambda: &[f64], law: f64) -> bool {
+        law <= TOLERABLE * self.velocity_scale() && law <= self.floor(lambda).row
     }
 
     fn primal_floor(&self, primal: &Primal, lambda: &[f64]) -> Floor {

@@ -4,6 +4,7 @@
 
 mod builder;
 pub mod delassus;
+mod delassus_wide;
 pub mod file;
 pub(crate) mod floor;
 mod islands;

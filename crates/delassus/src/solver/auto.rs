@@ -41,7 +41,7 @@ pub enum Allowance {
     Onward,
     /// Half of the sweeps that are left, from the impulses the solve was given: earlier attempts may have led astray.
     Anew,
-    /// Pivots or a factor, from the impulses the solve was given.
+    /// Pivots or factors, from the impulses the solve was given.
     Once,
 }
 
@@ -124,7 +124,7 @@ const FACETS: Choice = Choice {
     then: &[
         by("newton", Once),
         by("lemke,pivot=lex,cover=scaled", Once),
-        by("lemke-standard", Once),
+        by("lemke-standard,budget=500", Once),
     ],
     last: &[],
     why: "pivoting takes them as they are, few in no time; Newton's method where there are too many",
@@ -341,8 +341,8 @@ impl Solver for Auto {
             let first = choose(part, self.stop.tolerance).first.solver;
             from_spec(first, self.stop, 0).map_or(Fit::No, |solver| solver.fit_of(part))
         };
-        let parts = parts::parts(problem);
-        let worst = parts.iter().map(|part| fit(&part.problem)).max();
+        let parts = parts::parts(problem).into_iter();
+        let worst = parts.map(|part| fit(&part.problem)).max();
         worst.unwrap_or_else(|| fit(problem))
     }
 
@@ -489,8 +489,8 @@ impl Auto {
         Stop {
             sweeps: match rung.allowance {
                 Probe(sweeps) => left.min(sweeps),
-                Onward | Anew => left.div_ceil(2),
-                Once => left,
+                // Factors of `newton` are sweeps: what they do not settle is left to others.
+                Onward | Anew | Once => left.div_ceil(2),
             },
             pivots: self.stop.pivots.saturating_sub(pivoted),
             forecast: matches!(rung.allowance, Probe(sweeps) if sweeps <= left),
@@ -575,18 +575,17 @@ fn joined(mut first: Report, next: Report, better: bool) -> Report {
     // A ray says more than sweeps that did not settle, and its certificate stays with it.
     let ray = match (first.status, next.status) {
         (_, Status::Solved) | (Status::Solved, _) => None,
+        (_, Status::RoundingFloor) if better => None,
         (Status::Ray, _) => Some(first.certificate.clone()),
         (_, Status::Ray) => Some(next.certificate.clone()),
         _ => None,
     };
-    let interrupted = next.status == Status::Interrupted;
+    let interrupted = (next.status == Status::Interrupted).then_some(Status::Interrupted);
     let mut kept = if better { next } else { first };
     if let Some(certificate) = ray {
         (kept.status, kept.certificate) = (Status::Ray, certificate);
     }
-    if interrupted {
-        kept.status = Status::Interrupted;
-    }
+    kept.status = interrupted.unwrap_or(kept.status);
     Report {
         fallback,
         history,

@@ -279,7 +279,8 @@ impl<'a> Monitor<'a> {
         if lambda.is_empty() {
             return false;
         }
-        if self.problem.trees_lose(tolerance, lambda, &solution.v) {
+        // What is known of a velocity is a first-order bound, so that it is taken twice, here and below.
+        if self.problem.trees_lose(0.5 * tolerance, lambda, &solution.v) {
             return true;
         }
         if !self.problem.may_hide(tolerance, lambda, &solution.v) {
@@ -287,7 +288,6 @@ impl<'a> Monitor<'a> {
         }
         let floor = self.problem.floor(lambda);
         let speed = crate::math::max_abs(&solution.v).max(1.0);
-        // Nothing else is known of a velocity, so that its first-order bound is taken twice.
         tolerance < floor.row || tolerance.max(VELOCITY) * speed < 2.0 * floor.velocity
     }
 

@@ -4,9 +4,6 @@ use super::is_proven;
 use crate::problem::Problem;
 use crate::solver::{Report, Status};
 
-/// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
-const TOLERABLE: f64 = 1e-3;
-
 /// Says so where the best of all attempts is off by no more than the judge's own arithmetic may be.
 pub(super) fn mark(problem: &Problem, lambda: &[f64], report: &mut Report) {
     if !is_at_the_floor(problem, lambda, report) {
@@ -20,7 +17,6 @@ pub(super) fn mark(problem: &Problem, lambda: &[f64], report: &mut Report) {
     ));
 }
 
-/// Impulses that diverged are not asked: they raise their own floor.
 fn is_at_the_floor(problem: &Problem, lambda: &[f64], report: &Report) -> bool {
     let tried = matches!(
         report.status,
@@ -30,9 +26,5 @@ fn is_at_the_floor(problem: &Problem, lambda: &[f64], report: &Report) -> bool {
             | Status::Breakdown
             | Status::Ray
     );
-    let within = |least: f64| report.residual.law <= least;
-    tried
-        && !is_proven(report)
-        && within(TOLERABLE * problem.velocity_scale())
-        && within(problem.floor(lambda).row)
+    tried && !is_proven(report) && problem.explains_by_rounding(lambda, report.residual.law)
 }

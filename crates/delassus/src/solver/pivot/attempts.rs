@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! lemke              the basis of a guess; reduced, reduced by lex, structural with ones and with three covering vectors
-//!                    by chance; the path of a game; the dense matrix with the same covering vectors
+//!                    by chance; the path of a game; the dense matrix with the same covering vectors; where the laws are
+//!                    those of the problem, the dense matrix in twice the digits
 //! lemke-reduced      reduced, reduced by lex, structural, structural by lex
 //! lemke-structural   structural, structural by lex
 //! lemke-standard     the dense matrix
@@ -30,6 +31,13 @@ const CHANCES: u64 = 3;
 const MENDED: usize = 500;
 /// Most unknowns of a dense matrix: it takes 8 n² bytes, three times.
 const LARGEST: usize = 6000;
+/// The same in twice the digits, where a path takes half a second, and multiplications of doubles that a product costs.
+const LARGEST_WIDE: usize = 250;
+const WIDE_PRODUCT: u64 = 20;
+/// Pivots for each unknown beyond which a path is a cycle or would not end in time anyway, and the same of small problems:
+/// where digits are missing paths wander, and those in twice the digits are to have their turn.
+const LONG: usize = 50;
+const LONG_WHERE_SMALL: usize = 8;
 
 /// Blocks that depend on each other, and where their impulses go.
 pub(super) struct Island<'a> {
@@ -202,8 +210,7 @@ impl Lemke {
         PivotOptions {
             pivot,
             cover,
-            // A path that is this long is a cycle or would not end in time anyway.
-            pivots: spent.pivots_left().min(100 + 50 * lcp.n_pairs()),
+            pivots: spent.pivots_left().min(longest(lcp.n_pairs())),
             deadline: spent.deadline,
         }
     }
@@ -240,6 +247,9 @@ impl Lemke {
                 return Status::Interrupted;
             }
             let mut options = self.matrix_options(pivot, island.spent);
+            if self.method == Method::Best {
+                options.pivots = options.pivots.min(4 * longest(n));
+            }
             if options.pivots == 0 && island.spent.pivots != 0 {
                 return Status::PivotLimit;
             }
@@ -268,6 +278,25 @@ impl Lemke {
         status
     }
 
+    /// The dense matrix of one island in twice the digits; false where it is too large or too dear.
+    pub(super) fn in_twice_the_digits(&self, island: &mut Island<'_>) -> bool {
+        let n = WrittenOut::count(island.problem, island.blocks, self.directions);
+        // About two exchanges for each unknown, within the budget of an island.
+        let cost = WIDE_PRODUCT * 2 * (n as u64).pow(3) / 1_000_000;
+        let dear = self.budget != 0 && self.budget < cost;
+        if LARGEST_WIDE < n || dear || island.spent.pivots_left() == 0 {
+            return false;
+        }
+        let Some(s) = island.problem.delassus_wide(island.blocks) else {
+            return false;
+        };
+        let written = WrittenOut::new(island.problem, island.blocks, self.directions);
+        let most = island.spent.pivots_left().min(longest(n));
+        let found = written.solve_wide(island.problem, &s, most);
+        written.put(&found, island.lambda);
+        true
+    }
+
     /// Limits of one path with matrix, whose pivots cost about so many multiplications each.
     fn matrix_options(&self, pivot: u64, spent: &Spent) -> LcpOptions {
         let affordable = usize::try_from(self.work.meter.left() / pivot).unwrap_or(usize::MAX);
@@ -278,6 +307,15 @@ impl Lemke {
             ..LcpOptions::default()
         }
     }
+}
+
+/// Most pivots of a path with so many unknowns.
+fn longest(n: usize) -> usize {
+    let each = match n <= LARGEST_WIDE {
+        true => LONG_WHERE_SMALL,
+        false => LONG,
+    };
+    100 + each * n
 }
 
 /// What a path found instead of an answer, in the rows of the whole problem.

@@ -186,7 +186,7 @@ impl Solver for Lemke {
         let warm = self.method == Method::Best && lambda.iter().any(|x| *x != 0.0);
         let guess = warm.then(|| lambda.clone());
         lambda.fill(0.0);
-        let mut status = Status::Solved;
+        let (mut status, mut proven) = (Status::Solved, false);
         let most = (self.budget != 0).then(|| self.budget.saturating_mul(1_000_000));
         self.work.meter = Meter::new(most, self.stop.cancel);
         // Islands one by one. The first that has no answer says how the run ends; the others are solved all the same.
@@ -201,7 +201,9 @@ impl Solver for Lemke {
             });
             if status == Status::Solved {
                 status = found;
-                monitor.certify(spent.certificate.take());
+                let certificate = spent.certificate.take();
+                proven = certificate.as_ref().is_some_and(|one| one.farkas.is_some());
+                monitor.certify(certificate);
             }
         }
         *solution = Solution::from_lambda(problem, lambda);
@@ -218,10 +220,50 @@ impl Solver for Lemke {
                 (*solution, ended) = (sharper, Status::Solved);
             }
         }
+        let lost = matches!(ended, Status::Breakdown | Status::PivotLimit | Status::Ray);
+        if lost && !proven && self.method == Method::Best && self.fit_of(problem) == Fit::Exact {
+            let sharper = self.sharpen(problem, solution, monitor, &mut spent);
+            ended = sharper.unwrap_or(ended);
+        }
         match ended {
             Status::Solved | Status::TimeLimit => ended,
             _ if self.stop.is_cancelled() => Status::Interrupted,
             _ => ended,
         }
+    }
+}
+
+impl Lemke {
+    /// All islands in twice the digits: solved, or as near as rounding allows; `None` where that is no help, and then
+    /// nothing has changed.
+    fn sharpen(
+        &self,
+        problem: &Problem,
+        solution: &mut Solution,
+        monitor: &mut Monitor<'_>,
+        spent: &mut Spent,
+    ) -> Option<Status> {
+        let mut lambda = vec![0.0; problem.n_rows()];
+        for blocks in problem.islands() {
+            let found = self.in_twice_the_digits(&mut Island {
+                problem,
+                blocks: &blocks,
+                guess: None,
+                lambda: &mut lambda,
+                spent,
+            });
+            if !found {
+                return None;
+            }
+        }
+        let law = monitor.judge.judge(problem, &lambda).law;
+        let ended = match monitor.pivoted(0, &lambda, Status::Solved) {
+            Status::Solved => Status::Solved,
+            _ if problem.explains_by_rounding(&lambda, law) => Status::RoundingFloor,
+            _ => return None,
+        };
+        monitor.certify(None);
+        *solution = Solution::from_lambda(problem, lambda);
+        Some(ended)
     }
 }

@@ -20,8 +20,10 @@
 //! inscribed in it, whose number the solver's option `directions` gives. Cost: O(n²) products of B with S.
 
 use super::Lcp;
+use super::wide::WideLcp;
 use crate::index::BlockId;
 use crate::law::{Law, facets};
+use crate::linalg::Twofold;
 use crate::problem::Problem;
 
 /// The complementarity problem of some blocks of a problem, and the way back to their impulses.
@@ -29,10 +31,7 @@ pub(crate) struct WrittenOut {
     pub(crate) lcp: Lcp,
     /// Rows of the whole problem, in local order.
     rows: Vec<usize>,
-    /// λ⁰ by local row.
-    shift: Vec<f64>,
-    /// Shares of each unknown in the local rows: a column of B.
-    shares: Vec<Shares>,
+    pairs: Pairs,
 }
 
 /// A column of B: local rows and the share in each.
@@ -41,11 +40,13 @@ type Shares = Vec<(usize, f64)>;
 /// Unknowns and pairs while they are gathered.
 #[derive(Default)]
 struct Pairs {
+    /// Shares of each unknown in the local rows: a column of B.
     shares: Vec<Shares>,
     free: Vec<bool>,
     /// Entries of M beside BᵀSB, and of q beside Bᵀ(Sλ⁰ + c).
     links: Vec<(usize, usize, f64)>,
     constants: Vec<f64>,
+    /// λ⁰ by local row.
     shift: Vec<f64>,
 }
 
@@ -201,10 +202,9 @@ impl WrittenOut {
             .map(|(shares, constant)| combined(shares, &image) + constant)
             .collect();
         WrittenOut {
-            lcp: Lcp::from_columns(columns, q, pairs.free),
+            lcp: Lcp::from_columns(columns, q, pairs.free.clone()),
             rows,
-            shift: pairs.shift,
-            shares: pairs.shares,
+            pairs,
         }
     }
 
@@ -223,7 +223,7 @@ impl WrittenOut {
 
     /// Writes the impulses that belong to z into the rows of these blocks.
     pub(crate) fn impulses(&self, z: &[f64], lambda: &mut [f64]) {
-        for (&row, shift) in self.rows.iter().zip(&self.shift) {
+        for (&row, shift) in self.rows.iter().zip(&self.pairs.shift) {
             lambda[row] = *shift;
         }
         self.add(z, lambda);
@@ -231,18 +231,78 @@ impl WrittenOut {
 
     /// λ += Bz: also how λ grows along a ray.
     pub(crate) fn add(&self, z: &[f64], lambda: &mut [f64]) {
-        for (shares, z) in self.shares.iter().zip(z) {
+        for (shares, z) in self.pairs.shares.iter().zip(z) {
             for &(i, share) in shares {
                 lambda[self.rows[i]] += share * z;
             }
         }
     }
 
+    /// Impulses of the local rows after at most so many pivots in twice the digits, S being that of the same blocks.
+    pub(crate) fn solve_wide(&self, problem: &Problem, s: &[Twofold], most: usize) -> Vec<f64> {
+        let Pairs {
+            shares,
+            free,
+            links,
+            constants,
+            shift,
+        } = &self.pairs;
+        let (n_rows, n) = (self.rows.len(), shares.len());
+        let combined = |shares: &[(usize, f64)], x: &[Twofold]| {
+            let terms = shares.iter().map(|&(i, share)| Twofold::from(share) * x[i]);
+            terms.fold(Twofold::default(), |sum, x| sum + x)
+        };
+        let row = |i: usize| &s[i * n_rows..(i + 1) * n_rows];
+        // S B, then Bᵀ(S B) + K
+        let mut m = vec![Twofold::default(); n * n];
+        for (j, column) in shares.iter().enumerate().filter(|(_, s)| !s.is_empty()) {
+            let image: Vec<Twofold> = (0..n_rows).map(|i| combined(column, row(i))).collect();
+            for (i, shares) in shares.iter().enumerate() {
+                m[i * n + j] = combined(shares, &image);
+            }
+        }
+        for &(i, j, value) in links {
+            m[i * n + j] = m[i * n + j] + Twofold::from(value);
+        }
+        // S λ⁰ + c
+        let moved = |i: usize| {
+            let terms = row(i)
+                .iter()
+                .zip(shift)
+                .map(|(s, x)| *s * Twofold::from(*x));
+            terms.fold(Twofold::from(problem.c()[self.rows[i]]), |sum, x| sum + x)
+        };
+        let image: Vec<Twofold> = (0..n_rows).map(moved).collect();
+        let q = shares.iter().zip(constants);
+        let q = q.map(|(shares, constant)| combined(shares, &image) + Twofold::from(*constant));
+        let lcp = WideLcp {
+            m,
+            q: q.collect(),
+            free: free.clone(),
+        };
+        let z = lcp.solve(most);
+        let mut lambda: Vec<Twofold> = shift.iter().map(|x| Twofold::from(*x)).collect();
+        for (shares, z) in shares.iter().zip(z) {
+            for &(i, share) in shares {
+                lambda[i] = lambda[i] + Twofold::from(share) * z;
+            }
+        }
+        lambda.iter().map(|x| x.rounded()).collect()
+    }
+
+    /// Writes impulses of the local rows into those of the whole problem.
+    pub(crate) fn put(&self, own: &[f64], lambda: &mut [f64]) {
+        self.rows
+            .iter()
+            .zip(own)
+            .for_each(|(row, own)| lambda[*row] = *own);
+    }
+
     /// True where unknown i is the impulse of local row i and nothing else: a plain complementarity problem.
     pub(crate) fn is_plain(&self) -> bool {
         let own = |(i, shares): (usize, &Shares)| shares[..] == [(i, 1.0)];
-        self.shares.len() == self.rows.len()
-            && self.shift.iter().all(|x| *x == 0.0)
-            && self.shares.iter().enumerate().all(own)
+        self.pairs.shares.len() == self.rows.len()
+            && self.pairs.shift.iter().all(|x| *x == 0.0)
+            && self.pairs.shares.iter().enumerate().all(own)
     }
 }

@@ -9,6 +9,7 @@
 //! | `standard.rs` | one path of pivots |
 //! | `solve.rs` | from the door to a verified answer or a proof that there is none |
 //! | `free.rs` | free rows that depend on each other |
+//! | `wide.rs` | one path of pivots in twice the digits, for small problems of thin bodies |
 //! | `game.rs` | games, where that path ends on a ray: the path of Lemke and Howson |
 //!
 //! A problem takes 8 n² bytes; contacts with columns are better pivoted without it.
@@ -20,6 +21,7 @@ pub(super) mod ratio;
 mod scaled;
 pub(super) mod solve;
 mod standard;
+mod wide;
 
 use crate::error::BuildError;
 use crate::math::{dot, max_abs};

@@ -1,0 +1,115 @@
+//! S = G M⁻¹Gᵀ + Σ in twice the digits of a double: for thin bodies, whose S holds numbers of 1e9 that cancel.
+//!
+//! M⁻¹ of a free body is the one that answers are judged by. Trees and dense masses are factored.
+
+use super::mass::MassBlock;
+use super::{Form, Primal, Problem};
+use crate::index::BlockId;
+use crate::linalg::{Twofold, TwofoldLu};
+
+/// Rows of one block on one mass.
+struct Entry {
+    mass: usize,
+    /// First of the rows among those of all blocks.
+    first: usize,
+    rows: Vec<f64>,
+}
+
+impl Problem {
+    /// S of some blocks, row-major in their order; `None` where a mass is singular.
+    pub(crate) fn delassus_wide(&self, blocks: &[BlockId]) -> Option<Vec<Twofold>> {
+        let Form::Primal(primal) = &self.form else {
+            let dense = self.delassus_of(blocks);
+            return Some(dense.into_iter().map(Twofold::from).collect());
+        };
+        let (mut entries, mut n) = (Vec::new(), 0);
+        for id in blocks {
+            for e in primal.jacobian().entry_range(id.index()) {
+                let mut rows = Vec::new();
+                primal.write_rows(e, &mut rows);
+                let mass = primal.jacobian().entry_mass(e);
+                let first = n;
+                entries.push(Entry { mass, first, rows });
+            }
+            n += self.blocks[id.index()].n_rows;
+        }
+        let mut s = vec![Twofold::default(); n * n];
+        entries.sort_by_key(|entry| entry.mass);
+        for own in entries.chunk_by(|a, b| a.mass == b.mass) {
+            add_mass(primal, own, (&mut s, n))?;
+        }
+        let rows = blocks.iter().flat_map(|id| self.blocks[id.index()].rows());
+        for (i, row) in rows.enumerate() {
+            s[i * n + i] = s[i * n + i] + Twofold::from(primal.sigma[row]);
+        }
+        Some(s)
+    }
+}
+
+/// S ← S + G_b M_b⁻¹G_bᵀ over the entries of one mass.
+fn add_mass(primal: &Primal, entries: &[Entry], (s, n): (&mut [Twofold], usize)) -> Option<()> {
+    let mass = &primal.mass()[entries.first()?.mass];
+    let dim = mass.dim();
+    let mut solve = solver(mass)?;
+    let each = || {
+        let rows = |entry: &'_ Entry| entry.first..entry.first + entry.rows.len() / dim;
+        entries
+            .iter()
+            .flat_map(move |entry| rows(entry).zip(entry.rows.chunks_exact(dim)))
+    };
+    for (j, g) in each() {
+        let mut moved: Vec<Twofold> = g.iter().map(|g| Twofold::from(*g)).collect();
+        solve(&mut moved);
+        for (i, g) in each() {
+            let terms = g.iter().zip(&moved).filter(|(g, _)| **g != 0.0);
+            let sum = terms.fold(s[i * n + j], |sum, (g, v)| sum + Twofold::from(*g) * *v);
+            s[i * n + j] = sum;
+        }
+    }
+    Some(())
+}
+
+/// x ← M⁻¹x of one mass; `None` where it is singular.
+fn solver(mass: &MassBlock) -> Option<Box<dyn FnMut(&mut [Twofold]) + '_>> {
+    let formed;
+    let matrix = match mass {
+        MassBlock::Rigid(body) => {
+            let light = Twofold::from(body.inverse_mass());
+            let turning = body.inverse_inertia();
+            return Some(Box::new(move |x| {
+                x[..3].iter_mut().for_each(|x| *x = *x * light);
+                let torque = [x[3], x[4], x[5]];
+                for (i, x) in x[3..].iter_mut().enumerate() {
+                    let row = turning.row(i).to_array().map(Twofold::from);
+                    *x = row[0] * torque[0] + row[1] * torque[1] + row[2] * torque[2];
+                }
+            }));
+        }
+        MassBlock::Dense(dense) => match dense.given_inverse() {
+            Some(inverse) => {
+                return Some(Box::new(move |x| {
+                    let given = x.to_vec();
+                    for (x, row) in x.iter_mut().zip(inverse.chunks_exact(given.len())) {
+                        let terms = row.iter().zip(&given);
+                        let zero = Twofold::default();
+                        *x = terms.fold(zero, |sum, (m, g)| sum + Twofold::from(*m) * *g);
+                    }
+                }));
+            }
+            None => dense.matrix(),
+        },
+        MassBlock::Tree(tree) => {
+            formed = tree.matrix();
+            &formed
+        }
+    };
+    let mut factors = TwofoldLu::default();
+    let regular = factors.factor(mass.dim(), |out| {
+        for (out, m) in out.iter_mut().zip(matrix) {
+            *out = Twofold::from(*m);
+        }
+    });
+    regular.then(|| {
+        Box::new(move |x: &mut [Twofold]| factors.solve(x)) as Box<dyn FnMut(&mut [Twofold])>
+    })
+}
