@@ -9,14 +9,14 @@
     reason = "a benchmark reports on standard output"
 )]
 
-use std::path::Path;
+mod named;
+
 use std::time::Instant;
 
-use delassus::model::robot::Options;
-use delassus::model::scene::of_robot;
+use delassus::Stop;
 use delassus::solver::from_spec;
 use delassus::world::{Clock, Scene};
-use delassus::{Stop, scenes};
+use named::{scene, short};
 
 /// Scenes where none are named.
 const USUAL: [&str; 10] = [
@@ -93,10 +93,7 @@ fn measure(name: &str, steps: usize) {
     let us = |seconds: f64| 1e6 * seconds;
     println!(
         "{:<18} {:7.1}  {:7.1}  {:8.1}  {:6.1}  {:6.1}  {:8}  {:10.2}  {:8}  {:7.1e}  {:13.1e}  {:016x}",
-        Path::new(name)
-            .file_stem()
-            .and_then(|name| name.to_str())
-            .unwrap_or(name),
+        short(name),
         us(median),
         us(least.collide),
         us(least.assemble),
@@ -109,13 +106,4 @@ fn measure(name: &str, steps: usize) {
         penetration,
         world.state_hash(),
     );
-}
-
-fn scene(name: &str) -> Scene {
-    if !Path::new(name).is_file() {
-        return scenes::build(name).expect("the scene exists");
-    }
-    let text = std::fs::read_to_string(name).expect("the file can be read");
-    let folder = Path::new(name).parent();
-    of_robot(&text, name, folder, Options::default()).expect("the file is a robot")
 }

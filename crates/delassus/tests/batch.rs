@@ -33,7 +33,16 @@ fn copies_have_the_bits_they_would_have_alone() {
                 }
             }
         });
+        let mut at_once = Batch::new(&scene.world, 5, "auto", stop).unwrap();
+        let count = 40.try_into().unwrap();
+        for steps in at_once.steps(H, count, |i, _, world| pushed(i, world)) {
+            assert_eq!(steps.unwrap().unsolved, 0);
+        }
         for i in [0, 4] {
+            assert_eq!(
+                at_once.worlds()[i].state_hash(),
+                batch.worlds()[i].state_hash()
+            );
             let mut alone = scene.world.clone();
             let mut solver = Auto::default();
             solver.stop = stop;
@@ -69,5 +78,11 @@ fn a_copy_that_cannot_be_stepped_holds_up_nobody() {
         }
     });
     assert!(steps[0].is_err() && steps[1].is_ok());
+    let steps = batch.steps(0.01, 4.try_into().unwrap(), |i, k, world| {
+        world.bodies_mut().force[1].x = if i == 1 && k == 2 { f64::NAN } else { 0.0 };
+    });
+    assert!(steps[0].is_ok() && steps[1].is_err());
+    let times = [0, 1].map(|i: usize| batch.worlds()[i].time());
+    assert!((times[0] - 0.04).abs() < 1e-12 && (times[1] - 0.03).abs() < 1e-12);
     assert!(Batch::new(&world, 1, "no-such-solver", Stop::default()).is_err());
 }

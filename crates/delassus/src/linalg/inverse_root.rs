@@ -13,7 +13,7 @@
 //! Cost: 2·n³/6 multiplications at most, less what is zero. Forming T loses as many digits as L is ill-conditioned: for
 //! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
 
-use super::wide_lu::{Four, MOST_FOURS, WIDTH, add, add_row, by_fours, dot, filled, fours};
+use super::wide_lu::{Four, WIDTH, add_row, by_fours, dot, filled, fours};
 
 /// T, and room for Lᵀ.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -233,21 +233,11 @@ fn answer<const F: usize>(given: Answer<'_>) {
     let t = &given.root.rows.as_chunks::<F>().0[..n];
     let Answers { x, c, d } = given.answers;
     let x = x.as_chunks_mut::<F>().0;
-    let (v, rows) = (filled::<F>(given.v), given.rows.as_chunks::<F>().0);
-    // Unknowns that some row measures, found without a branch: which they are is another matter for every block.
-    let (mut path, mut count) = ([0; WIDTH * MOST_FOURS], 0);
-    for unknown in (0..n).rev() {
-        let mut measured = false;
-        for row in rows {
-            measured |= row.as_flattened()[unknown] != 0.0;
-        }
-        path[count] = unknown;
-        count += usize::from(measured);
-    }
-    for ((x, c), row) in x.iter_mut().zip(c).zip(rows) {
+    let v = filled::<F>(given.v);
+    for ((x, c), row) in x.iter_mut().zip(c).zip(given.rows.as_chunks::<F>().0) {
         let mut sum = [[0.0; WIDTH]; F];
-        for unknown in &path[..count] {
-            add(&mut sum, row.as_flattened()[*unknown], &t[n - 1 - unknown]);
+        for (g, t) in row.as_flattened()[..n].iter().rev().zip(t) {
+            add_row(&mut sum, *g, t);
         }
         *x = sum;
         *c += dot(row, &v);

@@ -217,16 +217,10 @@ fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
 #[inline(always)]
 pub(crate) fn add_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
     if factor != 0.0 {
-        add(sum, factor, row);
-    }
-}
-
-/// sum ← sum + factor · row.
-#[inline(always)]
-pub(crate) fn add<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
-    for k in 0..F {
-        for l in 0..WIDTH {
-            sum[k][l] = factor.mul_add(row[k][l], sum[k][l]);
+        for k in 0..F {
+            for l in 0..WIDTH {
+                sum[k][l] = factor.mul_add(row[k][l], sum[k][l]);
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Many copies of one world, stepped together: each has its own state, controls and contacts.
 
+use std::num::NonZeroUsize;
+
 use super::{Step, StepError, World};
 use crate::math::parallel::prelude::*;
 use crate::solver::{Solver, SpecError, Stop, from_spec};
@@ -70,12 +72,35 @@ impl Batch {
         h: f64,
         prepare: impl Fn(usize, &mut World) + Sync,
     ) -> Vec<Result<Step, StepError>> {
+        self.steps(h, NonZeroUsize::MIN, |i, _, world| prepare(i, world))
+    }
+
+    /// The same so many times; `prepare` is also told which step it is. A copy makes all its steps, until one is refused,
+    /// or somebody asks for an early end, before its thread takes another: its numbers stay near the processor. What is
+    /// told of a copy is that of all its steps together, or why it could not go on.
+    pub fn steps(
+        &mut self,
+        h: f64,
+        count: NonZeroUsize,
+        prepare: impl Fn(usize, usize, &mut World) + Sync,
+    ) -> Vec<Result<Step, StepError>> {
+        let stop = self.stop;
         let copies = self.worlds.par_iter_mut().zip(self.solvers.par_iter_mut());
-        let steps = copies.enumerate().map(|(i, (world, solver))| {
-            prepare(i, world);
-            world.step(h, solver.as_mut())
+        let all = copies.enumerate().map(|(i, (world, solver))| {
+            let mut one = |k: usize| {
+                prepare(i, k, world);
+                world.step(h, solver.as_mut())
+            };
+            let mut steps = one(0)?;
+            for k in 1..count.get() {
+                if stop.is_cancelled() {
+                    break;
+                }
+                steps.join(one(k)?);
+            }
+            Ok(steps)
         });
-        steps.collect()
+        all.collect()
     }
 
     /// Puts these copies back to where all began; a number that no copy has is left alone.
