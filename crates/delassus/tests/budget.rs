@@ -22,7 +22,7 @@ use delassus::solver::from_spec;
 use delassus::solver::pivot::{Lemke, Method};
 use delassus::tree::spatial::Pose;
 use delassus::tree::{Link, MassProperties, Tree, TreeJoint};
-use delassus::world::Scene;
+use delassus::world::{Integrator, Scene};
 use delassus::{LinkId, Solution, Solver, Status, Stop, gallery, scenes};
 
 /// Share of its budget that a pass may take.
@@ -37,7 +37,7 @@ struct Pass {
     run: fn(),
 }
 
-const PASSES: [Pass; 6] = [
+const PASSES: [Pass; 7] = [
     Pass {
         name: "twenty coloured sweeps over a pile of 1000 contacts",
         budget: 2.0414e7,
@@ -46,17 +46,22 @@ const PASSES: [Pass; 6] = [
     Pass {
         name: "four steps of necklaces in lanes",
         budget: 1.8631e7,
-        run: || steps("necklaces:40x20", "direct", (2, 4)),
+        run: || steps("necklaces:40x20", Integrator::Spook, "direct", (2, 4)),
+    },
+    Pass {
+        name: "four steps of necklaces in lanes at second order",
+        budget: 3.6203e7,
+        run: || steps("necklaces:40x20", Integrator::Rattle, "direct", (2, 4)),
     },
     Pass {
         name: "twenty steps of a humanoid",
         budget: 1.2532e7,
-        run: || steps("humanoid", "newton", (60, 20)),
+        run: || steps("humanoid", Integrator::Spook, "newton", (60, 20)),
     },
     Pass {
         name: "ten steps of an arch at rest",
         budget: 9.3069e6,
-        run: || steps("arch", "newton", (20, 10)),
+        run: || steps("arch", Integrator::Spook, "newton", (20, 10)),
     },
     Pass {
         name: "twenty pegs of 32 contacts by Lemke's reduced method",
@@ -92,8 +97,9 @@ fn sweeps() {
 }
 
 /// So many steps of a scene at first, then so many that are counted.
-fn steps(scene: &str, solver: &str, (before, counted): (usize, usize)) {
+fn steps(scene: &str, integrator: Integrator, solver: &str, (before, counted): (usize, usize)) {
     let Scene { mut world, run, .. } = scenes::build(scene).unwrap();
+    world.settings.integrator = integrator;
     let stop = Stop {
         tolerance: run.tolerance,
         sweeps: run.iterations,
