@@ -405,6 +405,11 @@ impl World {
         Ok(self.lock()?.world.time())
     }
 
+    #[setter]
+    fn set_time(&self, seconds: f64) -> PyResult<()> {
+        self.lock()?.world.set_time(seconds).map_err(refuse)
+    }
+
     /// The step size of the scene [s].
     #[getter]
     fn dt(&self) -> PyResult<f64> {

@@ -182,6 +182,48 @@ def test_jax_steps_have_the_same_gradient() -> None:
         assert np.allclose(given, known, rtol=1e-8, atol=1e-10)
 
 
+PUSHED = """gravity = [0, 0, 0]
+[[bodies]]
+name = "ball"
+mass = 2.0
+inertia = [0.1, 0.1, 0.1]
+[[forces]]
+body = "ball"
+times = [0.0, 1.0]
+forces = [[0, 0, 0], [3, 0, 0]]
+"""
+
+
+def test_jax_steps_see_forces_at_their_own_time() -> None:
+    """x after three steps is h² Σ (3 − k) F(t_k)/m, and the same where the backward pass has stepped in between."""
+    jax = pytest.importorskip("jax", reason="JAX is not installed; steps in it were not tested")
+    jax.config.update("jax_enable_x64", True)
+    import delassus.jax as dj
+
+    def travelled(world, state):
+        for k in range(3):
+            state = dj.step(world, state, time=0.2 + 0.1 * k, dt=0.1)
+        return state[0]
+
+    world = delassus.World.parse(PUSHED)
+    start = np.array(world.coordinates)
+    plain = delassus.World.parse(PUSHED)
+    plain.time = 0.2
+    plain.step(3, 0.1)
+    for _ in range(2):
+        value, slope = jax.value_and_grad(lambda state: travelled(world, state))(start)
+        assert value == pytest.approx(plain.coordinates[0], abs=1e-12)
+        assert slope[0] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_clock_is_set_and_refuses_what_is_no_time() -> None:
+    world = delassus.World()
+    world.time = 2.5
+    assert world.time == 2.5
+    with pytest.raises(delassus.Error, match="finite"):
+        world.time = float("nan")
+
+
 def test_mass_and_friction_are_identified_from_a_push() -> None:
     module = example("identify")
     seen, derivatives = module.run(1.7, 0.35)

@@ -290,6 +290,26 @@ fn armature_of_a_free_joint_is_part_of_its_mass_and_not_of_its_weight() {
     assert!((a[5] + 9.81 / 4.0).abs() < 1e-12, "{a:?}");
 }
 
+/// Feet that are named one by one with the floor are of one kind, however many there are.
+#[test]
+fn many_pairs_with_the_same_geoms_are_few_groups() {
+    let (mut feet, mut pairs) = (String::new(), String::new());
+    for i in 0..40 {
+        feet += &format!(r#"<geom name="f{i}" size=".1" contype="0" conaffinity="0"/>"#);
+        pairs += &format!(r#"<pair geom1="f{i}" geom2="floor"/>"#);
+    }
+    let text = format!(
+        r#"<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/><body><freejoint/>{feet}<geom size=".1" contype="2"/></body></worldbody><contact>{pairs}</contact></mujoco>"#
+    );
+    let shapes = read(&text).robot.shapes;
+    let meet = |a: usize, b: usize| shapes[a].groups.meet(shapes[b].groups);
+    assert_eq!(shapes.len(), 42);
+    for foot in 1..41 {
+        assert!(meet(0, foot) && !meet(foot, 41) && !meet(foot, 1 + foot % 40));
+    }
+    assert!(meet(0, 41));
+}
+
 /// A quaternion of zeros in a keyframe turns nothing, as in MuJoCo.
 #[test]
 fn a_keyframe_without_a_direction_is_not_turned() {

@@ -55,9 +55,12 @@ def stepped(
     force: _Floats | None,
     values: _Floats | None,
     how: StepOptions,
+    time: float | None = None,
 ) -> Stepped:
-    """Puts the world into a state, sets inputs, and makes one step; the world is left after it."""
+    """Puts the world into a state, its clock to a time where one is given, sets inputs, and makes one step; the world is left after it."""
     world.coordinates = state
+    if time is not None:
+        world.time = time
     if values is not None:
         if values.shape != (len(how.inputs),):
             raise Error(f"values have shape {values.shape} where {len(how.inputs)} inputs are named")

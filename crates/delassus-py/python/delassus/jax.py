@@ -82,32 +82,35 @@ def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float 
     return _solve(*arrays, True, (solver, tolerance))
 
 
-def _make(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any) -> Any:
-    state, force, values = _double(state, force, values)
-    return _gradient.stepped(world, state, force, values if how.inputs else None, how)
+def _make(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any, time: Any) -> Any:
+    state, force, values, time = _double(state, force, values, time)
+    # No number is no time.
+    clock = float(time[0]) if time.size else None
+    return _gradient.stepped(world, state, force, values if how.inputs else None, how, clock)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))  # type: ignore[untyped-decorator,misc,unused-ignore]
-def _step(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any) -> Any:
+def _step(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any, time: Any) -> Any:
     kind = np.dtype(state.dtype)
 
-    def host(state: Any, force: Any, values: Any) -> Any:
-        return _make(world, how, state, force, values).after.astype(kind)
+    def host(*given: Any) -> Any:
+        return _make(world, how, *given).after.astype(kind)
 
-    return jax.pure_callback(host, jax.ShapeDtypeStruct(state.shape, kind), state, force, values)
+    return jax.pure_callback(host, jax.ShapeDtypeStruct(state.shape, kind), state, force, values, time)
 
 
-def _step_forward(world: World, how: _gradient.StepOptions, state: Any, force: Any, values: Any) -> Any:
-    return _step(world, how, state, force, values), (state, force, values)
+def _step_forward(world: World, how: _gradient.StepOptions, *given: Any) -> Any:
+    return _step(world, how, *given), given
 
 
 def _step_backward(world: World, how: _gradient.StepOptions, kept: Any, grad: Any) -> Any:
     shapes = tuple(jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in kept)
 
-    def host(state: Any, force: Any, values: Any, grad: Any) -> Any:
-        # A graph keeps arrays alone: the step is made once more.
-        found = _make(world, how, state, force, values).backward(_double(grad)[0])
-        return tuple(part.astype(shape.dtype) for part, shape in zip(found, shapes))
+    def host(*given: Any) -> Any:
+        # A graph keeps arrays alone: the step is made once more, at its own time. Nothing is asked of the slope by that.
+        found = _make(world, how, *given[:-1]).backward(_double(given[-1])[0])
+        parts = (*found, np.zeros(shapes[3].shape))
+        return tuple(part.astype(shape.dtype) for part, shape in zip(parts, shapes))
 
     return jax.pure_callback(host, shapes, *kept, grad)
 
@@ -122,6 +125,7 @@ def step(
     values: Any = None,
     *,
     inputs: Sequence[Any] = (),
+    time: Any = None,
     dt: float | None = None,
     smoothing: float | None = None,
     tolerance: float = 1e-12,
@@ -130,8 +134,8 @@ def step(
 
     `state` is as `World.coordinates` has it, `force` as `World.push`, and `values` are those of `inputs`, named as for
     `World.differentiate`. The world is put into each state that is asked for and steps by Newton's method from then on;
-    use one that nothing else uses. Its clock goes on with every step, those of the backward pass too: forces and drives
-    that change with time do not belong into such a world.
+    use one that nothing else uses. Its clock goes on with every step, those of the backward pass too: where forces change
+    with time, give the `time` at which the step begins [s], by which nothing is differentiated.
     """
     how = _gradient.StepOptions(tuple(inputs), dt, smoothing, tolerance)
     state = jnp.asarray(state, dtype=float)
@@ -141,4 +145,5 @@ def step(
     values = jnp.zeros(0, state.dtype) if values is None else jnp.asarray(values, dtype=float)
     if values.shape != (len(how.inputs),):
         raise Error(f"values have shape {values.shape} where {len(how.inputs)} inputs are named")
-    return _step(world, how, state, force, values)
+    clock = jnp.zeros(0, state.dtype) if time is None else jnp.asarray(time, dtype=float).reshape(1)
+    return _step(world, how, state, force, values, clock)

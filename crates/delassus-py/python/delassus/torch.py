@@ -57,9 +57,9 @@ def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float 
 
 class _Step(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
     @staticmethod
-    def forward(ctx: Any, state: Any, force: Any, values: Any, world: World, how: _gradient.StepOptions) -> Any:
+    def forward(ctx: Any, state: Any, force: Any, values: Any, world: World, how: _gradient.StepOptions, time: float | None) -> Any:
         parts = [None if part is None else _array(part) for part in (force, values)]
-        ctx.made = _gradient.stepped(world, _array(state), parts[0], parts[1], how)
+        ctx.made = _gradient.stepped(world, _array(state), parts[0], parts[1], how, time)
         ctx.like = (state, force, values)
         return torch.from_numpy(ctx.made.after.copy()).to(state)
 
@@ -68,7 +68,7 @@ class _Step(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
     def backward(ctx: Any, grad: Any) -> Any:
         found = ctx.made.backward(_array(grad))
         given = [None if like is None else torch.from_numpy(part).to(like) for part, like in zip(found, ctx.like)]
-        return (*given, None, None)
+        return (*given, None, None, None)
 
 
 def step(
@@ -78,6 +78,7 @@ def step(
     values: Any = None,
     *,
     inputs: Sequence[Any] = (),
+    time: float | None = None,
     dt: float | None = None,
     smoothing: float | None = None,
     tolerance: float = 1e-12,
@@ -86,6 +87,7 @@ def step(
 
     `state` is as `World.coordinates` has it, `force` as `World.push`, and `values` are those of `inputs`, named as for
     `World.differentiate`. The world is left after the step, with these inputs; it steps by Newton's method from then on.
+    Where forces change with time, `time` is the time at which the step begins [s]; without it the clock goes on.
     """
     how = _gradient.StepOptions(tuple(inputs), dt, smoothing, tolerance)
-    return _Step.apply(state, force, values, world, how)
+    return _Step.apply(state, force, values, world, how, time)

@@ -180,6 +180,12 @@ impl Surface {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldError {
+    /// A clock that shows no number.
+    #[error("the time is {seconds} s; it must be finite")]
+    BadTime {
+        /// What it should show \[s\].
+        seconds: f64,
+    },
     /// A body that cannot be.
     #[error("body \"{name}\": {what}")]
     Body {
@@ -451,5 +457,14 @@ impl World {
     /// Time simulated so far \[s\].
     pub fn time(&self) -> f64 {
         self.time.seconds
+    }
+
+    /// Sets the clock, which forces over time go by \[s\].
+    pub fn set_time(&mut self, seconds: f64) -> Result<(), WorldError> {
+        if !seconds.is_finite() {
+            return Err(WorldError::BadTime { seconds });
+        }
+        self.time = Elapsed { seconds, lost: 0.0 };
+        Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! Who touches whom: shapes, masks, pairs and exclusions.
 
+use std::collections::HashSet;
+
 use super::super::ImportError;
 use super::Reader;
 use super::element::Element;
@@ -79,41 +81,37 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Two geoms meet where contype of one has a bit of conaffinity of the other, or where they are a pair. Each set
-    /// of geoms with the same answers is one group here.
+    /// Two geoms meet where contype of one has a bit of conaffinity of the other, or where they are a pair. Geoms that
+    /// meet the same ones are one group here.
     fn group(&mut self, shapes: &mut [ShapeModel], masks: &[(u32, u32)], pairs: &[Pair]) {
-        let partners = |i: usize| -> Vec<usize> {
-            let with = pairs.iter().filter(|(a, b, _)| *a == i || *b == i);
-            with.map(|&(a, b, _)| if a == i { b } else { a }).collect()
-        };
-        let kinds: Vec<_> = (0..shapes.len()).map(|i| (masks[i], partners(i))).collect();
-        let (mut groups, mut of) = (Vec::new(), Vec::new());
-        for (i, kind) in kinds.iter().enumerate() {
-            // Who is in a pair is alone.
-            let same = |(old, alone): &(usize, bool)| !alone && kinds[*old] == *kind;
-            let alone = !kind.1.is_empty();
-            let found = groups.iter().position(same).filter(|_| !alone);
-            of.push(found.unwrap_or(groups.len()));
-            if found.is_none() {
-                groups.push((i, alone));
-            }
-        }
-        if MOST < groups.len() {
-            let root = self.root;
-            let what = format!("contact masks of {} kinds, more than {MOST},", groups.len());
-            self.lose(root, what);
-            return;
+        let mut partners = vec![HashSet::new(); shapes.len()];
+        for &(a, b, _) in pairs {
+            partners[a].insert(b);
+            partners[b].insert(a);
         }
         let meet = |a: usize, b: usize| {
             let ((type_a, with_a), (type_b, with_b)) = (masks[a], masks[b]);
-            type_a & with_b != 0 || type_b & with_a != 0 || kinds[a].1.contains(&b)
+            type_a & with_b != 0 || type_b & with_a != 0 || partners[a].contains(&b)
         };
-        for (i, shape) in shapes.iter_mut().enumerate() {
-            let others = groups.iter().enumerate();
-            let with = others.filter(|(_, (first, _))| meet(i, *first));
+        let row = |i: usize| -> Vec<bool> { (0..shapes.len()).map(|k| meet(i, k)).collect() };
+        let (mut groups, mut of) = (Vec::new(), Vec::new());
+        for i in 0..shapes.len() {
+            let met = row(i);
+            let found = groups.iter().position(|known| *known == met);
+            of.push(found.unwrap_or(groups.len()));
+            if found.is_none() {
+                groups.push(met);
+            }
+            if MOST < groups.len() {
+                let what = format!("geoms that meet others in more than {MOST} ways");
+                return self.lose(self.root, what);
+            }
+        }
+        for (shape, &group) in shapes.iter_mut().zip(&of) {
+            let met = groups[group].iter().zip(&of).filter(|(met, _)| **met);
             shape.groups = Groups {
-                member: 1 << of[i],
-                with: with.fold(0, |bits, (g, _)| bits | 1 << g),
+                member: 1 << group,
+                with: met.fold(0, |bits, (_, other)| bits | 1 << other),
             };
         }
     }
