@@ -1,5 +1,6 @@
 //! Many copies of one world, stepped together.
 
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use delassus::Stop;
@@ -95,7 +96,7 @@ impl Batch {
     }
 
     /// Makes n steps of `dt` seconds in every copy. `tau`, one row for each copy, are forces on the joints of its first
-    /// robot during all of them. A copy whose step is refused stays as it was; the report names it.
+    /// robot during all of them. A copy whose step is refused stays there; the report names it.
     #[pyo3(signature = (n=1, *, tau=None, dt=None))]
     fn step(
         &self,
@@ -104,9 +105,8 @@ impl Batch {
         tau: Option<&Bound<'_, PyAny>>,
         dt: Option<f64>,
     ) -> PyResult<BatchReport> {
-        if n == 0 {
-            return Err(refuse("n is 0; make at least one step"));
-        }
+        let steps = usize::try_from(n).ok().and_then(NonZeroUsize::new);
+        let steps = steps.ok_or_else(|| refuse("n is 0; make at least one step"))?;
         let mut inner = self.lock()?;
         let count = inner.batch.worlds().len();
         let (tau, width) = match tau {
@@ -124,20 +124,15 @@ impl Batch {
         };
         let (flag, inner) = (&self.flag, &mut *inner);
         interruptible(py, flag, || {
-            for _ in 0..n {
-                let steps = inner.batch.step(dt, |i, world| {
-                    if let Some(robot) = world.robot_mut(delassus::RobotId(0))
-                        && 0 < width
-                    {
-                        let own = &tau[i * width..(i + 1) * width];
-                        robot.force.copy_from_slice(own);
-                    }
-                });
-                report.add(steps);
-                if flag.is_raised() {
-                    break;
+            let steps = inner.batch.steps(dt, steps, |i, _, world| {
+                if let Some(robot) = world.robot_mut(delassus::RobotId(0))
+                    && 0 < width
+                {
+                    let own = &tau[i * width..(i + 1) * width];
+                    robot.force.copy_from_slice(own);
                 }
-            }
+            });
+            report.add(steps);
         })?;
         Ok(report)
     }
@@ -233,9 +228,7 @@ impl BatchReport {
                     self.residual[i] = self.residual[i].max(step.report.residual.law);
                 }
                 Err(error) => {
-                    if self.refused.iter().all(|(known, _)| *known != i) {
-                        self.refused.push((i, error.to_string()));
-                    }
+                    self.refused.push((i, error.to_string()));
                 }
             }
         }

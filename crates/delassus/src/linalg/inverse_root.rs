@@ -345,7 +345,7 @@ mod tests {
         // Units far apart are no sign of it.
         assert!(root.make(&[1e-12, 0.0, 0.0, 1e12], 2, 1e-4));
         let many = 60;
-        let identity = |e: usize| f64::from(e % (many + 1) == 0);
+        let identity = |e: usize| f64::from(e.is_multiple_of(many + 1));
         let identity: Vec<f64> = (0..many * many).map(identity).collect();
         assert!(!root.make(&identity, many, 1e-4));
     }
