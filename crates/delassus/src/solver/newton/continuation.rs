@@ -20,6 +20,10 @@ use crate::problem::Block;
 pub(super) const SOFTNESS: f64 = 1e-7;
 /// The same for equalities, over the largest mobility.
 pub(super) const JOINT_SOFTNESS: f64 = 1e-8;
+/// Share of the residual they began with last time below which steps without smoothing are tried again.
+const BETTER: f64 = 0.5;
+/// ε of rows among hundreds that depend on each other.
+const SOFT: f64 = 1e-5;
 /// Factors by which ε grows after a short step and falls after a whole one, and its most.
 const SOFTER: f64 = 100.0;
 const HARDER: f64 = 0.3;
@@ -70,6 +74,17 @@ impl Course {
         growth: 3.0,
     };
 
+    /// Without smoothing: modes change as steps, halved until the laws themselves are met better, lead across them.
+    pub(super) const BARE: Course = Course {
+        tau: LEAST,
+        tau_most: LEAST,
+        most: 60,
+        patience: 10,
+        accept: 0.0,
+        fastest: 0.1,
+        growth: 1.0,
+    };
+
     /// From no impulses.
     pub(super) const COLD: Course = Course {
         tau: 10.0,
@@ -117,11 +132,33 @@ impl Stage<'_> {
     /// left to correct, τ = r/V, contacts keep the modes they have, and steps get short where one has to change.
     pub(super) fn resume(&mut self, from: &[f64], course: Course) -> Result<(), End> {
         let residual = self.judge(from)?;
-        let tau = (0.05 * (residual / self.system.scale).sqrt()).clamp(course.tau, 0.1);
+        let tau = 0.05 * (residual / self.system.scale).sqrt();
+        let tau = tau.clamp(course.tau, course.tau_most.min(0.1));
         let (rho, mut at) = self.start_at(from);
         let end = self.continue_from(&mut at, &rho, Course { tau, ..course });
         self.end_at(rho, at);
         end
+    }
+
+    /// The laws themselves from the best impulses so far, with rows softer than usual and then as hard: where hundreds of
+    /// contacts depend on each other, the path of smoothed laws ends among modes that are nearly alike, and steps along
+    /// changes that move nothing must stay short. Nothing where the best is hardly better than at the last time.
+    pub(super) fn settle(&mut self) -> Result<(), End> {
+        if BETTER * self.settled < self.best.0 {
+            return Err(End::Stuck);
+        }
+        self.settled = self.best.0;
+        let base = self.softness;
+        for softness in [SOFT, base] {
+            let best = self.best.1.clone();
+            self.softness = softness;
+            let end = self.resume(&best, Course::BARE);
+            self.softness = base;
+            if let Err(End::Run(status)) = end {
+                return Err(End::Run(status));
+            }
+        }
+        Err(End::Stuck)
     }
 
     /// Newton on the smoothed laws from an iterate, while τ falls.

@@ -293,6 +293,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
 
 /// What is tried where the interior point has not led near an answer: few problems get this far.
 fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
+    next(stage.settle())?;
     let zero = vec![0.0; stage.system.n_rows()];
     let careful = Course {
         tau: 1.0,
@@ -312,6 +313,7 @@ fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
         next(stage.continuation(stage.iterate(&zero), &rho, course))?;
     }
     stage.stop_at_the_floor()?;
+    next(stage.settle())?;
     next(stage.polish_wide())?;
     let rho = stage.load_aware(loads, 0.1);
     next(stage.in_twice_the_digits(&zero, &rho, Course::COLD))?;
@@ -319,13 +321,16 @@ fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
     for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
         let rho = stage.load_aware(loads, share);
         next(stage.arclength(&rho, accept, 250))?;
+        next(stage.settle())?;
         if share == 0.1 {
             next(stage.proximal(loads, share, 200))?;
+            next(stage.settle())?;
         }
     }
     let found = stage.loads(&stage.best.1);
     next(stage.proximal(&found, 1e-3, 500))?;
     next(stage.proximal(loads, 1e-3, 500))?;
+    next(stage.settle())?;
     stage.stop_at_the_floor()?;
     Err(End::Stuck)
 }

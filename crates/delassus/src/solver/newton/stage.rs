@@ -43,6 +43,8 @@ pub(super) struct Stage<'a> {
     scratch_w: Vec<f64>,
     /// Least residual so far and its impulses [m/s].
     pub(super) best: (f64, Vec<f64>),
+    /// The least residual when [`Stage::settle`] last began [m/s].
+    pub(super) settled: f64,
     /// When to stop, and when the run began.
     stop: Stop,
     pub(super) begin: Instant,
@@ -129,6 +131,7 @@ impl<'a> Stage<'a> {
             scratch_v,
             scratch_w,
             best: (f64::INFINITY, best),
+            settled: f64::INFINITY,
             stop,
             begin,
             history,
