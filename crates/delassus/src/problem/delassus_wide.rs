@@ -2,7 +2,7 @@
 //!
 //! M⁻¹ of a free body is the one that answers are judged by. Trees and dense masses are factored.
 
-use super::mass::MassBlock;
+use super::mass::{MassBlock, Rigid};
 use super::{Form, Primal, Problem};
 use crate::index::BlockId;
 use crate::linalg::{Twofold, TwofoldLu};
@@ -50,7 +50,7 @@ impl Problem {
 fn add_mass(primal: &Primal, entries: &[Entry], (s, n): (&mut [Twofold], usize)) -> Option<()> {
     let mass = &primal.mass()[entries.first()?.mass];
     let dim = mass.dim();
-    let mut solve = solver(mass)?;
+    let mut inverse = Inverse::of(mass)?;
     let each = || {
         let rows = |entry: &'_ Entry| entry.first..entry.first + entry.rows.len() / dim;
         entries
@@ -59,7 +59,7 @@ fn add_mass(primal: &Primal, entries: &[Entry], (s, n): (&mut [Twofold], usize))
     };
     for (j, g) in each() {
         let mut moved: Vec<Twofold> = g.iter().map(|g| Twofold::from(*g)).collect();
-        solve(&mut moved);
+        inverse.apply(&mut moved);
         for (i, g) in each() {
             let terms = g.iter().zip(&moved).filter(|(g, _)| **g != 0.0);
             let sum = terms.fold(s[i * n + j], |sum, (g, v)| sum + Twofold::from(*g) * *v);
@@ -69,47 +69,58 @@ fn add_mass(primal: &Primal, entries: &[Entry], (s, n): (&mut [Twofold], usize))
     Some(())
 }
 
-/// x ← M⁻¹x of one mass; `None` where it is singular.
-fn solver(mass: &MassBlock) -> Option<Box<dyn FnMut(&mut [Twofold]) + '_>> {
-    let formed;
-    let matrix = match mass {
-        MassBlock::Rigid(body) => {
-            let light = Twofold::from(body.inverse_mass());
-            let turning = body.inverse_inertia();
-            return Some(Box::new(move |x| {
+/// M⁻¹ of one mass, as it is known best.
+enum Inverse<'a> {
+    Rigid(&'a Rigid),
+    /// Row-major, as it was given.
+    Given(&'a [f64]),
+    Factored(TwofoldLu),
+}
+
+impl Inverse<'_> {
+    /// `None` where the mass is singular.
+    fn of(mass: &MassBlock) -> Option<Inverse<'_>> {
+        match mass {
+            MassBlock::Rigid(body) => Some(Inverse::Rigid(body)),
+            MassBlock::Dense(dense) => match dense.given_inverse() {
+                Some(inverse) => Some(Inverse::Given(inverse)),
+                None => factored(dense.matrix(), mass.dim()),
+            },
+            MassBlock::Tree(tree) => factored(&tree.matrix(), mass.dim()),
+        }
+    }
+
+    /// x ← M⁻¹x
+    fn apply(&mut self, x: &mut [Twofold]) {
+        match self {
+            Inverse::Rigid(body) => {
+                let light = Twofold::from(body.inverse_mass());
                 x[..3].iter_mut().for_each(|x| *x = *x * light);
-                let torque = [x[3], x[4], x[5]];
+                let (turning, torque) = (body.inverse_inertia(), [x[3], x[4], x[5]]);
                 for (i, x) in x[3..].iter_mut().enumerate() {
                     let row = turning.row(i).to_array().map(Twofold::from);
                     *x = row[0] * torque[0] + row[1] * torque[1] + row[2] * torque[2];
                 }
-            }));
-        }
-        MassBlock::Dense(dense) => match dense.given_inverse() {
-            Some(inverse) => {
-                return Some(Box::new(move |x| {
-                    let given = x.to_vec();
-                    for (x, row) in x.iter_mut().zip(inverse.chunks_exact(given.len())) {
-                        let terms = row.iter().zip(&given);
-                        let zero = Twofold::default();
-                        *x = terms.fold(zero, |sum, (m, g)| sum + Twofold::from(*m) * *g);
-                    }
-                }));
             }
-            None => dense.matrix(),
-        },
-        MassBlock::Tree(tree) => {
-            formed = tree.matrix();
-            &formed
+            Inverse::Given(inverse) => {
+                let given = x.to_vec();
+                for (x, row) in x.iter_mut().zip(inverse.chunks_exact(given.len())) {
+                    let terms = row.iter().zip(&given);
+                    let zero = Twofold::default();
+                    *x = terms.fold(zero, |sum, (m, g)| sum + Twofold::from(*m) * *g);
+                }
+            }
+            Inverse::Factored(factors) => factors.solve(x),
         }
-    };
+    }
+}
+
+fn factored<'a>(matrix: &[f64], dim: usize) -> Option<Inverse<'a>> {
     let mut factors = TwofoldLu::default();
-    let regular = factors.factor(mass.dim(), |out| {
+    let regular = factors.factor(dim, |out| {
         for (out, m) in out.iter_mut().zip(matrix) {
             *out = Twofold::from(*m);
         }
     });
-    regular.then(|| {
-        Box::new(move |x: &mut [Twofold]| factors.solve(x)) as Box<dyn FnMut(&mut [Twofold])>
-    })
+    regular.then_some(Inverse::Factored(factors))
 }

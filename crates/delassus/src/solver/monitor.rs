@@ -280,7 +280,10 @@ impl<'a> Monitor<'a> {
             return false;
         }
         // What is known of a velocity is a first-order bound, so that it is taken twice, here and below.
-        if self.problem.trees_lose(0.5 * tolerance, lambda, &solution.v) {
+        if self
+            .problem
+            .trees_lose(0.5 * tolerance, lambda, &solution.v)
+        {
             return true;
         }
         if !self.problem.may_hide(tolerance, lambda, &solution.v) {
