@@ -40,7 +40,7 @@ struct Pass {
 const PASSES: [Pass; 7] = [
     Pass {
         name: "twenty coloured sweeps over a pile of 1000 contacts",
-        budget: 2.0414e7,
+        budget: 9.93e6,
         run: sweeps,
     },
     Pass {
