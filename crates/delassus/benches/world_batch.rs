@@ -29,17 +29,7 @@ const STEPS: usize = 100;
 const ROUNDS: usize = 6;
 
 fn main() {
-    let mut copies = 64;
-    let mut names = Vec::new();
-    for word in std::env::args().skip(1).filter(|word| word != "--bench") {
-        match word.parse() {
-            Ok(count) => copies = count,
-            Err(_) => names.push(word),
-        }
-    }
-    if names.is_empty() {
-        names.extend(USUAL.map(str::to_owned));
-    }
+    let (copies, names) = named::asked(64, &USUAL);
     println!("scene              copies  threads   steps/s  us/step  unsolved  law m/s  state");
     for name in names {
         for threads in [1, 2] {

@@ -33,17 +33,7 @@ const USUAL: [&str; 10] = [
 ];
 
 fn main() {
-    let mut steps = 600;
-    let mut names = Vec::new();
-    for word in std::env::args().skip(1).filter(|word| word != "--bench") {
-        match word.parse() {
-            Ok(count) => steps = count,
-            Err(_) => names.push(word),
-        }
-    }
-    if names.is_empty() {
-        names.extend(USUAL.map(str::to_owned));
-    }
+    let (steps, names) = named::asked(600, &USUAL);
     println!(
         "scene              us/step  collide  assemble   solve    rest  contacts  iterations  unsolved  law m/s  penetration m  state"
     );

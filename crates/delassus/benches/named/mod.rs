@@ -7,6 +7,21 @@ use delassus::model::scene::of_robot;
 use delassus::scenes;
 use delassus::world::Scene;
 
+/// The number and the scenes that were typed, or the usual ones.
+pub(crate) fn asked(mut count: usize, usual: &[&str]) -> (usize, Vec<String>) {
+    let mut names = Vec::new();
+    for word in std::env::args().skip(1).filter(|word| word != "--bench") {
+        match word.parse() {
+            Ok(number) => count = number,
+            Err(_) => names.push(word),
+        }
+    }
+    if names.is_empty() {
+        names.extend(usual.iter().map(|name| (*name).to_owned()));
+    }
+    (count, names)
+}
+
 /// A scene that is built in, or that of a robot file.
 pub(crate) fn scene(name: &str) -> Scene {
     if !Path::new(name).is_file() {
