@@ -1,15 +1,19 @@
 //! Random hard friction problems by the thousand, solved by any solver and judged by arithmetic of their own.
 //!
-//! `cargo bench -p delassus --bench newton_hard -- COUNT [SOLVER] [SEED] [TOLERANCE] [FAMILY]` draws COUNT problems of
-//! every family and prints how many are solved to 1e-10 of the velocity scale or the tolerance given, how many end at the
-//! floor of rounding, the worst residual of those called solved, quantiles of the factorisations or sweeps, and the
-//! slowest.
+//! `cargo bench -p delassus --bench newton_hard -- COUNT [SOLVER] [SEED] [TOLERANCE] [FAMILY] [FOLDER]` draws COUNT
+//! problems of every family, or of one, and prints how many are solved to 1e-10 of the velocity scale or the tolerance
+//! given, how many end at the floor of rounding, the worst residual of those called solved, quantiles of the
+//! factorisations or sweeps, and the slowest. A folder keeps those that are neither solved nor at the floor, as problem
+//! files.
 
 #![allow(clippy::print_stdout, missing_docs)]
 
+use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 use delassus::math::{DQuat, DVec3, Random};
+use delassus::problem::file::json::save;
 use delassus::solver::from_spec;
 use delassus::{Problem, Solution, Status, Stop};
 
@@ -334,6 +338,8 @@ struct Tally {
     slowest: f64,
     counts: Vec<usize>,
     failed: Vec<String>,
+    /// Seed and text of those neither solved nor at the floor.
+    kept: Vec<(u64, String)>,
 }
 
 impl Tally {
@@ -361,6 +367,10 @@ impl Tally {
                 let name = status.name();
                 self.failed
                     .push(format!("{seed}: {name} {own:.0e} {elapsed:.0} ms"));
+                if status != Status::RoundingFloor {
+                    self.kept
+                        .push((seed, save(problem, &format!("hard {seed}"))));
+                }
             }
         }
     }
@@ -385,7 +395,10 @@ fn main() {
         "family   solved  floor  of    false  worst    iterations 50%  95%  99%  slowest ms  not solved (seed: status, residual)"
     );
     for (name, make) in FAMILIES {
-        if words.get(4).is_some_and(|only| only != name) {
+        if words
+            .get(4)
+            .is_some_and(|only| only != name && only != "all")
+        {
             continue;
         }
         let mut tally = Tally::default();
@@ -409,5 +422,13 @@ fn main() {
             tally.slowest,
             tally.failed.join(", ")
         );
+        let Some(folder) = words.get(5).map(Path::new) else {
+            continue;
+        };
+        fs::create_dir_all(folder).expect("a folder that can be made");
+        for (seed, text) in &tally.kept {
+            fs::write(folder.join(format!("{name}-{seed}.json")), text)
+                .expect("a file that can be written");
+        }
     }
 }

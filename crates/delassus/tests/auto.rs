@@ -52,6 +52,35 @@ fn built_in_problems_get_the_solver_of_their_class() {
 }
 
 #[test]
+fn facets_and_round_cones_on_one_body_go_to_newton_and_are_solved() {
+    let mut builder = Problem::builder();
+    let mass = MassBlock::dense(vec![2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0]).unwrap();
+    let mass = builder.add_mass(mass, &[-1.0, 1.5, 0.4]).unwrap();
+    let rows = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    for law in [
+        Law::FrictionCone { mu: 0.3 },
+        Law::FrictionFacets {
+            mu: 0.5,
+            directions: 8,
+        },
+    ] {
+        builder
+            .add_block(law, &[(mass, &rows)], &[0.1; 3], &[0.0; 3])
+            .unwrap();
+    }
+    let problem = builder.build().unwrap();
+    let choice = choose(&problem, 1e-10);
+    assert_eq!(
+        choice.class,
+        "faceted cones together with round or rolling ones"
+    );
+    let mut solution = Solution::zeros(&problem);
+    let report = Auto::new(stop(1e-10), 0).solve(&problem, &mut solution);
+    assert_eq!((report.status, report.fit), (Status::Solved, Fit::Exact));
+    assert_eq!(report.fallback, None);
+}
+
+#[test]
 fn every_built_in_problem_is_solved_and_the_report_says_by_whom() {
     for exhibit in gallery::exhibits() {
         let problem = gallery::build(exhibit.name).unwrap();

@@ -17,6 +17,8 @@ use crate::law::smoothed::{Point, Want};
 const STEPS: (f64, f64) = (1e-6, 6.0);
 /// Corrections of one step.
 const CORRECTIONS: usize = 6;
+/// ε of hard rows over their mobility: contacts that depend on each other change their loads within a correction.
+const HARD: f64 = 1e-9;
 /// Smoothing at the start.
 const START: f64 = 10.0;
 /// Logarithm of the smoothing at which the end of the path is near.
@@ -53,6 +55,14 @@ struct Pair {
 impl Stage<'_> {
     /// Follows the path from no impulses; a point is accepted where the merit is below `accept` times τ.
     pub(super) fn arclength(&mut self, rho: &[f64], accept: f64, most: usize) -> Result<(), End> {
+        let base = std::mem::replace(&mut self.softness, HARD);
+        let end = self.follow_path(rho, accept, most);
+        self.softness = base;
+        end
+    }
+
+    /// The loop of it.
+    fn follow_path(&mut self, rho: &[f64], accept: f64, most: usize) -> Result<(), End> {
         let start = self.kernel.count;
         let mut spot = Spot {
             at: self.iterate(&vec![0.0; self.system.n_rows()]),

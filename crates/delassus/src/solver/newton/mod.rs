@@ -245,6 +245,9 @@ fn solve_island(
 /// open, stick or slip otherwise than before cost a step or two, and the path of smoothed laws costs five.
 const WHOLE: usize = 8;
 const FALLS: f64 = 0.9;
+/// Factorisations for softened problems near the best impulses, before other paths and when these are at their end.
+const FEW: usize = 200;
+const MANY: usize = 2000;
 /// Share of the velocity scale below which more digits are tried before other paths.
 const NEAR: f64 = 1e-4;
 
@@ -286,6 +289,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
 
 /// What is tried where the interior point has not led near an answer: few problems get this far.
 fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
+    next(stage.recentre(FEW))?;
     next(stage.settle())?;
     let zero = vec![0.0; stage.system.n_rows()];
     let careful = Course {
@@ -323,6 +327,7 @@ fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
     let found = stage.loads(&stage.best.1);
     next(stage.proximal(&found, 1e-3, 500))?;
     next(stage.proximal(loads, 1e-3, 500))?;
+    next(stage.recentre(MANY))?;
     next(stage.settle())?;
     stage.stop_at_the_floor()?;
     Err(End::Stuck)

@@ -9,11 +9,11 @@
 //! other methods find the answer of the softened problem where they lose that of the hard one. At λ = λ_c the springs
 //! are without force: what the centres converge to is an answer of the problem itself.
 
-use super::continuation::Course;
+use super::continuation::{Course, move_by};
 use super::stage::{End, Stage};
 use super::system::System;
 use crate::law::Law;
-use crate::solver::Status;
+use crate::solver::{Status, Stop};
 
 /// Softness s at the start and at least.
 const SOFT: f64 = 0.1;
@@ -23,6 +23,18 @@ const MOST: usize = 40;
 const FAILURES: usize = 5;
 /// Factorisations for one set of springs.
 const EACH: usize = 80;
+/// The same near an answer: softness at the start, failures, factorisations, and the share of the residual to which a
+/// softened problem is answered.
+const NEARBY: f64 = 1e-4;
+const FAILURES_NEARBY: usize = 8;
+const EACH_NEARBY: usize = 40;
+const DIGITS: f64 = 1e-2;
+/// Points tried in the direction of an answer, and the residual there over that of the answer.
+const FOLLOWED: usize = 24;
+const SAME: f64 = 1.01;
+/// Whole steps on the laws themselves from the centre, and the share of its residual that each may leave.
+const WHOLE: usize = 12;
+const FALLS: f64 = 0.95;
 /// Relative residual from which on the finishing methods are tried.
 const NEAR: f64 = 1e-2;
 
@@ -38,7 +50,8 @@ impl Stage<'_> {
                 break;
             }
             let before = self.history.len();
-            match self.with_springs(soft, &rho, &centre, outer)? {
+            let stop = self.stop_inside(outer, EACH);
+            match self.with_springs(soft, &rho, &centre, stop)? {
                 Some(found) => {
                     centre = found;
                     outer = self.judge(&centre)?;
@@ -60,13 +73,71 @@ impl Stage<'_> {
         Err(End::Stuck)
     }
 
+    /// The same from the best impulses so far, with springs just strong enough that each answer takes a few factorisations:
+    /// where hundreds of contacts depend on each other and their w cannot all vanish at once, loads have to move a long
+    /// way, contact after contact, before any residual falls, and no method that asks for a smaller one at each step gets
+    /// there.
+    pub(super) fn recentre(&mut self, most: usize) -> Result<(), End> {
+        let mut centre = self.best.1.clone();
+        let (mut soft, mut outer, mut failures) = (NEARBY, self.best.0, 0);
+        let limit = self.history.len() + most;
+        while self.history.len() < limit && failures < FAILURES_NEARBY {
+            let rho = self.load_aware(&self.loads(&centre), 1e-3);
+            let before = self.history.len();
+            let stop = Stop {
+                tolerance: (DIGITS * outer).max(1e-3 * self.tolerance()),
+                ..self.stop_inside(outer, EACH_NEARBY)
+            };
+            let found = self.with_springs(soft, &rho, &centre, stop)?;
+            let spent = self.history.len() - before;
+            let Some(found) = found else {
+                (soft, failures) = (5.0 * soft, failures + 1);
+                continue;
+            };
+            outer = self.follow(&mut centre, found)?;
+            soft *= match spent {
+                0..6 => 0.5,
+                6..16 => 1.0,
+                _ => 2.0,
+            };
+        }
+        Err(End::Stuck)
+    }
+
+    /// Moves the centre to an answer and on in the same direction, as far as the residual does not grow; gives it.
+    fn follow(&mut self, centre: &mut Vec<f64>, found: Vec<f64>) -> Result<f64, End> {
+        let direction: Vec<f64> = found.iter().zip(&*centre).map(|(a, b)| a - b).collect();
+        let first = self.judge(&found)?;
+        let (mut at, mut residual, mut point) = (found, first, vec![0.0; centre.len()]);
+        let (mut reached, mut beyond, mut t) = (1.0, f64::INFINITY, 2.0);
+        for _ in 0..FOLLOWED {
+            move_by(centre, t, &direction, &mut point);
+            let own = self.judge(&point)?;
+            if own <= SAME * first {
+                (reached, residual) = (t, own);
+                std::mem::swap(&mut at, &mut point);
+            } else {
+                beyond = t;
+            }
+            if beyond < 1.1 * reached {
+                break;
+            }
+            t = match beyond.is_finite() {
+                true => 0.5 * (reached + beyond),
+                false => 4.0 * t,
+            };
+        }
+        *centre = at;
+        Ok(residual)
+    }
+
     /// The answer with springs R = s/ρ about the centre, or nothing where none is found.
     fn with_springs(
         &mut self,
         soft: f64,
         rho: &[f64],
         centre: &[f64],
-        outer: f64,
+        stop: Stop,
     ) -> Result<Option<Vec<f64>>, End> {
         let mut springs = vec![0.0; centre.len()];
         for (block, rho) in self.system.blocks().iter().zip(rho) {
@@ -77,9 +148,10 @@ impl Stage<'_> {
             }
         }
         let problem = self.system.problem.softened(&springs, centre);
-        let stop = self.stop_inside(outer, EACH);
         let kernel = std::mem::take(&mut self.kernel);
         let mut inner = Stage::new(System::new(&problem), kernel, stop, self.begin);
+        // ε less than the springs: more would answer a softer problem than this one, step by step.
+        inner.softness = inner.softness.min(1e-2 * soft);
         let end = inner.answer(centre);
         self.kernel = std::mem::take(&mut inner.kernel);
         let (spent, found) = (inner.history.len(), std::mem::take(&mut inner.best.1));
@@ -92,6 +164,10 @@ impl Stage<'_> {
     /// Answers a softened problem: from the centre by continuation, then from inside.
     fn answer(&mut self, centre: &[f64]) -> Result<(), End> {
         if centre.iter().any(|x| *x != 0.0) {
+            let end = self.semismooth_while(centre, WHOLE, FALLS);
+            if let Err(End::Run(_)) = end {
+                return end;
+            }
             let course = Course {
                 most: 20,
                 ..Course::WARM
