@@ -13,6 +13,8 @@ use crate::math::parallel::{self, CHUNK};
 
 /// The tree is built anew once its leaves have been replaced so many times on average.
 const REBUILD_AFTER: usize = 16;
+/// Leaves so few that looking at all pairs takes less than following a tree.
+const FEW: usize = 32;
 /// Skin around a box as a share of its smallest half extent.
 const SKIN: f64 = 0.1;
 
@@ -66,6 +68,9 @@ impl Broad {
             self.replaced = 0;
             self.skins.clear();
             self.skins.extend(self.boxes.iter().map(with_skin));
+            if count <= FEW {
+                return self.find_few();
+            }
             self.tree = Bvh::from_leaves(BvhBuildStrategy::Binned, &self.skins);
             self.find_all();
             return;
@@ -76,17 +81,32 @@ impl Broad {
         if self.left.is_empty() {
             return;
         }
+        for &i in &self.left {
+            self.skins[i as usize] = with_skin(&self.boxes[i as usize]);
+        }
+        if count <= FEW {
+            return self.find_few();
+        }
         self.replaced += self.left.len();
         for &i in &self.left {
-            let skin = with_skin(&self.boxes[i as usize]);
-            self.skins[i as usize] = skin;
-            self.tree.insert_or_update_partially(skin, i, 0.0);
+            self.tree
+                .insert_or_update_partially(self.skins[i as usize], i, 0.0);
         }
         self.tree.refit(&mut self.work);
         if count < 8 * self.left.len() {
             self.find_all();
         } else {
             self.find_left();
+        }
+    }
+
+    /// Finds all near pairs without the tree.
+    fn find_few(&mut self) {
+        self.near.clear();
+        for (i, skin) in (0..).zip(&self.skins) {
+            let later = (i + 1..).zip(&self.skins[i as usize + 1..]);
+            let meet = later.filter(|(_, other)| skin.intersects(other));
+            self.near.extend(meet.map(|(j, _)| pack((i, j))));
         }
     }
 
@@ -199,13 +219,20 @@ mod tests {
 
     #[test]
     fn pairs_are_those_of_a_full_search_step_after_step() {
+        for count in [200, FEW, 2] {
+            find_step_after_step(count);
+        }
+    }
+
+    fn find_step_after_step(count: usize) {
         let mut random = Random::new(3);
-        let mut at: Vec<DVec3> = (0..200).map(|_| random.vector() * 3.0).collect();
+        let wide = 3.0 * (count as f64 / 200.0).cbrt();
+        let mut at: Vec<DVec3> = (0..count).map(|_| random.vector() * wide).collect();
         let half = DVec3::splat(0.4);
         let mut broad = Broad::default();
         for step in 0..300 {
             // Steps in which all, a few or none leave their skins.
-            let moved = [200, 200, 10, 0, 1][step % 5];
+            let moved = [count, count, 10, 0, 1][step % 5].min(count);
             at[..moved]
                 .iter_mut()
                 .for_each(|x| *x += random.vector() * 0.2);

@@ -94,7 +94,7 @@ fn distance(x: &[f64; 3], y: &[f64; 3]) -> f64 {
 }
 
 /// |(x, y)|: a plain root where the squares neither overflow nor underflow, which is several times faster.
-fn length(x: f64, y: f64) -> f64 {
+pub(super) fn length(x: f64, y: f64) -> f64 {
     let squared = x * x + y * y;
     if (1e-280..1e280).contains(&squared) {
         squared.sqrt()

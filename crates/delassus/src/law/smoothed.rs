@@ -17,6 +17,7 @@
 use glam::DVec2;
 
 use super::Law;
+use super::cone::length;
 use super::disks::{Disk, MOST_ROWS};
 use super::polygon::project;
 use crate::math::norm;
@@ -58,6 +59,11 @@ fn plus(x: f64, delta: f64) -> (f64, f64, f64) {
 impl Smoothed {
     /// Evaluates the law of a block; equalities have none.
     pub(crate) fn evaluate(&mut self, law: &Law, point: Point<'_>, want: Want) {
+        if let (Law::FrictionCone { mu }, 3) = (*law, point.lambda.len())
+            && f64::MIN_POSITIVE <= mu
+        {
+            return self.cone(mu, point, want);
+        }
         let n = point.lambda.len();
         self.f.clear();
         self.f.resize(n, 0.0);
@@ -80,6 +86,41 @@ impl Smoothed {
             law if point.length == 1.0 => self.contact(&law, point, want),
             law => self.scaled_contact(&law, point, want),
         }
+    }
+
+    /// A contact with Coulomb's cone, nearly all there are: a normal and one disk whose rows have the same scale.
+    fn cone(&mut self, mu: f64, point: Point<'_>, want: Want) {
+        let (lambda, rho) = (point.lambda, point.rho);
+        let y: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * point.w[i]);
+        let (normal, slope, drift) = plus(y[0], point.delta);
+        let scaled = 1.0 / mu;
+        let y = [y[1] * scaled, y[2] * scaled];
+        let shares = Shares::of(length(y[0], y[1]), (normal, drift), point.delta);
+        let on = y.map(|y| mu * shares.part * y);
+        put(
+            &mut self.f,
+            [lambda[0] - normal, lambda[1] - on[0], lambda[2] - on[1]],
+        );
+        if want == Want::Value {
+            return;
+        }
+        // ∂/∂N, through y_n, and ∂/∂y of the tangent.
+        let column = y.map(|y| mu * y * shares.by_normal * slope);
+        let inner = |j: usize, k: usize| -shares.along * y[j] * y[k];
+        let (a, b, c) = (
+            shares.part + inner(0, 0),
+            inner(0, 1),
+            shares.part + inner(1, 1),
+        );
+        let by = [slope, 0.0, 0.0, column[0], a, b, column[1], b, c];
+        put(&mut self.by_w, by.map(|x| rho * x));
+        let [n, _, _, x, a, b, y1, _, c] = by.map(|x| -x);
+        put(
+            &mut self.by_lambda,
+            [1.0 + n, 0.0, 0.0, x, 1.0 + a, b, y1, b, 1.0 + c],
+        );
+        let drifts = y.map(|y| -mu * y * shares.drift);
+        put(&mut self.by_log_delta, [-drift, drifts[0], drifts[1]]);
     }
 
     /// A normal and its disks.
@@ -215,45 +256,27 @@ impl Smoothed {
             }
         }
         let length = match mu.len() {
-            0..=2 => y[0].hypot(y[1]),
+            0..=2 => length(y[0], y[1]),
             _ => norm(&y),
         };
-        let root = ((normal - length).powi(2) + 4.0 * point.delta * point.delta).sqrt();
-        let most = 0.5 * (normal + length + root);
-        if !(0.0 < most) {
-            return;
-        }
-        // Share of m that follows N; the rest follows Y.
-        let share = if 0.0 < root {
-            0.5 * (1.0 + (normal - length) / root)
-        } else {
-            1.0
-        };
-        let part = normal / most;
+        let Shares {
+            part,
+            by_normal,
+            along,
+            drift,
+        } = Shares::of(length, (normal, drift), point.delta);
         for (j, i) in rows.clone().enumerate() {
             self.f[i] -= scale[j] * part * y[j];
         }
         if want == Want::Value {
             return;
         }
-        let by_normal = (1.0 - part * share) / most;
-        let along = if 0.0 < length {
-            part * (1.0 - share) / (most * length)
-        } else {
-            0.0
-        };
-        let drift_most = share * drift
-            + if 0.0 < root {
-                2.0 * point.delta * point.delta / root
-            } else {
-                0.0
-            };
         for (j, i) in rows.clone().enumerate() {
             // ∂/∂N, through y_n.
             let column = scale[j] * y[j] * by_normal * slope;
             self.by_lambda[i * n] -= column;
             self.by_w[i * n] += point.rho * column;
-            self.by_log_delta[i] -= scale[j] * y[j] * (drift - part * drift_most) / most;
+            self.by_log_delta[i] -= scale[j] * y[j] * drift;
             for (k, l) in rows.clone().enumerate() {
                 if scale[k] == 0.0 {
                     continue;
@@ -265,6 +288,53 @@ impl Smoothed {
             }
         }
     }
+}
+
+/// How the point (N/m) y of a disk of radius N changes, Y = |y| long; all zero where there is nothing but its centre.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shares {
+    /// N/m.
+    part: f64,
+    /// Its derivatives by N, and by Y over −Y.
+    by_normal: f64,
+    along: f64,
+    /// Its derivative by log δ.
+    drift: f64,
+}
+
+impl Shares {
+    /// With N and its derivative by log δ.
+    fn of(length: f64, (normal, drift): (f64, f64), delta: f64) -> Shares {
+        let root = ((normal - length).powi(2) + 4.0 * delta * delta).sqrt();
+        let most = 0.5 * (normal + length + root);
+        if !(0.0 < most) {
+            return Shares::default();
+        }
+        // Share of m that follows N, the rest follows Y; and what m follows of δ itself.
+        let (share, own) = match 0.0 < root {
+            true => (
+                0.5 * (1.0 + (normal - length) / root),
+                2.0 * delta * delta / root,
+            ),
+            false => (1.0, 0.0),
+        };
+        let part = normal / most;
+        Shares {
+            part,
+            by_normal: (1.0 - part * share) / most,
+            along: match 0.0 < length {
+                true => part * (1.0 - share) / (most * length),
+                false => 0.0,
+            },
+            drift: (drift - part * (share * drift + own)) / most,
+        }
+    }
+}
+
+/// Writes numbers over a list.
+fn put<const N: usize>(list: &mut Vec<f64>, numbers: [f64; N]) {
+    list.clear();
+    list.extend_from_slice(&numbers);
 }
 
 /// Impulse and row velocity of one block with ρ and δ.

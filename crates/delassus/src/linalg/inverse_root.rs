@@ -59,8 +59,8 @@ impl InverseRoot {
         pulp::Arch::new().dispatch(Sizes { root: self, x });
     }
 
-    /// X = G T of rows over the unknowns, in fours, D ← D + X Xᵀ and c ← c + G v.
-    pub(crate) fn answer(&self, rows: &[Four], v: &[f64], answers: Answers<'_>) {
+    /// X = G T of rows over the unknowns, one after the other, D ← D + X Xᵀ and c ← c + G v.
+    pub(crate) fn answer(&self, rows: &[f64], v: &[f64], answers: Answers<'_>) {
         pulp::Arch::new().dispatch(Answer {
             root: self,
             rows,
@@ -70,9 +70,11 @@ impl InverseRoot {
     }
 }
 
-/// Where [`InverseRoot::answer`] puts what it finds.
+/// Where [`InverseRoot::answer`] puts what it finds. Rows in fours and their answers go behind those that are there; c may
+/// be empty where nobody asks for it.
 pub(crate) struct Answers<'a> {
-    pub(crate) x: &'a mut [Four],
+    pub(crate) rows: &'a mut Vec<Four>,
+    pub(crate) halves: &'a mut Vec<Four>,
     pub(crate) c: &'a mut [f64],
     pub(crate) d: &'a mut [f64],
 }
@@ -98,7 +100,9 @@ impl pulp::WithSimd for Make<'_> {
 #[inline(always)]
 fn factor<const F: usize>(root: &mut InverseRoot, matrix: &[f64], share: f64) -> bool {
     let lower = &mut root.lower.as_chunks_mut::<F>().0[..root.n];
-    for (i, given) in matrix.chunks_exact(root.n).rev().enumerate() {
+    for i in 0..root.n {
+        let end = (root.n - i) * root.n;
+        let given = &matrix[end - root.n..end];
         let (before, own) = lower.split_at_mut(i);
         let own = &mut own[0];
         for (to, x) in own.as_flattened_mut().iter_mut().zip(given.iter().rev()) {
@@ -213,7 +217,7 @@ fn sizes<const F: usize>(row: &[Four; F]) -> [Four; F] {
 
 struct Answer<'a> {
     root: &'a InverseRoot,
-    rows: &'a [Four],
+    rows: &'a [f64],
     v: &'a [f64],
     answers: Answers<'a>,
 }
@@ -231,17 +235,24 @@ impl pulp::WithSimd for Answer<'_> {
 fn answer<const F: usize>(given: Answer<'_>) {
     let n = given.root.n;
     let t = &given.root.rows.as_chunks::<F>().0[..n];
-    let Answers { x, c, d } = given.answers;
-    let x = x.as_chunks_mut::<F>().0;
-    let v = filled::<F>(given.v);
-    for ((x, c), row) in x.iter_mut().zip(c).zip(given.rows.as_chunks::<F>().0) {
-        let mut sum = [[0.0; WIDTH]; F];
-        for (g, t) in row.as_flattened()[..n].iter().rev().zip(t) {
-            add_row(&mut sum, *g, t);
+    let start = given.answers.halves.len();
+    for row in given.rows.chunks_exact(n) {
+        let mut x = [[0.0; WIDTH]; F];
+        for (g, t) in row.iter().rev().zip(t) {
+            add_row(&mut x, *g, t);
         }
-        *x = sum;
+        given.answers.halves.extend_from_slice(&x);
+        let rows = &mut *given.answers.rows;
+        rows.extend_from_slice(&[[0.0; WIDTH]; F]);
+        let at = rows.len() - F;
+        rows[at..].as_flattened_mut()[..n].copy_from_slice(row);
+    }
+    let Answers { rows, halves, c, d } = given.answers;
+    let v = filled::<F>(given.v);
+    for (c, row) in c.iter_mut().zip(rows[start..].as_chunks::<F>().0) {
         *c += dot(row, &v);
     }
+    let x = halves[start..].as_chunks::<F>().0;
     // D = X Xᵀ by symmetry.
     let m = x.len();
     for i in 0..m {
@@ -309,18 +320,15 @@ mod tests {
             assert!(root.make(&a, n, 1e-4));
             let rows: Vec<f64> = (0..3 * n).map(|_| random.range(-1.0, 1.0)).collect();
             let v: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
-            let fours = root.fours();
-            let (mut x, mut given) = (vec![[0.0; WIDTH]; 3 * fours], vec![[0.0; WIDTH]; 3 * fours]);
-            for (to, row) in given.chunks_exact_mut(fours).zip(rows.chunks_exact(n)) {
-                to.as_flattened_mut()[..n].copy_from_slice(row);
-            }
+            let (mut fours, mut halves) = (Vec::new(), Vec::new());
             let (mut c, mut d) = ([1.0; 3], [0.0; 9]);
             let answers = Answers {
-                x: &mut x,
+                rows: &mut fours,
+                halves: &mut halves,
                 c: &mut c,
                 d: &mut d,
             };
-            root.answer(&given, &v, answers);
+            root.answer(&rows, &v, answers);
             let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             for i in 0..3 {
                 let row = &rows[i * n..(i + 1) * n];

@@ -12,6 +12,8 @@ pub(crate) struct ProfileLu {
     /// Nonzeros of row i, the last column apart: `first[i]..reach[i]`.
     first: Vec<usize>,
     reach: Vec<usize>,
+    /// Behind the last row that has a nonzero in column j or before, the last row of all apart.
+    ends: Vec<usize>,
     swaps: Vec<usize>,
     inverse: Vec<f64>,
 }
@@ -46,10 +48,14 @@ impl ProfileLu {
     /// Factors in place. Returns the smallest pivot; zero means singular.
     pub(crate) fn factor(&mut self) -> f64 {
         let n = self.n;
+        self.find_ends();
         let mut weakest = f64::INFINITY;
         for j in 0..n {
+            let end = self.ends[j].max(j + 1);
+            // Rows change places among these alone, so that no other ever has a nonzero here.
+            let rows = |first: usize| (first..end).chain((end < n).then_some(n - 1));
             let (mut p, mut best) = (j, -1.0);
-            for i in j..n {
+            for i in rows(j) {
                 if self.first[i] <= j || j + 1 == n {
                     let x = self.a[i * n + j].abs();
                     if best < x {
@@ -74,8 +80,8 @@ impl ProfileLu {
             let pivot_row = &above[j * n..];
             let inverse = 1.0 / pivot_row[j];
             self.inverse[j] = inverse;
-            for (i, row) in below.chunks_exact_mut(n).enumerate() {
-                let i = i + j + 1;
+            for i in rows(j + 1) {
+                let row = &mut below[(i - j - 1) * n..(i - j) * n];
                 if j < self.first[i] || row[j] == 0.0 {
                     continue;
                 }
@@ -91,6 +97,17 @@ impl ProfileLu {
             }
         }
         weakest
+    }
+
+    fn find_ends(&mut self) {
+        self.ends.clear();
+        self.ends.resize(self.n, 0);
+        for i in 0..self.n.saturating_sub(1) {
+            self.ends[self.first[i]] = i + 1;
+        }
+        for j in 1..self.n {
+            self.ends[j] = self.ends[j].max(self.ends[j - 1]);
+        }
     }
 
     /// x ← A⁻¹x.

@@ -11,10 +11,11 @@
 //! |M⁻¹| is not known; there M⁻¹ of the absolute terms stands for it, and of dense masses |M||v| joins the terms.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use super::mass::{MassBlock, SHORT, TreeMass};
 use super::{Form, Primal, Problem};
-use crate::linalg::wide_lu::{WIDTH, fours};
+use crate::linalg::wide_lu::{Four, WIDTH, fours};
 use crate::math::max_abs;
 
 /// Roundings of an impulse on its way into a row velocity, as a share of it: through Gᵀ, M⁻¹ and the sums of both.
@@ -134,21 +135,27 @@ impl Problem {
     ) -> Option<f64> {
         room.begin(&primal.p);
         let Lost { left, sizes, .. } = room;
-        for (k, block) in self.blocks.iter().enumerate() {
-            for e in primal.jacobian.entry_range(k) {
-                let b = primal.jacobian.entry_mass(e);
-                if !is_tree(&primal.mass[b]) {
-                    continue;
+        let mut add = |rows: &[Four], factors: &[f64], columns: Range<usize>| {
+            pulp::Arch::new().dispatch(AddRows {
+                rows: rows.as_flattened(),
+                width: WIDTH * fours(columns.len()),
+                factors,
+                sums: (&mut left[columns.clone()], &mut sizes[columns]),
+                share: 1.0,
+            });
+        };
+        if let Some(rows) = primal.on_one_tree() {
+            add(rows, lambda, 0..v.len());
+        } else {
+            for (k, block) in self.blocks.iter().enumerate() {
+                for e in primal.jacobian.entry_range(k) {
+                    let b = primal.jacobian.entry_mass(e);
+                    if is_tree(&primal.mass[b]) {
+                        let columns = primal.columns(b);
+                        let written = primal.jacobian.written(e, columns.len())?;
+                        add(written.rows, &lambda[block.rows()], columns);
+                    }
                 }
-                let columns = primal.columns(b);
-                let written = primal.jacobian.written(e, columns.len())?;
-                pulp::Arch::new().dispatch(AddRows {
-                    rows: written.rows.as_flattened(),
-                    width: WIDTH * fours(columns.len()),
-                    factors: &lambda[block.rows()],
-                    sums: (&mut left[columns.clone()], &mut sizes[columns]),
-                    share: 1.0,
-                });
             }
         }
         let mut most = 0.0_f64;
@@ -315,6 +322,9 @@ impl pulp::WithSimd for AddRows<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let (sums, sizes) = self.sums;
         for (row, factor) in self.rows.chunks_exact(self.width).zip(self.factors) {
+            if *factor == 0.0 {
+                continue;
+            }
             let share = self.share * factor.abs();
             for ((sum, size), x) in sums.iter_mut().zip(&mut *sizes).zip(row) {
                 *sum += factor * x;

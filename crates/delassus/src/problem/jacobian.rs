@@ -204,6 +204,11 @@ impl Jacobian {
         })
     }
 
+    /// The rows of all blocks in order, so many, where every one is written out over the velocities of one mass.
+    pub(super) fn all_written(&self, n_rows: usize, dim: usize) -> Option<&[Four]> {
+        self.written.all(n_rows * fours(dim))
+    }
+
     /// The same where the entry acts on links: on coordinates places say it in fewer numbers.
     #[inline(always)]
     pub(super) fn written_links(&self, e: usize, dim: usize) -> Option<&[Four]> {

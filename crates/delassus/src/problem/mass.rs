@@ -233,7 +233,7 @@ impl MassBlock {
     #[inline(always)]
     pub(crate) fn root(&self) -> Option<&InverseRoot> {
         match self {
-            MassBlock::Tree(block) => Some(&block.written.as_ref()?.root),
+            MassBlock::Tree(block) => block.root(),
             MassBlock::Rigid(_) | MassBlock::Dense(_) => None,
         }
     }

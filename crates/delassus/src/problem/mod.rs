@@ -24,6 +24,7 @@ use mass::MassBlock;
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
+use crate::linalg::wide_lu::{Four, add_impulses};
 use crate::math::mul_add;
 
 /// One constraint problem: masses, constraint rows and the law of each block.
@@ -259,19 +260,27 @@ impl Problem {
         };
         // Start from the impulse Gᵀλ, solve each mass block, add v¹.
         v.fill(0.0);
-        for (k, block) in self.blocks.iter().enumerate() {
-            let lambda = &lambda[block.rows()];
-            // Most contacts of a tight place carry nothing.
-            if lambda.iter().all(|x| *x == 0.0) {
-                continue;
-            }
-            primal.add_block_impulse(k, lambda, v);
+        match primal.on_one_tree() {
+            Some(rows) => add_impulses(rows, lambda, v),
+            None => self.add_impulses(primal, lambda, v),
         }
         for (b, mass) in primal.mass.iter().enumerate() {
             mass.solve(&mut v[primal.columns(b)]);
         }
         for (v, free) in v.iter_mut().zip(&primal.free_velocity) {
             *v += free;
+        }
+    }
+
+    /// f ← f + Gᵀλ, block by block.
+    fn add_impulses(&self, primal: &Primal, lambda: &[f64], f: &mut [f64]) {
+        for (k, block) in self.blocks.iter().enumerate() {
+            let lambda = &lambda[block.rows()];
+            // Most contacts of a tight place carry nothing.
+            if lambda.iter().all(|x| *x == 0.0) {
+                continue;
+            }
+            primal.add_block_impulse(k, lambda, f);
         }
     }
 
@@ -331,6 +340,14 @@ impl Primal {
     /// Velocities of mass `b` inside v.
     pub fn slice<'a>(&self, v: &'a [f64], b: MassId) -> &'a [f64] {
         &v[self.columns(b.index())]
+    }
+
+    /// G in fours, where there is nothing but one short tree: its products need no look at the blocks.
+    pub(crate) fn on_one_tree(&self) -> Option<&[Four]> {
+        match self.mass.len() {
+            1 => self.jacobian.all_written(self.q.len(), self.p.len()),
+            _ => None,
+        }
     }
 
     pub(crate) fn columns(&self, b: usize) -> std::ops::Range<usize> {

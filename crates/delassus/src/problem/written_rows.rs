@@ -54,36 +54,38 @@ impl WrittenRows {
         (root, v): (&InverseRoot, &[f64]),
         (c, d): (&mut [f64], &mut [f64]),
     ) {
-        let (start, fours) = (self.rows.len(), root.fours());
-        self.more(c.len() * fours);
-        let kept = self.rows[start..].chunks_exact_mut(fours);
-        for (to, row) in kept.zip(rows.chunks_exact(v.len())) {
-            to.as_flattened_mut()[..v.len()].copy_from_slice(row);
-        }
-        let x = &mut self.halves[start..];
-        root.answer(&self.rows[start..], v, Answers { x, c, d });
+        let WrittenRows {
+            rows: fours,
+            halves,
+        } = self;
+        let answers = Answers {
+            rows: fours,
+            halves,
+            c,
+            d,
+        };
+        root.answer(rows, v, answers);
     }
 
     /// Adds g times one velocity on a mass with the root T; gives X Xᵀ.
     pub(super) fn add_coordinate(&mut self, dof: usize, g: f64, root: &InverseRoot) -> f64 {
         let start = self.rows.len();
-        self.more(root.fours());
+        self.rows.resize(start + root.fours(), [0.0; WIDTH]);
         self.rows[start..].as_flattened_mut()[dof] = g;
         let mut sum = [0.0; WIDTH];
-        for (to, t) in self.halves[start..].iter_mut().zip(root.row(dof)) {
+        for t in root.row(dof) {
+            let x = t.map(|t| g * t);
             for l in 0..WIDTH {
-                to[l] = g * t[l];
-                sum[l] += to[l] * to[l];
+                sum[l] += x[l] * x[l];
             }
+            self.halves.push(x);
         }
         (sum[0] + sum[1]) + (sum[2] + sum[3])
     }
 
-    /// So many fours more, all zero.
-    fn more(&mut self, count: usize) {
-        let length = self.rows.len() + count;
-        self.rows.resize(length, [0.0; WIDTH]);
-        self.halves.resize(length, [0.0; WIDTH]);
+    /// All rows, where they are so many in fours.
+    pub(super) fn all(&self, length: usize) -> Option<&[Four]> {
+        (self.rows.len() == length).then_some(&self.rows[..])
     }
 
     /// Those of another list from `start` on, so many fours; gives where they are here.

@@ -2,6 +2,7 @@
 
 use glam::{DQuat, DVec3};
 
+use super::contacts::Joined;
 use super::events::Pushes;
 use super::lanes::Lanes;
 use super::rattle::Factors;
@@ -286,8 +287,8 @@ pub(super) fn checked(
     })
 }
 
-/// Body pairs that joints keep from colliding, with those that are kept apart anyway, sorted.
-pub(super) fn joined(joints: &[Joint], apart: &[(u32, u32)]) -> Vec<(u32, u32)> {
+/// Body pairs that joints keep from colliding, with those that are kept apart anyway.
+pub(super) fn joined(joints: &[Joint], apart: &[(u32, u32)]) -> Joined {
     let mut joined = apart.to_vec();
     for joint in joints.iter().filter(|joint| !joint.collide) {
         let links = joint.links();
@@ -298,7 +299,7 @@ pub(super) fn joined(joints: &[Joint], apart: &[(u32, u32)]) -> Vec<(u32, u32)> 
     }
     joined.sort_unstable();
     joined.dedup();
-    joined
+    Joined::new(&joined)
 }
 
 /// Whether the groups let any two colliders meet.

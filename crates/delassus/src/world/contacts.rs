@@ -22,6 +22,32 @@ pub(super) struct Near {
     reach: Vec<f64>,
 }
 
+/// Pairs of bodies that do not collide: of each body those behind it, few as a rule.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Joined {
+    starts: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl Joined {
+    /// From sorted pairs, the first body of each before the second.
+    pub(super) fn new(pairs: &[(u32, u32)]) -> Joined {
+        let last = pairs.last().map_or(0, |pair| pair.0 + 1);
+        let start = |a: u32| pairs.partition_point(|pair| pair.0 < a) as u32;
+        Joined {
+            starts: (0..=last).map(start).collect(),
+            others: pairs.iter().map(|pair| pair.1).collect(),
+        }
+    }
+
+    fn has(&self, a: usize, b: u32) -> bool {
+        let Some(&[from, to]) = self.starts.get(a..a + 2) else {
+            return false;
+        };
+        self.others[from as usize..to as usize].contains(&b)
+    }
+}
+
 /// How contacts are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Find {
@@ -126,8 +152,7 @@ impl World {
             {
                 return true;
             }
-            let pair = (a.min(b) as u32, a.max(b) as u32);
-            joined.binary_search(&pair).is_ok()
+            joined.has(a.min(b), a.max(b) as u32)
         };
         let collisions = &mut self.collisions;
         let (poses, movable, reach) = (&near.poses, &near.movable, &near.reach);

@@ -1,6 +1,6 @@
 //! From velocities to poses, the torque of a spinning body, and what should be conserved.
 
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3, DVec4};
 
 use super::World;
 use super::bodies::{Bodies, MovedBy};
@@ -121,6 +121,12 @@ impl Bodies {
 
     /// The first body whose state is not finite.
     pub(super) fn not_finite(&self) -> Option<BodyId> {
+        let lists = [&self.position, &self.velocity, &self.spin];
+        if lists.iter().all(|list| are_finite(list))
+            && are_zero(self.orientation.iter().map(|q| 0.0 * DVec4::from(*q)))
+        {
+            return None;
+        }
         self.ids().find(|id| {
             let i = id.index();
             let finite = self.position[i].is_finite()
@@ -130,6 +136,20 @@ impl Bodies {
             !finite
         })
     }
+}
+
+/// Whether all numbers are finite: zero times each of them is zero then.
+pub(super) fn are_finite(vectors: &[DVec3]) -> bool {
+    are_zero(vectors.iter().map(|vector| 0.0 * *vector))
+}
+
+/// Whether vectors of nothing but zeros, or what is no number, are zeros: so is their sum.
+fn are_zero<V: Default + PartialEq + std::ops::AddAssign>(
+    vectors: impl Iterator<Item = V>,
+) -> bool {
+    let mut sum = V::default();
+    vectors.for_each(|vector| sum += vector);
+    sum == V::default()
 }
 
 #[cfg(test)]

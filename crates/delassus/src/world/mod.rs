@@ -326,8 +326,8 @@ pub struct World {
     materials: Vec<u32>,
     /// Largest distance of a body's colliders from its centre \[m\].
     radius: Vec<f64>,
-    /// Body pairs that joints keep from colliding, sorted.
-    joined: Vec<(u32, u32)>,
+    /// Body pairs that joints keep from colliding.
+    joined: contacts::Joined,
     /// Links of robots that do not collide.
     apart: Vec<(u32, u32)>,
     collisions: Collisions,

@@ -8,6 +8,7 @@ use super::assemble::{self, Assembly};
 use super::bounce::HALVINGS;
 use super::calm::Halves;
 use super::contacts::Find;
+use super::integrate::are_finite;
 use super::lanes::Order;
 use super::{Integrator, Key, Probe, World};
 use crate::collide::{CollideError, ContactPoint};
@@ -217,8 +218,9 @@ impl World {
         let mut clock = Clock::default();
         let mut start = Instant::now();
         let mut lap = |at: &mut f64| {
-            *at = start.elapsed().as_secs_f64();
-            start = Instant::now();
+            let now = Instant::now();
+            *at = now.duration_since(start).as_secs_f64();
+            start = now;
         };
         self.prepare_robots(h);
         let contacts = self.collide_awake(h, Find::by(solver))?;
@@ -239,7 +241,7 @@ impl World {
         let solved = self.solve(h, &contacts, (assembly, &mut solution), solver);
         self.spare.halvings = 0;
         self.forget_reached_limits();
-        let (assembly, report, pushed) = solved?;
+        let (mut assembly, report, pushed) = solved?;
         lap(&mut clock.solve);
         if report.status != crate::Status::Solved && solver.stop().is_cancelled() {
             return Err(StepError::Interrupted);
@@ -247,7 +249,7 @@ impl World {
         self.add_reactions(&assembly, &solution.lambda, h);
         let worst = assembly.key(report.residual.worst_block);
         let moves = pushed.as_deref().unwrap_or(&solution.v);
-        let mut assembly = self.commit(h, assembly, (moves, &solution.v), worst)?;
+        self.commit(h, &assembly, (moves, &solution.v), worst)?;
         self.warm.save(&assembly, &solution.lambda, h);
         let violation = match aside {
             Some(_) => self.bring_back(),
@@ -344,32 +346,32 @@ impl World {
     pub(super) fn commit(
         &mut self,
         h: f64,
-        assembly: Assembly,
+        assembly: &Assembly,
         (moves, keeps): (&[f64], &[f64]),
         worst: Option<Key>,
-    ) -> Result<Assembly, StepError> {
-        self.write_velocities(&assembly, moves);
+    ) -> Result<(), StepError> {
+        self.write_velocities(assembly, moves);
         let mut before = Vec::new();
         if self.joints.iter().any(|joint| joint.counts_turns()) {
             before.clone_from(&self.bodies.orientation);
         }
         self.bodies.advance(h);
-        let moved = self.move_robots(h, &assembly, moves);
+        let moved = self.move_robots(h, assembly, moves);
         // Gears count the turns that were made.
         for i in 0..self.joints.len() {
             self.joints[i].coordinate = self.joints[i].follow(&self.bodies, &before, h);
         }
-        self.write_velocities(&assembly, keeps);
+        self.write_velocities(assembly, keeps);
         let lost = self.bodies.not_finite();
         let lost = lost.map(|id| self.bodies.name[id.index()].clone());
         let robot = |id: RobotId| self.robots[id.index()].name().to_owned();
         if let Some(body) = moved.err().map(robot).or(lost) {
             let row = worst.map_or_else(|| "none".to_owned(), |key| self.describe(key));
-            let problem = Box::new(assembly.problem);
+            let problem = Box::new(assembly.problem.clone());
             return Err(StepError::NotFinite { body, row, problem });
         }
         self.time.add(h);
-        Ok(assembly)
+        Ok(())
     }
 
     fn write_velocities(&mut self, assembly: &Assembly, v: &[f64]) {
@@ -383,6 +385,16 @@ impl World {
     pub(super) fn check_finite(&self) -> Result<(), StepError> {
         let bodies = &self.bodies;
         self.check_joint_forces()?;
+        let lists = [
+            &bodies.position,
+            &bodies.velocity,
+            &bodies.spin,
+            &bodies.force,
+            &bodies.torque,
+        ];
+        if lists.iter().all(|list| are_finite(list)) {
+            return Ok(());
+        }
         for i in 0..bodies.len() {
             let vectors = [
                 ("position", bodies.position[i]),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::written::Written;
 use super::{MassBlock, TreeMass};
+use crate::linalg::inverse_root::InverseRoot;
 use crate::tree::{Data, Tree, TreeError};
 
 impl TreeMass {
@@ -52,6 +53,12 @@ impl TreeMass {
     /// Its poses; its articulated inertias too, where M is not written out.
     pub fn data(&self) -> &Data {
         &self.data
+    }
+
+    /// T of M⁻¹ = T Tᵀ, where the tree is short.
+    #[inline(always)]
+    pub(crate) fn root(&self) -> Option<&InverseRoot> {
+        Some(&self.written.as_ref()?.root)
     }
 
     /// The block as a matrix, row-major, where the tree is short.

@@ -10,7 +10,6 @@
 //!
 //! (C + B S) dλ = b of the rest has no ε in it. Cost: cubes of the rows; not for more than 200.
 
-use super::kernel::Kernel;
 use super::stage::{End, Stage};
 use super::system::System;
 use crate::law::Law;
@@ -43,7 +42,7 @@ impl Stage<'_> {
         let mut stop = self.stop_inside(f64::INFINITY, most);
         stop.tolerance = SHARE * self.tolerance();
         let system = System::new(&reduced.problem);
-        let mut inner = Stage::new(system, Kernel::default(), stop, self.begin);
+        let mut inner = Stage::new(system, Box::default(), stop, self.begin);
         let _ = super::stages(&mut inner, &vec![0.0; reduced.problem.n_rows()]);
         for _ in 0..inner.history.len() {
             self.counted(self.best.0)?;

@@ -123,7 +123,10 @@ impl Stage<'_> {
     /// The same over what was there.
     pub(super) fn fill_loads(&self, lambda: &[f64], loads: &mut Vec<f64>) {
         let row = |row: usize| lambda[row] / self.system.length(row);
-        let load = |block: &Block| block.rows().map(|i| row(i) * row(i)).sum::<f64>().sqrt();
+        let load = |block: &Block| match self.system.length_of(block) {
+            1.0 => crate::math::norm(&lambda[block.rows()]),
+            _ => block.rows().map(|i| row(i) * row(i)).sum::<f64>().sqrt(),
+        };
         loads.clear();
         loads.extend(self.system.blocks().iter().map(load));
     }
@@ -267,10 +270,17 @@ impl Stage<'_> {
             // ε = 1e-7·min(D, V/|λ|): what a heavy load leaves of the mobility.
             let load = crate::math::norm(&point.lambda[..block.law.spin_rows(n).start]);
             let epsilon = self.softness * self.system.mobility[k].min(scale / load);
-            for e in 0..n * n {
-                let length = self.system.length(block.start + e % n);
-                b[e] = self.smoothed.by_w[e];
-                c[e] = self.smoothed.by_lambda[e] + epsilon / (length * length) * b[e];
+            b.copy_from_slice(&self.smoothed.by_w);
+            c.copy_from_slice(&self.smoothed.by_lambda);
+            if point.length == 1.0 {
+                c.iter_mut().zip(&*b).for_each(|(c, b)| *c += epsilon * b);
+            } else {
+                for (c, b) in c.chunks_exact_mut(n).zip(b.chunks_exact(n)) {
+                    for i in 0..n {
+                        let length = self.system.length(block.start + i);
+                        c[i] += epsilon / (length * length) * b[i];
+                    }
+                }
             }
             for (right, f) in right.iter_mut().zip(&self.smoothed.f) {
                 *right = -f;

@@ -38,7 +38,7 @@ pub struct Newton {
     /// When to stop; `sweeps` counts factorisations, those of islands side by side.
     pub stop: Stop,
     /// What is kept from solve to solve, island by island.
-    kernels: Vec<Kernel>,
+    kernels: Vec<Box<Kernel>>,
 }
 
 impl Newton {
@@ -90,7 +90,7 @@ impl Solver for Newton {
             false => problem.islands(),
         };
         let mut kernels = std::mem::take(&mut self.kernels);
-        kernels.resize_with(islands.len().max(1), Kernel::default);
+        kernels.resize_with(islands.len().max(1), Box::default);
         let at = (self.stop, begin);
         if islands.len() < 2 {
             let kernel = kernels.pop().unwrap_or_default();
@@ -173,7 +173,7 @@ struct Ended {
     residual: f64,
     /// y along which impulses can grow for ever, and whether it proves that normals and joints contradict each other.
     ray: Option<(Vec<f64>, bool)>,
-    kernel: Kernel,
+    kernel: Box<Kernel>,
 }
 
 /// Islands go side by side: line i of the history has the worst residual after their i-th factorisation.
@@ -195,7 +195,7 @@ fn record(ends: &[Ended], monitor: &mut Monitor<'_>) {
 fn solve_island(
     problem: &Problem,
     start: &[f64],
-    mut kernel: Kernel,
+    mut kernel: Box<Kernel>,
     (stop, begin): (Stop, Instant),
 ) -> Ended {
     let warm = start.iter().any(|x| *x != 0.0);
@@ -203,23 +203,16 @@ fn solve_island(
         true => System::white(problem, &mut kernel.island),
         false => None,
     };
-    let (mut stage, end) = match white {
-        Some(system) => {
-            let mut stage = Stage::new(system, kernel, stop, begin);
-            // Where contacts stay what they are, the laws themselves are linear enough.
-            let end = next(stage.semismooth_while(start, WHOLE, FALLS));
-            let end = end.and_then(|()| next(stage.resume(start, Course::WARM)));
-            (stage, end)
-        }
-        None => {
-            let mut stage = Stage::new(System::new(problem), kernel, stop, begin);
-            let end = match warm {
-                true => next(stage.resume(start, Course::WARM)),
-                false => Ok(()),
-            };
-            (stage, end)
-        }
+    let system = white.unwrap_or_else(|| System::new(problem));
+    let mut stage = Stage::new(system, kernel, stop, begin);
+    // Where contacts stay what they are, the laws themselves are linear enough.
+    let mut end = match stage.system.white.is_some() {
+        true => next(stage.semismooth_while(start, WHOLE, FALLS)),
+        false => Ok(()),
     };
+    if warm {
+        end = end.and_then(|()| next(stage.resume(start, Course::WARM)));
+    }
     let end = end.and_then(|()| {
         if stage.system.white.is_some() {
             stage.put_into(System::new(problem));

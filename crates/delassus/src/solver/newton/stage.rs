@@ -24,7 +24,7 @@ pub(super) enum End {
 /// Work arrays of one solve, sized once.
 pub(super) struct Stage<'a> {
     pub(super) system: System<'a>,
-    pub(super) kernel: Kernel,
+    pub(super) kernel: Box<Kernel>,
     pub(super) relation: Relation,
     pub(super) change: Change,
     pub(super) smoothed: Smoothed,
@@ -97,7 +97,7 @@ pub(super) struct Iterate {
 impl<'a> Stage<'a> {
     pub(super) fn new(
         system: System<'a>,
-        mut kernel: Kernel,
+        mut kernel: Box<Kernel>,
         stop: Stop,
         begin: Instant,
     ) -> Stage<'a> {
@@ -142,7 +142,7 @@ impl<'a> Stage<'a> {
     }
 
     /// What is left when a solve has ended: the kernel, with the memory of the stage.
-    pub(super) fn into_kernel(self) -> Kernel {
+    pub(super) fn into_kernel(self) -> Box<Kernel> {
         let mut kernel = self.kernel;
         let room = &mut kernel.room;
         room.relation = self.relation;

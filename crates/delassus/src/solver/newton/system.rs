@@ -490,13 +490,9 @@ impl<'a> System<'a> {
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];
         for (k, block) in self.blocks().iter().enumerate() {
-            let d = self
-                .problem
-                .diagonal_blocks()
-                .block(k)
-                .iter()
-                .step_by(block.n_rows + 1);
             let (rows, n) = (block.rows(), block.n_rows);
+            let square = self.problem.diagonal_blocks().block(k);
+            let d = (0..n).map(|i| &square[i * (n + 1)]);
             let own = lambda.map(|lambda| &lambda[rows.clone()]);
             let natural = match (own.or(none.get(..n)), diagonal.get_mut(..n)) {
                 (Some(lambda), Some(diagonal)) => {

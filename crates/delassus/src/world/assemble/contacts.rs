@@ -79,36 +79,48 @@ impl Assembling<'_> {
         found: &[(usize, Contact)],
     ) -> Result<(), BuildError> {
         for (c, contact) in found {
-            let point = &contacts[*c];
-            let axes = spin_axes(&contact.law, &contact.frame);
-            let n = (3 + axes.len()).min(MOST);
-            let mut rows = [[0.0; 6 * MOST]; 2];
-            for (side, rows) in SIDES.into_iter().zip(&mut rows) {
-                rows[..18].copy_from_slice(&contact.rows(side));
-                let about = rows[18..].as_chunks_mut::<6>().0.iter_mut();
-                for (row, axis) in about.zip(&axes) {
-                    *row = spin_row(*axis, side.sign());
-                }
-            }
-            let directions = contact.frame.map(|d| d.to_array());
-            let bodies = [point.bodies.0, point.bodies.1];
-            let ends = SIDES.map(|side| Written {
-                link: Some(BodyId(bodies[side as usize] as u32)),
-                rows: &rows[side as usize][..6 * n],
-                // Rows of spin act on a body and not at a point of it.
-                point: axes.is_empty().then(|| {
-                    let arm = contact.arms[side as usize];
-                    (Place::Point { arm, side }, directions.as_flattened())
-                }),
-            });
-            let (mut sigma, mut q) = ([0.0; MOST], [0.0; MOST]);
-            sigma[..3].copy_from_slice(&contact.sigma);
-            q[..3].copy_from_slice(&contact.q);
-            let key = Key::contact(point);
-            self.add(contact.law, ends, (&sigma[..n], &mut q[..n]), key)?;
+            self.single_contact(&contacts[*c], contact)?;
             self.used.push(*c);
-            self.spins |= !axes.is_empty();
         }
+        Ok(())
+    }
+
+    fn single_contact(
+        &mut self,
+        point: &ContactPoint,
+        contact: &Contact,
+    ) -> Result<(), BuildError> {
+        let axes = spin_axes(&contact.law, &contact.frame);
+        let n = (3 + axes.len()).min(MOST);
+        let bodies = [point.bodies.0, point.bodies.1];
+        // What rests whatever happens needs no rows.
+        let rests = bodies.map(|body| self.mass[body].is_none() && self.free[body] == [0.0; 6]);
+        let mut rows = [[0.0; 6 * MOST]; 2];
+        for side in SIDES.into_iter().filter(|side| !rests[*side as usize]) {
+            let rows = &mut rows[side as usize];
+            rows[..18].copy_from_slice(&contact.rows(side));
+            let about = rows[18..].as_chunks_mut::<6>().0.iter_mut();
+            for (row, axis) in about.zip(&axes) {
+                *row = spin_row(*axis, side.sign());
+            }
+        }
+        let directions = contact.frame.map(|d| d.to_array());
+        let ends = SIDES.into_iter().filter(|side| !rests[*side as usize]);
+        let ends = ends.map(|side| Written {
+            link: Some(BodyId(bodies[side as usize] as u32)),
+            rows: &rows[side as usize][..6 * n],
+            // Rows of spin act on a body and not at a point of it.
+            point: axes.is_empty().then(|| {
+                let arm = contact.arms[side as usize];
+                (Place::Point { arm, side }, directions.as_flattened())
+            }),
+        });
+        let (mut sigma, mut q) = ([0.0; MOST], [0.0; MOST]);
+        sigma[..3].copy_from_slice(&contact.sigma);
+        q[..3].copy_from_slice(&contact.q);
+        let key = Key::contact(point);
+        self.add(contact.law, ends, (&sigma[..n], &mut q[..n]), key)?;
+        self.spins |= !axes.is_empty();
         Ok(())
     }
 }

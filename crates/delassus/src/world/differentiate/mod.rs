@@ -266,7 +266,7 @@ impl World {
             contacts,
             h,
         } = solved;
-        let assembly = self.commit(h, assembly, (&solution.v, &solution.v), None)?;
+        self.commit(h, &assembly, (&solution.v, &solution.v), None)?;
         self.warm.save(&assembly, &solution.lambda, h);
         self.rest(h, &contacts);
         Ok(())

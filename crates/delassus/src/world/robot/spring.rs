@@ -100,7 +100,7 @@ impl Robot {
             let strain = DVec3::from(spring.strain(&self.q));
             energy += 0.5 * spring.stiffness * strain.length_squared() - spring.push * strain.x;
         }
-        for tendon in &self.tendons {
+        for tendon in self.tendons.iter().filter(|tendon| tendon.holds_energy()) {
             let mut room = RowRoom::take();
             if let Ok(length) = tendon.measure(self.posed(), &mut room.rows) {
                 energy += tendon.energy(length);

@@ -7,7 +7,6 @@ use glam::DVec3;
 use super::{Closure, Posed, Projection, Robot};
 use crate::index::RobotId;
 use crate::linalg::inverse_root::{Answers, InverseRoot};
-use crate::linalg::wide_lu::Four;
 use crate::math::{max_abs, mul_transposed_add};
 use crate::problem::Form;
 use crate::problem::mass::MassBlock;
@@ -210,20 +209,17 @@ impl Robot {
             if let Some(root) = root {
                 tree.write_rows(data, rows, matrix);
                 // S f = −g with S = J M⁻¹Jᵀ, δ = M⁻¹Jᵀf
-                fours.resize(m * root.fours(), Four::default());
-                answers.resize(m * root.fours(), Four::default());
-                let each = fours.chunks_exact_mut(root.fours());
-                for (to, row) in each.zip(matrix.chunks_exact(n)) {
-                    to.as_flattened_mut()[..n].copy_from_slice(row);
-                }
+                fours.clear();
+                answers.clear();
                 factor.matrix.clear();
                 factor.matrix.resize(m * m, 0.0);
                 let into = Answers {
-                    x: answers,
-                    c: force,
+                    rows: fours,
+                    halves: answers,
+                    c: &mut [],
                     d: &mut factor.matrix,
                 };
-                root.answer(fours, &still[..n], into);
+                root.answer(matrix, &[], into);
                 factor.factorise(m);
                 factor.solve(wanted, force);
                 move_by.fill(0.0);

@@ -121,6 +121,11 @@ impl Tendon {
         length - length.clamp(lo.min(hi), hi.max(lo))
     }
 
+    /// Whether its spring or its constant force hold any.
+    pub(super) fn holds_energy(&self) -> bool {
+        self.stiffness != 0.0 || self.push != 0.0
+    }
+
     /// What its spring and its constant force hold at a length \[J\].
     pub(super) fn energy(&self, length: f64) -> f64 {
         0.5 * self.stiffness * self.strain(length).powi(2) - self.push * length
