@@ -10,6 +10,7 @@
 mod all;
 mod asked;
 mod draw;
+mod exists;
 mod faults;
 mod files;
 mod judge;

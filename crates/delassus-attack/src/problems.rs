@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::asked::{Asked, own_seed};
 use crate::draw::Class;
+use crate::exists;
 use crate::judge::{System, Verdict};
 use crate::read;
 use crate::tally::Tally;
@@ -154,6 +155,11 @@ fn each_solver(
 ) -> Result<(), String> {
     let system = read::system(problem).map_err(|why| format!("{title}: {why}"))?;
     let text = problem.to_string();
+    // Where a joint holds a body against friction, there may be no solution: counted apart.
+    let class = match exists::is_known(&system) {
+        true => class.to_owned(),
+        false => format!("{class} (existence open)"),
+    };
     for spec in asked.solvers.as_deref().unwrap_or(SOLVERS).split(';') {
         let attempt = match catch_unwind(AssertUnwindSafe(|| solve(&text, spec, &system))) {
             Ok(attempt) => attempt.map_err(|why| format!("{title}: {why}"))?,
@@ -163,7 +169,7 @@ fn each_solver(
             asked.note(&format!("{title} {spec}: {attempt}"));
             asked.keep(&format!("{title}.json"), text.as_bytes())?;
         }
-        attempt.count(tally, class, spec);
+        attempt.count(tally, &class, spec);
     }
     Ok(())
 }
@@ -245,5 +251,38 @@ mod tests {
             }
         }
         assert!(100 < tried);
+    }
+
+    fn drawn_again(seed: u64, class: &str, i: u64) -> Attempt {
+        let found = (0_u64..)
+            .zip(Class::ALL)
+            .find(|(_, (name, _))| *name == class);
+        let (number, (_, class)) = found.expect("a class has a name");
+        let (_, problem) = class.draw(&mut Random::new(own_seed(seed, number, i)));
+        let system = read::system(&problem).expect("what is drawn can be read");
+        solve(&problem.to_string(), "auto", &system).expect("it is a problem")
+    }
+
+    fn is_true(attempt: &Attempt) -> bool {
+        matches!(attempt.ending, Ending::Floor | Ending::Solved)
+    }
+
+    /// Bodies that lie askew on needles, with a coefficient of 14 along one tangent: the residual is measured in rows that
+    /// this scales, so that rounding of a load of 1400 N s counts 134 000 times as much as in the row of the normal. It said
+    /// 2.9e-9 m/s of an answer that is off by 1.7e-8.
+    #[test]
+    fn a_long_ellipse_under_load_is_not_called_solved_below_the_rounding_of_its_own_residual() {
+        let attempt = drawn_again(2027, "elliptic", 2181);
+        assert!(is_true(&attempt), "{attempt}");
+    }
+
+    /// A free needle of 292 kg, 0.6 m beside its origin, whose own axis is soft in a direction that neither momenta of one
+    /// sign nor of alternating ones find: its velocities were off by 2.9e-8 m/s.
+    #[test]
+    fn a_needle_beside_its_origin_is_not_called_solved_below_the_rounding_of_its_momentum() {
+        for i in [1888, 3887] {
+            let attempt = drawn_again(2029, "trees", i);
+            assert!(is_true(&attempt), "{i}: {attempt}");
+        }
     }
 }

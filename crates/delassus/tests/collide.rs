@@ -235,6 +235,41 @@ fn the_rim_of_a_mesh_is_an_edge_like_any_other() {
     );
 }
 
+/// A flat triangular plate on the slope z = x + y: the middle of its box lies half a metre below the slope, and the
+/// plate itself above it. It was held from below, and fell through.
+#[test]
+fn a_plate_lies_above_the_mesh_that_the_middle_of_its_box_is_below() {
+    let slope = Shape::Mesh {
+        vertices: vec![
+            [-4.0, -4.0, -8.0],
+            [4.0, -4.0, 0.0],
+            [4.0, 4.0, 8.0],
+            [-4.0, 4.0, 0.0],
+        ],
+        triangles: vec![[0, 1, 2], [0, 2, 3]],
+    };
+    let up = DVec3::new(-1.0, -1.0, 1.0).normalize();
+    let corners = [
+        DVec3::ZERO,
+        DVec3::new(1.0, 0.0, 1.0),
+        DVec3::new(0.0, 1.0, 1.0),
+    ];
+    let points = corners.iter().flat_map(|c| [*c, *c + 0.05 * up]);
+    let plate = Shape::Hull {
+        points: points.map(|p| p.to_array()).collect(),
+    };
+    let sunk = -1e-3 * up;
+    let found = touch(
+        [&plate, &slope],
+        [at(sunk.x, sunk.y, sunk.z), at(0.0, 0.0, 0.0)],
+    );
+    assert!((least_gap(&found) + 1e-3).abs() < 1e-9, "{found:?}");
+    assert!(
+        found.iter().all(|c| (c.normal - up).length() < 1e-9),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn a_box_in_a_corner_of_a_mesh_meets_floor_and_wall() {
     let vertices = vec![

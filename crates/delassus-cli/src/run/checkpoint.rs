@@ -27,8 +27,10 @@ pub(crate) struct CheckpointError {
 enum CheckpointCause {
     #[error(transparent)]
     NoText(serde_json::Error),
-    #[error("is not a whole checkpoint: {0}; resume from another one")]
-    NotWhole(serde_json::Error),
+    #[error(
+        "is not a whole checkpoint: line {line}, column {column} is not what this version writes; resume from another one"
+    )]
+    NotWhole { line: usize, column: usize },
     #[error(
         "its schema is \"{schema}\"; this version reads \"{SCHEMA}\": resume with the version that wrote it, or run the scene anew"
     )]
@@ -113,7 +115,13 @@ impl Checkpoint {
     pub(super) fn read(path: &Path) -> Result<Checkpoint, Refusal> {
         let text = input::read_text(path)?;
         let refuse = CheckpointCause::of(path);
-        let cut = |error| refuse(CheckpointCause::NotWhole(error));
+        // Nobody writes these by hand: the place is of use, names of the program's own types are not.
+        let cut = |error: serde_json::Error| {
+            refuse(CheckpointCause::NotWhole {
+                line: error.line(),
+                column: error.column(),
+            })
+        };
         let Header { schema } = serde_json::from_str(&text).map_err(cut)?;
         if schema != SCHEMA {
             return Err(refuse(CheckpointCause::OtherSchema { schema }).into());

@@ -437,9 +437,11 @@ pub(crate) fn contacts(
     let (centre, half) = bounds(a.solid, &relative);
     let half = half + DVec3::splat(prediction);
     let origin = PoseMatrix::new(DVec3::ZERO, DQuat::IDENTITY);
-    let middle = place.out(centre);
+    // The middle of its box may lie outside a hull, on the other side of the ground.
+    let inside = relative.out(a.solid.inside());
+    let middle = place.out(inside);
     let near = ground.near(centre - half, centre + half);
-    let side = ground.side(&near, centre);
+    let side = ground.side(&near, inside);
     for t in near {
         let labels = ground.triangle(t);
         let corners = labels.map(|v| place.out(ground.corner(v)));

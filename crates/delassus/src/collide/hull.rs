@@ -14,6 +14,8 @@ use super::shape::ShapeError;
 pub(crate) struct Hull {
     pub(crate) corners: Vec<DVec3>,
     pub(crate) faces: Vec<Face>,
+    /// The centre of its volume.
+    pub(crate) centre: DVec3,
     triangles: Vec<[u32; 3]>,
 }
 
@@ -55,9 +57,10 @@ impl Hull {
             try_convex_hull(&given).map_err(|_| flat("the triangulation failed"))?;
         let tolerance = 1e-9 * size;
         let faces = faces(&corners, &triangles, tolerance);
-        let hull = Hull {
+        let mut hull = Hull {
             corners,
             faces,
+            centre: DVec3::ZERO,
             triangles,
         };
         // Trust, but look: every given point must be inside every face.
@@ -67,9 +70,11 @@ impl Hull {
                 .iter()
                 .any(|p| 1e-6 * size < face.normal.dot(*p) - level)
         });
-        if hull.faces.len() < 4 || outside || hull.moments().volume <= 0.0 {
+        let moments = hull.moments();
+        if hull.faces.len() < 4 || outside || moments.volume <= 0.0 {
             return Err(flat("the triangulation is not convex"));
         }
+        hull.centre = moments.centre;
         Ok(hull)
     }
 

@@ -40,6 +40,17 @@ pub(crate) struct Convex {
     pub(crate) size: f64,
 }
 
+impl Convex {
+    /// A point inside, in its own frame.
+    pub(crate) fn inside(&self) -> DVec3 {
+        match &self.core {
+            Core::Point | Core::Segment(_) | Core::Block(_) | Core::Cylinder { .. } => DVec3::ZERO,
+            Core::Hull(hull) => hull.centre,
+            Core::Triangle(corners, _) => corners.iter().sum::<DVec3>() / 3.0,
+        }
+    }
+}
+
 /// A pose with its rotation as a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoseMatrix {

@@ -10,6 +10,7 @@ pub mod facets;
 pub(crate) mod lanes;
 mod numbers;
 mod polygon;
+mod rounded;
 pub(crate) mod smoothed;
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,12 @@ use crate::index::BlockId;
 /// spinning friction have more: r₁ and r₂ are relative spins about t₁ and t₂, s that about n, each times an impulse of
 /// torque \[N m s\].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(
+    tag = "name",
+    rename_all = "kebab-case",
+    deny_unknown_fields,
+    expecting = "a law with its name"
+)]
 #[non_exhaustive]
 pub enum Law {
     /// w = 0, λ free. Joints; nonholonomic rows with a prescribed velocity in q.

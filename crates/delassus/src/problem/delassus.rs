@@ -157,6 +157,16 @@ impl BlockMatrix {
         }
     }
 
+    /// Σ_j |S_ij x_j| of row `i` of block `k`.
+    pub(crate) fn row_size(&self, (k, i): (usize, usize), x: &[f64]) -> f64 {
+        let parts = self.block_row(k).map(|(j, values)| {
+            let x = &x[self.rows(j)];
+            let row = &values[i * x.len()..(i + 1) * x.len()];
+            row.iter().zip(x).map(|(s, x)| (s * x).abs()).sum::<f64>()
+        });
+        parts.sum()
+    }
+
     /// The transposed matrix.
     pub fn transposed(&self) -> BlockMatrix {
         let sizes: Vec<usize> = (0..self.n_blocks()).map(|k| self.rows(k).len()).collect();

@@ -7,13 +7,15 @@
 //! |δv| ≤ ε|v¹| + 2ε|M⁻¹|(|Gᵀ||λ| + |p|),   |δw| ≤ |G||δv| + ε(|Σλ| + |q|)
 //! ```
 //!
-//! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is 2ε|S||λ| + ε|c|. Of trees and of dense masses
+//! where |p| counts only if v¹ was computed as M⁻¹p. In dual form it is 2ε|S||λ| + ε|c|. What that does to the residual
+//! of a block is the law's to say. Of trees and of dense masses
 //! |M⁻¹| is not known; there M⁻¹ of the absolute terms stands for it, and of dense masses |M||v| joins the terms.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
 use super::mass::{MassBlock, SHORT, TreeMass};
+use super::residual::{Scales, lend_scale};
 use super::{Form, Primal, Problem};
 use crate::linalg::wide_lu::{Four, WIDTH, fours};
 use crate::math::max_abs;
@@ -35,12 +37,13 @@ thread_local! {
     static LOST: RefCell<Lost> = RefCell::default();
 }
 
-/// p + Gᵀλ − M v, |p| + |Gᵀλ|, and one momentum.
+/// p + Gᵀλ − M v, |p| + |Gᵀλ|, one momentum, and sums over columns.
 #[derive(Debug, Default)]
 struct Lost {
     left: Vec<f64>,
     sizes: Vec<f64>,
     own: Vec<f64>,
+    sums: Vec<f64>,
 }
 
 impl Lost {
@@ -55,7 +58,7 @@ impl Lost {
 /// The largest errors that rounding may have made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Floor {
-    /// Of a row velocity \[m/s\].
+    /// Of the residual of a block \[m/s\].
     pub(crate) row: f64,
     /// Of a velocity \[m/s\].
     pub(crate) velocity: f64,
@@ -85,7 +88,8 @@ impl Hidden {
 impl Problem {
     /// Whether rounding could hide a residual of this size under these impulses; a cheap look that errs to the safe side.
     pub(crate) fn may_hide(&self, tolerance: f64, lambda: &[f64], v: &[f64]) -> bool {
-        let cancelling = self.cancelling(lambda);
+        let steepness = self.blocks.iter().map(|block| block.law.steepness());
+        let cancelling = steepness.fold(1.0, f64::max) * self.cancelling(lambda);
         let Form::Primal(primal) = &self.form else {
             return tolerance < MANY * ROUNDING * cancelling
                 || tolerance < GIVEN * max_abs(&self.c);
@@ -107,7 +111,8 @@ impl Problem {
     /// Whether trees may lose more than this of their velocities under these impulses \[m/s\]. Their links may be thin, and
     /// |M⁻¹| is not known, so that it is tried: |M⁻¹(p + Gᵀλ − M v)|, which is zero without rounding, and for short trees
     /// |M⁻¹(±(2ε(|p| + |Gᵀλ|) + 0.2ε|M||v|))|, what rounded momenta, impulses and inertias do: large ones that cancel
-    /// leave hardly any velocity, and light links make much of what is left.
+    /// leave hardly any velocity, and light links make much of what is left. Where digits cancel in M and that comes within
+    /// a thousandth of the tolerance, all signs are tried, with ten times the share of the inertias.
     pub(crate) fn trees_lose(&self, tolerance: f64, lambda: &[f64], v: &[f64]) -> bool {
         let (Form::Primal(primal), true) = (&self.form, v.len() == self.n_velocities()) else {
             return false;
@@ -118,7 +123,7 @@ impl Problem {
         LOST.with_borrow_mut(|room| {
             let most = self.most_lost(primal, (lambda, v), room);
             !most.is_some_and(|most| most <= tolerance)
-                && tolerance < self.lost_in(primal, (lambda, v), room)
+                && tolerance < self.lost_in(primal, (lambda, v), (tolerance, room))
         })
     }
 
@@ -182,9 +187,19 @@ impl Problem {
         Some(most)
     }
 
-    fn lost_in(&self, primal: &Primal, (lambda, v): (&[f64], &[f64]), room: &mut Lost) -> f64 {
+    fn lost_in(
+        &self,
+        primal: &Primal,
+        (lambda, v): (&[f64], &[f64]),
+        (tolerance, room): (f64, &mut Lost),
+    ) -> f64 {
         room.begin(&primal.p);
-        let Lost { left, sizes, own } = room;
+        let Lost {
+            left,
+            sizes,
+            own,
+            sums,
+        } = room;
         for (k, block) in self.blocks.iter().enumerate() {
             for e in primal.jacobian.entry_range(k) {
                 let b = primal.jacobian.entry_mass(e);
@@ -210,15 +225,19 @@ impl Problem {
                 && mass.dim() <= SHORT
             {
                 let sizes = &mut sizes[primal.columns(b)];
-                add_inertias(tree, v, sizes);
-                // All of one sign, and of alternating ones.
-                let signs = [1.0, -1.0].into_iter().cycle();
-                let other = momentum.iter_mut().zip(signs).zip(&*sizes);
-                other.for_each(|((x, sign), size)| *x = sign * size);
+                inertia_sizes(tree, v, sums);
                 mass.solve(left);
-                mass.solve(sizes);
-                mass.solve(momentum);
-                lost = lost.max(max_abs(sizes)).max(max_abs(momentum));
+                let share = |(s, m): (&f64, &f64)| ROUNDING * (s + INERTIAS * m);
+                let hardly = sizes.iter().zip(&*sums).map(share);
+                lost = lost.max(tried_sizes(mass, hardly, momentum));
+                // Where digits cancel, all inertias may be rounded the same way, and what is soft in another way than was
+                // tried loses more.
+                let cancels = tree.written().is_none();
+                if cancels && lost <= tolerance && tolerance < MANY * lost {
+                    let whole = sizes.iter_mut().zip(&*sums);
+                    whole.for_each(|(s, m)| *s = ROUNDING * (*s + m));
+                    lost = lost.max(solved_sizes(mass, sizes, (momentum, sums)));
+                }
             } else {
                 mass.solve(left);
             }
@@ -231,8 +250,13 @@ impl Problem {
     pub(crate) fn floor(&self, lambda: &[f64]) -> Floor {
         match &self.form {
             Form::Primal(primal) => self.primal_floor(primal, lambda),
-            Form::Dual(_) => Floor {
-                row: ROUNDING * self.cancelling(lambda) + GIVEN * max_abs(&self.c),
+            Form::Dual(matrix) => Floor {
+                row: self.law_floor(lambda, |k, rows, off| {
+                    let each = (0..).zip(&self.c[rows]);
+                    off.extend(each.map(|(i, c)| {
+                        ROUNDING * matrix.row_size((k, i), lambda) + GIVEN * c.abs()
+                    }));
+                }),
                 velocity: 0.0,
             },
         }
@@ -283,26 +307,41 @@ impl Problem {
             let each = terms.iter_mut().zip(free);
             each.for_each(|(t, v)| *t = ROUNDING * *t + GIVEN * v.abs());
         }
-        let mut row_floor = 0.0_f64;
-        for (k, block) in self.blocks.iter().enumerate() {
-            let each = block.rows();
-            let mut sums: Vec<f64> = each
-                .map(|i| GIVEN * ((primal.sigma[i] * lambda[i]).abs() + primal.q[i].abs()))
-                .collect();
+        let row = self.law_floor(lambda, |k, at, off| {
+            off.extend(
+                at.map(|i| GIVEN * ((primal.sigma[i] * lambda[i]).abs() + primal.q[i].abs())),
+            );
             for e in primal.jacobian.entry_range(k) {
                 let v = &terms[primal.columns(primal.jacobian.entry_mass(e))];
                 rows.clear();
                 primal.write_rows(e, &mut rows);
-                for (row, sum) in rows.chunks_exact(v.len()).zip(&mut sums) {
-                    *sum += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
+                for (row, off) in rows.chunks_exact(v.len()).zip(&mut *off) {
+                    *off += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
                 }
             }
-            row_floor = sums.into_iter().fold(row_floor, f64::max);
-        }
+        });
         Floor {
-            row: row_floor,
+            row,
             velocity: max_abs(&terms),
         }
+    }
+
+    /// How far off the largest residual of a block may be, where `write` says how far off the row velocities of each are.
+    fn law_floor(
+        &self,
+        lambda: &[f64],
+        mut write: impl FnMut(usize, Range<usize>, &mut Vec<f64>),
+    ) -> f64 {
+        let lent = lend_scale(self);
+        let mut scales = Scales::new(self, &lent);
+        let (mut off, mut most) = (Vec::new(), 0.0_f64);
+        for (k, block) in self.blocks.iter().enumerate() {
+            off.clear();
+            write(k, block.rows(), &mut off);
+            let own = &lambda[block.rows()];
+            most = most.max(block.law.natural_off(own, &off, scales.of(k, block)));
+        }
+        most
     }
 }
 
@@ -338,8 +377,35 @@ fn is_tree(mass: &MassBlock) -> bool {
     matches!(mass, MassBlock::Tree(_))
 }
 
-/// s ← 2ε(s + 0.1|M||v|).
-fn add_inertias(tree: &TreeMass, v: &[f64], sizes: &mut [f64]) {
+/// |M⁻¹(±s)|∞ with all signs alike, and alternating.
+fn tried_sizes(mass: &MassBlock, sizes: impl Iterator<Item = f64> + Clone, x: &mut [f64]) -> f64 {
+    let tried = [1.0, -1.0].map(|second| {
+        let signs = [1.0, second].into_iter().cycle();
+        let each = x.iter_mut().zip(signs).zip(sizes.clone());
+        each.for_each(|((x, sign), size)| *x = sign * size);
+        mass.solve(x);
+        max_abs(x)
+    });
+    tried[0].max(tried[1])
+}
+
+/// ||M⁻¹|s|∞, column by column.
+fn solved_sizes(mass: &MassBlock, sizes: &[f64], (x, sums): (&mut [f64], &mut Vec<f64>)) -> f64 {
+    sums.clear();
+    sums.resize(sizes.len(), 0.0);
+    for (j, size) in sizes.iter().enumerate() {
+        x.fill(0.0);
+        x[j] = *size;
+        mass.solve(x);
+        sums.iter_mut()
+            .zip(&*x)
+            .for_each(|(sum, x)| *sum += x.abs());
+    }
+    max_abs(sums)
+}
+
+/// s ← |M||v|.
+fn inertia_sizes(tree: &TreeMass, v: &[f64], sizes: &mut Vec<f64>) {
     let formed;
     let matrix = match tree.written() {
         Some(matrix) => matrix,
@@ -348,12 +414,12 @@ fn add_inertias(tree: &TreeMass, v: &[f64], sizes: &mut [f64]) {
             &formed
         }
     };
+    sizes.clear();
+    sizes.resize(v.len(), 0.0);
     // M is symmetric: by columns no sum waits for the one before.
     for (column, v) in matrix.chunks_exact(v.len()).zip(v) {
-        let share = INERTIAS * v.abs();
         for (size, m) in sizes.iter_mut().zip(column) {
-            *size += share * m.abs();
+            *size += (m * v).abs();
         }
     }
-    sizes.iter_mut().for_each(|size| *size *= ROUNDING);
 }

@@ -241,13 +241,7 @@ impl Problem {
         };
         for (k, block) in self.blocks.iter().enumerate() {
             for i in 0..block.n_rows {
-                let row = matrix.block_row(k).map(|(j, values)| {
-                    let lambda = &lambda[matrix.rows(j)];
-                    let row = &values[i * lambda.len()..(i + 1) * lambda.len()];
-                    let terms = row.iter().zip(lambda).map(|(s, x)| (s * x).abs());
-                    terms.sum::<f64>()
-                });
-                largest = larger(largest, row.sum());
+                largest = larger(largest, matrix.row_size((k, i), lambda));
             }
         }
         largest

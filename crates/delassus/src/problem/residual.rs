@@ -345,7 +345,7 @@ impl Measure<'_> {
 }
 
 /// The scale of the rows of a block: the diagonal of S, or what was lent instead.
-struct Scales<'a> {
+pub(super) struct Scales<'a> {
     problem: &'a Problem,
     lent: &'a [f64],
     few: [f64; FEW],
@@ -356,7 +356,7 @@ struct Scales<'a> {
 const FEW: usize = 6;
 
 impl<'a> Scales<'a> {
-    fn new(problem: &'a Problem, lent: &'a [f64]) -> Scales<'a> {
+    pub(super) fn new(problem: &'a Problem, lent: &'a [f64]) -> Scales<'a> {
         Scales {
             problem,
             lent,
@@ -366,7 +366,7 @@ impl<'a> Scales<'a> {
     }
 
     #[inline(always)]
-    fn of(&mut self, k: usize, block: &Block) -> &[f64] {
+    pub(super) fn of(&mut self, k: usize, block: &Block) -> &[f64] {
         if !self.lent.is_empty() {
             return &self.lent[block.rows()];
         }
@@ -388,7 +388,7 @@ impl<'a> Scales<'a> {
 
 /// The diagonal of S with every entry positive: rows that no mass feels borrow the scale of the most mobile block.
 /// Empty where there are none.
-fn lend_scale(problem: &Problem) -> Vec<f64> {
+pub(super) fn lend_scale(problem: &Problem) -> Vec<f64> {
     let blocks = problem.diagonal_blocks();
     if !blocks.has_zero() {
         return Vec::new();
