@@ -92,7 +92,7 @@ impl Plan {
         let scene = source.build()?;
         if !args.quiet {
             for warning in &scene.warnings {
-                note(&format!("note: {warning}"));
+                note(warning);
             }
         }
         let defaults = scene.run;
