@@ -25,7 +25,7 @@ fn the_summary_has_the_promised_fields() {
     for key in ["total", "collide", "assemble", "solve", "integrate"] {
         assert!(summary["ms_per_step"][key].is_number(), "{key}");
     }
-    for key in ["start", "end", "largest_rise"] {
+    for key in ["start", "end", "largest_rise", "braked"] {
         assert!(summary["energy"][key].is_number(), "{key}");
     }
     let promised = [

@@ -54,6 +54,8 @@ pub(super) struct Summary {
     penetration: Worst,
     violation: Worst,
     energy: Energy,
+    /// Steps that took energy from joints too fast for them.
+    braked_steps: u64,
     unsolved_steps: u64,
     /// Steps that did the sweeps asked for, where no tolerance was.
     swept_as_asked_steps: u64,
@@ -79,6 +81,8 @@ struct Energy {
     start: f64,
     end: f64,
     largest_rise: f64,
+    /// What was taken from joints too fast for a step.
+    braked: f64,
 }
 
 impl Energy {
@@ -87,6 +91,7 @@ impl Energy {
             start: tally.energy_start,
             end: tally.energy_end,
             largest_rise: tally.energy_rise,
+            braked: tally.braked,
         }
     }
 }
@@ -171,6 +176,7 @@ impl Summary {
             penetration: tally.penetration,
             violation: tally.violation,
             energy: Energy::of(tally),
+            braked_steps: tally.braked_steps,
             unsolved_steps: tally.unsolved,
             swept_as_asked_steps: tally.swept,
             fallback_steps: tally.fallbacks,
@@ -284,6 +290,14 @@ impl Summary {
                 format!("{} of {done}", self.unsolved_steps),
             ),
         ];
+        if self.braked_steps != 0 {
+            let braked = format!(
+                "{} J in {} steps, from joints that turn faster than a step can follow",
+                table::number(energy.braked),
+                self.braked_steps
+            );
+            lines.push(("energy taken off", braked));
+        }
         if self.swept_as_asked_steps != 0 {
             let swept = format!("{} of {done}", self.swept_as_asked_steps);
             lines.push(("sweeps as asked", swept));

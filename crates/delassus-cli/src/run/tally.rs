@@ -87,6 +87,9 @@ pub(crate) struct Tally {
     pub(crate) chosen: BTreeMap<&'static str, u64>,
     /// Substeps taken at first order where second was asked for.
     pub(crate) coarse: u64,
+    /// Energy taken from joints that turned faster than a step can follow \[J\], and the steps that did.
+    pub(crate) braked: f64,
+    pub(crate) braked_steps: u64,
     pub(crate) law: Worst,
     pub(crate) worst_block: Option<WorstBlock>,
     pub(crate) penetration: Worst,
@@ -125,6 +128,8 @@ impl Tally {
             reasons: BTreeMap::new(),
             chosen: BTreeMap::new(),
             coarse: 0,
+            braked: 0.0,
+            braked_steps: 0,
             law: Worst::default(),
             worst_block: None,
             penetration: Worst::default(),
@@ -160,6 +165,8 @@ impl Tally {
             *self.chosen.entry(part.choice.first.solver).or_default() += 1;
         }
         self.coarse += u64::from(step.coarse);
+        self.braked += step.braked;
+        self.braked_steps += u64::from(0.0 < step.braked);
         self.law.add(number, law);
         if self.law.step == Some(number) {
             let worst = step.report.residual.worst_block.zip(step.worst);

@@ -124,8 +124,8 @@ class Plot {
       legend: { show: false },
       cursor: { show: false },
       padding: [6, 16, 0, 0],
-      // Before there is anything to draw, the limits are null.
-      scales: { x: { time: false, range: (_, low, high) => (low < high ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: this.log ? { distr: 3 } : { range: (_, low, high) => (low || high ? uPlot.rangeNum(low, high, 0.1, true) : [0, 1]) } },
+      // Before there is anything to draw, the limits are null; without limits there would be no axis, and no room for labels.
+      scales: { x: { time: false, range: (_, low, high) => (low < high ? [low, high] : [low ?? 0, (low ?? 0) + 1]) }, y: this.log ? { distr: 3, range: (_, low, high) => (high ? uPlot.rangeLog(low || high, high, 10, false) : [1e-9, 1]) } : { range: (_, low, high) => (low || high ? uPlot.rangeNum(low, high, 0.1, true) : [0, 1]) } },
       hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
         { ...axis, size: 24, gap: 2, values: (_, splits) => labels(splits, false), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },

@@ -17,6 +17,9 @@ use crate::index::LinkId;
 /// Forces that go to the ground side by side.
 const TOGETHER: usize = 4;
 
+/// A joint at unit speed that moves a point by less than this does not move it \[m/s\].
+const STILL: f64 = 1e-9;
+
 /// Up to four forces on one link on their way to the ground.
 struct Climb<'a> {
     tree: &'a Tree,
@@ -121,6 +124,34 @@ impl Tree {
             force = force.from(body.arm);
             i = node.parent;
         }
+    }
+
+    /// Whether a joint between two links, or between one and the ground, parts them along a direction at a point. The joints
+    /// that carry both do not.
+    pub(crate) fn can_part(
+        &self,
+        data: &Data,
+        (a, b): (LinkId, Option<LinkId>),
+        (point, direction): (DVec3, DVec3),
+    ) -> bool {
+        let node = |link: LinkId| self.seats[link.index()].node;
+        let (mut a, mut b) = (node(a), b.map_or(0, node));
+        while a != b {
+            // A node stands behind those that carry it: what carries both is met by both.
+            let far = a.max(b);
+            let (joint, body) = (&self.nodes[far], &data.bodies[far]);
+            let force = Force {
+                torque: DVec3::ZERO,
+                force: direction,
+            }
+            .from(point - body.origin);
+            let speed = |k| force.power(subspace(joint.kind, body, k)).abs();
+            if (0..joint.kind.dofs()).any(|k| STILL < speed(k)) {
+                return true;
+            }
+            (a, b) = (a.min(b), joint.parent);
+        }
+        false
     }
 
     /// The centre of mass of a link of this tree, in the world.

@@ -15,6 +15,7 @@ mod contacts;
 mod differentiate;
 mod edit;
 mod events;
+mod gain;
 mod handle;
 mod integrate;
 mod joint;

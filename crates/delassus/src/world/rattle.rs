@@ -180,6 +180,7 @@ impl World {
             swept: 0,
             fallbacks: 0,
             coarse: 0,
+            braked: 0.0,
             report,
             contacts: 0,
             penetration: 0.0,

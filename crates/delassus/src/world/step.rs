@@ -73,6 +73,8 @@ pub struct Step {
     pub penetration: f64,
     /// Largest joint violation after the step \[m or rad\].
     pub violation: f64,
+    /// Energy taken from joints of robots that turn faster than the step can follow \[J\].
+    pub braked: f64,
     /// Energy and momentum after the step.
     pub probe: Probe,
     /// Where the time went.
@@ -223,6 +225,7 @@ impl World {
             start = now;
         };
         self.prepare_robots(h);
+        let before = (!self.robots.is_empty()).then(|| self.probe());
         let contacts = self.collide_awake(h, Find::by(solver))?;
         lap(&mut clock.collide);
         if contacts.is_empty()
@@ -256,7 +259,7 @@ impl World {
             None => self.violation(),
         };
         self.rest(h, &contacts);
-        let probe = self.probe();
+        let (probe, braked) = self.brake(h, before);
         let count = contacts.len();
         let penetration = deepest(&contacts);
         let touches = &mut self.touches;
@@ -276,6 +279,7 @@ impl World {
             swept: u32::from(swept),
             fallbacks: u32::from(report.fallback.is_some()),
             coarse: 0,
+            braked,
             report,
             contacts: count,
             penetration,
@@ -332,6 +336,10 @@ impl World {
                 fallback: again.fallback.or(report.fallback),
                 ..again
             };
+        }
+        if halves.is_none() {
+            let stop = solver.stop();
+            self.refuse_gain(h, (&assembly, solution), (&mut report, stop));
         }
         let pushed = halves.and_then(|halves| {
             let found = (&mut *solution, &mut report);
@@ -446,6 +454,7 @@ impl Step {
         self.swept += next.swept;
         self.fallbacks += next.fallbacks;
         self.coarse += next.coarse;
+        self.braked += next.braked;
         self.contacts = next.contacts;
         self.penetration = self.penetration.max(next.penetration);
         self.violation = next.violation;

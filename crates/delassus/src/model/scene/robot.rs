@@ -261,6 +261,8 @@ pub fn of_robot(
         run: RunDefaults {
             dt: model.timestep.unwrap_or(0.005),
             time: 3.0,
+            // Many contacts of few joints take Newton steps by the hundred now and then.
+            iterations: 10_000,
             ..RunDefaults::default()
         },
         warnings,
@@ -294,7 +296,8 @@ fn stand(model: &RobotModel, placed: bool) -> Result<WorldBuilder, WorldError> {
     // Zero may lie outside the limits.
     let mut q = robot.configuration().to_vec();
     for joint in robot.joints() {
-        if let Some([lo, hi]) = joint.control.drive.limits {
+        let single = model.tree.links()[joint.link.index()].joint.dofs() == 1;
+        if let Some([lo, hi]) = joint.control.drive.limits.filter(|_| single) {
             q[joint.coordinate()] = q[joint.coordinate()].clamp(lo, hi);
         }
     }

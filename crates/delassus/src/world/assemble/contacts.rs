@@ -9,7 +9,7 @@ use super::joints::{MOST, SIDES, Written};
 use super::{Assembling, Assembly, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
-use crate::index::{BodyId, MassId};
+use crate::index::{BodyId, MassId, RobotId};
 use crate::law::Law;
 use crate::math::tangents;
 use crate::problem::Contact;
@@ -54,7 +54,8 @@ impl Assembling<'_> {
         done
     }
 
-    /// Adds the contacts of links.
+    /// Adds the contacts of links. One that no joint can part is left out: no impulse changes how fast it parts, and any
+    /// would do, without end. Such is a wheel under a bolted chassis, and a turntable that stands on the ground.
     pub(super) fn link_contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
         if self.world.robots().is_empty() {
             return Ok(());
@@ -63,13 +64,30 @@ impl Assembling<'_> {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         for (c, point) in contacts.iter().enumerate() {
-            if self.is_link(point.bodies.0) || self.is_link(point.bodies.1) {
+            let linked = self.is_link(point.bodies.0) || self.is_link(point.bodies.1);
+            if linked && self.can_part(point) {
                 found.push((c, shared.contact(point)));
             }
         }
         let done = self.single_contacts(contacts, &found);
         self.found = found;
         done
+    }
+
+    /// Whether a free body, or a joint, can part a contact.
+    fn can_part(&self, point: &ContactPoint) -> bool {
+        let (a, b) = point.bodies;
+        let at = (middle(point), point.normal);
+        let robot = |id: RobotId| &self.world.robots()[id.index()];
+        match [a, b].map(|body| self.mass[body].and(self.world.link_of(body))) {
+            [Some(a), Some(b)] if a.robot == b.robot => {
+                robot(a.robot).can_part((a.link, Some(b.link)), at)
+            }
+            ends => [a, b].into_iter().zip(ends).any(|(body, end)| match end {
+                Some(end) => robot(end.robot).can_part((end.link, None), at),
+                None => self.mass[body].is_some(),
+            }),
+        }
     }
 
     /// Adds contacts one by one, each with its place in the list.
@@ -314,11 +332,16 @@ impl Contacts<'_> {
     #[inline(always)]
     fn arms(&self, point: &ContactPoint) -> [DVec3; 2] {
         let position = &self.world.bodies().position;
-        // Both bodies are pushed at one point, so that no couple is left over.
-        let middle = 0.5 * (point.point_a + point.point_b);
         let (a, b) = point.bodies;
-        [middle - position[a], middle - position[b]]
+        let at = middle(point);
+        [at - position[a], at - position[b]]
     }
+}
+
+/// Where both bodies are pushed: at one point, so that no couple is left over.
+#[inline(always)]
+fn middle(point: &ContactPoint) -> DVec3 {
+    0.5 * (point.point_a + point.point_b)
 }
 
 /// The law of a contact on this surface.

@@ -216,6 +216,7 @@ impl World {
                 swept: 0,
                 fallbacks: 0,
                 coarse: 0,
+                braked: 0.0,
                 contacts: 0,
                 penetration: 0.0,
                 violation,

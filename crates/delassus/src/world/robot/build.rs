@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 
+use super::brake::Pace;
 use super::spring::Spring;
 use super::{
     Anchor, Closure, ClosureKind, ContactRule, Control, JointModel, Projection, Reached, Robot,
@@ -125,7 +126,7 @@ impl WorldBuilder {
             bodies.push(body);
         }
         let joints = model.joints.iter().map(|j| joint(j, &tree));
-        let joints = joints.collect::<Result<_, _>>().map_err(unfit)?;
+        let joints: Vec<RobotJoint> = joints.collect::<Result<_, _>>().map_err(unfit)?;
         let tree = Arc::new(tree);
         let mut robot = Robot {
             name: name.clone(),
@@ -136,6 +137,7 @@ impl WorldBuilder {
             v: vec![0.0; tree.n_dofs()],
             force: vec![0.0; tree.n_dofs()],
             springs: springs(&model.joints, &tree),
+            pace: Pace::new(&tree, &joints),
             drag,
             joints,
             closures: model.closures.iter().map(|c| closure(c, &base)).collect(),

@@ -5,6 +5,7 @@
 //! on the joints between it and the ground. Limits, motors, servos, dry friction and loop closures are rows on the
 //! joint velocities themselves; damping and armature are part of the mass.
 
+mod brake;
 mod build;
 mod closure;
 mod cord;
@@ -33,6 +34,7 @@ pub use muscle::Muscle;
 pub use tendon::Tendon;
 pub use transmission::Transmission;
 
+use brake::Pace;
 use limits::Reached;
 use rows::RowRoom;
 use step::Flight;
@@ -72,6 +74,7 @@ pub struct Robot {
     closures: Vec<Closure>,
     tendons: Vec<Tendon>,
     springs: Vec<spring::Spring>,
+    pace: Pace,
     /// Dampers of floating links.
     drag: Vec<(LinkId, f64)>,
     /// Links that are relieved of a share of their weight.

@@ -240,6 +240,15 @@ impl Robot {
         })
     }
 
+    /// Whether a joint parts two of its links, or one and what is no link of it, along a direction at a point.
+    pub(in crate::world) fn can_part(
+        &self,
+        links: (LinkId, Option<LinkId>),
+        at: (DVec3, DVec3),
+    ) -> bool {
+        self.tree.can_part(&self.data, links, at)
+    }
+
     /// Limits, motors, servos, friction and loops at the end, `time`, of a step of h seconds.
     pub(in crate::world) fn joint_rows(
         &self,

@@ -48,12 +48,15 @@ pub(super) fn turn(q: &[f64]) -> DVec3 {
 impl Robot {
     /// The tree with M + hD + h²K as its mass.
     pub(super) fn softened(&self, h: f64) -> Result<Tree, TreeError> {
-        if self.springs.is_empty() {
+        if self.springs.is_empty() && self.pace.locks.is_empty() {
             return Ok(self.tree.damped(h));
         }
         let mut links = self.tree.links().to_vec();
         for spring in &self.springs {
             links[spring.link.index()].damping += h * spring.stiffness;
+        }
+        for (link, stiffness) in &self.pace.locks {
+            links[link.index()].damping += h * stiffness;
         }
         Ok(Tree::new(links)?.damped(h))
     }

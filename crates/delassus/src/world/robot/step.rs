@@ -46,6 +46,7 @@ impl World {
             if !std::mem::take(&mut robot.shown) {
                 robot.show(&mut self.bodies);
             }
+            robot.pace.fast = robot.is_fast(h);
             robot.free = match self.settings.integrator {
                 Integrator::Midpoint => robot.fly(&self.bodies, self.gravity, h),
                 _ => None,

@@ -89,12 +89,19 @@ impl<'a> Joint<'a> {
             _ => 0.0,
         };
         let mut model = JointModel::free(view.element.name(), LinkId(0));
-        let range = limits(
-            &view,
-            ("limited", "range"),
-            compiler.autolimits,
-            kind != JointType::Free,
-        )?;
+        // The largest angle of a ball is zero where none is given.
+        let stiff = kind == JointType::Ball
+            && view.exactly::<2>("range")?.is_none()
+            && view.tristate("limited")? == Tristate::Yes;
+        let range = match stiff {
+            true => Some([0.0, 0.0]),
+            false => limits(
+                &view,
+                ("limited", "range"),
+                compiler.autolimits,
+                kind != JointType::Free,
+            )?,
+        };
         model.range = range.map(|range| range.map(|x| angle(x) - reference));
         model.friction = view.number("frictionloss", 0.0)?;
         model.stiffness = view.padded::<5>("stiffness", [0.0; 5])?[0];
