@@ -100,9 +100,7 @@ impl pulp::WithSimd for Make<'_> {
 #[inline(always)]
 fn factor<const F: usize>(root: &mut InverseRoot, matrix: &[f64], share: f64) -> bool {
     let lower = &mut root.lower.as_chunks_mut::<F>().0[..root.n];
-    for i in 0..root.n {
-        let end = (root.n - i) * root.n;
-        let given = &matrix[end - root.n..end];
+    for (i, given) in matrix.rchunks_exact(root.n).enumerate() {
         let (before, own) = lower.split_at_mut(i);
         let own = &mut own[0];
         for (to, x) in own.as_flattened_mut().iter_mut().zip(given.iter().rev()) {

@@ -82,39 +82,37 @@ impl WideLu {
     }
 }
 
-/// Factors in place, rows of F fours each: four columns on their own, then the rest by all four at once.
+/// Factors in place, rows of F fours each: column by column within four columns, then the rest by all four at once.
 #[inline(always)]
 fn eliminate<const F: usize>(lu: &mut WideLu) -> bool {
     let a = &mut lu.a.as_chunks_mut::<F>().0[..lu.n];
     for at in 0..F {
-        let first = at * WIDTH;
-        // The four columns apart, so that all rows of one stand side by side.
-        let mut columns = [[[0.0; WIDTH]; F]; WIDTH];
-        for (i, row) in a.iter().enumerate().skip(first) {
-            for k in 0..WIDTH {
-                columns[k].as_flattened_mut()[i] = row[at][k];
+        for j in at * WIDTH..lu.n.min((at + 1) * WIDTH) {
+            let lane = j % WIDTH;
+            let (mut p, mut best) = (j, -1.0);
+            for (i, row) in a.iter().enumerate().skip(j) {
+                let x = row[at][lane].abs();
+                if best < x {
+                    (p, best) = (i, x);
+                }
             }
-        }
-        for lane in 0..WIDTH.min(lu.n.saturating_sub(first)) {
-            let j = first + lane;
-            let p = largest(&columns[lane], j);
-            let best = columns[lane].as_flattened()[p].abs();
             if !(0.0 < best && best.is_finite()) {
                 return false;
             }
             if p != j {
                 a.swap(j, p);
                 lu.order.swap(j, p);
-                columns
-                    .iter_mut()
-                    .for_each(|column| column.as_flattened_mut().swap(j, p));
             }
-            lu.inverse[j] = 1.0 / columns[lane].as_flattened()[j];
-            take_away(&mut columns, (at, lane), lu.inverse[j]);
-        }
-        for (i, row) in a.iter_mut().enumerate().skip(first) {
-            for k in 0..WIDTH {
-                row[at][k] = columns[k].as_flattened()[i];
+            let (above, below) = a.split_at_mut(j + 1);
+            let mut pivot = above[j][at];
+            let inverse = 1.0 / pivot[lane];
+            lu.inverse[j] = inverse;
+            // l_ij stands where a_ij was: what stands before it is of columns that are done.
+            pivot[..=lane].fill(0.0);
+            for row in below {
+                let l = row[at][lane] * inverse;
+                row[at] = minus(row[at], l, pivot);
+                row[at][lane] = l;
             }
         }
         if (at + 1) * WIDTH < lu.n {
@@ -122,43 +120,6 @@ fn eliminate<const F: usize>(lu: &mut WideLu) -> bool {
         }
     }
     true
-}
-
-/// The row from `first` on in which a column is largest, the first of several.
-#[inline(always)]
-fn largest<const F: usize>(column: &[Four; F], first: usize) -> usize {
-    let (mut p, mut best) = (first, -1.0);
-    for (i, x) in column.as_flattened().iter().enumerate().skip(first) {
-        if best < x.abs() {
-            (p, best) = (i, x.abs());
-        }
-    }
-    p
-}
-
-/// l_ij = a_ij/u_jj of the rows behind row j, and a_ik ← a_ik − l_ij u_jk of the columns behind column j, of four.
-#[inline(always)]
-fn take_away<const F: usize>(
-    columns: &mut [[Four; F]; WIDTH],
-    (at, lane): (usize, usize),
-    inverse: f64,
-) {
-    let mut l = columns[lane];
-    for k in at..F {
-        for i in 0..WIDTH {
-            l[k][i] *= inverse;
-        }
-    }
-    // Rows up to j are done.
-    l[at][..=lane].fill(0.0);
-    for column in columns.iter_mut().skip(lane + 1) {
-        let u = column[at][lane];
-        for k in at..F {
-            column[k] = minus(column[k], u, l[k]);
-        }
-    }
-    l[at][..=lane].copy_from_slice(&columns[lane][at][..=lane]);
-    columns[lane] = l;
 }
 
 /// The columns behind four that were eliminated follow: a_ik ← a_ik − Σ_j l_ij u_jk.
