@@ -11,6 +11,8 @@ const DENSE_ROWS: usize = 1000;
 const FEW_CONTACTS: usize = 24;
 /// Contacts up to which a fixed number of sweeps is done one by one.
 const SWEPT_CONTACTS: usize = 400;
+/// Contacts beyond which factors of a loose pile cost as much as thousands of sweeps.
+const LOOSE_CONTACTS: usize = 500;
 /// Contacts beyond which the factors of a pile fill in so much that sweeps win.
 const MANY_CONTACTS: usize = 4000;
 /// Contacts for each body beyond which bodies rest on faces: spheres in a pile have about three, boxes four and more.
@@ -58,9 +60,9 @@ pub struct Choice {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 14] = [
+pub const TABLE: [Choice; 15] = [
     EMPTY, MIXED, FACETS, MATRIX, SWEEPS, TREES, JOINTS, MECHANISM, ROBOTS, FACES, FEW, MATRICES,
-    CONTACTS, MANY,
+    CONTACTS, LOOSE, MANY,
 ];
 
 /// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
@@ -208,11 +210,18 @@ const MATRICES: Choice = Choice {
     why: "a dense factor is dear, and loose contacts are done in a few sweeps",
 };
 const CONTACTS: Choice = Choice {
-    class: "25 to 4000 contacts",
+    class: "25 to 500 contacts",
     first: by("coloured", Probe(200)),
     then: &CONTACTS_THEN,
     last: &PATIENCE,
     why: "independent contacts go side by side in lanes; loose piles are done by then, stacks and walls need few factors",
+};
+const LOOSE: Choice = Choice {
+    class: "501 to 4000 contacts",
+    first: by("coloured", Probe(3000)),
+    then: &CONTACTS_THEN,
+    last: &PATIENCE,
+    why: "the same, but here the factors of a pile cost as much as thousands of sweeps",
 };
 const MANY: Choice = Choice {
     class: "more than 4000 contacts, or more than 400 without a tolerance",
@@ -265,7 +274,8 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         Form::Primal(primal) if FACE * (primal.mass().len() as f64) < others as f64 => FACES,
         _ if others <= FEW_CONTACTS => FEW,
         Form::Dual(_) => MATRICES,
-        Form::Primal(_) => CONTACTS,
+        Form::Primal(_) if others <= LOOSE_CONTACTS => CONTACTS,
+        Form::Primal(_) => LOOSE,
     }
 }
 
