@@ -38,6 +38,10 @@ pub struct Newton {
     /// When to stop; `sweeps` counts factorisations, those of islands side by side.
     pub stop: Stop,
     /// What is kept from solve to solve, island by island.
+    #[allow(
+        clippy::vec_box,
+        reason = "a solve takes its kernel out and puts it back: 2 KB that stay where they are"
+    )]
     kernels: Vec<Box<Kernel>>,
 }
 
