@@ -21,11 +21,18 @@
 //! ```text
 //! Σ |(S y)_i| · 1e7 |c|/D_ii  <  −cᵀy
 //! ```
+//!
+//! A mass that hardly resists one motion makes S y small though Gᵀy is not. But yᵀw = (Gᵀy)ᵀv + yᵀΣλ − qᵀy, so that no
+//! velocity up to a thousand times the fastest may make up for qᵀy either:
+//!
+//! ```text
+//! Σ |(Gᵀy)_j| · 1000 max(|v¹|, |c|)  <  qᵀy
+//! ```
 
 use super::stage::{End, Stage};
 use crate::law::Law;
 use crate::math::{max_abs, norm};
-use crate::problem::Block;
+use crate::problem::{Block, Form, Primal};
 use crate::solver::Status;
 
 /// Impulses so many times what stops the fastest row are suspect.
@@ -36,6 +43,8 @@ const ZERO: f64 = 1e-8;
 const BELOW: f64 = 1e-6;
 /// Impulses up to so many times what stops the fastest row are ruled out by a proof.
 const RULED_OUT: f64 = 1e7;
+/// Velocities up to so many times the fastest are ruled out too.
+const FAST: f64 = 1e3;
 
 impl Stage<'_> {
     /// Ends the run with a proof where the impulses show one, and keeps a self-stress.
@@ -95,9 +104,26 @@ impl Stage<'_> {
                 made_up += (w[row] - problem.c()[row]).abs() * impulse;
             }
         }
+        if let Form::Primal(primal) = problem.form()
+            && !self.fed(primal, y)
+        {
+            return false;
+        }
         let terms = problem.c().iter().zip(y).map(|(c, y)| c * y);
         let size: f64 = terms.clone().map(f64::abs).sum();
         terms.sum::<f64>() < -(BELOW * size).max(made_up)
+    }
+
+    /// Whether qᵀy is more than (Gᵀy)ᵀv of any velocity that counts.
+    fn fed(&self, primal: &Primal, y: &[f64]) -> bool {
+        let mut impulse = vec![0.0; self.system.problem.n_velocities()];
+        for (k, block) in self.system.blocks().iter().enumerate() {
+            primal.add_block_impulse(k, &y[block.rows()], &mut impulse);
+        }
+        let left: f64 = impulse.iter().map(|f| f.abs()).sum();
+        let fastest = FAST * max_abs(primal.free_velocity()).max(self.system.scale);
+        let asked = primal.q().iter().zip(y).map(|(q, y)| q * y);
+        left * fastest < asked.sum()
     }
 }
 
