@@ -81,7 +81,7 @@ fn contacts_that_no_joint_can_part_are_no_part_of_the_problem() {
 #[test]
 fn contacts_of_a_floating_robot_stay() {
     let mut scene = of_robot(BOLTED, "bolted.urdf", None, Base::Floating).unwrap();
-    assert!(0 < scene.world.problem(H).unwrap().0.blocks().len());
+    assert!(!scene.world.problem(H).unwrap().0.blocks().is_empty());
     for _ in 0..100 {
         scene.world.step(H, solver().as_mut()).unwrap();
     }
@@ -102,7 +102,7 @@ fn axes_that_line_up_bring_no_energy() {
         let mut q = scene.world.robots()[0].configuration().to_vec();
         let mut v = vec![0.0; root + 3];
         let at = q.len() - 3;
-        q[at..].copy_from_slice(&[0.3, 1.5708, 0.2]);
+        q[at..].copy_from_slice(&[0.3, std::f64::consts::FRAC_PI_2, 0.2]);
         v[root..].copy_from_slice(&[300.0, -12.0, 300.0]);
         scene.world.place_robot(RobotId(0), &q, &v).unwrap();
         let mut braked = 0.0;
