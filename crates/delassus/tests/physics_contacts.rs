@@ -49,12 +49,14 @@ fn fast_ball_neither_tunnels_nor_stops_above_the_ground() {
         let id = ball(&mut builder, 0.1, start, surface);
         let mut world = builder.build().unwrap();
         let steps = (height / speed / H).ceil() as usize;
-        run(&mut world, H, steps, &mut solver(TIGHT));
+        // At 30 km/s the bound of what rounding does to a residual is above it.
+        let mut solver = solver(TIGHT.max(32.0 * f64::EPSILON * speed));
+        run(&mut world, H, steps, &mut solver);
         // Gravity only makes it faster: it is on the ground when a body without it would be.
         for _ in 0..20 {
             let gap = world.bodies().position[id.index()].z - 0.1;
             assert!(gap.abs() < STOP, "{speed}: {gap}");
-            run(&mut world, H, 1, &mut solver(TIGHT));
+            run(&mut world, H, 1, &mut solver);
         }
     }
 }
