@@ -162,7 +162,7 @@ fn damaged_checkpoints_are_refused_with_their_name() {
     let damaged = [
         (whole[..whole.len() / 2].to_owned(), "not a whole"),
         (whole.replace("checkpoint-3\"", "checkpoint-2\""), "reads"),
-        (whole.replace("\"step\"", "\"stop\""), "stop"),
+        (whole.replace("\"step\"", "\"stop\""), "line 1, column"),
         (whole.replace("\"step\":10", "\"step\":7"), changed),
         (whole.replace("\"dt\":0.01", "\"dt\":0.02"), changed),
         (whole.replace("\"seed\":0", "\"seed\":1"), changed),

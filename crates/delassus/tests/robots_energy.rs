@@ -118,7 +118,8 @@ fn axes_that_line_up_bring_no_energy() {
             );
             assert!(
                 after - before <= SHARE * kinetic,
-                "{base:?}: {before} {after}"
+                "{base:?}: {before} {after} of {kinetic}, braked {}",
+                step.braked
             );
             braked += step.braked;
         }

@@ -105,14 +105,17 @@ impl Tree {
     ) {
         let (n, row) = (self.n_dofs, node.v_at);
         if self.ordered {
+            let (until, below) = m.split_at_mut((row + 1) * n);
             // Rows and columns follow each other as those of the subtree do.
-            let diagonal = row * (n + 1);
-            for (k, column) in columns.iter().enumerate() {
-                let value = entry(column);
-                m[diagonal + k] = value;
-                m[diagonal + k * n] = value;
+            let mut entries = columns.iter().zip(&mut until[row * (n + 1)..]);
+            if let Some((own, to)) = entries.next() {
+                *to = entry(own) + node.armature;
             }
-            m[diagonal] += node.armature;
+            for ((column, to), line) in entries.zip(below.chunks_exact_mut(n)) {
+                let value = entry(column);
+                *to = value;
+                line[row] = value;
+            }
             return;
         }
         for (column, &dof) in columns.iter().zip(&self.dof_of[node.columns.0..]) {
@@ -136,8 +139,8 @@ impl Tree {
         for (column, &dof) in columns.iter().zip(&self.dof_of[node.columns.0..]) {
             let values = entries(column);
             m[dof * n + row..dof * n + row + N].copy_from_slice(&values);
-            for (k, value) in values.into_iter().enumerate() {
-                m[(row + k) * n + dof] = value;
+            for (line, value) in m[row * n..].chunks_exact_mut(n).zip(values) {
+                line[dof] = value;
             }
         }
         for k in row..row + N {

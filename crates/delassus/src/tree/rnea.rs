@@ -65,50 +65,6 @@ impl Tree {
         Ok(())
     }
 
-    /// p = M v̂ − h(C(q, q̇)q̇ + g(q)): the momentum of the velocities v̂ after h seconds of weight and motion alone, damping
-    /// apart. Poses and velocities are those of `from`, by [`Tree::velocities`], and are taken over into `data`.
-    ///
-    /// It is −h times the force of the acceleration −v̂/h, and takes one pass to the leaves and back.
-    pub(crate) fn momentum_after(
-        &self,
-        (from, data): (&Data, &mut Data),
-        v: &[f64],
-        (gravity, h): (DVec3, f64),
-        p: &mut [f64],
-    ) -> Result<(), TreeError> {
-        self.check_length("velocity", v, self.n_dofs)?;
-        self.check_length("momentum", p, self.n_dofs)?;
-        let Data { bodies, passes, .. } = data;
-        bodies.copy_from_slice(&from.bodies);
-        data.factored = false;
-        p.iter_mut().zip(v).for_each(|(a, v)| *a = -v / h);
-        // The ground falls upwards.
-        passes[0].response = Motion {
-            angular: DVec3::ZERO,
-            linear: -gravity,
-        };
-        for i in 1..self.nodes.len() {
-            let (node, body) = (&self.nodes[i], &bodies[i]);
-            // a_i = a_parent + S a, besides the acceleration at q̈ = 0 without gravity
-            let mut response = node.carried(body, passes[node.parent].response);
-            add_subspace(node, body, p, &mut response);
-            passes[i].response = response;
-            response += body.acceleration;
-            passes[i].force = body.inertia.newton_euler(body.velocity.angular, response);
-        }
-        for burden in &self.burdens {
-            // What has no weight must not be asked to follow.
-            passes[burden.node].force.force += burden.armature * gravity;
-        }
-        self.collect(bodies, passes, p);
-        for node in &self.nodes[1..] {
-            for k in node.v_at..node.v_at + node.kind.dofs() {
-                p[k] = node.armature * v[k] - h * p[k];
-            }
-        }
-        Ok(())
-    }
-
     /// y = M x for the present poses, O(n).
     pub fn mul_mass(&self, data: &mut Data, x: &[f64], y: &mut [f64]) -> Result<(), TreeError> {
         self.check_length("vector", x, self.n_dofs)?;
@@ -175,59 +131,5 @@ impl Tree {
             expected,
             found,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::index::LinkId;
-    use crate::math::{DMat3, MassProperties, Random};
-    use crate::tree::spatial::Pose;
-    use crate::tree::{Link, TreeJoint};
-
-    /// A few roundings of momenta of some N s.
-    const ROUNDING: f64 = 1e-12;
-
-    #[test]
-    fn the_momentum_after_a_step_is_that_of_inertia_and_bias() {
-        let body = MassProperties {
-            mass: 1.3,
-            com: DVec3::new(0.1, -0.2, 0.05),
-            inertia: DMat3::from_diagonal(DVec3::new(0.2, 0.3, 0.25)),
-        };
-        let place = Pose::at(DVec3::new(0.3, 0.1, -0.2));
-        let joints = [
-            TreeJoint::Floating,
-            TreeJoint::Revolute { axis: DVec3::Y },
-            TreeJoint::Prismatic { axis: DVec3::X },
-            TreeJoint::Ball,
-        ];
-        let links = joints.into_iter().enumerate().map(|(i, joint)| {
-            let parent = i.checked_sub(1).map(|i| LinkId(i as u32));
-            let mut link = Link::new(parent, joint, place, body);
-            link.armature = 0.1 * i as f64;
-            link
-        });
-        let tree = Tree::new(links.collect()).unwrap();
-        let (mut random, mut q) = (Random::new(5), tree.neutral());
-        let draw = |random: &mut Random| -> Vec<f64> {
-            (0..tree.n_dofs())
-                .map(|_| random.range(-1.0, 1.0))
-                .collect()
-        };
-        let (v, other) = (draw(&mut random), draw(&mut random));
-        tree.integrate(&mut q, &other, 1.0).unwrap();
-        let (gravity, h) = (DVec3::new(0.0, 1.0, -9.81), 0.01);
-        let (mut from, mut data, mut p) = (tree.data(), tree.data(), v.clone());
-        tree.velocities(&q, &v, &mut from).unwrap();
-        tree.momentum_after((&from, &mut data), &other, (gravity, h), &mut p)
-            .unwrap();
-        let (mut bias, mut inertia) = (v.clone(), v.clone());
-        tree.bias(&mut data, (&q, &v), gravity, &mut bias).unwrap();
-        tree.mul_mass(&mut data, &other, &mut inertia).unwrap();
-        for ((p, inertia), bias) in p.iter().zip(&inertia).zip(&bias) {
-            assert!((p - (inertia - h * bias)).abs() < ROUNDING);
-        }
     }
 }

@@ -91,14 +91,6 @@ impl Force {
     }
 }
 
-impl std::ops::AddAssign for Motion {
-    #[inline]
-    fn add_assign(&mut self, other: Motion) {
-        self.angular += other.angular;
-        self.linear += other.linear;
-    }
-}
-
 impl std::ops::AddAssign for Force {
     #[inline]
     fn add_assign(&mut self, other: Force) {

@@ -88,15 +88,6 @@ impl Tree {
         tree
     }
 
-    /// τ ← τ − D v.
-    pub(crate) fn add_damping(&self, v: &[f64], tau: &mut [f64]) {
-        for node in self.nodes[1..].iter().filter(|node| node.damping != 0.0) {
-            for k in node.v_at..node.v_at + node.kind.dofs() {
-                tau[k] -= node.damping * v[k];
-            }
-        }
-    }
-
     /// Adds Jᵀφ to `row`, for a force φ about a point of a link, both in the world: the row whose velocity is the
     /// power of φ, and the joint forces that do the work of φ.
     pub fn add_wrench(

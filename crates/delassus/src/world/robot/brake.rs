@@ -27,8 +27,6 @@ use glam::{DQuat, DVec3};
 
 /// Turn of a joint in a step beyond which the step may not follow it \[rad or m\].
 const FAST: f64 = 0.05;
-/// Joints so many times slower than that may become too fast within the step.
-const SOON: f64 = 4.0;
 /// Share of the kinetic energy that a step may gain without being braked: what steps of first order gain and lose.
 const SHARE: f64 = 0.01;
 /// Time τ of the stiffness at a lock \[s\].
@@ -57,16 +55,8 @@ impl Pace {
 }
 
 impl World {
-    /// Energy and momentum at the beginning of a step in which a joint may become too fast.
-    pub(in crate::world) fn before_braking(&self, h: f64) -> Option<Probe> {
-        let mut robots = self.robots.iter();
-        robots
-            .any(|robot| robot.is_fast(SOON * h))
-            .then(|| self.probe())
-    }
-
     /// Energy and momentum at the end of a step, after fast joints have lost what the world has gained in it, and how much that
-    /// was \[J\]. Without fast joints nobody asks for what was before.
+    /// was \[J\]. Without robots nobody asks for what was before.
     pub(in crate::world) fn brake(&mut self, h: f64, before: Option<Probe>) -> (Probe, f64) {
         let energy = |probe: &Probe| probe.kinetic + probe.potential;
         let after = self.probe();

@@ -35,10 +35,11 @@ pub(in crate::world) struct PlacedRobot {
     data: Data,
 }
 
-/// Momentum, velocities and forces of a robot, for a moment.
+/// Momentum, bias, velocities and forces of a robot, for a moment.
 #[derive(Debug, Default)]
 pub(in crate::world) struct JointForces {
     pub(in crate::world) p: Vec<f64>,
+    bias: Vec<f64>,
     v: Vec<f64>,
     tau: Vec<f64>,
 }
@@ -172,20 +173,23 @@ impl Robot {
         forces: &mut JointForces,
     ) -> Result<(), TreeError> {
         let (damped, data) = mass.unplaced_mut();
-        let JointForces { p, v, tau } = forces;
-        p.clear();
-        p.resize(self.tree.n_dofs(), 0.0);
+        let JointForces { p, bias, v, tau } = forces;
+        for array in [&mut *p, &mut *bias] {
+            array.clear();
+            array.resize(self.tree.n_dofs(), 0.0);
+        }
         if let Some(Flight { end, .. }) = &self.free {
             damped.kinematics(&self.q, data)?;
             return damped.mul_mass(data, end, p);
         }
+        damped.bias(data, (&self.q, &self.v), world.gravity, bias)?;
         v.clone_from(&self.v);
         self.tree.unturned(v, h)?;
-        self.tree
-            .momentum_after((&self.data, data), v, (world.gravity, h), p)?;
+        self.tree.mul_mass(data, v, p)?;
         self.applied(world.bodies(), (world.gravity, 0.0), tau)?;
-        damped.add_damping(&self.v, tau);
-        p.iter_mut().zip(&*tau).for_each(|(p, tau)| *p += h * tau);
+        for (p, (tau, bias)) in p.iter_mut().zip(tau.iter().zip(bias.iter())) {
+            *p += h * (tau - bias);
+        }
         Ok(())
     }
 
