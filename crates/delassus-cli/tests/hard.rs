@@ -69,7 +69,7 @@ fn where_no_sweep_helps_whatever_else_there_is_comes_last() {
 
 /// Twenty tonnes behind a link of 230 g: without the matrix two digits fewer are left than are asked for. Rounded
 /// inertias alone leave 4e-11 m/s, as arithmetic of 32 digits shows; the bound on what trees lose, which takes
-/// all inertias as rounded in the worst way, is above 2e-9 m/s, so that no more than 1e-8 m/s is asked for.
+/// all inertias as rounded in the worst way, is above 2e-8 m/s, so that no more than 5e-8 m/s is asked for.
 #[test]
 fn lemke_takes_the_matrix_where_digits_are_missing() {
     let file = data("light_link_in_a_heavy_tree");
@@ -78,7 +78,7 @@ fn lemke_takes_the_matrix_where_digits_are_missing() {
     let answer = ran.json();
     assert_eq!(answer["status"], "rounding-floor", "{}", ran.stdout);
     assert!(answer["residual"]["relative"].as_f64().unwrap() < 1e-12);
-    let ran = delassus(&[&asked[..], &["--tolerance", "1e-8"]].concat());
+    let ran = delassus(&[&asked[..], &["--tolerance", "5e-8"]].concat());
     assert_eq!((ran.code, &ran.json()["status"]), (0, &"solved".into()));
 }
 
