@@ -1,6 +1,6 @@
 //! Whether a solution is known to exist.
 //!
-//! Coulomb's law with joints has a solution where some motion opens all contacts with friction at once [Acary11]:
+//! Coulomb's law with joints has a solution where some motion opens all contacts with friction at once \[Acary11\]:
 //!
 //! ```text
 //! x with G_e x = 0 (equalities), u_n ≥ 0 (contacts without friction), μ|u_t| < u_n (with friction), u = G x
