@@ -134,7 +134,10 @@ fn without(basis: &[Vec<Wide>], mut x: Vec<Wide>) -> Vec<Wide> {
 
 /// Whether some x opens all contacts.
 fn opens(contacts: &[Contact]) -> bool {
-    let n = contacts.first().map_or(0, |contact| contact.normal.len());
+    let Some(first) = contacts.first() else {
+        return true;
+    };
+    let n = first.normal.len();
     // The residual of E u = (0, 1), u ≥ 0, with a column (a, h) for every a·x ≥ h.
     let mut target = vec![0.0; n + 1];
     target[n] = 1.0;

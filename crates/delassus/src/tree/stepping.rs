@@ -126,7 +126,8 @@ impl Tree {
         (point, direction): (DVec3, DVec3),
     ) -> bool {
         let node = |link: LinkId| self.seats[link.index()].node;
-        let (mut a, mut b) = (node(a), b.map_or(0, node));
+        let ground = 0;
+        let (mut a, mut b) = (node(a), b.map_or(ground, node));
         while a != b {
             // A node stands behind those that carry it: what carries both is met by both.
             let far = a.max(b);

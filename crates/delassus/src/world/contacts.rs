@@ -32,10 +32,12 @@ pub(super) struct Joined {
 impl Joined {
     /// From sorted pairs, the first body of each before the second.
     pub(super) fn new(pairs: &[(u32, u32)]) -> Joined {
-        let last = pairs.last().map_or(0, |pair| pair.0 + 1);
+        let Some((last, _)) = pairs.last() else {
+            return Joined::default();
+        };
         let start = |a: u32| pairs.partition_point(|pair| pair.0 < a) as u32;
         Joined {
-            starts: (0..=last).map(start).collect(),
+            starts: (0..=last + 1).map(start).collect(),
             others: pairs.iter().map(|pair| pair.1).collect(),
         }
     }

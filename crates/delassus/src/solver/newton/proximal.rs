@@ -3,6 +3,7 @@
 //! ```text
 //! w_R(λ) = w(λ) + R(λ − λ_c) ,   R_k = s/ρ_k        λ_c ← the λ that obeys the laws with w_R
 //! s falls while answers come and grows where none does
+//! near the end:   λ_c ← λ_c + t (λ − λ_c) ,   the largest t ≥ 1 at which the residual is no larger than at λ
 //! ```
 //!
 //! The springs let redundant contacts share their load and bring loads that are far apart closer together, so that the

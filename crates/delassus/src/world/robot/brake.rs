@@ -1,20 +1,20 @@
 //! Robots that turn faster than a step can follow.
 //!
-//! A step takes M and the bias forces where it begins. Where a joint turns by a good part of a radian, M is another one at its
-//! end, and ½ vᵀM v can be larger by any factor: three axes that meet in a point, without mass between them, turn ever
+//! A step takes M and the bias forces where it begins. Where a joint turns by a good part of a radian, M is another one at
+//! its end, and ½ vᵀM v can be larger by any factor: three axes that meet in a point, without mass between them, turn ever
 //! faster as the last lines up with the first. So where joints are that fast and nothing supplies energy, a step ends with
-//! no more than it began with. What is too much is taken from the joints of fast robots, and floating links keep
-//! their momentum,
+//! no more than it began with. What is too much is taken from the joints, and floating links keep their momentum:
 //!
 //! ```text
 //! v_j ← s v_j        v_r ← v_r + (1 − s) M_rr⁻¹M_rj v_j        s² = 1 − excess/T_j
-//! T_j = ½ v_jᵀ(M_jj − M_jr M_rr⁻¹M_rj) v_j
+//! T_j = ½ v_jᵀ(M_jj − M_jr M_rr⁻¹M_rj) v_j          r: velocities of floating links, j: all others
 //! ```
 //!
-//! where r are the velocities of floating links and j all others. Where the joints have less than that, the rest is taken from
-//! all motion of the robot. At the lock itself M is singular, and any speed is an
-//! answer. There the first of the three axes has a stiffness I/τ² in M + h²K and no spring: it brakes the joint by (h/τ)² in
-//! a step, which is lost in the error of the step, and keeps M from being singular.
+//! Joints that have less than the excess lose all they have, and all motion of the robot loses the rest.
+//!
+//! Where the three axes line up, M is singular and any speed is an answer. There the first of them has a stiffness I/τ² in
+//! M + h²K but no spring: M is regular, and the joint loses the share (h/τ)² of its speed in a step, less than the error of
+//! the step.
 
 use super::{Robot, RobotJoint, World};
 use crate::index::LinkId;
