@@ -39,6 +39,8 @@ use cone::{Cone, Point};
 const LEVELS: [f64; 4] = [1e-3, 1e-5, 1e-7, 1e-9];
 /// Steps of less than a tenth that leave the gap where it is, after which it gives up.
 const JAMS: usize = 8;
+/// Share of a residual by which another one must differ to be that of another point.
+const SAME: f64 = 1e-2;
 /// Most iterations.
 const MOST: usize = 60;
 
@@ -176,6 +178,7 @@ impl Stage<'_> {
         let (mut level, mut alpha) = (0, 1.0);
         let (mut marked, mut mark) = (f64::INFINITY, 0);
         let (mut last_gap, mut before, mut jams) = (f64::INFINITY, 0.0, 0);
+        let mut finished = 0.0;
         for iteration in 0..=MOST {
             let residual = self.judge(&at.lambda)?;
             let relative = residual / scale;
@@ -193,8 +196,10 @@ impl Stage<'_> {
                 .is_some_and(|limit| relative <= *limit);
             // Under heavy loads the residual stays where it is while the gap falls.
             let flat = 8 <= iteration && mark + 3 <= iteration && gap < 1e-2 * last_gap;
-            if near || alpha < 1e-3 || flat {
-                last_gap = gap;
+            // Where it is jammed, once is enough: the finishing methods would start from the same point again.
+            let jammed = alpha < 1e-3 && SAME * finished < (relative - finished).abs();
+            if near || jammed || flat {
+                (last_gap, finished) = (gap, relative);
                 while LEVELS[level..]
                     .first()
                     .is_some_and(|limit| relative <= *limit)
