@@ -1,14 +1,18 @@
 //! Dense LU factors with partial pivoting: of rows that know where their nonzeros begin and end, and of at most eight
 //! unknowns in columns of fixed length.
 //!
-//! [`ProfileLu`] costs a band and not a square where unknowns couple neighbours only. The last column counts as dense in
-//! every row: that of a border. [`SmallLu`] leaves rows where they are, so that every loop has eight steps and no branch.
+//! [`ProfileLu`] costs a band and not a square where unknowns couple neighbours only: nothing outside the nonzeros is
+//! ever written, read or cleared. The last column counts as dense in every row: that of a border. [`SmallLu`] leaves rows where they are, so that every loop has eight steps and no branch.
+
+use std::ops::Range;
 
 /// A square system, its factors and its right-hand side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProfileLu {
     n: usize,
+    /// Rows of `stride` numbers, all zero beyond the nonzeros told below.
     a: Vec<f64>,
+    stride: usize,
     /// Nonzeros of row i, the last column apart: `first[i]..reach[i]`.
     first: Vec<usize>,
     reach: Vec<usize>,
@@ -21,9 +25,15 @@ pub(crate) struct ProfileLu {
 impl ProfileLu {
     /// An empty system of the given size.
     pub(crate) fn reset(&mut self, n: usize) {
+        if self.stride < n {
+            // Room to grow for a system that has grown before.
+            self.stride = if self.stride == 0 { n } else { n + n / 4 };
+            self.a.clear();
+            self.a.resize(self.stride * self.stride, 0.0);
+        } else {
+            self.erase();
+        }
         self.n = n;
-        self.a.clear();
-        self.a.resize(n * n, 0.0);
         self.first.clear();
         self.first.resize(n, n.saturating_sub(1));
         self.reach.clear();
@@ -32,22 +42,40 @@ impl ProfileLu {
         self.inverse.resize(n, 0.0);
     }
 
-    pub(crate) fn row_mut(&mut self, i: usize) -> &mut [f64] {
-        &mut self.a[i * self.n..(i + 1) * self.n]
+    /// Zeros where the last system had numbers.
+    fn erase(&mut self) {
+        let rows = self.a.chunks_exact_mut(self.stride.max(1));
+        for (row, (&first, &reach)) in rows.zip(self.first.iter().zip(&self.reach)) {
+            row[first.min(reach)..reach].fill(0.0);
+            row[self.n - 1] = 0.0;
+        }
+    }
+
+    /// The last number of row i.
+    pub(crate) fn last_mut(&mut self, i: usize) -> &mut f64 {
+        &mut self.a[i * self.stride + self.n - 1]
     }
 
     /// A_ij += x.
     pub(crate) fn add(&mut self, i: usize, j: usize, x: f64) {
-        self.a[i * self.n + j] += x;
+        self.a[i * self.stride + j] += x;
         self.first[i] = self.first[i].min(j);
         if j + 1 < self.n {
             self.reach[i] = self.reach[i].max(j + 1);
         }
     }
 
+    /// Columns of row i that are about to get numbers.
+    pub(crate) fn open(&mut self, i: usize, columns: Range<usize>) -> &mut [f64] {
+        self.first[i] = self.first[i].min(columns.start);
+        self.reach[i] = self.reach[i].max(columns.end.min(self.n - 1));
+        let start = i * self.stride;
+        &mut self.a[start + columns.start..start + columns.end]
+    }
+
     /// Factors in place. Returns the smallest pivot; zero means singular.
     pub(crate) fn factor(&mut self) -> f64 {
-        let n = self.n;
+        let (n, stride) = (self.n, self.stride);
         self.find_ends();
         let mut weakest = f64::INFINITY;
         for j in 0..n {
@@ -57,7 +85,7 @@ impl ProfileLu {
             let (mut p, mut best) = (j, -1.0);
             for i in rows(j) {
                 if self.first[i] <= j || j + 1 == n {
-                    let x = self.a[i * n + j].abs();
+                    let x = self.a[i * stride + j].abs();
                     if best < x {
                         (p, best) = (i, x);
                     }
@@ -69,19 +97,16 @@ impl ProfileLu {
             weakest = weakest.min(best);
             self.swaps[j] = p;
             if p != j {
-                let (above, below) = self.a.split_at_mut(p * n);
-                above[j * n..(j + 1) * n].swap_with_slice(&mut below[..n]);
-                self.first.swap(j, p);
-                self.reach.swap(j, p);
+                self.swap(j, p);
             }
             let reach = self.reach[j].max(j + 1);
             self.reach[j] = reach;
-            let (above, below) = self.a.split_at_mut((j + 1) * n);
-            let pivot_row = &above[j * n..];
+            let (above, below) = self.a.split_at_mut((j + 1) * stride);
+            let pivot_row = &above[j * stride..];
             let inverse = 1.0 / pivot_row[j];
             self.inverse[j] = inverse;
             for i in rows(j + 1) {
-                let row = &mut below[(i - j - 1) * n..(i - j) * n];
+                let row = &mut below[(i - j - 1) * stride..(i - j) * stride];
                 if j < self.first[i] || row[j] == 0.0 {
                     continue;
                 }
@@ -99,6 +124,20 @@ impl ProfileLu {
         weakest
     }
 
+    /// Rows j and p > j change places.
+    fn swap(&mut self, j: usize, p: usize) {
+        let (above, below) = self.a.split_at_mut(p * self.stride);
+        let (upper, last) = (&mut above[j * self.stride..], self.n - 1);
+        let first = self.first[j].min(self.first[p]);
+        let reach = self.reach[j].max(self.reach[p]).max(first);
+        upper[first..reach].swap_with_slice(&mut below[first..reach]);
+        if reach <= last {
+            std::mem::swap(&mut upper[last], &mut below[last]);
+        }
+        self.first.swap(j, p);
+        self.reach.swap(j, p);
+    }
+
     fn find_ends(&mut self) {
         self.ends.clear();
         self.ends.resize(self.n, 0);
@@ -112,18 +151,18 @@ impl ProfileLu {
 
     /// x ← A⁻¹x.
     pub(crate) fn solve(&self, x: &mut [f64]) {
-        let n = self.n;
+        let (n, stride) = (self.n, self.stride);
         for j in 0..n {
             x.swap(j, self.swaps[j]);
         }
         for i in 1..n {
             let first = self.first[i].min(i);
-            let row = &self.a[i * n + first..i * n + i];
+            let row = &self.a[i * stride + first..i * stride + i];
             let sum: f64 = row.iter().zip(&x[first..i]).map(|(a, x)| a * x).sum();
             x[i] -= sum;
         }
         for i in (0..n).rev() {
-            let row = &self.a[i * n..(i + 1) * n];
+            let row = &self.a[i * stride..i * stride + n];
             let reach = self.reach[i].max(i + 1);
             let mut sum = x[i];
             for (a, x) in row[i + 1..reach].iter().zip(&x[i + 1..reach]) {
@@ -140,11 +179,11 @@ impl ProfileLu {
 impl ProfileLu {
     /// x ← A⁻ᵀx: with P A = L U it is Uᵀy = x, Lᵀz = y, x = Pᵀz.
     pub(crate) fn solve_transposed(&self, x: &mut [f64]) {
-        let n = self.n;
+        let (n, stride) = (self.n, self.stride);
         for i in 0..n {
             x[i] *= self.inverse[i];
             let reach = self.reach[i].max(i + 1);
-            let (row, own) = (&self.a[i * n..(i + 1) * n], x[i]);
+            let (row, own) = (&self.a[i * stride..i * stride + n], x[i]);
             for (x, a) in x[i + 1..reach].iter_mut().zip(&row[i + 1..reach]) {
                 *x -= a * own;
             }
@@ -155,7 +194,7 @@ impl ProfileLu {
         for i in (1..n).rev() {
             let first = self.first[i].min(i);
             let own = x[i];
-            let row = &self.a[i * n + first..i * n + i];
+            let row = &self.a[i * stride + first..i * stride + i];
             for (x, a) in x[first..i].iter_mut().zip(row) {
                 *x -= a * own;
             }
@@ -277,8 +316,12 @@ mod tests {
     use super::*;
     use crate::math::{Random, max_abs};
 
-    fn check(n: usize, entry: impl Fn(usize, usize, &mut Random) -> f64, random: &mut Random) {
-        let mut lu = ProfileLu::default();
+    fn check(
+        lu: &mut ProfileLu,
+        n: usize,
+        entry: impl Fn(usize, usize, &mut Random) -> f64,
+        random: &mut Random,
+    ) {
         lu.reset(n);
         let mut dense = vec![0.0; n * n];
         for i in 0..n {
@@ -317,13 +360,16 @@ mod tests {
     #[test]
     fn full_and_banded_systems_with_a_dense_last_column_are_solved() {
         let mut random = Random::new(3);
-        for n in 1..30 {
-            check(n, |_, _, random| random.range(-1.0, 1.0), &mut random);
+        // One system after the other in the same arrays: nothing is left behind by larger, smaller or denser ones.
+        let mut lu = ProfileLu::default();
+        for n in (1..30).chain((1..40).rev()) {
+            let full = |_: usize, _: usize, random: &mut Random| random.range(-1.0, 1.0);
+            check(&mut lu, n, full, &mut random);
             let band = |i: usize, j: usize, random: &mut Random| {
                 let near = i.abs_diff(j) <= 2 || j + 1 == n || i + 1 == n && j.is_multiple_of(3);
                 if near { random.range(-1.0, 1.0) } else { 0.0 }
             };
-            check(n, band, &mut random);
+            check(&mut lu, n, band, &mut random);
         }
     }
 

@@ -109,7 +109,11 @@ pub(crate) struct SeveralBodies {
     /// Entries of L and R, unknown after unknown.
     left: Vec<f64>,
     right: Vec<f64>,
+    /// Where unknowns act, in their order, and body by body.
     places: Vec<ActsOn>,
+    sorted: Vec<ActsOn>,
+    /// Where the next place of a body goes, by the offset of the body.
+    next: Vec<usize>,
     /// c*.
     star: Vec<f64>,
     lu: ProfileLu,
@@ -172,23 +176,45 @@ impl SeveralBodies {
                 });
                 if bordered {
                     let star = &self.star[part.offset..part.offset + part.width];
-                    self.lu.row_mut(k)[count] += dot(&self.left[start..], star);
+                    *self.lu.last_mut(k) += dot(&self.left[start..], star);
                 }
             }
         }
-        self.places
-            .sort_unstable_by_key(|place| (place.offset, place.k));
-        for body in self.places.chunk_by(|a, b| a.offset == b.offset) {
+        self.sort_by_body(lcp.columns.dofs);
+        for body in self.sorted.chunk_by(|a, b| a.offset == b.offset) {
+            // The last row has no column here: that of z₀ is the border.
+            let columns = &body[..body.partition_point(|b| b.k < count)];
+            let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
+                continue;
+            };
             for a in body {
-                for b in body.iter().filter(|b| b.k < count) {
-                    let left = &self.left[a.start..a.start + a.width];
+                let left = &self.left[a.start..a.start + a.width];
+                let row = self.lu.open(a.k, first.k..last.k + 1);
+                for b in columns {
                     let right = &self.right[b.start..b.start + b.width];
-                    self.lu.add(a.k, b.k, dot(left, right));
+                    row[b.k - first.k] += dot_of_body(left, right);
                 }
             }
         }
         for (k, unknown) in basis.unknowns.iter().enumerate() {
             self.lu.add(k, k, unknown.sigma);
+        }
+    }
+
+    /// Places body by body, those of one body in the order of unknowns: counted, then put where they belong.
+    fn sort_by_body(&mut self, dofs: usize) {
+        refill(&mut self.next, dofs + 1, 0);
+        for place in &self.places {
+            self.next[place.offset + 1] += 1;
+        }
+        for offset in 0..dofs {
+            self.next[offset + 1] += self.next[offset];
+        }
+        self.sorted.clone_from(&self.places);
+        for place in &self.places {
+            let at = &mut self.next[place.offset];
+            self.sorted[*at] = *place;
+            *at += 1;
         }
     }
 
@@ -199,7 +225,7 @@ impl SeveralBodies {
             return;
         }
         for (k, unknown) in basis.unknowns.iter().enumerate() {
-            self.lu.row_mut(k)[count] += basis.cover_of(lcp, unknown.what);
+            *self.lu.last_mut(k) += basis.cover_of(lcp, unknown.what);
         }
         if let LastRow::Bound(r) = basis.last {
             for (k, unknown) in basis.unknowns.iter().enumerate() {
@@ -209,7 +235,7 @@ impl SeveralBodies {
                 }
             }
         }
-        self.lu.row_mut(count)[count] += basis.cover_of_last(lcp);
+        *self.lu.last_mut(count) += basis.cover_of_last(lcp);
     }
 
     fn solve(
@@ -344,6 +370,15 @@ impl SeveralBodies {
             out[bound] = s;
             out[at + x] = left;
         }
+    }
+}
+
+/// Inner product of columns on one body, most of which have six velocities.
+#[inline(always)]
+fn dot_of_body(left: &[f64], right: &[f64]) -> f64 {
+    match (left.as_array::<6>(), right.as_array::<6>()) {
+        (Some(left), Some(right)) => dot(left, right),
+        _ => dot(left, right),
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) fn run(
     friction: Friction,
 ) -> PivotOutcome {
     let mut run = Pivoting::new(lcp, options, work, friction);
-    let end = run.start().unwrap_or_else(|| run.pivot());
+    let end = run.start().unwrap_or_else(|| run.pivots());
     run.outcome.status = end;
     if end == Status::Solved && !(run.outcome.residual <= ACCEPTED) {
         run.outcome.status = Status::Breakdown;
@@ -112,8 +112,12 @@ pub(crate) struct Pivoting<'a> {
     /// max|q|.
     pub(crate) scale: f64,
     /// The driving variable: z or w of this pair.
-    pair: usize,
-    z_drives: bool,
+    pub(super) pair: usize,
+    pub(super) z_drives: bool,
+    /// Pivots since values were computed anew, and how far they have moved.
+    age: usize,
+    travel: f64,
+    guard: CycleGuard,
     pub(crate) outcome: PivotOutcome,
 }
 
@@ -146,6 +150,9 @@ impl<'a> Pivoting<'a> {
             scale: 0.0,
             pair: 0,
             z_drives: true,
+            age: 0,
+            travel: 0.0,
+            guard: CycleGuard::new(options.pivot, lcp.n_pairs()),
             outcome,
         }
     }
@@ -171,7 +178,7 @@ impl<'a> Pivoting<'a> {
     }
 
     /// The first pivot: z₀ enters for the worst pair. An end if there is nothing to do.
-    fn start(&mut self) -> Option<Status> {
+    pub(super) fn start(&mut self) -> Option<Status> {
         if let Some(end) = self.prepare() {
             return Some(end);
         }
@@ -196,57 +203,65 @@ impl<'a> Pivoting<'a> {
         None
     }
 
-    fn pivot(&mut self) -> Status {
-        let lcp = self.lcp;
-        let (mut age, mut travel) = (0, 0.0);
-        let mut guard = CycleGuard::new(self.options.pivot, lcp.n_pairs());
+    fn pivots(&mut self) -> Status {
         loop {
-            let late = self.friction == Friction::WhereLoaded && self.z_drives;
-            if late && !expansion::expand(lcp, self.work, self.pair, self.scale) {
-                self.outcome.cover_limit = true;
-                return Status::Breakdown;
-            }
-            let work = &mut *self.work;
-            if work.factor(lcp, Some(self.pair)) == 0.0 {
-                return Status::Breakdown;
-            }
-            self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
-            if FRESH_PIVOTS <= age || FRESH_TRAVEL * self.scale < travel {
-                work.refresh(lcp);
-                (age, travel) = (0, 0.0);
-            }
-            work.drive(lcp, self.pair, self.z_drives);
-            let Choice {
-                leaving: Some(out),
-                largest,
-            } = self.leaving()
-            else {
-                if age == 0 {
-                    return Status::Ray;
-                }
-                // Never from values that were carried along.
-                age = FRESH_PIVOTS;
-                continue;
-            };
-            self.outcome.pivots += 1;
-            // t = q′/(−m′) of the pair that leaves.
-            let step = self.work.values.pairs[out].max(0.0) / -self.work.rates.pairs[out];
-            if out == 0 || self.is_spent(step) {
-                self.finish();
-                return Status::Solved;
-            }
-            if guard.cycles(self.work.values.pairs[out], self.scale) {
-                return Status::PivotLimit;
-            }
-            if !step.is_finite() {
-                return Status::Breakdown;
-            }
-            self.exchange(out, step);
-            (age, travel) = (age + 1, travel + step * largest);
-            if let Some(end) = self.limit() {
+            if let Some(end) = self.pivot() {
                 return end;
             }
         }
+    }
+
+    /// Friction joins where it is about to matter. False if the covering vector would be too large.
+    pub(super) fn expand(&mut self) -> bool {
+        let late = self.friction == Friction::WhereLoaded && self.z_drives;
+        !late || expansion::expand(self.lcp, self.work, self.pair, self.scale)
+    }
+
+    /// One pivot, or a look at fresh values before a ray is believed. An end if that was the last.
+    pub(super) fn pivot(&mut self) -> Option<Status> {
+        if !self.expand() {
+            self.outcome.cover_limit = true;
+            return Some(Status::Breakdown);
+        }
+        let (lcp, work) = (self.lcp, &mut *self.work);
+        if work.factor(lcp, Some(self.pair)) == 0.0 {
+            return Some(Status::Breakdown);
+        }
+        self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
+        if FRESH_PIVOTS <= self.age || FRESH_TRAVEL * self.scale < self.travel {
+            work.refresh(lcp);
+            (self.age, self.travel) = (0, 0.0);
+        }
+        work.drive(lcp, self.pair, self.z_drives);
+        let Choice {
+            leaving: Some(out),
+            largest,
+        } = self.leaving()
+        else {
+            if self.age == 0 {
+                return Some(Status::Ray);
+            }
+            // Never from values that were carried along.
+            self.age = FRESH_PIVOTS;
+            return None;
+        };
+        self.outcome.pivots += 1;
+        // t = q′/(−m′) of the pair that leaves.
+        let step = self.work.values.pairs[out].max(0.0) / -self.work.rates.pairs[out];
+        if out == 0 || self.is_spent(step) {
+            self.finish();
+            return Some(Status::Solved);
+        }
+        if self.guard.cycles(self.work.values.pairs[out], self.scale) {
+            return Some(Status::PivotLimit);
+        }
+        if !step.is_finite() {
+            return Some(Status::Breakdown);
+        }
+        self.exchange(out, step);
+        self.age += 1;
+        self.travel += step * largest;
+        self.limit()
     }
 
     /// The driving variable enters at its value t, the basic variable of pair `out` leaves, and its complement drives.

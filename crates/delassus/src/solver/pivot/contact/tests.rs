@@ -2,7 +2,9 @@
 
 use super::basis::Slot;
 use super::kernel::{Constants, Table};
+use super::pivots::{Friction, Pivoting};
 use super::{ContactLcp, NONE, PivotOptions, PivotWork, reduced, structural};
+use crate::gallery::experiments;
 use crate::linalg::lu::ProfileLu;
 use crate::math::{DMat3, DVec3, Random, dot, max_abs, tangents};
 use crate::problem::jacobian::point_rows;
@@ -246,6 +248,116 @@ fn mixtures_of_all_laws_are_solved() {
             );
             let mut lambda = vec![0.0; problem.n_rows()];
             work.impulses(&lcp, &mut lambda);
+        }
+    }
+}
+
+/// What the pivots on a stack of blocks cost at least: means over the wrenches, those below the second over the pivots
+/// as well.
+#[derive(Clone, Copy, Debug, Default)]
+struct Census {
+    contacts: f64,
+    pivots: f64,
+    /// Unknowns of the kernel, and pairs that take part.
+    kernel: f64,
+    pairs: f64,
+    /// Variables that move, the same where z₀ stands still, and the share of bodies that move then.
+    moving: f64,
+    beside_z0: f64,
+    bodies: f64,
+}
+
+/// Numbers that are not rounding.
+fn count(list: &[f64]) -> f64 {
+    let least = 1e-10 * max_abs(list);
+    list.iter().filter(|x| least < x.abs()).count() as f64
+}
+
+fn census(blocks: usize, friction: Friction) -> Census {
+    let faces: Vec<usize> = (0..blocks).map(|i| 4 + 4 * (i % 2)).collect();
+    let stack = experiments::stack(&faces);
+    let problems = stack.problems(5, 1).unwrap();
+    let options = PivotOptions {
+        pivot: Pivot::Big,
+        cover: &[],
+        pivots: 10_000,
+        deadline: None,
+    };
+    let (mut work, mut sum) = (PivotWork::default(), Census::default());
+    for problem in &problems {
+        let lcp = ContactLcp::new(problem, 8).unwrap();
+        let mut run = Pivoting::new(&lcp, &options, &mut work, friction);
+        assert_eq!(run.start(), None);
+        loop {
+            assert!(run.expand());
+            let (pair, z, work) = (run.pair, run.z_drives, &mut *run.work);
+            work.factor(&lcp, Some(pair));
+            work.drive(&lcp, pair, z);
+            let rates = work.rates.clone();
+            // Along w_r only z₀ drives: taking out so much of that motion stops z₀.
+            work.unit_column(&lcp, pair, -1.0);
+            let along = work.rates.pairs[0];
+            let much = if z { rates.pairs[0] / along } else { 0.0 };
+            let rest = |all: &[f64], z0: &[f64]| -> Vec<f64> {
+                all.iter().zip(z0).map(|(a, b)| a - much * b).collect()
+            };
+            let v = rest(&rates.v, &work.rates.v);
+            let moves = |body: &&[f64]| 1e-10 * max_abs(&v) < max_abs(body);
+            sum.bodies += v.chunks(6).filter(moves).count() as f64 / blocks as f64;
+            sum.beside_z0 += count(&rest(&rates.pairs, &work.rates.pairs));
+            sum.moving += count(&rates.pairs);
+            sum.kernel += work.basis.size() as f64;
+            sum.pairs += rates.pairs.len() as f64;
+            sum.pivots += 1.0;
+            if let Some(end) = run.pivot() {
+                // A path that lost its digits still had its pivots.
+                assert!(matches!(end, Status::Solved | Status::Breakdown), "{end:?}");
+                break;
+            }
+        }
+    }
+    Census {
+        contacts: stack.contacts() as f64,
+        pivots: sum.pivots / problems.len() as f64,
+        kernel: sum.kernel / sum.pivots,
+        pairs: sum.pairs / sum.pivots,
+        moving: sum.moving / sum.pivots,
+        beside_z0: sum.beside_z0 / sum.pivots,
+        bodies: sum.bodies / sum.pivots,
+    }
+}
+
+#[test]
+fn a_pivot_on_a_stack_moves_a_share_of_all_bodies_however_many_there_are() {
+    for friction in [Friction::FromStart, Friction::WhereLoaded] {
+        for blocks in [5, 20] {
+            let found = census(blocks, friction);
+            assert!(0.5 < found.bodies, "{friction:?} {blocks}: {found:?}");
+            assert!(0.3 * found.pairs < found.beside_z0, "{friction:?} {blocks}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "prints the table of how stacks grow, for the chapter of Lemke's algorithm"]
+#[allow(clippy::print_stdout, reason = "its purpose")]
+fn growth_of_stacks() {
+    println!(
+        "| method | blocks | contacts | pivots | kernel | pairs | moving | beside z₀ | bodies |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    // Not every reduced path on a hundred blocks reaches its end.
+    let methods = [
+        ("structural", Friction::FromStart, &[5, 10, 20, 50, 100][..]),
+        ("reduced", Friction::WhereLoaded, &[5, 10, 20, 50][..]),
+    ];
+    for (name, friction, sizes) in methods {
+        for &blocks in sizes {
+            let c = census(blocks, friction);
+            println!(
+                "| {name} | {blocks} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} |",
+                c.contacts, c.pivots, c.kernel, c.pairs, c.moving, c.beside_z0, c.bodies
+            );
         }
     }
 }
