@@ -96,8 +96,8 @@ fn push_tag(tag: &str, whole: &str, out: &mut String) {
             Some(_) => {}
             None if c == '"' || c == '\'' => quote = Some(c),
             None if c == ':' => {
-                let before = |c: char| !(c.is_alphanumeric() || "_-.".contains(c));
-                let start = tag[..i].rfind(before).map_or(0, |at| at + 1);
+                let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+                let start = tag[..i].trim_end_matches(is_name).len();
                 let prefix = &tag[start..i];
                 let known = ["xml", "xmlns"].contains(&prefix)
                     || whole.contains(&format!("xmlns:{prefix}"));
@@ -150,6 +150,8 @@ mod tests {
             "&",
             "<:",
             "<é:ö>",
+            "<a \u{f04}b:c='1'>",
+            "</a></a>",
         ] {
             mend(text);
         }
