@@ -9,7 +9,7 @@ use delassus::model::scene::SceneError;
 use delassus::problem::Form;
 use delassus::problem::file::limit::{MOST_BYTES, read_to_end};
 use delassus::problem::file::{self, FileContent, FileError, Format, Loaded};
-use delassus::scenes::ExhibitError;
+use delassus::scenes::{self, ExhibitError};
 
 use crate::folder::DiskError;
 use crate::refusal::Usage;
@@ -36,9 +36,13 @@ pub(crate) enum InputError {
     )]
     IsFolder { name: String },
     #[error(
-        "{name}: there is no such file and no built-in problem of this name; check the path, or see `delassus list problems`"
+        "{name}: there is no such file and no built-in problem of this name; {hint}check the path, or see `delassus list problems`"
     )]
-    NotFound { name: String },
+    NotFound { name: String, hint: String },
+    #[error(
+        "{name}: is a scene, not a single problem; step it with `delassus run {name}`, or under every solver with `delassus compare {name}`"
+    )]
+    IsScene { name: String },
     #[error(transparent)]
     Problem(GalleryError),
     #[error("{name}: {cause}")]
@@ -172,9 +176,21 @@ fn build(name: &str) -> Result<Loaded, GalleryError> {
 
 fn not_found(name: &str, error: GalleryError) -> InputError {
     match error {
-        GalleryError::Unknown { .. } => InputError::NotFound {
-            name: name.to_owned(),
-        },
+        GalleryError::Unknown { .. } => {
+            let meant = gallery::meant(name).or_else(|| scenes::meant(name));
+            let name = name.to_owned();
+            match meant {
+                Some(meant) if meant == name => InputError::IsScene { name },
+                Some(meant) => {
+                    let hint = format!("did you mean {meant}? If not, ");
+                    InputError::NotFound { name, hint }
+                }
+                None => InputError::NotFound {
+                    name,
+                    hint: String::new(),
+                },
+            }
+        }
         other => InputError::Problem(other),
     }
 }

@@ -54,7 +54,8 @@ impl Table {
     /// The same within a width: cells of the widest columns go on in further lines, and columns that do not fit beside
     /// the others stand below, behind the first one again.
     fn within(&self, room: Option<usize>) -> String {
-        let widths = self.widths(room);
+        let all: Vec<usize> = (0..self.leans.len()).collect();
+        let widths = self.widths(&all, room);
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut used = 0;
         for k in 1..widths.len() {
@@ -66,9 +67,11 @@ impl Table {
             groups.last_mut().expect("there is a group").push(k);
         }
         if groups.is_empty() {
-            groups.push((0..widths.len()).collect());
+            groups.push(all);
         }
-        let texts = groups.iter().map(|group| self.columns(group, &widths));
+        let texts = groups
+            .iter()
+            .map(|group| self.columns(group, &self.widths(group, room)));
         texts.collect::<Vec<String>>().join("\n")
     }
 
@@ -98,15 +101,17 @@ impl Table {
         text
     }
 
-    /// Widths of the columns: what their cells take, the widest made narrower until all fit or none can be.
-    fn widths(&self, room: Option<usize>) -> Vec<usize> {
+    /// Widths of all columns: what their cells take, the widest of a group made narrower until the group fits or none
+    /// can be.
+    fn widths(&self, group: &[usize], room: Option<usize>) -> Vec<usize> {
         let mut widths = vec![0; self.leans.len()];
         let mut least = vec![0; self.leans.len()];
         for row in &self.rows {
             for (k, cell) in row.iter().enumerate().take(widths.len()) {
                 widths[k] = widths[k].max(cell.chars().count());
                 // Of two lines of words, the first keeps its indent.
-                let longest = words(cell).map(|word| word.chars().count()).max();
+                let lengths = pieces(cell).map(|piece| piece.trim_end().chars().count());
+                let longest = lengths.max();
                 least[k] = least[k]
                     .max(longest.unwrap_or(0))
                     .max(NARROWEST.min(widths[k]));
@@ -115,9 +120,13 @@ impl Table {
         let Some(room) = room else {
             return widths;
         };
-        while room < widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1) {
-            let shrinkable = (0..widths.len()).filter(|&k| least[k] < widths[k]);
-            let Some(widest) = shrinkable.max_by_key(|&k| widths[k]) else {
+        let taken = |widths: &[usize]| {
+            let cells: usize = group.iter().map(|&k| widths[k]).sum();
+            cells + 2 * group.len().saturating_sub(1)
+        };
+        while room < taken(&widths) {
+            let shrinkable = group.iter().filter(|&&k| least[k] < widths[k]);
+            let Some(&widest) = shrinkable.max_by_key(|&&k| widths[k]) else {
                 break;
             };
             widths[widest] -= 1;
@@ -138,10 +147,22 @@ pub(crate) fn room() -> Option<usize> {
     told.filter(|width| 0 < *width)
 }
 
-/// Pieces of a text that stay together: up to a blank, or with a hyphen or comma at their end.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive([' ', '-', ',', '|'])
-        .map(str::trim_end)
+/// Pieces of a text that stay together: with a blank, a comma or a bar at their end, or with a hyphen between words;
+/// numbers and names such as `box-000001` are left whole.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    let is_end = move |&(i, c): &(usize, char)| match c {
+        ' ' | ',' | '|' => true,
+        '-' => is_letter(text[..i].chars().next_back()) && is_letter(text[i + 1..].chars().next()),
+        _ => false,
+    };
+    let ends = text.char_indices().filter(is_end).map(|(i, _)| i + 1);
+    let mut from = 0;
+    ends.chain([text.len()]).map(move |end| {
+        let piece = &text[from..end];
+        from = end;
+        piece
+    })
 }
 
 /// A text in lines of a width; a piece that is longer has a line of its own.
@@ -151,7 +172,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     }
     let indent: String = text.chars().take_while(|c| *c == ' ').collect();
     let mut lines = vec![indent.clone()];
-    for piece in text.trim_start().split_inclusive([' ', '-', ',', '|']) {
+    for piece in pieces(text.trim_start()) {
         let last = lines.last_mut().expect("there is a first line");
         let long = last.chars().count() + piece.trim_end().chars().count();
         if width < long && indent.len() < last.len() {
@@ -237,7 +258,18 @@ mod tests {
         // Columns that do not fit stand below each other, each with the name again.
         let stacked = table.within(Some(20));
         assert!(2 <= stacked.matches("arch").count(), "{stacked}");
+        // Numbers are not broken, and a column that stands below has the room of its own line.
+        let mut table = Table::new(&["", ">worst law [m/s]", ">energy change [J]", "worst block"]);
+        let block = "step 1, contact of \"box-000000\" and \"box-000001\"";
+        let row = ["lemke-standard", "2.45e-16", "-3.89e-8", block];
+        table.push(row.map(str::to_owned).to_vec());
+        for room in [36, 50, 70] {
+            let text = table.within(Some(room));
+            let whole = ["2.45e-16", "-3.89e-8", "\"box-000001\""];
+            assert!(whole.iter().all(|word| text.contains(word)), "{text}");
+            assert!(text.lines().count() <= 9, "{room}:\n{text}");
+        }
         // Where words are wider than the room, they are left whole.
-        assert!(table.within(Some(1)).contains("standing"));
+        assert!(table.within(Some(1)).contains("contact"));
     }
 }

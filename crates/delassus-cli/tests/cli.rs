@@ -359,6 +359,16 @@ fn a_scene_that_is_nearly_named_is_asked_after() {
         "{}",
         ran.stderr
     );
+    for command in ["compare", "doctor"] {
+        let ran = delassus(&[command, "arhc"]);
+        assert!(ran.stderr.contains("did you mean arch?"), "{}", ran.stderr);
+    }
+    let ran = delassus(&["solve", "heavy-stak:4"]);
+    let meant = "did you mean heavy-stack:4?";
+    assert!(ran.stderr.contains(meant), "{}", ran.stderr);
+    let ran = delassus(&["solve", "arch"]);
+    let instead = "is a scene, not a single problem";
+    assert!(ran.stderr.contains(instead), "{}", ran.stderr);
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::problem::Problem;
 #[pyclass(frozen, module = "delassus")]
 #[derive(Debug)]
 pub(crate) struct Derivative {
-    inner: delassus::derivative::Derivative,
+    inner: delassus::derivative::Derivative<'static>,
     answer: Solution,
     n_blocks: usize,
     /// Where velocity i stands outside, if the order differs.
@@ -63,7 +63,7 @@ pub(crate) fn derivative(
         Some(tau) => delassus::derivative::Derivative::smoothed(engine, &answer, tau),
     })?;
     Ok(Derivative {
-        inner: found.map_err(refuse)?,
+        inner: found.map_err(refuse)?.into_owned(),
         answer,
         n_blocks: engine.blocks().len(),
         order: problem.order.clone(),

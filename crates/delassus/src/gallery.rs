@@ -8,7 +8,7 @@ pub mod experiments;
 mod scene;
 
 use self::exhibits::{chain, corner, heavy_stack, machine, peg, pile, rod, slide, stack};
-use crate::error::BuildError;
+use crate::error::{BuildError, nearest};
 use crate::problem::Problem;
 
 /// One built-in problem.
@@ -133,6 +133,13 @@ pub enum GalleryError {
     /// The problem itself is refused; none of these should be.
     #[error(transparent)]
     Build(#[from] BuildError),
+}
+
+/// The problem whose name is near enough to a word to be meant by it, with the size that was given.
+pub fn meant(spec: &str) -> Option<String> {
+    let (name, size) = spec.find(':').map_or((spec, ""), |at| spec.split_at(at));
+    let known = exhibits().iter().map(|exhibit| exhibit.name);
+    nearest(name, known).map(|meant| format!("{meant}{size}"))
 }
 
 /// Makes a built-in problem from `name` or `name:size`. The same name gives the same bits.

@@ -245,6 +245,10 @@ fn what_acts_and_is_not_simulated_is_refused_by_name_or_listed() {
             r#"<actuator><position joint="x" kp="3" inheritrange="1"/></actuator>"#,
             "inherits the range",
         ),
+        (
+            r#"<tendon><fixed damping="1 2"><joint joint="x" coef="1"/></fixed></tendon>"#,
+            "<fixed>, damping of more",
+        ),
     ];
     for (section, clue) in cases {
         let text = file(section, &hinge);
@@ -264,17 +268,6 @@ fn what_acts_and_is_not_simulated_is_refused_by_name_or_listed() {
         assert!(lost.len() == 1 && lost[0].text.contains(clue), "{lost:?}");
         assert_eq!(read.robot.tree.n_dofs(), 1);
     }
-}
-
-/// A spring on a body that floats is not simulated, and not left out without a word.
-#[test]
-fn a_spring_of_a_free_joint_is_refused_by_name() {
-    let text = file("", &format!(r#"<joint type="free" stiffness="5"/>{BODY}"#));
-    let error = parse(&text, "odd.xml", None, Base::Fixed).unwrap_err();
-    assert!(
-        error.to_string().contains("stiffness 5 of a free joint"),
-        "{error}"
-    );
 }
 
 /// A body on a free joint with armature κ falls by m g/(m + κ), as in MuJoCo.

@@ -64,6 +64,20 @@ const VALUES: [&str; 18] = [
     "99999999999999999999",
 ];
 
+/// Pieces of XML, and letters of several bytes.
+const MARKS: [&str; 10] = [
+    "\u{f04}",
+    "\u{f04}a:b=\"\"",
+    "é:",
+    "\u{1f600}",
+    ":",
+    "</body>",
+    "<!--",
+    "-->",
+    "&",
+    "'",
+];
+
 fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -103,12 +117,14 @@ fn pick<T: Copy>(random: &mut Random, list: &[T]) -> Option<T> {
 fn mangle(random: &mut Random, text: &mut String) {
     let values_of = values(text);
     match random.below(6) {
-        // A byte.
+        // A byte, or letters and marks that the repair of XML looks at.
         0 => {
             let at = boundary(text, random.below(text.len()));
             let end = boundary(text, (at + 1).min(text.len()).max(at));
             let byte = char::from(32 + random.below(95) as u8);
-            if at < end {
+            if random.below(3) == 0 {
+                text.insert_str(at, MARKS[random.below(MARKS.len())]);
+            } else if at < end {
                 text.replace_range(at..end, &byte.to_string());
             }
         }

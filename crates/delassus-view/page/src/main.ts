@@ -232,7 +232,7 @@ function showLabels({ head }: Frame): void {
     title.textContent = head.panes.length < 2 ? pane.solver : `${"AB"[i]}  ${pane.solver}`;
     label.style.setProperty("--pane", head.panes.length < 2 ? "transparent" : PANES[i]!);
     const n = pane.numbers;
-    state.textContent = n ? `${n.status} · ${n.iterations} iterations · ${number(n.residual.law, 3)} m/s` : "not stepped yet";
+    state.textContent = n ? `${n.status} · ${n.iterations} ${n.iterations === 1 ? "iteration" : "iterations"} · ${number(n.residual.law, 3)} m/s` : "not stepped yet";
     state.dataset.status = n ? statusClass(n.status) : "";
   });
 }

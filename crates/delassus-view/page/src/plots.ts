@@ -119,6 +119,12 @@ class Plot {
         return number(x, 3).replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "");
       });
     };
+    // Over many decades the lines between them would run together into bars.
+    const decades = (_: uPlot, splits: number[]) => {
+      const known = splits.filter((x) => 0 < x);
+      const many = 1e3 * Math.min(...known) < Math.max(...known);
+      return many ? splits.map((x) => (Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-6 ? x : null)) : splits;
+    };
     return {
       ...this.size(),
       legend: { show: false },
@@ -129,7 +135,7 @@ class Plot {
       hooks: { draw: [(plot) => this.drawMark(plot, ink)] },
       axes: [
         { ...axis, size: 24, gap: 2, values: (_, splits) => labels(splits, false), label: this.xUnit, labelSize: 12, labelFont: font, labelGap: 0 },
-        { ...axis, size: 56, gap: 3, values: (_, splits) => labels(splits, this.log), space: 22 },
+        { ...axis, ...(this.log ? { grid: { ...axis.grid, filter: decades }, ticks: { ...axis.ticks, filter: decades } } : {}), size: 56, gap: 3, values: (_, splits) => labels(splits, this.log), space: 22 },
       ],
       series: [{}, ...series.map((s): uPlot.Series => ({ label: s.label, stroke: s.colour, width: 1.5, dash: s.dash, points: { show: (plot) => plot.data[0].length < 4, size: 5 }, spanGaps: this.spans }))],
     };

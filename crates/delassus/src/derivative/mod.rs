@@ -4,6 +4,8 @@
 
 mod mode;
 
+use std::borrow::Cow;
+
 pub use mode::Mode;
 
 use crate::index::BlockId;
@@ -116,8 +118,8 @@ impl Sensitivity {
 
 /// The differentiated laws at an answer.
 #[derive(Clone, Debug)]
-pub struct Derivative {
-    problem: Problem,
+pub struct Derivative<'p> {
+    problem: Cow<'p, Problem>,
     answer: Solution,
     blocks: Vec<Linear>,
     islands: Vec<Island>,
@@ -135,30 +137,40 @@ struct Island {
     unique: bool,
 }
 
-impl Derivative {
+impl<'p> Derivative<'p> {
     /// Finds the modes of an answer and factors the system of its changes.
-    pub fn new(problem: &Problem, answer: &Solution) -> Result<Derivative, DerivativeError> {
+    pub fn new(problem: &'p Problem, answer: &Solution) -> Result<Derivative<'p>, DerivativeError> {
         Derivative::of(problem, answer, None)
     }
 
     /// The same with every law smoothed by τ, a share of the problem's velocities: what is on an edge, or within about τ
     /// of one, then changes a little of both ways. For any law, facets included.
     pub fn smoothed(
-        problem: &Problem,
+        problem: &'p Problem,
         answer: &Solution,
         tau: f64,
-    ) -> Result<Derivative, DerivativeError> {
+    ) -> Result<Derivative<'p>, DerivativeError> {
         match tau.is_finite() && 0.0 < tau {
             true => Derivative::of(problem, answer, Some(tau)),
             false => Err(DerivativeError::Smoothing { tau }),
         }
     }
 
+    /// The same with a problem of its own, which costs a copy of it.
+    pub fn into_owned(self) -> Derivative<'static> {
+        Derivative {
+            problem: Cow::Owned(self.problem.into_owned()),
+            answer: self.answer,
+            blocks: self.blocks,
+            islands: self.islands,
+        }
+    }
+
     fn of(
-        problem: &Problem,
+        problem: &'p Problem,
         answer: &Solution,
         tau: Option<f64>,
-    ) -> Result<Derivative, DerivativeError> {
+    ) -> Result<Derivative<'p>, DerivativeError> {
         check("v", &answer.v, problem.n_velocities())?;
         check("lambda", &answer.lambda, problem.n_rows())?;
         let mut w = vec![0.0; problem.n_rows()];
@@ -182,7 +194,7 @@ impl Derivative {
             })?);
         }
         let mut found = Derivative {
-            problem: problem.clone(),
+            problem: Cow::Borrowed(problem),
             answer: answer.clone(),
             blocks,
             islands: Vec::new(),
@@ -400,7 +412,7 @@ impl Derivative {
 }
 
 impl Island {
-    fn new(of: &Derivative, blocks: &[BlockId]) -> Result<Island, DerivativeError> {
+    fn new(of: &Derivative<'_>, blocks: &[BlockId]) -> Result<Island, DerivativeError> {
         let known = blocks.iter().map(|id| &of.problem.blocks()[id.index()]);
         let linears: Vec<&Linear> = blocks.iter().map(|id| &of.blocks[id.index()]).collect();
         let d = linears.iter().flat_map(|linear| &linear.d);

@@ -3,6 +3,7 @@
 use crate::law::disks::Disk;
 use crate::law::smoothed::{Point, Smoothed, Want};
 use crate::law::{Law, MOST_NUMBERS};
+use crate::math::Few;
 
 /// A block nearer than this share of the problem's velocities to another mode counts as on the edge.
 const EDGE: f64 = 1e-6;
@@ -38,13 +39,18 @@ pub(super) struct Linear {
     pub(super) mode: Mode,
     pub(super) degenerate: bool,
     /// Row by row.
-    pub(super) p: Vec<f64>,
-    pub(super) q: Vec<f64>,
+    pub(super) p: Square,
+    pub(super) q: Square,
     /// Row by row, one column for each number of the law.
-    pub(super) e: Vec<f64>,
+    pub(super) e: Numbers,
     /// What turns the impulse of each row into a velocity: the mean diagonal of rows of one unit.
-    pub(super) d: Vec<f64>,
+    pub(super) d: Few<f64, 3>,
 }
+
+/// A matrix of the rows of a block; that of a contact needs no memory of its own.
+type Square = Few<f64, 9>;
+/// A row of numbers for each row of a block.
+type Numbers = Few<f64, { 3 * MOST_NUMBERS }>;
 
 impl Linear {
     /// Differentiates a law at an answer; `None` for one that is not.
@@ -121,14 +127,16 @@ impl Linear {
             let d = rows.map(|i| at.diagonal[i * (n + 1)]).sum::<f64>() / count;
             if 0.0 < d && d.is_finite() { d } else { 1.0 }
         };
-        let mut d = vec![mean(0..spins.start); n];
+        let zeros = |n: usize| std::iter::repeat_n(0.0, n);
+        let own = mean(0..spins.start);
+        let mut d: Few<f64, 3> = std::iter::repeat_n(own, n).collect();
         d[spins.clone()].fill(mean(spins));
         Linear {
             mode: Mode::Held,
             degenerate: false,
-            p: vec![0.0; n * n],
-            q: vec![0.0; n * n],
-            e: vec![0.0; n * MOST_NUMBERS],
+            p: zeros(n * n).collect(),
+            q: zeros(n * n).collect(),
+            e: zeros(n * MOST_NUMBERS).collect(),
             d,
         }
     }
@@ -204,7 +212,7 @@ impl Linear {
         let (n, mu, start) = (at.lambda.len(), disk.mu(), disk.rows().start);
         let largest = mu.iter().copied().fold(0.0, f64::max);
         // Rows without friction carry nothing.
-        let mut rows = Vec::with_capacity(mu.len());
+        let mut rows = Few::<(usize, f64), 2>::new();
         for (j, mu) in mu.iter().enumerate() {
             match 0.0 < *mu {
                 true => rows.push((start + j, *mu)),
@@ -220,7 +228,7 @@ impl Linear {
         let d = rows.iter().map(|(i, mu)| mu * mu * self.d[*i]);
         let d = d.fold(0.0, f64::max);
         // ỹ = λ/μ − μ w/d̃
-        let y: Vec<f64> = rows
+        let y: Few<f64, 2> = rows
             .iter()
             .map(|(i, mu)| at.lambda[*i] / mu - mu * at.w[*i] / d)
             .collect();

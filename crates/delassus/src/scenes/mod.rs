@@ -286,12 +286,18 @@ pub enum ExhibitError {
     },
 }
 
-/// The scene that is meant, with the size that was given, or all there are.
-fn names(spec: &str) -> String {
+/// The scene whose name is near enough to a word to be meant by it, with the size that was given.
+pub fn meant(spec: &str) -> Option<String> {
     let (name, size) = spec.find(':').map_or((spec, ""), |at| spec.split_at(at));
     let known = exhibits().iter().map(|exhibit| exhibit.name);
-    match nearest(name, known.clone()) {
-        Some(meant) => format!("did you mean {meant}{size}?"),
+    nearest(name, known).map(|meant| format!("{meant}{size}"))
+}
+
+/// The scene that is meant, or all there are.
+fn names(spec: &str) -> String {
+    let known = exhibits().iter().map(|exhibit| exhibit.name);
+    match meant(spec) {
+        Some(meant) => format!("did you mean {meant}?"),
         None => format!("known: {}", known.collect::<Vec<&str>>().join(", ")),
     }
 }

@@ -188,8 +188,11 @@ impl Auto {
             .with(choice.first.solver, limits)
             .solve(problem, solution);
         let mut story = None;
-        for &rung in choice.then.iter().chain(choice.last) {
-            if fixed || self.is_final(&report, spent) {
+        // One more attempt, from the start, where the floor is that of the first answer alone.
+        let astray = floor::is_of_the_answer_alone(problem, &start, &report);
+        let ladder = choice.then.iter().chain(choice.last);
+        for &rung in ladder.take(if astray { 1 } else { usize::MAX }) {
+            if fixed || (self.is_final(&report, spent) && !astray) {
                 break;
             }
             let stop = self.limits(rung, Some(&report), spent);
@@ -197,8 +200,8 @@ impl Auto {
                 continue;
             }
             let from = match rung.allowance {
-                Probe(_) | Onward => &solution.lambda,
-                Anew | Once => &start,
+                Probe(_) | Onward if !astray => &solution.lambda,
+                _ => &start,
             };
             let mut other = Solution {
                 v: Vec::new(),

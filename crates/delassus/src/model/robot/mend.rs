@@ -1,6 +1,7 @@
 //! XML as people write it. Other readers of robot files let pass what the standard forbids, and so files have it:
 //! lines or a mark of the byte order before the declaration, two hyphens in a comment, prefixes that are declared
-//! nowhere, a bare `&`, no space between attributes. Lines keep their numbers.
+//! nowhere, a bare `&`, no space between attributes, an end of an element that was ended before. Lines keep their
+//! numbers.
 
 use super::xml::tag_end;
 
@@ -8,6 +9,7 @@ use super::xml::tag_end;
 pub(super) fn mend(text: &str) -> String {
     let mut rest = text.trim_start_matches('\u{feff}');
     let mut out = String::with_capacity(rest.len());
+    let mut depth = 0_usize;
     while let Some(at) = rest.find('<') {
         push_text(&rest[..at], &mut out);
         rest = &rest[at..];
@@ -27,8 +29,19 @@ pub(super) fn mend(text: &str) -> String {
             length = 2;
             out.push_str("<!");
         } else {
-            length = tag_end(rest).0;
-            push_tag(&rest[..length], text, &mut out);
+            let whole;
+            (length, whole) = tag_end(rest);
+            let tag = &rest[..length];
+            let ends = tag.starts_with("</");
+            match ends && depth == 0 {
+                true => push_lines(tag, &mut out),
+                false => push_tag(tag, text, &mut out),
+            }
+            depth = match (ends, whole) {
+                (true, _) => depth.saturating_sub(1),
+                (false, true) => depth,
+                (false, false) => depth + 1,
+            };
         }
         rest = &rest[length..];
     }
@@ -83,8 +96,8 @@ fn push_tag(tag: &str, whole: &str, out: &mut String) {
             Some(_) => {}
             None if c == '"' || c == '\'' => quote = Some(c),
             None if c == ':' => {
-                let before = |c: char| !(c.is_alphanumeric() || "_-.".contains(c));
-                let start = tag[..i].rfind(before).map_or(0, |at| at + 1);
+                let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+                let start = tag[..i].trim_end_matches(is_name).len();
                 let prefix = &tag[start..i];
                 let known = ["xml", "xmlns"].contains(&prefix)
                     || whole.contains(&format!("xmlns:{prefix}"));
@@ -112,12 +125,11 @@ mod tests {
 
     #[test]
     fn what_other_readers_let_pass_is_mended_and_lines_stay() {
-        let text =
-            "\u{feff}\n<?xml version=\"1.0\"?>\n<!-- -- \n--><a b='x & y'c='1'><s:c p:q='1'/></a>";
+        let text = "\u{feff}\n<?xml version=\"1.0\"?>\n<!-- -- \n--><a b='x & y'c='1'><s:c p:q='1'/></a>\n</a>";
         let mended = mend(text);
         assert_eq!(
             mended,
-            "\n\n<!--\n--><a b='x &amp; y' c='1'><s_c p_q='1'/></a>"
+            "\n\n<!--\n--><a b='x &amp; y' c='1'><s_c p_q='1'/></a>\n"
         );
         assert_eq!(mended.lines().count(), text.lines().count());
         assert!(roxmltree::Document::parse(&mended).is_ok());
@@ -138,6 +150,8 @@ mod tests {
             "&",
             "<:",
             "<é:ö>",
+            "<a \u{f04}b:c='1'>",
+            "</a></a>",
         ] {
             mend(text);
         }

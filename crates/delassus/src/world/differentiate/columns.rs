@@ -71,7 +71,7 @@ pub(super) fn all(
     world: &mut World,
     (layout, inputs): (&Layout, &[Input]),
     solved: &Solved,
-    (inner, whole): (&Derivative, f64),
+    (inner, whole): (&Derivative<'_>, f64),
 ) -> Result<Vec<Column>, DifferentiateError> {
     let (h, n) = (solved.h, layout.len());
     let speed = solved.assembly.problem.velocity_scale();
@@ -150,7 +150,11 @@ pub(super) fn places(world: &World, layout: &Layout, solved: &Solved) -> Vec<Opt
 }
 
 impl<'a> Sampler<'a> {
-    fn new(world: &World, solved: &'a Solved, (inner, whole): (&Derivative, f64)) -> Sampler<'a> {
+    fn new(
+        world: &World,
+        solved: &'a Solved,
+        (inner, whole): (&Derivative<'_>, f64),
+    ) -> Sampler<'a> {
         let problem = &solved.assembly.problem;
         let mut closed = vec![false; problem.n_rows()];
         for (block, mode) in problem.blocks().iter().zip(inner.modes()) {

@@ -143,7 +143,7 @@ pub struct StepDerivative {
 /// One substep.
 #[derive(Clone, Debug)]
 struct Part {
-    inner: Derivative,
+    inner: Derivative<'static>,
     keys: Vec<Key>,
     /// One for each pose, velocity, force and input.
     columns: Vec<Column>,
@@ -198,7 +198,7 @@ impl World {
             let motion = Motion::new(&world, &layout, &solved)?;
             parts.push(Part {
                 keys: solved.assembly.keys.clone(),
-                inner,
+                inner: inner.into_owned(),
                 columns,
                 motion,
             });

@@ -565,7 +565,7 @@ fn resting(inputs: Option<[f64; 2]>) -> f64 {
 /// Why an actuator with a rotor or damper of its own is refused.
 fn own_inertia(view: &View<'_>) -> Result<Option<&'static str>, ImportError> {
     for what in ["armature", "damping"] {
-        if view.padded::<5>(what, [0.0; 5])?[0] != 0.0 {
+        if view.padded::<5>(what, [0.0; 5])? != [0.0; 5] {
             return Ok(Some("an actuator with inertia or damping of its own"));
         }
     }

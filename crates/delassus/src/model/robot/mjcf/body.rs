@@ -144,7 +144,18 @@ impl<'a> Reader<'a> {
                 "inertial" => inertial = Some((child, frame)),
                 "joint" => {
                     let view = self.defaults.view(child, &["joint"], class)?;
-                    joints.push(Joint::read(view, &frame, self.compiler(child))?);
+                    self.lose_curves(&view)?;
+                    let mut joint = Joint::read(view, &frame, self.compiler(child))?;
+                    if joint.damping < 0.0 {
+                        let text = format!(
+                            "joint \"{}\" is driven on by its damping of {}; none is taken",
+                            child.name(),
+                            joint.damping
+                        );
+                        self.note(child, text);
+                        joint.damping = 0.0;
+                    }
+                    joints.push(joint);
                 }
                 "freejoint" => joints.push(Joint::free(child)),
                 _ => {}

@@ -115,7 +115,6 @@ impl<'a> Joint<'a> {
         for (what, value) in [
             ("stiffness", model.stiffness),
             ("frictionloss", model.friction),
-            ("damping", damping),
             ("armature", view.number("armature", 0.0)?),
         ] {
             if value < 0.0 {

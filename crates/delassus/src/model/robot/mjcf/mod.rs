@@ -29,7 +29,7 @@ use self::assets::Assets;
 use self::body::Seat;
 use self::compiler::{Compiler, Options};
 use self::defaults::Defaults;
-use self::element::Element;
+use self::element::{Element, View};
 use self::geom::Geom;
 use self::joint::Joint;
 use super::xml::Source;
@@ -125,6 +125,19 @@ impl<'a> Reader<'a> {
             let fault = element.fault(ImportFault::NotSimulated { what });
             self.losses.push(fault);
         }
+    }
+
+    /// Springs and dampers whose force is no straight line: further numbers of `stiffness` and `damping`.
+    fn lose_curves(&mut self, view: &View<'a>) -> Result<(), ImportError> {
+        for name in ["stiffness", "damping"] {
+            let further = &view.padded::<5>(name, [0.0; 5])?[1..];
+            if further.iter().any(|number| *number != 0.0) {
+                let tag = &view.element.tag;
+                let what = format!("<{tag}>, {name} of more than one number,");
+                self.lose(view.element, what);
+            }
+        }
+        Ok(())
     }
 
     /// A body by name.

@@ -15,6 +15,7 @@ impl<'a> Reader<'a> {
         let root = self.root;
         for element in root.section("tendon") {
             let view = self.defaults.view(element, &["tendon"], None)?;
+            self.lose_curves(&view)?;
             let mut tendon = self.tendon(&view)?;
             match element.tag.as_str() {
                 "fixed" => {
