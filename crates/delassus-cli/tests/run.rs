@@ -388,3 +388,18 @@ fn prefixes_tell_problems_from_scenes_of_the_same_name() {
         delassus(&["solve", "stack:3", "--json"]).json()["lambda"]
     );
 }
+
+#[test]
+fn what_lossy_leaves_out_is_in_the_summary() {
+    let folder = folder("lossy");
+    let body = r#"<body><joint axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>"#;
+    let text = format!(r#"<mujoco><option density="1000"/><worldbody>{body}</worldbody></mujoco>"#);
+    let file = write(&folder, "wet.xml", &text);
+    let asked = ["run", &file, "--steps", "2", "--quiet"];
+    assert_eq!(delassus(&asked).code, 2);
+    let ran = delassus(&[&asked[..], &["--lossy", "--json"]].concat());
+    let lost = ran.json()["lost"][0].to_string();
+    assert!(lost.contains("a fluid around the bodies"), "{}", ran.stdout);
+    let ran = delassus(&[&asked[..], &["--lossy"]].concat());
+    assert!(ran.stdout.contains("not simulated"), "{}", ran.stdout);
+}

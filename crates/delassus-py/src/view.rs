@@ -64,6 +64,7 @@ impl World {
             world: inner.world.clone(),
             run: inner.run.clone(),
             warnings: Vec::new(),
+            lost: Vec::new(),
         };
         let options = Options {
             host,

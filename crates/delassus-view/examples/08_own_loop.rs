@@ -28,6 +28,7 @@ fn tower() -> Result<Scene, WorldError> {
         world: builder.build()?,
         run: RunDefaults::default(),
         warnings: Vec::new(),
+        lost: Vec::new(),
     })
 }
 

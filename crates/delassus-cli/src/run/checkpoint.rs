@@ -161,6 +161,7 @@ impl Checkpoint {
             steps: self.steps,
             every: 1,
             checkpoint_every: None,
+            lost: scene.lost,
         };
         Ok((plan, world))
     }

@@ -55,6 +55,8 @@ pub(super) struct Plan {
     pub(super) every: u64,
     /// Every so many steps a checkpoint is written.
     pub(super) checkpoint_every: Option<u64>,
+    /// What acts in robot files and is left out.
+    pub(super) lost: Vec<String>,
 }
 
 impl Plan {
@@ -132,6 +134,7 @@ impl Plan {
             first: 0,
             every: 1,
             checkpoint_every: None,
+            lost: scene.lost,
         };
         Ok((plan, world))
     }

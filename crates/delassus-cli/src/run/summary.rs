@@ -25,6 +25,9 @@ pub(super) struct Summary {
     ending: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// What acts in robot files and is left out, as `--lossy` allows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<String>,
     bodies: usize,
     joints: usize,
     /// Steps done before this run: those of the checkpoint it went on from.
@@ -154,6 +157,7 @@ impl Summary {
             title: plan.title.clone(),
             ending,
             message,
+            lost: plan.lost.clone(),
             bodies: world.bodies().len(),
             joints: joints(world),
             first_step: plan.first,
@@ -202,6 +206,9 @@ impl Summary {
         lines.extend(self.cost());
         if let Some(kept) = self.captured {
             lines.push(("captured", format!("{kept} problems")));
+        }
+        for lost in &self.lost {
+            lines.push(("not simulated", lost.clone()));
         }
         lines.push(("state hash", self.state_hash.clone()));
         let width = lines.iter().map(|(label, _)| label.len()).max();

@@ -51,6 +51,7 @@ fn plan(dt: f64) -> Plan {
         steps: 4,
         every: 1,
         checkpoint_every: None,
+        lost: Vec::new(),
     }
 }
 

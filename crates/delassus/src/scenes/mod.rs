@@ -342,6 +342,7 @@ pub fn build(spec: &str) -> Result<Scene, ExhibitError> {
         world,
         run,
         warnings: Vec::new(),
+        lost: Vec::new(),
     })
 }
 

@@ -13,6 +13,8 @@ pub struct Scene {
     pub run: RunDefaults,
     /// What robot files hold that is not used, with its place.
     pub warnings: Vec<String>,
+    /// Those of them that act and are left out.
+    pub lost: Vec<String>,
 }
 
 /// How a scene is run unless asked otherwise.

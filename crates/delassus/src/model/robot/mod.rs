@@ -27,6 +27,13 @@ pub struct RobotFile {
     pub warnings: Vec<Warning>,
 }
 
+impl RobotFile {
+    /// What acts in the file and is left out.
+    pub fn lost(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|warning| warning.lost)
+    }
+}
+
 /// Something in the file that is not used, or not as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {

@@ -143,7 +143,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
     let mut names = body::add_bodies(&scene, around, &mut builder)?;
     look::add_cameras(&scene, &mut builder)?;
     let links = (&mut names, &mut builder);
-    let warnings = add_robots(&scene, folder, &materials, links)?;
+    let (warnings, lost) = add_robots(&scene, folder, &materials, links)?;
     joint::add_joints(&scene, &names, &mut builder)?;
     let mut world = builder.build().map_err(|error| scene.refuse(error))?;
     force::add_forces(&scene, &names, &mut world)?;
@@ -152,6 +152,7 @@ pub fn parse_in(text: &str, folder: Option<&Path>) -> Result<Scene, SceneError> 
         world,
         run,
         warnings,
+        lost,
     })
 }
 
@@ -165,10 +166,10 @@ fn add_robots(
     _: Option<&Path>,
     _: &Materials,
     _: (&mut body::Names, &mut WorldBuilder),
-) -> Result<Vec<String>, SceneError> {
+) -> Result<(Vec<String>, Vec<String>), SceneError> {
     match scene.get("robots") {
         Some(value) => Err(value.fault("this program was built without the feature `robots`")),
-        None => Ok(Vec::new()),
+        None => Ok((Vec::new(), Vec::new())),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn add_robots(
     folder: Option<&Path>,
     materials: &Materials,
     (names, builder): (&mut Names, &mut WorldBuilder),
-) -> Result<Vec<String>, SceneError> {
+) -> Result<(Vec<String>, Vec<String>), SceneError> {
     let mut named = BTreeMap::new();
     for mut table in scene.tables("robots", MAX_BODIES)? {
         let value = table.need("name", "\"arm\"")?;
@@ -54,7 +54,7 @@ pub(super) fn add_robots(
             return Err(value.fault("give each robot a name of its own"));
         }
     }
-    let mut warnings = Vec::new();
+    let (mut warnings, mut lost) = (Vec::new(), Vec::new());
     for (name, table) in named {
         table.only(&KEYS)?;
         let mut read = read_model(&table, folder)?;
@@ -63,6 +63,7 @@ pub(super) fn add_robots(
         }
         let model = &read.robot;
         warnings.extend(read.warnings.iter().map(ToString::to_string));
+        lost.extend(read.lost().map(ToString::to_string));
         let placement = Placement {
             name: name.to_owned(),
             position: table.read("position", Value::vector)?.unwrap_or_default(),
@@ -87,7 +88,7 @@ pub(super) fn add_robots(
             names.insert(builder.bodies().name[body.index()].clone(), body);
         }
     }
-    Ok(warnings)
+    Ok((warnings, lost))
 }
 
 /// The robot of a file beside the scene, or of a text within it.
@@ -239,6 +240,7 @@ pub fn of_robot(
 ) -> Result<Scene, SceneError> {
     let read = robot::parse(text, file, folder, options)?;
     let mut warnings: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
+    let lost = read.lost().map(ToString::to_string).collect();
     let model = read.robot;
     // An MJCF file says where its bodies are; of a URDF robot that is free nobody says it.
     let placed = read.format == "mjcf";
@@ -266,6 +268,7 @@ pub fn of_robot(
             ..RunDefaults::default()
         },
         warnings,
+        lost,
     })
 }
 
