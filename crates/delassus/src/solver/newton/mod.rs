@@ -16,6 +16,7 @@ mod semismooth;
 mod spread;
 mod stage;
 mod system;
+mod thicker;
 mod white;
 mod wide;
 
@@ -287,6 +288,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     if best != stage.best.1 {
         next(stage.polish_wide())?;
     }
+    next(stage.from_thicker())?;
     other_paths(stage, &loads)
 }
 
