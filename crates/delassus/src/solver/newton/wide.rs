@@ -25,13 +25,13 @@ const MOST: usize = 120;
 const HARD: f64 = 1e-20;
 /// Halvings of a step.
 const HALVINGS: usize = 6;
-/// Smoothing that changes no digit of an answer, and a merit that is rounding.
-const SHARP: f64 = 1e-8;
-const NOTHING: f64 = 1e-15;
+/// Smoothing whose error, τ², is no more than what is enough.
+const SHARP: f64 = 1e-5;
 /// What is left of δ from problem to problem and the smoothing to start with, one after the other where the way is lost;
-/// the last δ, and the merit above which it is lost.
+/// the last δ, the merit that is enough on the way, and the one above which it is lost.
 const WAYS: [(f64, f64); 4] = [(0.1, 1e-4), (0.1, 1e-8), (0.6, 1e-4), (0.6, 1e-8)];
 const THINNEST: f64 = 1e-15;
+const ENOUGH: f64 = 1e-10;
 const LOST: f64 = 1e-7;
 /// How the best impulses are made better; `tau` is the most smoothing to start with.
 const POLISHING: Course = Course {
@@ -352,7 +352,7 @@ impl Stage<'_> {
             if merit < best.0 && tau <= SHARP {
                 best = (merit, at.clone());
             }
-            if best.0 <= NOTHING {
+            if wide.is_thicker && best.0 <= ENOUGH {
                 break;
             }
             if merit <= course.accept * tau {
