@@ -284,7 +284,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     let best = stage.best.1.clone();
     next(stage.resume(&best, Course::PATIENT))?;
     stage.stop_at_the_floor()?;
-    next(stage.from_thicker())?;
+    next(stage.by_thicker())?;
     next(stage.by_matrix())?;
     if best != stage.best.1 {
         next(stage.polish_wide())?;

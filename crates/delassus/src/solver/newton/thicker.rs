@@ -26,7 +26,7 @@ const EACH: usize = 400;
 
 impl Stage<'_> {
     /// From the answers of thicker bodies; nothing where none is a needle.
-    pub(super) fn from_thicker(&mut self) -> Result<(), End> {
+    pub(super) fn by_thicker(&mut self) -> Result<(), End> {
         let is_needle = |mass: &MassBlock| match mass {
             MassBlock::Rigid(body) => NEEDLE < body.thinness(),
             _ => false,
