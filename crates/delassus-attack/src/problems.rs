@@ -285,4 +285,39 @@ mod tests {
             assert!(is_true(&attempt), "{i}: {attempt}");
         }
     }
+
+    /// Bounded rows whose answer takes impulses 10⁷ times those that stop the fastest row: a mass that hardly resists one
+    /// motion made them look like a contradiction.
+    #[test]
+    fn rows_that_take_large_impulses_are_not_called_infeasible() {
+        for (seed, i) in [(2027, 9936), (2028, 5373)] {
+            let attempt = drawn_again(seed, "rows", i);
+            assert!(is_true(&attempt), "{seed} {i}: {attempt}");
+        }
+    }
+
+    /// Towers of needles, whose moments differ by 10⁹ to 10¹² between axes: whatever pushes one beside its axis sets it
+    /// rolling. They stalled far from an answer.
+    #[test]
+    fn needles_that_roll_under_their_contacts_are_solved_or_end_at_the_floor() {
+        for (seed, class, i) in [
+            (2027, "round", 5383),
+            (2028, "elliptic", 1024),
+            (2029, "elliptic", 7412),
+            (2029, "joints-contacts", 6330),
+        ] {
+            let attempt = drawn_again(seed, class, i);
+            assert!(is_true(&attempt), "{class} {i} of {seed}: {attempt}");
+        }
+    }
+
+    /// Ball joints a micrometre apart hold a body against turning by impulses a million times the usual ones; sixteen digits
+    /// of G M⁻¹Gᵀ know a ten-thousandth of that. Both were given up as `ray`.
+    #[test]
+    fn joints_a_micrometre_apart_are_told_from_each_other() {
+        for (seed, i) in [(2028, 9572), (2029, 8584)] {
+            let attempt = drawn_again(seed, "joints-contacts", i);
+            assert!(is_true(&attempt), "{i} of {seed}: {attempt}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! S = G M⁻¹Gᵀ + Σ in twice the digits of a double: for thin bodies, whose S holds numbers of 1e9 that cancel.
+//! S = G M⁻¹Gᵀ + Σ and c = G v¹ − q in twice the digits of a double: for thin bodies, whose S holds numbers of 1e9 that cancel.
 //!
 //! M⁻¹ of a free body is the one that answers are judged by. Trees and dense masses are factored.
 
@@ -43,6 +43,29 @@ impl Problem {
             s[i * n + i] = s[i * n + i] + Twofold::from(primal.sigma[row]);
         }
         Some(s)
+    }
+
+    /// c = G v¹ − q of all rows in twice the digits, as far as it is known.
+    pub(crate) fn c_wide(&self) -> Vec<Twofold> {
+        let Form::Primal(primal) = &self.form else {
+            return self.c.iter().map(|c| Twofold::from(*c)).collect();
+        };
+        let mut c: Vec<Twofold> = primal.q.iter().map(|q| -Twofold::from(*q)).collect();
+        let mut rows = Vec::new();
+        for (k, block) in self.blocks.iter().enumerate() {
+            for e in primal.jacobian.entry_range(k) {
+                let free = &primal.free_velocity[primal.columns(primal.jacobian.entry_mass(e))];
+                rows.clear();
+                primal.write_rows(e, &mut rows);
+                for (row, c) in rows.chunks_exact(free.len()).zip(&mut c[block.rows()]) {
+                    let terms = row.iter().zip(free);
+                    *c = terms.fold(*c, |sum, (g, v)| {
+                        sum + Twofold::from(*g) * Twofold::from(*v)
+                    });
+                }
+            }
+        }
+        c
     }
 }
 

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 
 use crate::error::BuildError;
-use crate::linalg::TwofoldMatrix;
 use crate::linalg::cholesky::{cholesky, cholesky_solve};
 use crate::linalg::inverse_root::InverseRoot;
+use crate::linalg::{Twofold, TwofoldMatrix};
 use crate::math::{mul_add, mul_transposed_add};
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moments::check_moments;
@@ -303,6 +303,19 @@ impl Rigid {
     pub(crate) fn thinness(&self) -> f64 {
         let trace = |m: &DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
         trace(&self.inertia) * trace(&self.inverse_inertia)
+    }
+
+    /// The body with δ tr(I) more to resist turning about any axis, from the I⁻¹ that answers are judged by.
+    pub(crate) fn thickened(&self, share: f64) -> Option<MassBlock> {
+        let inverse = TwofoldMatrix::of_rows(&row_major(&self.inverse_inertia));
+        let mut inertia = inverse.inverse()?;
+        let trace = inertia.0[0][0] + inertia.0[1][1] + inertia.0[2][2];
+        for i in 0..3 {
+            inertia.0[i][i] = inertia.0[i][i] + Twofold::from(share) * trace;
+        }
+        let inverse = inertia.inverse()?;
+        let [inertia, inverse] = [inertia, inverse].map(|m| of_rows(&m.rounded()));
+        MassBlock::rigid_from_both(self.mass, inertia, inverse).ok()
     }
 
     /// Mass \[kg\].

@@ -17,7 +17,7 @@ mod written_rows;
 
 pub(crate) use builder::Contact;
 pub use builder::ProblemBuilder;
-use delassus::{BlockMatrix, DiagonalBlocks};
+use delassus::{BlockMatrix, DiagonalBlocks, add_entry};
 use jacobian::Jacobian;
 use mass::MassBlock;
 
@@ -223,6 +223,39 @@ impl Problem {
         }
         problem.diagonal.add_diagonal(&self.blocks, spring);
         problem
+    }
+
+    /// The problem with bodies that resist turning more, I + δ tr(I) 1, and move as before without impulses; `None` where
+    /// there are no bodies to change.
+    pub(crate) fn thickened(&self, share: f64) -> Option<Problem> {
+        let mut problem = self.clone();
+        let Form::Primal(primal) = &mut problem.form else {
+            return None;
+        };
+        for (b, mass) in primal.mass.iter_mut().enumerate() {
+            if let MassBlock::Rigid(body) = mass {
+                *mass = body.thickened(share)?;
+                let columns = primal.offsets[b]..primal.offsets[b + 1];
+                mass.mul(
+                    &primal.free_velocity[columns.clone()],
+                    &mut primal.p[columns],
+                );
+            }
+        }
+        let mut rows = Vec::new();
+        for (k, block) in self.blocks.iter().enumerate() {
+            let d = problem.diagonal.block_mut(k);
+            d.fill(0.0);
+            for (i, row) in block.rows().enumerate() {
+                d[i * (block.n_rows + 1)] = primal.sigma[row];
+            }
+            for e in primal.jacobian.entry_range(k) {
+                rows.clear();
+                primal.write_rows(e, &mut rows);
+                add_entry(&primal.mass[primal.jacobian.entry_mass(e)], &rows, d);
+            }
+        }
+        Some(problem)
     }
 
     /// The largest number that is known to cancel in a row velocity under these impulses \[m/s\]: what is smaller than

@@ -1,8 +1,8 @@
 //! Small islands once more by their matrix, joints eliminated: for contacts that nearly depend on each other.
 //!
 //! K = M + GᵀAG holds 1/ε of every row that sticks, and loses the digits that tell forty contacts under one body, or a
-//! joint from its double, apart. S does not. Joints, and intervals that are not at a bound, leave it one by one, the
-//! largest pivot first, in twice the digits; those whose pivot is rounding depend on others and carry nothing:
+//! joint from its double, apart. S in twice the digits does not. Joints, and intervals that are not at a bound, leave it
+//! one by one, the largest pivot first; those whose pivot is rounding depend on others and carry nothing:
 //!
 //! ```text
 //! S_ab ← S_ab − S_ai S_ib / S_ii      c_a ← c_a − S_ai c_i / S_ii      and backwards   λ_i = −(c_i + Σ S_ib λ_b)/S_ii
@@ -12,6 +12,7 @@
 
 use super::stage::{End, Stage};
 use super::system::System;
+use crate::index::BlockId;
 use crate::law::Law;
 use crate::linalg::Twofold;
 use crate::problem::delassus::BlockMatrix;
@@ -69,9 +70,10 @@ impl Reduced {
     /// What is left of a problem near some impulses; `None` where that is nothing, or numbers overflow.
     fn of(problem: &Problem, near: &[f64]) -> Option<Reduced> {
         let n = problem.n_rows();
-        let given = problem.delassus_dense();
-        let mut s: Vec<Twofold> = given.iter().map(|x| Twofold::from(*x)).collect();
-        let mut c: Vec<Twofold> = problem.c().iter().map(|x| Twofold::from(*x)).collect();
+        let all: Vec<BlockId> = (0..problem.blocks().len() as u32).map(BlockId).collect();
+        let mut s = problem.delassus_wide(&all)?;
+        let mut c = problem.c_wide();
+        let given: Vec<f64> = s.iter().step_by(n + 1).map(|d| d.rounded()).collect();
         let (mut waiting, mut rest) = (Vec::new(), Vec::new());
         let (mut sizes, mut laws) = (Vec::new(), Vec::new());
         for block in problem.blocks() {
@@ -87,7 +89,7 @@ impl Reduced {
             return None;
         }
         let mut taken = Vec::new();
-        let pivot = |s: &[Twofold], i: usize| s[i * n + i].rounded() / given[i * n + i];
+        let pivot = |s: &[Twofold], i: usize| s[i * n + i].rounded() / given[i];
         while let Some(at) = largest(&waiting, |i| pivot(&s, i)) {
             let i = waiting.swap_remove(at);
             if !(RANK < pivot(&s, i)) {

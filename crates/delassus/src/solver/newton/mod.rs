@@ -16,6 +16,7 @@ mod semismooth;
 mod spread;
 mod stage;
 mod system;
+mod thicker;
 mod white;
 mod wide;
 
@@ -283,6 +284,7 @@ fn stages(stage: &mut Stage<'_>, start: &[f64]) -> Result<(), End> {
     let best = stage.best.1.clone();
     next(stage.resume(&best, Course::PATIENT))?;
     stage.stop_at_the_floor()?;
+    next(stage.by_thicker())?;
     next(stage.by_matrix())?;
     if best != stage.best.1 {
         next(stage.polish_wide())?;

@@ -50,6 +50,8 @@ pub(super) struct Stage<'a> {
     pub(super) begin: Instant,
     /// Residual and time of every factorisation [m/s, s].
     pub(super) history: Vec<(f64, f64)>,
+    /// Whether its bodies were made thicker.
+    pub(super) is_thicker: bool,
     /// y of a proof that normals and joints contradict each other.
     pub(super) proof: Option<Vec<f64>>,
     /// y of a self-stress with friction that the motion asked for feeds.
@@ -135,6 +137,7 @@ impl<'a> Stage<'a> {
             stop,
             begin,
             history,
+            is_thicker: false,
             proof: None,
             self_stress: None,
             system,
@@ -284,6 +287,16 @@ impl<'a> Stage<'a> {
             true => Err(End::Run(Status::RoundingFloor)),
             false => Ok(()),
         }
+    }
+
+    /// The same of impulses that are an answer in twice the digits: what their rounding leaves may be more than others have
+    /// that are none.
+    pub(super) fn take_rounded(&mut self, lambda: Vec<f64>) -> Result<(), End> {
+        let residual = self.judge(&lambda)?;
+        let best = std::mem::replace(&mut self.best, (residual, lambda));
+        self.stop_where_rounding_hides()?;
+        self.best = best;
+        Err(End::Stuck)
     }
 
     /// w and r_d of an iterate whose impulses were judged last: where the mass is one, z follows from them, and the judge

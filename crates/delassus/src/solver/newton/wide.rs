@@ -13,7 +13,7 @@
 
 use super::continuation::{Course, LEAST};
 use super::kernel::Relation;
-use super::stage::{End, Stage};
+use super::stage::{End, Iterate, Stage};
 use super::system::System;
 use crate::linalg::{Twofold, TwofoldLu, TwofoldMatrix};
 use crate::problem::Primal;
@@ -25,12 +25,34 @@ const MOST: usize = 120;
 const HARD: f64 = 1e-20;
 /// Halvings of a step.
 const HALVINGS: usize = 6;
+/// Smoothing whose error, τ², is no more than what is enough.
+const SHARP: f64 = 1e-5;
+/// What is left of δ from problem to problem and the smoothing to start with, one after the other where the way is lost;
+/// the last δ, the merit that is enough on the way, and the one above which it is lost.
+const WAYS: [(f64, f64); 4] = [(0.1, 1e-4), (0.1, 1e-8), (0.6, 1e-4), (0.6, 1e-8)];
+const THINNEST: f64 = 1e-15;
+const ENOUGH: f64 = 1e-10;
+const LOST: f64 = 1e-7;
+/// How the best impulses are made better; `tau` is the most smoothing to start with.
+const POLISHING: Course = Course {
+    tau: 0.1,
+    tau_most: 10.0,
+    most: 40,
+    patience: 8,
+    accept: 1.0,
+    fastest: 0.01,
+    growth: 3.0,
+};
 
 /// The system in twice the digits.
 pub(super) struct Wide {
     n: usize,
     /// M, row-major.
     mass: Vec<Twofold>,
+    /// Of every axis that a free body turns about: where its moment stands in M, the moment, and tr I.
+    moments: Vec<(usize, Twofold, Twofold)>,
+    /// Whether bodies are thicker than they are.
+    is_thicker: bool,
     /// The factors of K, and of C + BΣ for a moment.
     factors: TwofoldLu,
     small: TwofoldLu,
@@ -46,7 +68,21 @@ struct Point {
     v: Vec<Twofold>,
 }
 
-fn wide(x: &[f64]) -> Vec<Twofold> {
+impl Point {
+    fn of(iterate: &Iterate) -> Point {
+        Point {
+            lambda: widened(&iterate.lambda),
+            v: widened(&iterate.v),
+        }
+    }
+
+    /// Its impulses in doubles.
+    fn impulses(&self) -> Vec<f64> {
+        self.lambda.iter().map(|x| x.rounded()).collect()
+    }
+}
+
+fn widened(x: &[f64]) -> Vec<Twofold> {
     x.iter().map(|x| Twofold::from(*x)).collect()
 }
 
@@ -73,21 +109,39 @@ impl Wide {
             return None;
         }
         let mut mass = vec![Twofold::default(); n * n];
+        let mut moments = Vec::new();
         for (b, block) in primal.mass().iter().enumerate() {
             let columns = primal.columns(b);
             let own = masses(system, (b, block))?;
             for (i, row) in columns.clone().zip(own.chunks_exact(columns.len())) {
                 mass[i * n + columns.start..i * n + columns.end].copy_from_slice(row);
             }
+            if let MassBlock::Rigid(_) = block {
+                let turning = columns.skip(3).map(|i| i * (n + 1));
+                let trace = turning
+                    .clone()
+                    .fold(Twofold::default(), |sum, i| sum + mass[i]);
+                moments.extend(turning.map(|i| (i, mass[i], trace)));
+            }
         }
         Some(Wide {
             n,
             mass,
+            moments,
+            is_thicker: false,
             factors: TwofoldLu::default(),
             small: TwofoldLu::default(),
             left: Vec::new(),
             a: Vec::new(),
         })
+    }
+
+    /// I ← I + δ tr(I) 1 of every free body.
+    fn thicken(&mut self, delta: f64) {
+        self.is_thicker = delta != 0.0;
+        for (i, moment, trace) in &self.moments {
+            self.mass[*i] = *moment + Twofold::from(delta) * *trace;
+        }
     }
 
     /// r_d = M (v − v¹) − Gᵀλ.
@@ -152,7 +206,7 @@ impl Wide {
 
     /// K dv = −r_d + Gᵀa ,  dλ = a − A G dv.
     fn step(&mut self, system: &System<'_>, primal: &Primal, b: &[f64], r: &[Twofold]) -> Point {
-        let b = wide(b);
+        let b = widened(b);
         let mut lambda = vec![Twofold::default(); b.len()];
         for (k, block) in system.blocks().iter().enumerate() {
             apply(
@@ -188,13 +242,8 @@ impl Stage<'_> {
         let rho = self.load_aware(&self.loads(&best), 1e-3);
         let tau = 0.05 * (self.best.0 / self.system.scale).sqrt();
         let course = Course {
-            tau: tau.clamp(1e-12, 0.1),
-            tau_most: 10.0,
-            most: 40,
-            patience: 8,
-            accept: 1.0,
-            fastest: 0.01,
-            growth: 3.0,
+            tau: tau.clamp(1e-12, POLISHING.tau),
+            ..POLISHING
         };
         match self.in_twice_the_digits(&best, &rho, course) {
             Err(End::Run(status)) => Err(End::Run(status)),
@@ -212,44 +261,85 @@ impl Stage<'_> {
         let (Some(primal), Some(mut wide)) = (self.system.primal(), Wide::new(&self.system)) else {
             return Err(End::Stuck);
         };
+        let mut at = Point::of(&self.iterate(from));
+        self.wide_continuation((&mut wide, primal), &mut at, (rho, course))?;
+        self.judge(&at.impulses())?;
+        Err(End::Stuck)
+    }
+
+    /// From an answer of thicker bodies, δ falling to nothing: velocities stay what they are where δ falls, and no more than
+    /// δ tr(I) of momentum is out of balance. λ follows in twice the digits, for v is not to be had from its doubles.
+    pub(super) fn thin_again(&mut self, from: &Iterate, mut delta: f64) -> Result<(), End> {
+        let (Some(primal), Some(mut wide)) = (self.system.primal(), Wide::new(&self.system)) else {
+            return Err(End::Stuck);
+        };
+        let mut at = Point::of(from);
+        while 0.0 < delta {
+            let rho = self.load_aware(&self.loads(&at.impulses()), 1e-3);
+            let mut found = None;
+            for (falls, tau) in WAYS {
+                let next = if THINNEST < delta { falls * delta } else { 0.0 };
+                wide.thicken(next);
+                let (mut point, course) = (at.clone(), Course { tau, ..POLISHING });
+                let merit =
+                    self.wide_continuation((&mut wide, primal), &mut point, (&rho, course))?;
+                if merit <= LOST {
+                    found = Some((next, point));
+                    break;
+                }
+            }
+            let Some(next) = found else {
+                return Err(End::Stuck);
+            };
+            (delta, at) = next;
+        }
+        self.take_rounded(at.impulses())
+    }
+
+    /// Newton on the smoothed laws in twice the digits while τ falls; gives the merit of the point it ends at, the best one.
+    fn wide_continuation(
+        &mut self,
+        system: (&mut Wide, &Primal),
+        at: &mut Point,
+        path: (&[f64], Course),
+    ) -> Result<f64, End> {
         let before = (self.softness, self.system.hold);
         (self.softness, self.system.hold) = (HARD, HARD * self.system.stiffest);
-        let end = self.wide_continuation((&mut wide, primal), from, (rho, course));
+        let end = self.wide_steps(system, at, path);
         (self.softness, self.system.hold) = before;
         end
     }
 
-    fn wide_continuation(
+    fn wide_steps(
         &mut self,
-        (wide_system, primal): (&mut Wide, &Primal),
-        from: &[f64],
+        (wide, primal): (&mut Wide, &Primal),
+        at: &mut Point,
         (rho, course): (&[f64], Course),
-    ) -> Result<(), End> {
-        let mut near = self.iterate(from);
-        let mut at = Point {
-            lambda: wide(&near.lambda),
-            v: wide(&near.v),
-        };
+    ) -> Result<f64, End> {
         let (mut tau, mut short) = (course.tau, 0);
+        let mut best = (f64::INFINITY, at.clone());
+        let mut near = self.iterate(&at.impulses());
         for _ in 0..course.most {
-            let residual = self.judge(&near.lambda)?;
-            let r = wide_system.imbalance(&self.system, primal, &at);
+            narrow(&at.lambda, &mut near.lambda);
+            narrow(&at.v, &mut near.v);
+            let residual = match wide.is_thicker {
+                false => self.judge(&near.lambda)?,
+                true => self.best.0,
+            };
+            let r = wide.imbalance(&self.system, primal, at);
             narrow(&r, &mut self.imbalance);
-            narrow(
-                &wide_system.row_velocity(&self.system, primal, &at),
-                &mut self.w,
-            );
+            narrow(&wide.row_velocity(&self.system, primal, at), &mut self.w);
             let before = self.linearise(&near, rho, tau);
-            if !wide_system.factor(&self.system, primal, &self.relation) {
+            if !wide.factor(&self.system, primal, &self.relation) {
                 break;
             }
             self.counted(residual)?;
-            let change = wide_system.step(&self.system, primal, &self.b, &r);
+            let change = wide.step(&self.system, primal, &self.b, &r);
             let (mut alpha, mut merit, mut next) = (2.0, f64::INFINITY, at.clone());
             for _ in 0..HALVINGS {
                 alpha *= 0.5;
-                next = moved(&at, alpha, &change);
-                merit = self.wide_merit(wide_system, primal, &next, (rho, tau));
+                next = moved(at, alpha, &change);
+                merit = self.wide_merit(wide, primal, &next, (rho, tau));
                 if merit <= (1.0 - 1e-3 * alpha) * before {
                     break;
                 }
@@ -257,9 +347,14 @@ impl Stage<'_> {
             if !merit.is_finite() {
                 break;
             }
-            at = next;
-            narrow(&at.lambda, &mut near.lambda);
-            narrow(&at.v, &mut near.v);
+            *at = next;
+            // Near the end rounding of the laws may lead away again.
+            if merit < best.0 && tau <= SHARP {
+                best = (merit, at.clone());
+            }
+            if wide.is_thicker && best.0 <= ENOUGH {
+                break;
+            }
             if merit <= course.accept * tau {
                 if tau <= LEAST {
                     break;
@@ -278,8 +373,10 @@ impl Stage<'_> {
             }
             tau = tau.max(LEAST);
         }
-        self.judge(&near.lambda)?;
-        Err(End::Stuck)
+        if best.0.is_finite() {
+            at.clone_from(&best.1);
+        }
+        Ok(best.0)
     }
 }
 
@@ -319,7 +416,7 @@ fn moved(x: &Point, alpha: f64, d: &Point) -> Point {
 fn masses(system: &System<'_>, (b, block): (usize, &MassBlock)) -> Option<Vec<Twofold>> {
     let MassBlock::Rigid(body) = block else {
         let matrix = system.matrix(b, block);
-        return (!matrix.is_empty()).then(|| wide(matrix));
+        return (!matrix.is_empty()).then(|| widened(matrix));
     };
     let inverse = TwofoldMatrix::of_rows(&body.inverse_inertia().transpose().to_cols_array());
     let inertia = inverse.inverse()?;
