@@ -13,7 +13,7 @@
 //! Cost: 2·n³/6 multiplications at most, less what is zero. Forming T loses as many digits as L is ill-conditioned: for
 //! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
 
-use super::wide_lu::{Four, WIDTH, add_row, by_fours, dot, filled, fours};
+use super::wide_lu::{Four, WIDTH, add_row, by_fours, dot, filled, fours, sum_squares};
 
 /// T, and room for Lᵀ.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +57,11 @@ impl InverseRoot {
     /// x ← |T||Tᵀ|x for x ≥ 0, which is no less than |M⁻¹|x.
     pub(crate) fn solve_sizes(&self, x: &mut [f64]) {
         pulp::Arch::new().dispatch(Sizes { root: self, x });
+    }
+
+    /// tr M⁻¹, the sum of all squares in T.
+    pub(crate) fn trace_of_inverse(&self) -> f64 {
+        sum_squares(&self.rows)
     }
 
     /// X = G T of rows over the unknowns, one after the other, D ← D + X Xᵀ and c ← c + G v.

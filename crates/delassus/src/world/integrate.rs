@@ -119,6 +119,23 @@ impl Bodies {
         probe
     }
 
+    /// The energy of [`Bodies::probe`] alone \[J\].
+    pub(super) fn energy(&self, gravity: DVec3) -> f64 {
+        let mut energy = 0.0;
+        for i in 0..self.len() {
+            if !matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link) {
+                continue;
+            }
+            // ½ m v² + ½ ωᵀIω − m g · x, the spin in the axes of the body.
+            let spin = self.orientation[i].conjugate() * self.spin[i];
+            let square = self.velocity[i].length_squared();
+            let angular = spin.dot(self.inertia[i] * spin);
+            energy += 0.5 * (self.mass[i] * square + angular);
+            energy -= self.mass[i] * gravity.dot(self.position[i]);
+        }
+        energy
+    }
+
     /// The first body whose state is not finite.
     pub(super) fn not_finite(&self) -> Option<BodyId> {
         let lists = [&self.position, &self.velocity, &self.spin];
