@@ -306,6 +306,14 @@ mod tests {
             root.solve(&mut y);
             let error: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
             assert!(max_abs(&error) < ROUNDING, "{n}: {error:?}");
+            let column = |i: usize| {
+                let mut x = vec![0.0; n];
+                x[i] = 1.0;
+                cholesky_solve(&lower, n, &mut x);
+                x[i]
+            };
+            let trace: f64 = (0..n).map(column).sum();
+            assert!((root.trace_of_inverse() - trace).abs() < ROUNDING * trace.max(1.0));
             let mut most: Vec<f64> = b.iter().map(|b| b.abs()).collect();
             root.solve_sizes(&mut most);
             // Of one unknown both are the same but for rounding.

@@ -174,6 +174,37 @@ mod tests {
     use super::*;
     use crate::math::Random;
 
+    /// Rounding of a few products.
+    const ROUNDING: f64 = 1e-13;
+
+    /// A step compares the one with the other: what they differ by would be braked away.
+    #[test]
+    fn the_energy_alone_is_that_of_the_probe() {
+        let mut random = Random::new(8);
+        let mut builder = crate::WorldBuilder::default();
+        for i in 0..20 {
+            let squares = random.vector().abs() + DVec3::splat(0.1);
+            let spread = DVec3::splat(squares.element_sum()) - squares;
+            let body = crate::world::Body {
+                name: format!("body {i}"),
+                position: 10.0 * random.vector(),
+                orientation: DQuat::from_scaled_axis(3.0 * random.vector()),
+                velocity: random.vector(),
+                spin: 5.0 * random.vector(),
+                mass: random.range(0.1, 2.0),
+                inertia: DMat3::from_diagonal(spread),
+                ..crate::world::Body::default()
+            };
+            builder.add_body(body).unwrap();
+        }
+        let world = builder.build().unwrap();
+        let Probe {
+            kinetic, potential, ..
+        } = world.probe();
+        let most = kinetic + potential.abs();
+        assert!((world.energy() - kinetic - potential).abs() < ROUNDING * most);
+    }
+
     /// A thin body that turned by three radians in a step came out of it ten times as fast, and threw whatever it touched.
     #[test]
     fn the_gyroscopic_torque_brings_no_energy_however_far_a_body_turns_in_a_step() {

@@ -7,6 +7,8 @@ use glam::DVec3;
 use super::{Closure, Posed, Projection, Robot};
 use crate::index::RobotId;
 use crate::linalg::inverse_root::{Answers, InverseRoot};
+use crate::linalg::ranked::RankedCholesky;
+use crate::linalg::wide_lu::Four;
 use crate::math::{max_abs, mul_transposed_add};
 use crate::problem::Form;
 use crate::problem::mass::MassBlock;
@@ -217,18 +219,7 @@ impl Robot {
                 // S f = −g with S = J M⁻¹Jᵀ, δ = M⁻¹Jᵀf
                 if !factored {
                     tree.write_rows(data, rows, matrix);
-                    fours.clear();
-                    answers.clear();
-                    factor.matrix.clear();
-                    factor.matrix.resize(m * m, 0.0);
-                    let into = Answers {
-                        rows: fours,
-                        halves: answers,
-                        c: &mut [],
-                        d: &mut factor.matrix,
-                    };
-                    root.answer(matrix, &[], into);
-                    factor.factorise(m);
+                    factor_square(root, matrix, m, (fours, answers, factor));
                 }
                 factor.solve(wanted, force);
                 move_by.fill(0.0);
@@ -259,6 +250,27 @@ impl Robot {
         }
         Ok(())
     }
+}
+
+/// S = J M⁻¹Jᵀ of so many rows J, factored.
+fn factor_square(
+    root: &InverseRoot,
+    rows: &[f64],
+    count: usize,
+    (fours, halves, factor): (&mut Vec<Four>, &mut Vec<Four>, &mut RankedCholesky),
+) {
+    fours.clear();
+    halves.clear();
+    factor.matrix.clear();
+    factor.matrix.resize(count * count, 0.0);
+    let into = Answers {
+        rows: fours,
+        halves,
+        c: &mut [],
+        d: &mut factor.matrix,
+    };
+    root.answer(rows, &[], into);
+    factor.factorise(count);
 }
 
 /// How far all closures are open at the poses of q, which data has then.
