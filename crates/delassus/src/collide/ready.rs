@@ -22,6 +22,7 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Where it stands in the world, and what the choice of pairs needs of it.
+    #[inline(always)]
     pub(super) fn placed(
         &self,
         collider: usize,

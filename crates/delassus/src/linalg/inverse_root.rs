@@ -13,7 +13,7 @@
 //! Cost: 2·n³/6 multiplications at most, less what is zero. Forming T loses as many digits as L is ill-conditioned: for
 //! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
 
-use super::wide_lu::{Four, WIDTH, add_row, by_fours, dot, filled, fours};
+use super::wide_lu::{Four, WIDTH, add_row, by_fours, dot, filled, fours, sum_squares};
 
 /// T, and room for Lᵀ.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +57,11 @@ impl InverseRoot {
     /// x ← |T||Tᵀ|x for x ≥ 0, which is no less than |M⁻¹|x.
     pub(crate) fn solve_sizes(&self, x: &mut [f64]) {
         pulp::Arch::new().dispatch(Sizes { root: self, x });
+    }
+
+    /// tr M⁻¹, the sum of all squares in T.
+    pub(crate) fn trace_of_inverse(&self) -> f64 {
+        sum_squares(&self.rows)
     }
 
     /// X = G T of rows over the unknowns, one after the other, D ← D + X Xᵀ and c ← c + G v.
@@ -301,6 +306,14 @@ mod tests {
             root.solve(&mut y);
             let error: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
             assert!(max_abs(&error) < ROUNDING, "{n}: {error:?}");
+            let column = |i: usize| {
+                let mut x = vec![0.0; n];
+                x[i] = 1.0;
+                cholesky_solve(&lower, n, &mut x);
+                x[i]
+            };
+            let trace: f64 = (0..n).map(column).sum();
+            assert!((root.trace_of_inverse() - trace).abs() < ROUNDING * trace.max(1.0));
             let mut most: Vec<f64> = b.iter().map(|b| b.abs()).collect();
             root.solve_sizes(&mut most);
             // Of one unknown both are the same but for rounding.

@@ -202,9 +202,24 @@ fn substitute<const F: usize>(lu: &WideLu, b: &mut [f64]) {
 #[inline(always)]
 fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
     let (b, g) = (b.as_chunks::<F>().0, g.as_chunks::<F>().0);
+    // Rows of a contact are zero in the same places: three are asked together.
+    let ((g, last_g), (b, last_b)) = (g.as_chunks::<3>(), b.as_chunks::<3>());
     for (i, to) in a.as_chunks_mut::<F>().0.iter_mut().enumerate() {
         let mut sum = [[0.0; WIDTH]; F];
         for (g, b) in g.iter().zip(b) {
+            let [first, second, third] = g;
+            let (first, second, third) = (
+                first.as_flattened()[i],
+                second.as_flattened()[i],
+                third.as_flattened()[i],
+            );
+            if first != 0.0 || second != 0.0 || third != 0.0 {
+                add_any_row(&mut sum, first, &b[0]);
+                add_any_row(&mut sum, second, &b[1]);
+                add_any_row(&mut sum, third, &b[2]);
+            }
+        }
+        for (g, b) in last_g.iter().zip(last_b) {
             add_row(&mut sum, g.as_flattened()[i], b);
         }
         *to = sum;
@@ -217,10 +232,16 @@ fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
 #[inline(always)]
 pub(crate) fn add_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
     if factor != 0.0 {
-        for k in 0..F {
-            for l in 0..WIDTH {
-                sum[k][l] = factor.mul_add(row[k][l], sum[k][l]);
-            }
+        add_any_row(sum, factor, row);
+    }
+}
+
+/// sum ← sum + factor · row.
+#[inline(always)]
+fn add_any_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
+    for k in 0..F {
+        for l in 0..WIDTH {
+            sum[k][l] = factor.mul_add(row[k][l], sum[k][l]);
         }
     }
 }
@@ -244,7 +265,14 @@ pub(crate) fn dot<const F: usize>(a: &[Four; F], b: &[Four; F]) -> f64 {
             sum[l] = a[k][l].mul_add(b[k][l], sum[l]);
         }
     }
-    // As registers are halved.
+    halved(sum)
+}
+
+/// The sum of four sums, as registers are halved. They go through memory: if the compiler saw how they are used, it would
+/// compute each by itself.
+#[inline(always)]
+fn halved(sum: Four) -> f64 {
+    let sum = std::hint::black_box(sum);
     (sum[0] + sum[2]) + (sum[1] + sum[3])
 }
 
@@ -256,6 +284,28 @@ pub(crate) fn add_products(x: &[Four], v: &[f64], w: &mut [f64]) {
 /// v ← v + Xᵀλ, rows of X in fours.
 pub(crate) fn add_impulses(x: &[Four], lambda: &[f64], v: &mut [f64]) {
     pulp::Arch::new().dispatch(Impulses { x, lambda, v });
+}
+
+/// The sum of all squares.
+pub(crate) fn sum_squares(x: &[Four]) -> f64 {
+    pulp::Arch::new().dispatch(Squares(x))
+}
+
+struct Squares<'a>(&'a [Four]);
+
+impl pulp::WithSimd for Squares<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> f64 {
+        let mut sum = [0.0; WIDTH];
+        for x in self.0 {
+            for l in 0..WIDTH {
+                sum[l] = x[l].mul_add(x[l], sum[l]);
+            }
+        }
+        halved(sum)
+    }
 }
 
 struct Products<'a> {

@@ -17,8 +17,8 @@ use std::ops::Range;
 use super::mass::{MassBlock, SHORT, TreeMass};
 use super::residual::{Scales, lend_scale};
 use super::{Form, Primal, Problem};
-use crate::linalg::wide_lu::{Four, WIDTH, fours};
-use crate::math::max_abs;
+use crate::linalg::wide_lu::{Four, WIDTH, add_impulses, fours, sum_squares};
+use crate::math::{max_abs, norm};
 
 /// Roundings of an impulse on its way into a row velocity, as a share of it: through Gᵀ, M⁻¹ and the sums of both.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
@@ -121,6 +121,9 @@ impl Problem {
             return false;
         }
         LOST.with_borrow_mut(|room| {
+            if lost_by_norms(primal, (lambda, v), room).is_some_and(|most| most <= tolerance) {
+                return false;
+            }
             let most = self.most_lost(primal, (lambda, v), room);
             !most.is_some_and(|most| most <= tolerance)
                 && tolerance < self.lost_in(primal, (lambda, v), (tolerance, room))
@@ -342,6 +345,56 @@ impl Problem {
             most = most.max(block.law.natural_off(own, &off, scales.of(k, block)));
         }
         most
+    }
+}
+
+/// No less than what one short tree loses, from a few norms: enough where no link is light and nothing large cancels, which
+/// is nearly always.
+///
+/// ```text
+/// tr M⁻¹ (|p + Gᵀλ − M v| + 2ε(|p| + |G||λ| + 0.1 tr M |v|))          |T||Tᵀ| ≤ tr M⁻¹ ,  |M| ≤ tr M ,  |G| of Frobenius
+/// ```
+fn lost_by_norms(primal: &Primal, (lambda, v): (&[f64], &[f64]), room: &mut Lost) -> Option<f64> {
+    let (rows, [MassBlock::Tree(tree)]) = (primal.on_one_tree()?, &primal.mass[..]) else {
+        return None;
+    };
+    let (matrix, root) = (tree.written()?, tree.root()?);
+    if v.is_empty() {
+        return None;
+    }
+    let Lost { left, .. } = room;
+    left.clear();
+    left.extend_from_slice(&primal.p);
+    add_impulses(rows, lambda, left);
+    left.iter_mut().for_each(|left| *left = -*left);
+    pulp::Arch::new().dispatch(AddProduct {
+        matrix,
+        x: v,
+        sum: left,
+    });
+    let trace: f64 = matrix.iter().step_by(v.len() + 1).sum();
+    let terms =
+        norm(&primal.p) + sum_squares(rows).sqrt() * norm(lambda) + INERTIAS * trace * norm(v);
+    Some(root.trace_of_inverse() * (norm(left) + ROUNDING * terms))
+}
+
+/// sum ← sum + M x of a symmetric matrix: by rows no sum waits for the one before.
+struct AddProduct<'a> {
+    matrix: &'a [f64],
+    x: &'a [f64],
+    sum: &'a mut [f64],
+}
+
+impl pulp::WithSimd for AddProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        for (row, x) in self.matrix.chunks_exact(self.x.len()).zip(self.x) {
+            for (sum, m) in self.sum.iter_mut().zip(row) {
+                *sum += x * m;
+            }
+        }
     }
 }
 

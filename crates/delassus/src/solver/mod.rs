@@ -395,9 +395,9 @@ pub trait Solver {
         let (status, elapsed) = if fit == Fit::No {
             (Status::Unsupported, Duration::ZERO)
         } else {
-            let start = monitor.begin();
             let status = self.run(problem, solution, &mut monitor);
-            (status, start.elapsed().saturating_sub(monitor.recording()))
+            let elapsed = monitor.start().elapsed();
+            (status, elapsed.saturating_sub(monitor.recording()))
         };
         let (status, residual) = monitor.conclude(status, solution);
         let substitute = monitor.substitute();

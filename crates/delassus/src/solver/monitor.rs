@@ -162,9 +162,9 @@ impl<'a> Monitor<'a> {
         self.stop.record == Record::Residuals || self.is_due(sweep, stats.eta_max)
     }
 
-    /// Starts the clock of the run: one for its history and its report, so that no sweep ends after the run.
-    pub(super) fn begin(&mut self) -> Instant {
-        self.start = Instant::now();
+    /// When the run began, which is when its monitor was made: one clock for its history and its report, so that no sweep
+    /// ends after the run.
+    pub(super) fn start(&self) -> Instant {
         self.start
     }
 

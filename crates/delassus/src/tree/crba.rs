@@ -35,19 +35,20 @@ impl Tree {
         self.check_configuration(q)?;
         self.check_length("mass matrix", m, self.n_dofs * self.n_dofs)?;
         self.place_nodes(q, data);
+        m.fill(0.0);
         self.fill_mass_matrix(data, m);
         Ok(())
     }
 
-    /// M for the present poses; `m` has room for it.
+    /// M for the present poses, over zeros or over the same tree's M of other poses: between two branches it is zero and
+    /// not written.
     pub(crate) fn fill_mass_matrix(&self, data: &mut Data, m: &mut [f64]) {
-        m.fill(0.0);
         let Columns { composites, forces } = &mut data.columns;
-        composites.fill(Inertia::default());
         // What the last node leaves goes straight to the next where that is its parent, not through memory.
         let mut carried = Inertia::default();
         for (i, node) in self.nodes.iter().enumerate().skip(1).rev() {
-            let (body, mut composite) = (&data.bodies[i], composites[i]);
+            // Whoever takes what is there leaves nothing, as the next call wants it.
+            let (body, mut composite) = (&data.bodies[i], std::mem::take(&mut composites[i]));
             composite.add(&body.inertia);
             composite.add(&carried);
             let columns = &mut forces[node.columns.0..node.columns.1];

@@ -115,6 +115,30 @@ impl Tree {
         Ok(())
     }
 
+    /// Adds three rows: the velocity of a point of one link against that of a point of another, along the axes of the world.
+    pub(crate) fn add_meeting(
+        &self,
+        data: &Data,
+        rows: &mut TreeRows,
+        ends: [(Option<LinkId>, DVec3); 2],
+    ) -> Result<(), TreeError> {
+        let mut arms = [(0, DVec3::ZERO); 2];
+        for ((link, point), arm) in ends.into_iter().zip(&mut arms) {
+            if let Some(link) = link {
+                let node = self.seat(link)?.node;
+                *arm = (node, point - data.bodies[node].origin);
+            }
+        }
+        for axis in DVec3::AXES {
+            rows.start();
+            for ((node, arm), force) in arms.into_iter().zip([axis, -axis]) {
+                let torque = arm.cross(force);
+                rows.end(node, Force { torque, force });
+            }
+        }
+        Ok(())
+    }
+
     /// Adds direction · (angular velocity of a link) to the row started last.
     pub fn add_angular(
         &self,

@@ -42,29 +42,63 @@ impl pulp::WithSimd for Climb<'_> {
             }
         }
         let centre = tree.centre(data, self.link);
-        let mut i = tree.seats[self.link.index()].node;
+        let (n, mut i) = (tree.n_dofs, tree.seats[self.link.index()].node);
+        let rows = &mut *self.rows;
         while i != 0 {
             let (node, body) = (&tree.nodes[i], &data.bodies[i]);
-            let arm = centre - body.origin;
-            for k in 0..node.kind.dofs() {
-                // S at the centre: what the force there does to this joint.
-                let Motion {
-                    angular: a,
-                    linear: l,
-                } = subspace(node.kind, body, k).at(arm);
-                let share = [l.x, l.y, l.z, a.x, a.y, a.z];
-                let mut sums = [0.0; TOGETHER];
-                for k in 0..6 {
-                    for r in 0..TOGETHER {
-                        sums[r] = share[k].mul_add(lanes[k][r], sums[r]);
-                    }
+            let (arm, at, r) = (centre - body.origin, node.v_at, &body.rotation);
+            match node.kind {
+                ElementaryJoint::Turn => add(turned(&lanes, r.z_axis, arm), rows, at, n),
+                ElementaryJoint::Slide => add(pushed(&lanes, r.z_axis), rows, at, n),
+                ElementaryJoint::Screw(pitch) => {
+                    add(turned(&lanes, r.z_axis, arm), rows, at, n);
+                    add(pushed(&lanes, r.z_axis * pitch), rows, at, n);
                 }
-                for (r, sum) in sums.into_iter().enumerate().take(self.forces.len()) {
-                    self.rows[r * tree.n_dofs + node.v_at + k] += sum;
+                ElementaryJoint::Ball | ElementaryJoint::Free => {
+                    add(turned(&lanes, r.x_axis, arm), rows, at, n);
+                    add(turned(&lanes, r.y_axis, arm), rows, at + 1, n);
+                    add(turned(&lanes, r.z_axis, arm), rows, at + 2, n);
+                    if node.kind == ElementaryJoint::Free {
+                        add(pushed(&lanes, r.x_axis), rows, at + 3, n);
+                        add(pushed(&lanes, r.y_axis), rows, at + 4, n);
+                        add(pushed(&lanes, r.z_axis), rows, at + 5, n);
+                    }
                 }
             }
             i = node.parent;
         }
+    }
+}
+
+/// What forces at an arm from a joint do about its axis: (axis × arm)·f + axis·τ.
+#[inline(always)]
+fn turned(lanes: &[[f64; TOGETHER]; 6], axis: DVec3, arm: DVec3) -> [f64; TOGETHER] {
+    let mut sums = pushed(lanes, axis.cross(arm));
+    for r in 0..TOGETHER {
+        sums[r] = axis.x.mul_add(lanes[3][r], sums[r]);
+        sums[r] = axis.y.mul_add(lanes[4][r], sums[r]);
+        sums[r] = axis.z.mul_add(lanes[5][r], sums[r]);
+    }
+    sums
+}
+
+/// What forces do along an axis.
+#[inline(always)]
+fn pushed(lanes: &[[f64; TOGETHER]; 6], axis: DVec3) -> [f64; TOGETHER] {
+    let mut sums = [0.0; TOGETHER];
+    for r in 0..TOGETHER {
+        sums[r] = axis.x * lanes[0][r];
+        sums[r] = axis.y.mul_add(lanes[1][r], sums[r]);
+        sums[r] = axis.z.mul_add(lanes[2][r], sums[r]);
+    }
+    sums
+}
+
+/// Adds one number to each of some rows, at the same velocity.
+#[inline(always)]
+fn add(sums: [f64; TOGETHER], rows: &mut [f64], at: usize, n: usize) {
+    for (row, sum) in rows.chunks_exact_mut(n).zip(sums) {
+        row[at] += sum;
     }
 }
 

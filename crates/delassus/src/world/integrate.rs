@@ -119,6 +119,23 @@ impl Bodies {
         probe
     }
 
+    /// The energy of [`Bodies::probe`] alone \[J\].
+    pub(super) fn energy(&self, gravity: DVec3) -> f64 {
+        let mut energy = 0.0;
+        for i in 0..self.len() {
+            if !matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link) {
+                continue;
+            }
+            // ½ m v² + ½ ωᵀIω − m g · x, the spin in the axes of the body.
+            let spin = self.orientation[i].conjugate() * self.spin[i];
+            let square = self.velocity[i].length_squared();
+            let angular = spin.dot(self.inertia[i] * spin);
+            energy += 0.5 * (self.mass[i] * square + angular);
+            energy -= self.mass[i] * gravity.dot(self.position[i]);
+        }
+        energy
+    }
+
     /// The first body whose state is not finite.
     pub(super) fn not_finite(&self) -> Option<BodyId> {
         let lists = [&self.position, &self.velocity, &self.spin];
@@ -156,6 +173,37 @@ fn are_zero<V: Default + PartialEq + std::ops::AddAssign>(
 mod tests {
     use super::*;
     use crate::math::Random;
+
+    /// Rounding of a few products.
+    const ROUNDING: f64 = 1e-13;
+
+    /// A step compares the one with the other: what they differ by would be braked away.
+    #[test]
+    fn the_energy_alone_is_that_of_the_probe() {
+        let mut random = Random::new(8);
+        let mut builder = crate::WorldBuilder::default();
+        for i in 0..20 {
+            let squares = random.vector().abs() + DVec3::splat(0.1);
+            let spread = DVec3::splat(squares.element_sum()) - squares;
+            let body = crate::world::Body {
+                name: format!("body {i}"),
+                position: 10.0 * random.vector(),
+                orientation: DQuat::from_scaled_axis(3.0 * random.vector()),
+                velocity: random.vector(),
+                spin: 5.0 * random.vector(),
+                mass: random.range(0.1, 2.0),
+                inertia: DMat3::from_diagonal(spread),
+                ..crate::world::Body::default()
+            };
+            builder.add_body(body).unwrap();
+        }
+        let world = builder.build().unwrap();
+        let Probe {
+            kinetic, potential, ..
+        } = world.probe();
+        let most = kinetic + potential.abs();
+        assert!((world.energy() - kinetic - potential).abs() < ROUNDING * most);
+    }
 
     /// A thin body that turned by three radians in a step came out of it ten times as fast, and threw whatever it touched.
     #[test]

@@ -225,7 +225,7 @@ impl World {
             start = now;
         };
         self.prepare_robots(h);
-        let before = (!self.robots.is_empty()).then(|| self.probe());
+        let before = (!self.robots.is_empty()).then(|| self.energy());
         let contacts = self.collide_awake(h, Find::by(solver))?;
         lap(&mut clock.collide);
         if contacts.is_empty()

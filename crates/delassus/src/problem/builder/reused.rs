@@ -34,6 +34,7 @@ impl<T> Reused<T> {
         self.len = self.len.min(len);
     }
 
+    #[inline(always)]
     pub(super) fn push(&mut self, item: T) {
         match self.items.get_mut(self.len) {
             Some(old) => *old = item,
@@ -43,6 +44,7 @@ impl<T> Reused<T> {
     }
 
     /// What the old list has at the next place, for the memory it stands in; `instead` is left there.
+    #[inline(always)]
     pub(super) fn take_old(&mut self, instead: T) -> Option<T> {
         let old = self.items.get_mut(self.len)?;
         Some(std::mem::replace(old, instead))
@@ -66,6 +68,7 @@ impl<T: Clone> Reused<T> {
         &mut self.items[start..self.len]
     }
 
+    #[inline(always)]
     pub(super) fn extend_from_slice(&mut self, items: &[T]) {
         let Some(first) = items.first() else {
             return;

@@ -270,11 +270,16 @@ impl Stage<'_> {
             // ε = 1e-7·min(D, V/|λ|): what a heavy load leaves of the mobility.
             let load = crate::math::norm(&point.lambda[..block.law.spin_rows(n).start]);
             let epsilon = self.softness * self.system.mobility[k].min(scale / load);
-            b.copy_from_slice(&self.smoothed.by_w);
-            c.copy_from_slice(&self.smoothed.by_lambda);
+            let (by_lambda, by_w) = (&self.smoothed.by_lambda, &self.smoothed.by_w);
             if point.length == 1.0 {
-                c.iter_mut().zip(&*b).for_each(|(c, b)| *c += epsilon * b);
+                let each = c.iter_mut().zip(b).zip(by_lambda.iter().zip(by_w));
+                for ((c, b), (by_lambda, by_w)) in each {
+                    *b = *by_w;
+                    *c = by_lambda + epsilon * by_w;
+                }
             } else {
+                b.copy_from_slice(by_w);
+                c.copy_from_slice(by_lambda);
                 for (c, b) in c.chunks_exact_mut(n).zip(b.chunks_exact(n)) {
                     for i in 0..n {
                         let length = self.system.length(block.start + i);

@@ -189,22 +189,16 @@ impl Kernel {
             let (n, square) = (block.n_rows, system.square(k));
             // (C + BΣ)⁻¹ and A = (C + BΣ)⁻¹B   (2)
             let (c, b) = (&relation.c[square.clone()], &relation.b[square.clone()]);
-            let left = &mut self.left[square.clone()];
+            let (left, a) = (&mut self.left[square.clone()], &mut self.a[square]);
             let sigma = &primal.sigma()[block.rows()];
-            let rows = c.chunks_exact(n).zip(b.chunks_exact(n));
-            for (left, (c, b)) in left.chunks_exact_mut(n).zip(rows) {
-                for i in 0..n {
-                    left[i] = c[i] + b[i] * sigma[i];
-                }
-            }
-            let regular = match left.as_mut_array::<9>() {
-                Some(left) if n == 3 => invert_three(left),
-                _ => invert(left, n, &mut self.small),
+            let regular = match n {
+                1 => answer_one((c[0], b[0], sigma[0]), (&mut left[0], &mut a[0])),
+                3 => answer_three((c, b, sigma), (left, a)),
+                _ => answer_many((c, b, sigma), (left, a), &mut self.small),
             };
             if !regular {
                 return false;
             }
-            multiply(left, b, n, &mut self.a[square]);
         }
         if let Some(white) = &system.white {
             return white.factor(system.blocks(), &self.a, &mut self.white);
@@ -449,17 +443,39 @@ fn add_other(
     }
 }
 
-/// A ← A⁻¹ of a contact by cofactors, which do not mind rows of different size; false where it is singular or no number.
+/// (c + bσ)⁻¹ and (c + bσ)⁻¹b of a single row; false where there is none.
 #[inline]
-fn invert_three(a: &mut [f64; 9]) -> bool {
-    let minor = |i: usize, j: usize, k: usize, l: usize| a[i] * a[j] - a[k] * a[l];
+fn answer_one((c, b, sigma): (f64, f64, f64), (left, a): (&mut f64, &mut f64)) -> bool {
+    let value = c + b * sigma;
+    let inverse = 1.0 / value;
+    (*left, *a) = (inverse, inverse * b);
+    value != 0.0 && value.is_finite()
+}
+
+/// (C + BΣ)⁻¹ and (C + BΣ)⁻¹B of a contact, the inverse by cofactors, which do not mind rows of different size; false where
+/// it is singular or no number.
+#[inline]
+fn answer_three(
+    (c, b, sigma): (&[f64], &[f64], &[f64]),
+    (left, a): (&mut [f64], &mut [f64]),
+) -> bool {
+    let (Some(c), Some(b), Some(sigma)) =
+        (c.as_array::<9>(), b.as_array::<9>(), sigma.as_array::<3>())
+    else {
+        return false;
+    };
+    let (Some(left), Some(a)) = (left.as_mut_array::<9>(), a.as_mut_array::<9>()) else {
+        return false;
+    };
+    let s: [f64; 9] = std::array::from_fn(|i| c[i] + b[i] * sigma[i % 3]);
+    let minor = |i: usize, j: usize, k: usize, l: usize| s[i] * s[j] - s[k] * s[l];
     let first = [minor(4, 8, 5, 7), minor(5, 6, 3, 8), minor(3, 7, 4, 6)];
-    let determinant = a[0] * first[0] + a[1] * first[1] + a[2] * first[2];
+    let determinant = s[0] * first[0] + s[1] * first[1] + s[2] * first[2];
     if determinant == 0.0 || !determinant.is_finite() {
         return false;
     }
     let scale = 1.0 / determinant;
-    let inverse = [
+    *left = [
         first[0],
         minor(2, 7, 1, 8),
         minor(1, 5, 2, 4),
@@ -469,35 +485,43 @@ fn invert_three(a: &mut [f64; 9]) -> bool {
         first[2],
         minor(1, 6, 0, 7),
         minor(0, 4, 1, 3),
-    ];
-    *a = inverse.map(|x| scale * x);
+    ]
+    .map(|x| scale * x);
+    for i in 0..3 {
+        for j in 0..3 {
+            a[3 * i + j] =
+                left[3 * i] * b[j] + left[3 * i + 1] * b[3 + j] + left[3 * i + 2] * b[6 + j];
+        }
+    }
     true
 }
 
-/// out ← X Y, all n × n.
-fn multiply(x: &[f64], y: &[f64], n: usize, out: &mut [f64]) {
-    if let (Some(x), Some(y), Some(out)) = (
-        x.as_array::<9>(),
-        y.as_array::<9>(),
-        out.as_mut_array::<9>(),
-    ) {
-        for i in 0..3 {
-            for j in 0..3 {
-                out[3 * i + j] =
-                    x[3 * i] * y[j] + x[3 * i + 1] * y[3 + j] + x[3 * i + 2] * y[6 + j];
-            }
+/// The same of a block of any size.
+fn answer_many(
+    (c, b, sigma): (&[f64], &[f64], &[f64]),
+    (left, a): (&mut [f64], &mut [f64]),
+    work: &mut [f64],
+) -> bool {
+    let n = sigma.len();
+    let rows = c.chunks_exact(n).zip(b.chunks_exact(n));
+    for (left, (c, b)) in left.chunks_exact_mut(n).zip(rows) {
+        for i in 0..n {
+            left[i] = c[i] + b[i] * sigma[i];
         }
-        return;
     }
-    out.fill(0.0);
+    if !invert(left, n, work) {
+        return false;
+    }
+    a.fill(0.0);
     for i in 0..n {
         for l in 0..n {
-            let factor = x[i * n + l];
+            let factor = left[i * n + l];
             if factor != 0.0 {
-                (0..n).for_each(|j| out[i * n + j] += factor * y[l * n + j]);
+                (0..n).for_each(|j| a[i * n + j] += factor * b[l * n + j]);
             }
         }
     }
+    true
 }
 
 /// out ← X y.

@@ -78,7 +78,7 @@ impl Solver for Newton {
         solution: &mut Solution,
         monitor: &mut Monitor<'_>,
     ) -> Status {
-        let begin = Instant::now();
+        let begin = monitor.start();
         let small = White::is_small(problem);
         let one = match problem.form() {
             Form::Primal(primal) if is_one_island(problem, primal) => true,

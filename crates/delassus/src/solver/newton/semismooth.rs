@@ -9,9 +9,13 @@
 //! ```
 //!
 //! This is Newton on λ = P(λ − ρw) without smoothing, with hard rows softened by ε; it is written as the derivative of
-//! the smoothed law at δ = 0, whose hard rows are divided by ρ. Steps are taken whole.
+//! the smoothed law at δ = 0, whose hard rows are divided by ρ. Steps are taken whole; in coordinates in which the mass is
+//! one (`white.rs`), where another look costs little, one that leaves more than there was is halved, and once more.
 
 use super::stage::{End, Iterate, Stage};
+
+/// Least part of a step that is tried: contacts that change in turns need half of it, and shorter ones get nowhere.
+const LEAST_PART: f64 = 0.25;
 
 impl Stage<'_> {
     /// At most so many whole steps from given impulses, while each leaves no more than this share of the residual.
@@ -37,8 +41,16 @@ impl Stage<'_> {
     ) -> Result<(), End> {
         let mut least = f64::INFINITY;
         for step in 0..=most {
-            let residual = self.judge(&at.lambda)?;
-            if step == most || share * least < residual {
+            let (mut residual, mut alpha) = (self.judge(&at.lambda)?, 1.0);
+            // Contacts that open or slip in turns meet half-way. Impulses alone go back: z follows from them.
+            let halves = 0 < step && self.system.white.is_some();
+            while halves && least <= residual && LEAST_PART < alpha {
+                alpha *= 0.5;
+                let back = at.lambda.iter_mut().zip(&self.change.lambda);
+                back.for_each(|(x, d)| *x -= alpha * d);
+                residual = self.judge(&at.lambda)?;
+            }
+            if step == most || (1.0 - alpha * (1.0 - share)) * least < residual {
                 break;
             }
             least = least.min(residual);
@@ -48,8 +60,16 @@ impl Stage<'_> {
                 break;
             }
             self.counted(residual)?;
-            self.kernel
-                .step(&self.system, &self.b, &self.imbalance, &mut self.change);
+            let (b, imbalance) = (&self.b, &self.imbalance);
+            match self.system.white.is_some() {
+                // z follows from the impulses that are judged.
+                true => self
+                    .kernel
+                    .rough_step(&self.system, b, imbalance, &mut self.change),
+                false => self
+                    .kernel
+                    .step(&self.system, b, imbalance, &mut self.change),
+            }
             add(at, &self.change);
         }
         Err(End::Stuck)

@@ -494,6 +494,17 @@ impl<'a> System<'a> {
             let square = self.problem.diagonal_blocks().block(k);
             let d = (0..n).map(|i| &square[i * (n + 1)]);
             let own = lambda.map(|lambda| &lambda[rows.clone()]);
+            // A contact, which most blocks are, needs no loops.
+            if let (Some([a, _, _, _, b, _, _, _, c]), 3) = (square.as_array::<9>(), n) {
+                let diagonal = [a, b, c].map(|d| positive(*d, self.mobility[k]));
+                let lambda = own.unwrap_or(&none[..3]);
+                let natural = block.law.natural(lambda, &w[rows], &diagonal);
+                if natural.is_nan() {
+                    return f64::INFINITY;
+                }
+                worst = worst.max(natural);
+                continue;
+            }
             let natural = match (own.or(none.get(..n)), diagonal.get_mut(..n)) {
                 (Some(lambda), Some(diagonal)) => {
                     let each = diagonal.iter_mut().zip(d);

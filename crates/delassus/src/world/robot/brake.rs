@@ -57,10 +57,9 @@ impl Pace {
 impl World {
     /// Energy and momentum at the end of a step, after fast joints have lost what the world has gained in it, and how much that
     /// was \[J\]. Without robots nobody asks for what was before.
-    pub(in crate::world) fn brake(&mut self, h: f64, before: Option<Probe>) -> (Probe, f64) {
-        let energy = |probe: &Probe| probe.kinetic + probe.potential;
+    pub(in crate::world) fn brake(&mut self, h: f64, before: Option<f64>) -> (Probe, f64) {
         let after = self.probe();
-        let excess = before.map_or(0.0, |before| energy(&after) - energy(&before));
+        let excess = before.map_or(0.0, |before| after.kinetic + after.potential - before);
         if excess <= SHARE * after.kinetic || self.is_supplied() {
             return (after, 0.0);
         }

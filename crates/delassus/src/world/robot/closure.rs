@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::index::LinkId;
 use crate::tree::spatial::Pose;
-use crate::tree::{Data, LinkName, LinkPoint, Offsets, Tree, TreeError, TreeRows};
+use crate::tree::{Data, LinkName, Offsets, Tree, TreeError, TreeRows};
 
 /// One closed loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +98,39 @@ impl ClosureKind {
         }
     }
 
+    /// Adds its errors alone: those of [`ClosureKind::add_rows`].
+    pub(super) fn add_gaps(&self, posed: Posed<'_>, gap: &mut Vec<f64>) -> Result<(), TreeError> {
+        match *self {
+            ClosureKind::Sums {
+                ref dependent,
+                ref on,
+                coefficients: c,
+            } => gap.push(posed.sum(dependent)? - polynomial(c, posed.sum(on)?).0),
+            // g = x_a − x_b, in world axes.
+            ClosureKind::Connect { a, b } => {
+                gap.extend((posed.point(a)? - posed.point(b)?).to_array());
+            }
+            ClosureKind::Weld { a, b, relative } => {
+                let (first, second) = (posed.frame(a)?.then(&relative), posed.frame(b)?);
+                // g = x_a − x_b for the origins, and for the axes the vector of R_a R_bᵀ: half its skew part.
+                gap.extend((first.position - second.position).to_array());
+                let turn = first.rotation * second.rotation.transpose();
+                let skew = turn - turn.transpose();
+                let vector = DVec3::new(skew.y_axis.z, skew.z_axis.x, skew.x_axis.y);
+                gap.extend((0.5 * vector).to_array());
+            }
+            ClosureKind::Joint {
+                dependent,
+                on,
+                coefficients: c,
+            } => {
+                let x = on.map_or(Ok(0.0), |link| Ok(posed.displacement(link)?.0));
+                gap.push(posed.displacement(dependent)?.0 - polynomial(c, x?).0);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds its rows for the poses of `data`, and its errors to `gap`: row velocities are the rates of the errors,
     /// for a weld as long as the error is small.
     pub fn add_rows(
@@ -107,37 +140,25 @@ impl ClosureKind {
         gap: &mut Vec<f64>,
     ) -> Result<(), TreeError> {
         let Posed { tree, data, .. } = posed;
-        let frame = |link: Option<LinkId>| posed.frame(link);
+        self.add_gaps(posed, gap)?;
         match *self {
             ClosureKind::Sums {
                 ref dependent,
                 ref on,
                 coefficients: c,
             } => {
-                let (y, x) = (posed.sum(dependent)?, posed.sum(on)?);
-                let (value, slope) = polynomial(c, x);
-                gap.push(y - value);
+                let slope = polynomial(c, posed.sum(on)?).1;
                 rows.start();
                 posed.add_sum(rows, dependent, 1.0)?;
                 posed.add_sum(rows, on, -slope)
             }
             ClosureKind::Connect { a, b } => {
-                // g = x_a − x_b, in world axes.
-                let x = [a, b].map(|end| Ok(frame(end.link)?.point(end.point)));
-                let [x_a, x_b] = x;
-                let (x_a, x_b) = (x_a?, x_b?);
-                gap.extend((x_a - x_b).to_array());
-                linear(posed, rows, [(a.link, x_a), (b.link, x_b)])
+                let ends = [(a.link, posed.point(a)?), (b.link, posed.point(b)?)];
+                tree.add_meeting(data, rows, ends)
             }
             ClosureKind::Weld { a, b, relative } => {
-                let (first, second) = (frame(a)?.then(&relative), frame(b)?);
-                // g = x_a − x_b for the origins, and for the axes the vector of R_a R_bᵀ: half its skew part.
-                gap.extend((first.position - second.position).to_array());
-                linear(posed, rows, [(a, first.position), (b, second.position)])?;
-                let turn = first.rotation * second.rotation.transpose();
-                let skew = turn - turn.transpose();
-                let vector = DVec3::new(skew.y_axis.z, skew.z_axis.x, skew.x_axis.y);
-                gap.extend((0.5 * vector).to_array());
+                let (first, second) = (posed.frame(a)?.then(&relative), posed.frame(b)?);
+                tree.add_meeting(data, rows, [(a, first.position), (b, second.position)])?;
                 for axis in DVec3::AXES {
                     rows.start();
                     for (link, sign) in [(a, 1.0), (b, -1.0)] {
@@ -153,13 +174,10 @@ impl ClosureKind {
                 on,
                 coefficients: c,
             } => {
-                let (y, dof) = posed.displacement(dependent)?;
                 let on = on.map(|link| posed.displacement(link)).transpose()?;
-                let x = on.map_or(0.0, |(x, _)| x);
-                let (value, slope) = polynomial(c, x);
-                gap.push(y - value);
+                let slope = polynomial(c, on.map_or(0.0, |(x, _)| x)).1;
                 rows.start();
-                tree.add_dof(data, rows, dof, 1.0)?;
+                tree.add_dof(data, rows, posed.displacement(dependent)?.1, 1.0)?;
                 match on {
                     Some((_, dof)) => tree.add_dof(data, rows, dof, -slope),
                     None => Ok(()),
@@ -237,21 +255,4 @@ fn polynomial(c: [f64; 5], x: f64) -> (f64, f64) {
     let value = c.iter().rev().fold(0.0, |sum, c| sum * x + c);
     let slope = (1..5).rev().fold(0.0, |sum, k| sum * x + k as f64 * c[k]);
     (value, slope)
-}
-
-/// Three rows: the velocity of a point of one link against that of a point of another.
-fn linear(
-    Posed { tree, data, .. }: Posed<'_>,
-    rows: &mut TreeRows,
-    [a, b]: [(Option<LinkId>, DVec3); 2],
-) -> Result<(), TreeError> {
-    for axis in DVec3::AXES {
-        rows.start();
-        for ((link, point), sign) in [(a, 1.0), (b, -1.0)] {
-            if let Some(link) = link {
-                tree.add_linear(data, rows, LinkPoint::new(link, point), sign * axis)?;
-            }
-        }
-    }
-    Ok(())
 }

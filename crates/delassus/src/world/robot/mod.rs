@@ -398,9 +398,9 @@ impl Robot {
             return worst;
         }
         let mut room = RowRoom::take();
-        let RowRoom { rows, gap, .. } = &mut room;
+        let gap = &mut room.gap;
         for closure in &self.closures {
-            let added = closure.kind.add_rows(self.posed(), rows, gap);
+            let added = closure.kind.add_gaps(self.posed(), gap);
             added.expect(FITS);
         }
         let worst = gap.iter().fold(worst, |m, g| m.max(g.abs()));
@@ -441,6 +441,17 @@ impl World {
             probe.potential += robot.stored(&self.bodies, self.gravity);
         }
         probe
+    }
+
+    /// The energy of [`World::probe`] alone \[J\].
+    pub(super) fn energy(&self) -> f64 {
+        let robots = self.robots.iter();
+        let more = robots.map(|robot| {
+            robot.tree.rotor_energy(&robot.v)
+                + robot.tendon_energy()
+                + robot.stored(&self.bodies, self.gravity)
+        });
+        self.bodies.energy(self.gravity) + more.sum::<f64>()
     }
 
     /// Refuses joint forces that no step can start from.

@@ -7,6 +7,8 @@ use glam::DVec3;
 use super::{Closure, Posed, Projection, Robot};
 use crate::index::RobotId;
 use crate::linalg::inverse_root::{Answers, InverseRoot};
+use crate::linalg::ranked::RankedCholesky;
+use crate::linalg::wide_lu::Four;
 use crate::math::{max_abs, mul_transposed_add};
 use crate::problem::Form;
 use crate::problem::mass::MassBlock;
@@ -20,6 +22,8 @@ const CLOSED: f64 = 1e-12;
 const OPEN: f64 = 5e-3;
 /// Newton steps at most; each squares the error.
 const NEWTON: usize = 4;
+/// Share of the error that a step may leave for the next to use the same J: that takes at least as much of it away again.
+const SAME: f64 = 1e-3;
 
 /// The state of a robot, (q, v): a pair, as saved states have it.
 pub(in crate::world) type RobotState = (Vec<f64>, Vec<f64>);
@@ -192,7 +196,7 @@ impl Robot {
             move_by,
             force,
         } = &mut self.projection;
-        find_gaps((tree, closures), &self.q, data, (rows, gap))?;
+        find_gaps((tree, closures), &self.q, data, gap)?;
         // A loop that starts open is closed over time by its rows, not by a jump.
         if OPEN < max_abs(gap) {
             return Ok(());
@@ -201,27 +205,22 @@ impl Robot {
         for (array, length) in [(&mut *still, n.max(m)), (move_by, n), (force, m)] {
             array.resize(length, 0.0);
         }
+        let mut factored = false;
         for _ in 0..NEWTON {
             if max_abs(gap) <= CLOSED {
                 break;
             }
             wanted.clear();
             wanted.extend(gap.iter().map(|g| -g));
+            if !factored {
+                find_rows((tree, closures), &self.q, data, (rows, next))?;
+            }
             if let Some(root) = root {
-                tree.write_rows(data, rows, matrix);
                 // S f = −g with S = J M⁻¹Jᵀ, δ = M⁻¹Jᵀf
-                fours.clear();
-                answers.clear();
-                factor.matrix.clear();
-                factor.matrix.resize(m * m, 0.0);
-                let into = Answers {
-                    rows: fours,
-                    halves: answers,
-                    c: &mut [],
-                    d: &mut factor.matrix,
-                };
-                root.answer(matrix, &[], into);
-                factor.factorise(m);
+                if !factored {
+                    tree.write_rows(data, rows, matrix);
+                    factor_square(root, matrix, m, (fours, answers, factor));
+                }
                 factor.solve(wanted, force);
                 move_by.fill(0.0);
                 mul_transposed_add(matrix, force, move_by);
@@ -240,10 +239,12 @@ impl Robot {
             }
             q.clone_from(&self.q);
             tree.integrate(q, move_by, 1.0)?;
-            find_gaps((tree, closures), q, data, (rows, next))?;
-            if !(max_abs(next) < max_abs(gap)) {
+            find_gaps((tree, closures), q, data, next)?;
+            let (left, before) = (max_abs(next), max_abs(gap));
+            if !(left < before) {
                 break;
             }
+            factored = root.is_some() && left <= SAME * before;
             std::mem::swap(&mut self.q, q);
             std::mem::swap(gap, next);
         }
@@ -251,14 +252,50 @@ impl Robot {
     }
 }
 
-/// Rows of all closures and how far they are open, for the poses of q.
+/// S = J M⁻¹Jᵀ of so many rows J, factored.
+fn factor_square(
+    root: &InverseRoot,
+    rows: &[f64],
+    count: usize,
+    (fours, halves, factor): (&mut Vec<Four>, &mut Vec<Four>, &mut RankedCholesky),
+) {
+    fours.clear();
+    halves.clear();
+    factor.matrix.clear();
+    factor.matrix.resize(count * count, 0.0);
+    let into = Answers {
+        rows: fours,
+        halves,
+        c: &mut [],
+        d: &mut factor.matrix,
+    };
+    root.answer(rows, &[], into);
+    factor.factorise(count);
+}
+
+/// How far all closures are open at the poses of q, which data has then.
 fn find_gaps(
     (tree, closures): (&Tree, &[Closure]),
     q: &[f64],
     data: &mut Data,
-    (rows, gap): (&mut TreeRows, &mut Vec<f64>),
+    gap: &mut Vec<f64>,
 ) -> Result<(), TreeError> {
     tree.kinematics(q, data)?;
+    gap.clear();
+    let data = &*data;
+    for closure in closures {
+        closure.kind.add_gaps(Posed { tree, data, q }, gap)?;
+    }
+    Ok(())
+}
+
+/// Rows of all closures for the poses of q, which data has already; how far they are open comes with them.
+fn find_rows(
+    (tree, closures): (&Tree, &[Closure]),
+    q: &[f64],
+    data: &Data,
+    (rows, gap): (&mut TreeRows, &mut Vec<f64>),
+) -> Result<(), TreeError> {
     rows.clear();
     gap.clear();
     for closure in closures {
