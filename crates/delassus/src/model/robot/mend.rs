@@ -131,7 +131,7 @@ mod tests {
             mended,
             "\n\n<!--\n--><a b='x &amp; y' c='1'><s_c p_q='1'/></a>\n"
         );
-        assert_eq!(mended.lines().count(), text.lines().count());
+        assert_eq!(mended.matches('\n').count(), text.matches('\n').count());
         assert!(roxmltree::Document::parse(&mended).is_ok());
     }
 
