@@ -2,7 +2,8 @@
 //! unknowns in columns of fixed length.
 //!
 //! [`ProfileLu`] costs a band and not a square where unknowns couple neighbours only: nothing outside the nonzeros is
-//! ever written, read or cleared. The last column counts as dense in every row: that of a border. [`SmallLu`] leaves rows where they are, so that every loop has eight steps and no branch.
+//! ever written, read or cleared. The last column counts as dense in every row: that of a border. [`SmallLu`] leaves
+//! rows where they are, so that every loop has eight steps and no branch.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! S = G M⁻¹Gᵀ + Σ and c = G v¹ − q in twice the digits of a double: for thin bodies, whose S holds numbers of 1e9 that cancel.
+//! S = G M⁻¹Gᵀ + Σ and c = G v¹ − q in twice the digits of a double: for thin bodies, whose S holds numbers of 1e9 that
+//! cancel.
 //!
 //! M⁻¹ of a free body is the one that answers are judged by. Trees and dense masses are factored.
 
