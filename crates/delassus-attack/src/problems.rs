@@ -263,8 +263,13 @@ mod tests {
         solve(&problem.to_string(), "auto", &system).expect("it is a problem")
     }
 
-    fn is_true(attempt: &Attempt) -> bool {
-        matches!(attempt.ending, Ending::Floor | Ending::Solved)
+    /// Every problem, by seed, class and number, ends solved or at a stated floor, and is what its answer says.
+    fn are_true(drawn: &[(u64, &str, u64)]) {
+        for &(seed, class, i) in drawn {
+            let attempt = drawn_again(seed, class, i);
+            let is_true = matches!(attempt.ending, Ending::Floor | Ending::Solved);
+            assert!(is_true, "{class} {i} of {seed}: {attempt}");
+        }
     }
 
     /// Bodies that lie askew on needles, with a coefficient of 14 along one tangent: the residual is measured in rows that
@@ -272,52 +277,42 @@ mod tests {
     /// 2.9e-9 m/s of an answer that is off by 1.7e-8.
     #[test]
     fn a_long_ellipse_under_load_is_not_called_solved_below_the_rounding_of_its_own_residual() {
-        let attempt = drawn_again(2027, "elliptic", 2181);
-        assert!(is_true(&attempt), "{attempt}");
+        are_true(&[(2027, "elliptic", 2181)]);
     }
 
     /// A free needle of 292 kg, 0.6 m beside its origin, whose own axis is soft in a direction that neither momenta of one
     /// sign nor of alternating ones find: its velocities were off by 2.9e-8 m/s.
     #[test]
     fn a_needle_beside_its_origin_is_not_called_solved_below_the_rounding_of_its_momentum() {
-        for i in [1888, 3887] {
-            let attempt = drawn_again(2029, "trees", i);
-            assert!(is_true(&attempt), "{i}: {attempt}");
-        }
+        are_true(&[(2029, "trees", 1888), (2029, "trees", 3887)]);
     }
 
     /// Bounded rows whose answer takes impulses 10⁷ times those that stop the fastest row: a mass that hardly resists one
     /// motion made them look like a contradiction.
     #[test]
     fn rows_that_take_large_impulses_are_not_called_infeasible() {
-        for (seed, i) in [(2027, 9936), (2028, 5373)] {
-            let attempt = drawn_again(seed, "rows", i);
-            assert!(is_true(&attempt), "{seed} {i}: {attempt}");
-        }
+        are_true(&[(2027, "rows", 9936), (2028, "rows", 5373)]);
     }
 
     /// Towers of needles, whose moments differ by 10⁹ to 10¹² between axes: whatever pushes one beside its axis sets it
     /// rolling. They stalled far from an answer.
     #[test]
     fn needles_that_roll_under_their_contacts_are_solved_or_end_at_the_floor() {
-        for (seed, class, i) in [
+        are_true(&[
             (2027, "round", 5383),
             (2028, "elliptic", 1024),
             (2029, "elliptic", 7412),
             (2029, "joints-contacts", 6330),
-        ] {
-            let attempt = drawn_again(seed, class, i);
-            assert!(is_true(&attempt), "{class} {i} of {seed}: {attempt}");
-        }
+        ]);
     }
 
     /// Ball joints a micrometre apart hold a body against turning by impulses a million times the usual ones; sixteen digits
     /// of G M⁻¹Gᵀ know a ten-thousandth of that. Both were given up as `ray`.
     #[test]
     fn joints_a_micrometre_apart_are_told_from_each_other() {
-        for (seed, i) in [(2028, 9572), (2029, 8584)] {
-            let attempt = drawn_again(seed, "joints-contacts", i);
-            assert!(is_true(&attempt), "{i} of {seed}: {attempt}");
-        }
+        are_true(&[
+            (2028, "joints-contacts", 9572),
+            (2029, "joints-contacts", 8584),
+        ]);
     }
 }
