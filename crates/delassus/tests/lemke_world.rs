@@ -70,6 +70,15 @@ fn a_stack_at_rest_needs_no_pivots_after_its_first_step() {
 }
 
 #[test]
+fn a_path_that_ends_on_a_ray_at_an_answer_is_solved() {
+    // Twenty contacts under five boxes depend on each other: z₀ ends at rounding, not at zero.
+    let mut scene = build("stack:5").unwrap();
+    run_by("lemke-standard,pivot=lex", &mut scene, 30, |i, step, _| {
+        assert_eq!(step.unsolved, 0, "step {i}: {}", step.report);
+    });
+}
+
+#[test]
 fn a_chain_of_joints_works_with_contacts() {
     let mut scene = build("bridge:8").unwrap();
     let (mut contacts, mut pivots) = (0, 0);

@@ -251,19 +251,21 @@ impl<'a> Monitor<'a> {
     /// those that it does not approximate.
     pub fn pivoted(&mut self, pivots: usize, lambda: &[f64], status: Status) -> Status {
         self.pivots += pivots;
-        if status != Status::Solved || self.stop.tolerance <= 0.0 {
-            return status;
+        if status != Status::Solved || self.stop.tolerance <= 0.0 || self.accepts(lambda) {
+            status
+        } else {
+            Status::Breakdown
         }
+    }
+
+    /// Whether these impulses keep the laws that the solver obeys, within the tolerance asked for.
+    pub fn accepts(&mut self, lambda: &[f64]) -> bool {
         let law = self.judge.judge(self.problem, lambda).law;
         let merit = match self.fit {
             Fit::Exact => law,
             _ => self.judge.law_over(self.problem, lambda, &self.obeyed),
         };
-        if merit <= self.stop.tolerance && !self.is_hidden(lambda) {
-            status
-        } else {
-            Status::Breakdown
-        }
+        merit <= self.stop.tolerance && !self.is_hidden(lambda)
     }
 
     /// Whether so much cancels under these impulses that a residual within the tolerance proves nothing.
