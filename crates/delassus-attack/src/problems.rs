@@ -307,10 +307,12 @@ mod tests {
     }
 
     /// Ball joints a micrometre apart hold a body against turning by impulses a million times the usual ones; sixteen digits
-    /// of G M⁻¹Gᵀ know a ten-thousandth of that. Both were given up as `ray`.
+    /// of G M⁻¹Gᵀ know a ten-thousandth of that. They were given up as `ray`, or stalled.
     #[test]
     fn joints_a_micrometre_apart_are_told_from_each_other() {
         are_true(&[
+            (2027, "joints-contacts", 2843),
+            (2027, "joints-contacts", 9299),
             (2028, "joints-contacts", 9572),
             (2029, "joints-contacts", 8584),
         ]);
@@ -328,5 +330,12 @@ mod tests {
     #[test]
     fn answers_in_twice_the_digits_end_at_the_floor_however_much_their_last_digits_move() {
         are_true(&[(2028, "faceted", 3405), (2029, "faceted", 1661)]);
+    }
+
+    /// A needle between two bodies: one attempt stalled at 7.45e-6 m/s, the next said that 7.49e-6 is all that rounding allows,
+    /// and the ladder went on from the first to end as `ray`.
+    #[test]
+    fn a_floor_that_one_attempt_states_ends_the_ladder() {
+        are_true(&[(4001, "joints", 4753)]);
     }
 }
