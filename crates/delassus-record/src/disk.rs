@@ -112,13 +112,21 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
 #[derive(Debug)]
 pub struct Unnamed {
     path: PathBuf,
-    /// None once it has its name.
+    /// None once it has its name, or where something else than a file has it.
     temporary: Option<PathBuf>,
 }
 
 impl Unnamed {
-    /// Opens it for writing.
+    /// Opens it for writing. A device or a pipe has its name already and stays what it is: it is written to.
     pub fn create(path: &Path) -> Result<(Unnamed, fs::File), DiskError> {
+        if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            let file = fs::OpenOptions::new().write(true).open(path);
+            let unnamed = Unnamed {
+                path: path.to_owned(),
+                temporary: None,
+            };
+            return Ok((unnamed, file.map_err(DiskError::denied(path, "write"))?));
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.tmp"));
         let file = fs::File::create(&temporary).map_err(DiskError::denied(path, "write"))?;
@@ -136,13 +144,14 @@ impl Unnamed {
 
     /// Gives the file, to which nothing more is written, its name.
     pub fn name(mut self, file: fs::File) -> Result<(), DiskError> {
+        let Some(temporary) = &self.temporary else {
+            return Ok(());
+        };
         let denied = DiskError::denied(&self.path, "write");
         // On the disk before it gets its name: a crash must not leave the name without the content.
         file.sync_all().map_err(&denied)?;
         drop(file);
-        if let Some(temporary) = &self.temporary {
-            fs::rename(temporary, &self.path).map_err(&denied)?;
-        }
+        fs::rename(temporary, &self.path).map_err(&denied)?;
         self.temporary = None;
         // The new name survives a power cut only once the folder is on the disk too; not every system can do that.
         let folder = self.path.parent();
@@ -197,5 +206,19 @@ mod tests {
         drop(first);
         assert!(claim(&path).unwrap().is_some());
         fs::remove_dir_all(&path).unwrap();
+    }
+
+    /// `--save-problem /dev/full --force` by a user who may do so made a file of the device.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_replaced_by_one() {
+        use std::os::unix::fs::FileTypeExt;
+        let path = std::env::temp_dir().join(format!("delassus-special-{}", std::process::id()));
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(write_new(&path, "text", true).is_err());
+        let is_socket = fs::metadata(&path).unwrap().file_type().is_socket();
+        drop(listener);
+        fs::remove_file(&path).unwrap();
+        assert!(is_socket);
     }
 }

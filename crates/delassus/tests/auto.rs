@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may stop anywhere.
 
 use delassus::problem::Form;
+use delassus::problem::file::{FileContent, Format, parse};
 use delassus::problem::place::At;
 use delassus::solver::auto::{Auto, choose};
 use delassus::solver::{Record, from_spec};
@@ -339,4 +340,32 @@ fn a_self_stress_with_friction_is_a_ray_and_no_proof() {
             assert!(0.1 < contact[0] && t <= 0.5 * contact[0] + 1e-8);
         }
     }
+}
+
+/// A load of 1e308 N makes velocities whose residual is no number. The softened problems near the best impulses were then
+/// answered without a factorisation, again and again: the solve never ended, and could not be interrupted.
+#[test]
+fn loads_that_overflow_end_the_solve() {
+    let text = r#"{"schema":"delassus-problem-1","kind":"contact","h":0.01,"cone":"disk",
+        "bodies":[{"m":1.0,"I_body":[[0.1,0.01,0],[0.01,0.15,0],[0,0,0.1]],"x":[0,0.3,0.5],"q":[1,0,0,0],"v":[1,0,0],
+            "w":[1,2,3],"f":[-1e308,0,-9.81]},
+        {"m":5.0,"I_body":[[0.1,0,0],[0,0.1,0],[0,0,0.1]],"x":[0,0,1.5],"q":[0.6,0.8,0,0]}],
+        "contacts":[{"a":1,"b":0,"p":[0.1,0,0],"n":[0,0,1],"t1":[1,0,0],"t2":[0,1,0],"mu":[0.3,0.0],"q_n":0.1,
+            "sigma_n":1e-3},
+        {"a":0,"b":-1,"p":[0.1,0,0],"n":[0,0,1],"t1":[1,0,0],"t2":[0,1,0],"mu":0.5}],
+        "joints":[{"a":0,"b":1,"p":[0,0,1],"q":[0,0,1],"sigma":1e-4}]}"#;
+    let (send, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let loaded = parse(text.as_bytes(), Format::Json).unwrap();
+        let FileContent::Problem { problem, .. } = loaded.content else {
+            panic!("it is a problem");
+        };
+        let mut solution = Solution::zeros(&problem);
+        let status = Auto::new(stop(1e-8), 0)
+            .solve(&problem, &mut solution)
+            .status;
+        send.send(status).unwrap();
+    });
+    let status = end.recv_timeout(std::time::Duration::from_secs(120));
+    assert_ne!(status.expect("it ends"), Status::Solved);
 }

@@ -23,6 +23,9 @@ use table::{EMPTY, JOINTS};
 /// Its name on the command line: the solver of everything that names no other.
 pub const NAME: &str = "auto";
 
+/// How many times as large a residual at the floor of rounding may be as that of an answer that only stalled.
+const ALIKE: f64 = 2.0;
+
 /// What was chosen for a part of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
@@ -285,6 +288,9 @@ fn is_better(next: &Report, before: &Report) -> bool {
     match (next.status, before.status) {
         (Status::Solved, _) | (_, Status::Unsupported) => true,
         (Status::Unsupported, _) => false,
+        // What no rounding allows to be better: an answer without a word that is so by a little is no better.
+        (Status::RoundingFloor, Status::RoundingFloor) => next.residual.law < before.residual.law,
+        (Status::RoundingFloor, _) => next.residual.law <= ALIKE * before.residual.law,
         _ => next.residual.law < before.residual.law,
     }
 }

@@ -82,7 +82,15 @@ impl Stage<'_> {
         let mut centre = self.best.1.clone();
         let (mut soft, mut outer, mut failures) = (NEARBY, self.best.0, 0);
         let limit = self.history.len() + most;
-        while self.history.len() < limit && failures < FAILURES_NEARBY {
+        // A residual that is no number is no measure: any impulses would answer, none of them at the cost of a factorisation.
+        if !outer.is_finite() {
+            return Err(End::Stuck);
+        }
+        // An answer may cost no factorisation, so that rounds are counted too.
+        for _ in 0..most {
+            if limit <= self.history.len() || FAILURES_NEARBY <= failures {
+                break;
+            }
             let rho = self.load_aware(&self.loads(&centre), 1e-3);
             let before = self.history.len();
             let stop = Stop {

@@ -278,23 +278,22 @@ impl Lemke {
         status
     }
 
-    /// The dense matrix of one island in twice the digits; false where it is too large or too dear.
-    pub(super) fn in_twice_the_digits(&self, island: &mut Island<'_>) -> bool {
+    /// The dense matrix of one island in twice the digits: how far its impulses were from an answer before they were rounded
+    /// \[m/s\]; `None` where it is too large or too dear.
+    pub(super) fn in_twice_the_digits(&self, island: &mut Island<'_>) -> Option<f64> {
         let n = WrittenOut::count(island.problem, island.blocks, self.directions);
         // About two exchanges for each unknown, within the budget of an island.
         let cost = WIDE_PRODUCT * 2 * (n as u64).pow(3) / 1_000_000;
         let dear = self.budget != 0 && self.budget < cost;
         if LARGEST_WIDE < n || dear || island.spent.pivots_left() == 0 {
-            return false;
+            return None;
         }
-        let Some(s) = island.problem.delassus_wide(island.blocks) else {
-            return false;
-        };
+        let s = island.problem.delassus_wide(island.blocks)?;
         let written = WrittenOut::new(island.problem, island.blocks, self.directions);
         let most = island.spent.pivots_left().min(longest(n));
-        let found = written.solve_wide(island.problem, &s, most);
+        let (found, off) = written.solve_wide(island.problem, &s, most);
         written.put(&found, island.lambda);
-        true
+        Some(off)
     }
 
     /// Limits of one path with matrix, whose pivots cost about so many multiplications each.

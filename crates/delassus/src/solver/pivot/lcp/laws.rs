@@ -238,8 +238,14 @@ impl WrittenOut {
         }
     }
 
-    /// Impulses of the local rows after at most so many pivots in twice the digits, S being that of the same blocks.
-    pub(crate) fn solve_wide(&self, problem: &Problem, s: &[Twofold], most: usize) -> Vec<f64> {
+    /// Impulses of the local rows after at most so many pivots in twice the digits, S being that of the same blocks, and how
+    /// far they were from an answer before they were rounded \[m/s\].
+    pub(crate) fn solve_wide(
+        &self,
+        problem: &Problem,
+        s: &[Twofold],
+        most: usize,
+    ) -> (Vec<f64>, f64) {
         let Pairs {
             shares,
             free,
@@ -281,13 +287,14 @@ impl WrittenOut {
             free: free.clone(),
         };
         let z = lcp.solve(most);
+        let off = lcp.off(&z, |i| !shares[i].is_empty());
         let mut lambda: Vec<Twofold> = shift.iter().map(|x| Twofold::from(*x)).collect();
         for (shares, z) in shares.iter().zip(z) {
             for &(i, share) in shares {
                 lambda[i] = lambda[i] + Twofold::from(share) * z;
             }
         }
-        lambda.iter().map(|x| x.rounded()).collect()
+        (lambda.iter().map(|x| x.rounded()).collect(), off)
     }
 
     /// Writes impulses of the local rows into those of the whole problem.

@@ -82,6 +82,23 @@ impl WideLcp {
         }
         z
     }
+
+    /// How far z is from an answer, in the unit of the rows that are `counted`: |w| where z is free or positive, else −w, with
+    /// w = M z + q. The other rows balance z itself and count as often as the largest diagonal entry.
+    pub(super) fn off(&self, z: &[Twofold], counted: impl Fn(usize) -> bool) -> f64 {
+        let n = self.q.len();
+        let diagonal = self.m.iter().step_by(n + 1);
+        let stiffest = diagonal.fold(0.0_f64, |most, m| most.max(m.rounded().abs()));
+        let each = self.m.chunks_exact(n.max(1)).enumerate().map(|(i, row)| {
+            let terms = row.iter().zip(z).map(|(m, z)| *m * *z);
+            let w = terms.fold(self.q[i], |sum, x| sum + x).rounded();
+            let held = self.free[i] || 0.0 < z[i].rounded();
+            let off = if held { w.abs() } else { (-w).max(0.0) };
+            let off = if counted(i) { off } else { stiffest * off };
+            if off.is_nan() { f64::INFINITY } else { off }
+        });
+        each.fold(0.0, f64::max)
+    }
 }
 
 impl Dictionary {
@@ -262,6 +279,10 @@ mod tests {
                 free: (0..n).map(|i| i < 2).collect(),
             };
             let z = lcp.solve(1000);
+            assert!(lcp.off(&z, |_| true) < 1e-25);
+            let mut wrong = z.clone();
+            wrong[n - 1] = wrong[n - 1] + Twofold::from(1e-3);
+            assert!(1e-9 < lcp.off(&wrong, |_| true));
             for i in 0..n {
                 let terms = (0..n).map(|j| lcp.m[i * n + j] * z[j]);
                 let w = terms.fold(lcp.q[i], |sum, x| sum + x).rounded();
