@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
             passive,
             stretching,
             activation: 0.0,
-            bounds: [-super::actuator::UNBOUNDED, super::actuator::UNBOUNDED],
+            bounds: [-super::pull::UNBOUNDED, super::pull::UNBOUNDED],
         }))
     }
 }
