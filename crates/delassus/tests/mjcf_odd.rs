@@ -46,3 +46,18 @@ fn of_a_mesh_file_with_several_objects_the_first_has_mass() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A servo of the range of a joint whose limits are switched off: its input is as near to zero as the range is.
+#[test]
+fn an_actuator_inherits_a_range_that_does_not_hold() {
+    let off = r#"<option><flag limit="disable"/></option>"#;
+    for (option, limited) in [("", "true"), ("", "false"), (off, "true")] {
+        let text = format!(
+            r#"<mujoco>{option}<worldbody><body><joint name="j" range="30 90" limited="{limited}"/><geom size=".1" pos="1 0 0"/>
+            </body></worldbody><actuator><position joint="j" kp="2" inheritrange="1"/></actuator></mujoco>"#
+        );
+        let file = parse(&text, "odd.xml", None, Base::Fixed).unwrap();
+        let servo = file.robot.joints[0].servo.unwrap();
+        assert!((servo.position - 30_f64.to_radians()).abs() < 1e-12);
+    }
+}

@@ -448,15 +448,7 @@ impl<'a> Reader<'a> {
         let mut inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
         if 0.0 < actuator.inherit {
-            let range = match acted {
-                Acted::Joint(j) => {
-                    let joint = &self.joints[*j];
-                    joint.model.range.map(|x| x.map(|x| x + joint.reference))
-                }
-                Acted::Tendon(t) => tendons[*t].range,
-                _ => None,
-            };
-            let Some([lo, hi]) = range else {
+            let Some([lo, hi]) = self.inherited(acted, tendons)? else {
                 return Ok(Err(
                     "an actuator that inherits the range of a joint or tendon without one",
                 ));
