@@ -6,7 +6,7 @@ use delassus::LinkId;
 use delassus::math::DVec3;
 use delassus::model::robot::{self, Base, Loss, Options, RobotFile};
 use delassus::tree::{Tree, TreeError};
-use delassus::world::{ClosureKind, RobotModel};
+use delassus::world::{ClosureKind, RobotModel, SensorKind};
 use serde::Serialize;
 
 use crate::args::{BaseChoice, InfoArgs};
@@ -32,6 +32,7 @@ struct Info<'a> {
     links: Vec<LinkInfo<'a>>,
     closures: Vec<ClosureInfo<'a>>,
     keyframes: Vec<&'a str>,
+    sensors: Vec<SensorInfo<'a>>,
     warnings: Vec<WarningInfo<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dynamics: Option<Dynamics>,
@@ -45,6 +46,13 @@ struct Dynamics {
     mass_matrix: Vec<f64>,
     bias: Vec<f64>,
     centre_of_mass: [f64; 3],
+}
+
+/// A sensor that can be mounted.
+#[derive(Debug, Serialize)]
+struct SensorInfo<'a> {
+    name: &'a str,
+    kind: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -157,6 +165,16 @@ fn describe(file: String, read: &RobotFile) -> Info<'_> {
         lost: warning.lost,
     });
     let keyframes = robot.keyframes.iter().map(|key| key.name.as_str());
+    let sensors = robot.sensors.iter().map(|sensor| SensorInfo {
+        name: &sensor.name,
+        kind: match sensor.kind {
+            SensorKind::Imu { .. } => "imu",
+            SensorKind::Frame { .. } => "frame",
+            SensorKind::Joint(_) => "joint",
+            SensorKind::Distance { .. } => "distance",
+            _ => "other",
+        },
+    });
     Info {
         schema: "delassus-info-1",
         file,
@@ -169,6 +187,7 @@ fn describe(file: String, read: &RobotFile) -> Info<'_> {
         links: links.collect(),
         closures: closures.collect(),
         keyframes: keyframes.collect(),
+        sensors: sensors.collect(),
         warnings: warnings.collect(),
         dynamics: None,
     }
@@ -245,6 +264,11 @@ fn readable(info: &Info<'_>) -> String {
     if !info.keyframes.is_empty() {
         let names: Vec<String> = info.keyframes.iter().map(|k| format!("\"{k}\"")).collect();
         text.push_str(&format!("\nkeyframes: {}\n", names.join(", ")));
+    }
+    if !info.sensors.is_empty() {
+        let shown = |sensor: &SensorInfo| format!("{} \"{}\"", sensor.kind, sensor.name);
+        let names: Vec<String> = info.sensors.iter().map(shown).collect();
+        text.push_str(&format!("\nsensors: {}\n", names.join(", ")));
     }
     for warning in &info.warnings {
         let (file, line) = (warning.file, warning.line);

@@ -2,10 +2,20 @@
 //! multiple of four, then the numbers of all views as f32.
 //!
 //! The head says where the numbers of a view begin and how many there are; poses are x, y, z, qx, qy, qz, qw of each
-//! body that can move, arrows are point, force and kind of each contact (0, on the body that is carried) and joint (1, on its first),
-//! colours are one number per body that can move.
+//! body that can move, arrows are point, force, kind of each contact (0, on the body that is carried) and joint (1, on its
+//! first) and the two bodies that feel it (−1 where there is none), colours are one number per body that can move.
 
+use glam::DVec3;
 use serde::Serialize;
+
+/// A force as it is drawn.
+pub(crate) type Arrow = [f64; 9];
+
+/// An arrow of a kind, and the bodies that feel it.
+pub(crate) fn arrow(p: DVec3, f: DVec3, (kind, on): (f64, [Option<usize>; 2])) -> Arrow {
+    let [a, b] = on.map(|body| body.map_or(-1.0, |i| i as f64));
+    [p.x, p.y, p.z, f.x, f.y, f.z, kind, a, b]
+}
 
 /// Where numbers stand among those of the frame: the first, and how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::choice::{Choice, MakeSolver};
 use crate::dials::{Dial, dials, place_keyframe};
-use crate::frame::{Floats, Span};
+use crate::frame::{Arrow, Floats, Span};
 use crate::message::{Colour, Display, Parameters};
 use crate::numbers::{Numbers, Sample, Samples};
 use crate::past::Seen as Remembered;
@@ -45,7 +45,7 @@ pub(crate) struct Pane {
     /// Length of the last step \[s\], and the velocity of each body before it \[m/s\].
     before: (f64, Vec<DVec3>),
     /// Arrows of a state that was gone back to, until a step is taken.
-    remembered: Option<Vec<[f64; 7]>>,
+    remembered: Option<Vec<Arrow>>,
     /// The residual of bodies is wanted for their colour, or for the one that is picked.
     coloured: bool,
     picked: bool,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use delassus::world::State;
 
+use crate::frame::Arrow;
 use crate::numbers::Numbers;
 
 /// Moments kept at most, and the memory they may take in all, in bytes.
@@ -16,7 +17,7 @@ const EACH: usize = 250;
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) state: State,
-    pub(crate) arrows: Vec<[f64; 7]>,
+    pub(crate) arrows: Vec<Arrow>,
     pub(crate) last: Option<Numbers>,
 }
 

@@ -46,7 +46,7 @@ fn recordings_show_velocities_joints_and_forces() {
         assert_eq!(shown[2], drive as f32);
     }
     // Contacts carry about the weight of a robot that has come to stand.
-    let lift: f32 = span("arrows").chunks(7).map(|arrow| arrow[5]).sum();
+    let lift: f32 = span("arrows").chunks(9).map(|arrow| arrow[5]).sum();
     let exact: f64 = world.touches().iter().map(|touch| touch.impulse[0]).sum();
     let exact = exact / world.last_substep();
     assert!(

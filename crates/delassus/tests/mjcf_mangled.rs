@@ -28,7 +28,7 @@ const ALL: &str = r#"<mujoco model="all"><compiler angle="degree" eulerseq="xyz"
 <frame pos="0 0 .1" zaxis="1 1 0"><body name="c" gravcomp=".3"><joint name="k" type="ball" range="0 60" frictionloss=".1"/>
 <joint name="l" type="slide" springdamper=".1 1" pos=".1 0 0"/><inertial pos="0 0 0" mass="1" fullinertia="1 1 1 .1 .1 .1"/>
 <geom name="g" fromto="0 0 0 .1 .2 .3"/></body></frame></body>
-<body name="d" pos="3 0 1" xyaxes="0 1 0 -1 0 0"><joint name="m" type="slide"/><geom name="o" size=".1" shellinertia="true"/>
+<body name="d" pos="3 0 1" xyaxes="0 1 0 -1 0 0"><joint name="m" type="slide" actuatorgravcomp="true" actuatorfrcrange="-1 2"/><geom name="o" size=".1" shellinertia="true"/>
 <geom name="y" type="cylinder" size=".1 .2" pos="0 0 .5"/><site name="n" pos="0 0 1"/></body></worldbody>
 <contact><pair geom1="g" geom2="floor" condim="4"/><exclude body1="b" body2="d"/></contact>
 <tendon><fixed name="u" range="-1 1" stiffness="2"><joint joint="l" coef="1"/><joint joint="m" coef="-2"/></fixed>
@@ -40,6 +40,7 @@ const ALL: &str = r#"<mujoco model="all"><compiler angle="degree" eulerseq="xyz"
 <motor tendon="u" gear="2"/><damper joint="l" kv="2" ctrlrange="0 1"/><velocity joint="m" kv="3" forcerange="-1 1"/>
 <position cranksite="n" slidersite="w" cranklength="2" kp="3" dampratio="1"/><position site="n" refsite="w" gear="1 0 0 0 1 0" kp="2"/>
 <general site="n" gear="1 2 0 0 0 1" biastype="affine" biasprm="1 0 -1"/><muscle tendon="u" lengthrange="-1 1" force="3" lmin=".4"/></actuator>
+<sensor><gyro site="s"/><rangefinder site="n" cutoff="2"/><jointvel joint="m"/><framequat objtype="xbody" objname="d"/><touch site="n"/></sensor>
 <keyframe><key name="up" qpos="0 0 2 0 1 1 0 0 0 1 0 0 0 0 0"/></keyframe></mujoco>"#;
 
 /// Odd values that attributes may get.

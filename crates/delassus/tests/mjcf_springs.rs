@@ -3,7 +3,10 @@
 #![cfg(feature = "robots")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+use delassus::WorldBuilder;
 use delassus::model::robot::{Base, ImportError, RobotFile, parse};
+use delassus::solver::{Stop, from_spec};
+use delassus::world::Placement;
 
 /// A body with a mass on a joint with these attributes.
 fn read(joint: &str) -> Result<RobotFile, ImportError> {
@@ -31,4 +34,74 @@ fn damping_that_drives_a_joint_on_is_left_out_and_listed() {
     let text = &fitted.warnings[0].text;
     assert!(text.contains("damping of -0.01"), "{text}");
     assert_eq!(fitted.robot.tree.links()[0].damping, 0.0);
+}
+
+/// A link on a hinge along y, a metre out, which is relieved of twice its weight.
+fn carried(joint: &str, rest: &str) -> RobotFile {
+    let body = r#"<inertial pos="1 0 0" mass="2" diaginertia=".01 .01 .01"/>"#;
+    let text = format!(
+        r#"<mujoco><worldbody><body gravcomp="2"><joint name="j" axis="0 1 0" {joint}/>{body}</body></worldbody>{rest}</mujoco>"#
+    );
+    parse(&text, "carried.xml", None, Base::Fixed).unwrap()
+}
+
+/// Angular acceleration of the link of [`carried`] at the start, by a short step.
+fn pace(file: &RobotFile) -> f64 {
+    const H: f64 = 1e-6;
+    let mut builder = WorldBuilder::default();
+    builder
+        .add_robot(&file.robot, &Placement::default())
+        .unwrap();
+    let mut world = builder.build().unwrap();
+    let mut solver = from_spec("gauss-seidel", Stop::default(), 0).unwrap();
+    world.step(H, solver.as_mut()).unwrap();
+    world.robots()[0].velocity()[0] / H
+}
+
+/// g m l / (I + m l²) down where nothing carries it, as much up where all is carried; a bound of 1 N m takes off so much.
+/// The numbers are those of MuJoCo 4.0.
+#[test]
+fn weight_that_actuators_carry_is_carried_only_where_they_act_and_within_their_bounds() {
+    const INERTIA: f64 = 2.01;
+    let (fall, motor) = (
+        9.81 * 2.0 / INERTIA,
+        r#"<actuator><motor joint="j"/></actuator>"#,
+    );
+    let off = r#"<option><flag actuation="disable"/></option>"#;
+    let soft = r#"<option><flag spring="disable" damper="disable"/></option>"#;
+    let carries = r#"actuatorgravcomp="true""#;
+    let bounded = r#"actuatorgravcomp="true" actuatorfrcrange="-1 1""#;
+    for (joint, rest, wanted) in [
+        ("", String::new(), -fall),
+        ("", off.to_owned(), -fall),
+        ("", soft.to_owned(), fall),
+        (carries, String::new(), fall),
+        (carries, motor.to_owned(), -fall),
+        (carries, format!("{motor}{off}"), fall),
+        (bounded, motor.to_owned(), fall - 1.0 / INERTIA),
+    ] {
+        let found = pace(&carried(joint, &rest));
+        assert!(
+            (found - wanted).abs() < 1e-6 * fall,
+            "{joint} {rest}: {found}, wanted {wanted}"
+        );
+    }
+}
+
+/// A push is held to its bounds on either side, those of the joint too; a servo has one bound, which is said.
+#[test]
+fn bounds_of_actuators_may_differ_in_either_direction() {
+    let push = |joint: &str, range: &str| {
+        let actuator = format!(
+            r#"<actuator><general joint="j" biastype="affine" biasprm="-9 0 0" forcelimited="true" forcerange="{range}"/></actuator>"#
+        );
+        carried(joint, &actuator).robot.joints[0].push
+    };
+    assert_eq!(push("", "-2 5"), -2.0);
+    assert_eq!(push("", "3 5"), 3.0);
+    assert_eq!(push(r#"actuatorfrcrange="-1 5""#, "-2 5"), -1.0);
+    let servo = r#"<actuator><position joint="j" kp="10" forcerange="-1 5"/></actuator>"#;
+    let file = carried("", servo);
+    let said = |w: &delassus::model::robot::Warning| w.text.contains("<position forcerange>");
+    assert!(file.warnings.iter().any(said), "{:?}", file.warnings);
 }

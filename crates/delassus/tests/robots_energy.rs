@@ -6,10 +6,11 @@
     reason = "a test that cannot build its scene must stop there"
 )]
 
-use delassus::model::robot::Base;
+use delassus::model::robot::{Base, parse};
 use delassus::model::scene::of_robot;
 use delassus::solver::from_spec;
-use delassus::{RobotId, Solver, Stop, World};
+use delassus::world::Placement;
+use delassus::{RobotId, Solver, Stop, World, WorldBuilder};
 
 const H: f64 = 0.005;
 
@@ -144,4 +145,29 @@ fn a_limited_ball_without_a_range_stays_where_it_is() {
     // Half the angle, which a step of the fall and its correction leave.
     let turn = scene.world.robots()[0].configuration()[0];
     assert!(0.999 < turn.abs(), "{turn}");
+}
+
+/// A finger that begins 2 cm deep in both claws of another can part from neither: it stays, and every step is solved.
+#[test]
+fn links_that_begin_inside_each_other_are_not_forced_apart() {
+    let mass = r#"<inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/>"#;
+    let text = format!(
+        r#"<mujoco><worldbody><body pos="0 0 1"><joint type="slide" axis="1 0 0"/>{mass}<geom type="box" size=".05 .02 .02"/></body>
+        <body pos="0 0 1"><joint type="slide" axis="1 0 0"/>{mass}<geom type="box" size=".02 .1 .05" pos="-.05 0 0"/>
+        <geom type="box" size=".02 .1 .05" pos=".05 0 0"/></body></worldbody></mujoco>"#
+    );
+    let file = parse(&text, "fingers.xml", None, Base::Fixed).unwrap();
+    let mut builder = WorldBuilder::default();
+    builder
+        .add_robot(&file.robot, &Placement::default())
+        .unwrap();
+    let mut world = builder.build().unwrap();
+    let mut solver = from_spec("auto", Stop::default(), 0).unwrap();
+    for _ in 0..100 {
+        let step = world.step(H, solver.as_mut()).unwrap();
+        assert!(0 < step.contacts);
+        assert_eq!(step.unsolved, 0, "{:?}", step.report.message);
+    }
+    let q = world.robots()[0].configuration();
+    assert!(q[0].abs() + q[1].abs() < 1e-6, "{q:?}");
 }

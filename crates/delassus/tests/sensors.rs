@@ -207,3 +207,55 @@ fn a_robot_joint_is_read_and_what_is_not_there_is_refused() {
         assert!(!refused.to_string().is_empty());
     }
 }
+
+/// Sensors that an MJCF file has are mounted as it says, and show what they would on the body by hand.
+#[cfg(feature = "robots")]
+#[test]
+fn sensors_of_a_robot_file_are_mounted_on_its_links() {
+    use delassus::model::robot::{Base, parse};
+    use delassus::world::Placement;
+    let text = r#"<mujoco><worldbody><geom type="plane" size="9 9 1"/>
+        <body name="arm" pos="0 0 2"><joint name="j" axis="0 1 0" damping="1e6"/>
+        <geom type="box" size=".4 .05 .05" pos=".4 0 0"/>
+        <site name="tip" pos=".8 0 0" euler="180 0 0"/></body></worldbody>
+        <sensor><accelerometer name="a" site="tip"/><gyro name="g" site="tip"/><rangefinder name="r" site="tip"/>
+        <rangefinder name="short" site="tip" cutoff=".5"/><jointpos name="q" joint="j"/>
+        <framepos name="p" objtype="site" objname="tip"/><velocimeter name="v" site="tip"/><touch site="tip"/></sensor></mujoco>"#;
+    let file = parse(text, "arm.xml", None, Base::Fixed).expect("a robot");
+    let names: Vec<&str> = file.robot.sensors.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["a", "g", "r", "short", "q", "p", "v"]);
+    assert!(file.warnings.iter().any(|w| w.text.contains("<touch>")));
+    let mut builder = WorldBuilder::default();
+    let robot = builder.add_robot(&file.robot, &Placement::default());
+    let robot = robot.expect("a robot");
+    let mut world = builder.build().expect("a world");
+    let ids = world.mount_sensors(robot).expect("sensors");
+    steps(&mut world, 10);
+    let shown: Vec<Reading> = ids.iter().filter_map(|id| world.reading(*id)).collect();
+    let Reading::Imu { acceleration, .. } = shown[0] else {
+        panic!("{:?}", shown[0]);
+    };
+    // Its z points down.
+    assert!(
+        (acceleration + DVec3::Z * G).length() < 1e-3,
+        "{acceleration}"
+    );
+    let Reading::Distance(Some(height)) = shown[2] else {
+        panic!("{:?}", shown[2]);
+    };
+    assert!((height - 2.0).abs() < 1e-4, "{height}");
+    assert_eq!(shown[3], Reading::Distance(None));
+    assert!(matches!(shown[4], Reading::RobotJoint { position, .. } if position.abs() < 1e-4));
+    let Reading::Frame { position, .. } = shown[5] else {
+        panic!("{:?}", shown[5]);
+    };
+    assert!(
+        (position - DVec3::new(0.8, 0.0, 2.0)).length() < 1e-4,
+        "{position}"
+    );
+    let gone = delassus::RobotId(7);
+    assert!(matches!(
+        world.mount_sensors(gone),
+        Err(SensorError::Unknown(_))
+    ));
+}

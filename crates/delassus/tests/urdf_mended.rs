@@ -73,3 +73,20 @@ fn urdf_as_other_programs_take_it_is_taken_and_says_so() {
     let joint = &read(&endless).robot.joints[0];
     assert_eq!((joint.range, joint.effort), (None, None));
 }
+
+/// A dummy above a floating joint has nothing that resists it, so it floats no second time.
+#[test]
+fn a_dummy_root_above_a_floating_joint_stays_in_place() {
+    let text = r#"<robot name="r"><link name="dummy"/><joint name="free" type="floating"><parent link="dummy"/><child link="trunk"/></joint>
+        <link name="trunk"><inertial><mass value="3"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>"#;
+    let file = parse(text, "r.urdf", None, Base::Floating).unwrap();
+    assert_eq!(file.robot.tree.n_dofs(), 6);
+    assert!(
+        file.warnings
+            .iter()
+            .any(|w| w.text.contains("\"dummy\" has no mass"))
+    );
+    let mut builder = delassus::WorldBuilder::default();
+    let placement = delassus::world::Placement::default();
+    builder.add_robot(&file.robot, &placement).unwrap();
+}

@@ -169,7 +169,7 @@ const RICH: &str = r#"<mujoco model="rich">
         <body name="hip" pos="0.2 0 0" childclass="leg"><joint name="h" type="ball"/><geom fromto="0 0 0 0 0 -0.4"/>
           <body name="knee" pos="0 0 -0.4"><joint name="k" axis="0 1 0" range="-90 0" stiffness="2" springref="-0.3"/>
             <geom type="cylinder" size="0.05 0.1"/><geom type="ellipsoid" size="0.1 0.05 0.05"/></body></body>
-        <body name="rail" pos="-0.2 0 0"><joint name="r" type="slide" axis="1 0 0"/><geom type="sphere" size="0.08"/></body>
+        <body name="rail" pos="-0.2 0 0" gravcomp="0.5"><joint name="r" type="slide" axis="1 0 0" actuatorgravcomp="true" actuatorfrcrange="-1 2"/><geom type="sphere" size="0.08"/></body>
       </body>
     </frame>
   </worldbody>
@@ -177,6 +177,7 @@ const RICH: &str = r#"<mujoco model="rich">
   <tendon><fixed name="t"><joint joint="k" coef="1"/><joint joint="r" coef="2"/></fixed></tendon>
   <actuator><position joint="k" kp="20" ctrlrange="-1 1"/><motor joint="r" gear="5"/></actuator>
   <keyframe><key name="home" qpos="0 0 1 1 0 0 0 1 0 0 0 0.1 0.2"/></keyframe>
+  <sensor><accelerometer name="a" site="s"/><rangefinder site="s" cutoff="2"/><jointpos joint="k"/><framepos objtype="site" objname="s"/></sensor>
 </mujoco>"#;
 
 /// A tetrahedron as text and binary, and a picture of two by two heights.

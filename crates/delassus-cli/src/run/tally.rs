@@ -155,6 +155,10 @@ impl Tally {
     pub(crate) fn add(&mut self, number: u64, world: &World, step: &Step) {
         let law = step.report.residual.law;
         self.steps += 1;
+        if self.steps == 1 {
+            // Whatever stands in the ground at the start is lifted out of it: m g d.
+            self.parting += free_mass(world) * world.gravity.length() * step.penetration;
+        }
         self.unsolved += u64::from(0 < step.unsolved);
         self.swept += u64::from(0 < step.swept);
         self.fallbacks += u64::from(0 < step.fallbacks);

@@ -149,6 +149,25 @@ fn a_step_that_is_interrupted_leaves_the_world_as_it_was() {
 
 /// Somebody pushes a stone between two steps, and the run is told that nothing does: what it sees is what an exploding
 /// pile looks like.
+/// A ball of 4.2 t that begins 0.9 m deep in the ground is lifted by 37 kJ, and that is no energy from nothing.
+#[test]
+fn what_begins_in_the_ground_may_be_lifted_out_of_it() {
+    let mut builder = delassus::WorldBuilder::default();
+    builder.add_ground().unwrap();
+    let shape = delassus::collide::Shape::Sphere { radius: 1.0 };
+    let body = delassus::world::Body::at("ball", delassus::math::DVec3::Z * 0.1);
+    builder.add(shape, 1000.0, body).unwrap();
+    let mut world = builder.build().unwrap();
+    let mut solver = delassus::GaussSeidel::default();
+    let mut tally = Tally::new(&world);
+    for number in 1..300 {
+        let step = world.step(0.01, &mut solver).unwrap();
+        tally.add(number, &world, &step);
+    }
+    assert!(3e4 < tally.energy_end - tally.energy_start);
+    assert_eq!(tally.gained, None);
+}
+
 #[test]
 fn energy_that_nothing_supplies_is_noticed_and_a_fall_is_not() {
     let mut world = falling();

@@ -7,8 +7,8 @@ import {
 const CONTACT = new Color("#e5484d");
 const JOINT = new Color("#8e5cd9");
 const UP = new Vector3(0, 0, 1);
-/** Numbers per arrow: point, force, kind. */
-const STRIDE = 7;
+/** Numbers per arrow: point, force, kind, two bodies. */
+const STRIDE = 9;
 /** Forces below this part of the largest are not drawn. */
 const LEAST = 0.004;
 /** Arrows beyond which each is drawn with few triangles. */
@@ -23,6 +23,8 @@ const matrix = new Matrix4();
 
 export class Arrows {
   readonly group = new Group();
+  /** How many are drawn. */
+  drawn = 0;
   /** Force of the longest arrow [N]. */
   reference = 0;
   private capacity = 0;
@@ -54,7 +56,8 @@ export class Arrows {
     }
   }
 
-  update(data: Float32Array): void {
+  /** Draws the arrows of what is seen; `unseen` says whether a body is not, or does not count since it never moves. */
+  update(data: Float32Array, unseen: (body: number) => boolean): void {
     const count = data.length / STRIDE;
     if (this.capacity < count) this.reserve(2 ** Math.ceil(Math.log2(count)));
     let largest = 0;
@@ -67,6 +70,7 @@ export class Arrows {
     for (let i = 0; i < count; i++) {
       const force = strength(data, i);
       if (force < LEAST * this.reference) continue;
+      if (unseen(data[STRIDE * i + 7]!) && unseen(data[STRIDE * i + 8]!)) continue;
       start.fromArray(data, STRIDE * i);
       direction.fromArray(data, STRIDE * i + 3).divideScalar(force);
       turn.setFromUnitVectors(UP, direction);
@@ -82,6 +86,7 @@ export class Arrows {
       this.points.setColorAt(n, colour);
       n++;
     }
+    this.drawn = n;
     for (const mesh of [this.shafts, this.heads, this.points]) {
       mesh.count = n;
       mesh.instanceMatrix.needsUpdate = true;

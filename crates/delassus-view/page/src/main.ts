@@ -419,7 +419,7 @@ DARK.addEventListener("change", () => setTheme(theme.value));
 declare global {
   interface Window {
     /** What has come and, once settled, is on the screen; for tests. */
-    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; measured(milliseconds: number): void; level(): string; still(): boolean; hidden(): number[]; place(pane: number, body: number): { x: number; y: number } };
+    delassus: { frame(): Frame | null; settled(): boolean; layout(): Layout | null; settings(): Settings | null; drawn(): number; cost(): number; took(): number; measured(milliseconds: number): void; level(): string; still(): boolean; hidden(): number[]; arrows(): number; place(pane: number, body: number): { x: number; y: number } };
   }
 }
 
@@ -435,6 +435,7 @@ window.delassus = {
   level: () => viewer.level.about,
   still: () => viewer.isStill,
   hidden: () => [...panel.tree.hidden],
+  arrows: () => viewer.panes.reduce((sum, pane) => sum + pane.arrows.drawn, 0),
   place: (pane, body) => {
     const at = layout?.bodies[body]?.pose;
     const span = (latest?.head.panes[pane] ?? latest?.head.replay)?.poses;

@@ -62,6 +62,8 @@ export class PaneView {
   private simple = false;
   /** Bodies that are not drawn. */
   private hidden: ReadonlySet<number> = new Set();
+  /** Forces of the last frame. */
+  private forces: Float32Array = new Float32Array(0);
   /** The point that the hand holds. */
   private held: Vec3 | null = null;
 
@@ -232,6 +234,7 @@ export class PaneView {
   /** Draws all bodies but these. */
   hide(hidden: ReadonlySet<number>): void {
     this.hidden = hidden;
+    this.drawArrows();
     for (const { mesh, parts, crowd } of this.batches) {
       parts.forEach((part, i) => {
         if (part.pose === null) this.putStill(mesh, part, i, this.layout.bodies[part.body]!);
@@ -240,6 +243,14 @@ export class PaneView {
       if (this.simple) crowd?.move();
     }
     this.sun.shadow.needsUpdate = true;
+  }
+
+  /** Forces between bodies of which one is seen; the ground alone does not make one seen. */
+  private drawArrows(): void {
+    const never = (body: number) => this.layout.bodies[body]?.motion === "static";
+    const unseen = (body: number) => body < 0 || this.hidden.has(body) || never(body);
+    // Where nothing is hidden nothing is left out.
+    this.arrows.update(this.forces, 0 < this.hidden.size ? unseen : () => false);
   }
 
   /** Shadows are drawn anew with the next picture. */
@@ -264,8 +275,8 @@ export class PaneView {
     this.sun.shadow.needsUpdate = true;
     this.move();
     this.paint(slice(frame, pane.colours), show.colour, show.selected);
-    const arrows = show.contacts ? slice(frame, pane.arrows) : new Float32Array(0);
-    this.arrows.update(arrows);
+    this.forces = show.contacts ? slice(frame, pane.arrows) : new Float32Array(0);
+    this.drawArrows();
     this.joints.visible = show.joints;
     if (show.joints) this.drawJoints();
     this.held = live?.hand?.[0] ?? null;

@@ -514,17 +514,23 @@ await claim("finds, picks, hides and isolates bodies", async () => {
   await page.locator("#body-search").fill("");
   const upper = await page.evaluate(() => window.delassus.layout().bodies.findIndex((body) => body.name.endsWith("upper")));
   const before = await colourful();
+  const arrows = () => page.evaluate(() => window.delassus.arrows());
+  const all = await arrows();
+  assert.ok(0 < all, "forces are drawn");
   await page.locator(`#show-${upper}`).uncheck();
   // With all that it carries.
   await until(() => window.delassus.hidden().length === 2);
   await settled();
   await until(() => window.delassus.still());
   assert.ok(await colourful() < before, "less is seen");
+  const left = await arrows();
+  assert.ok(left < all, `forces of what is hidden are not drawn: ${left} of ${all}`);
   await page.getByRole("button", { name: /Only .*ball/ }).click();
   await until(() => window.delassus.hidden().length === window.delassus.layout().bodies.length - 1);
   await shot("isolated");
   await page.getByRole("button", { name: "Show all" }).click();
   await until(() => window.delassus.hidden().length === 0);
+  assert.equal(await arrows(), all);
 });
 
 await claim("replays a recorded robot with its forces and velocities", async () => {

@@ -11,6 +11,7 @@ use delassus::{JointId, LinkId, World};
 use glam::DVec3;
 
 use super::{Pane, links};
+use crate::frame::{Arrow, arrow};
 
 /// Most contacts drawn.
 const MOST_ARROWS: usize = 20_000;
@@ -23,15 +24,15 @@ pub(super) struct Load {
 }
 
 impl Pane {
-    /// Point, force and kind of contacts and joints.
-    pub(super) fn arrows(&self) -> Vec<[f64; 7]> {
+    /// Contacts and joints.
+    pub(super) fn arrows(&self) -> Vec<Arrow> {
         if let Some(arrows) = &self.remembered {
             return arrows.clone();
         }
         let loads = self.loads();
         let joints = loads.iter().map(|load| {
-            let (p, f) = (load.point, load.force);
-            [p.x, p.y, p.z, f.x, f.y, f.z, 1.0]
+            let on = [load.bodies.first().copied(), load.bodies.get(1).copied()];
+            arrow(load.point, load.force, (1.0, on))
         });
         contact_arrows(&self.world).chain(joints).collect()
     }
@@ -147,8 +148,8 @@ impl Pane {
 }
 
 /// Contacts as point, force and kind 0.
-fn contact_arrows(world: &World) -> impl Iterator<Item = [f64; 7]> {
-    let arrow = move |touch: &Touch| {
+fn contact_arrows(world: &World) -> impl Iterator<Item = Arrow> {
+    let seen = move |touch: &Touch| {
         let mut force = touch.force(world.last_substep());
         // Of the two bodies the one that is carried shows the force: arrows point up where things stand.
         if 0.0 < force.dot(world.gravity) {
@@ -156,8 +157,9 @@ fn contact_arrows(world: &World) -> impl Iterator<Item = [f64; 7]> {
         }
         (force != DVec3::ZERO).then(|| {
             let p = 0.5 * (touch.point.point_a + touch.point.point_b);
-            [p.x, p.y, p.z, force.x, force.y, force.z, 0.0]
+            let (a, b) = touch.point.bodies;
+            arrow(p, force, (0.0, [Some(a), Some(b)]))
         })
     };
-    world.touches().iter().filter_map(arrow).take(MOST_ARROWS)
+    world.touches().iter().filter_map(seen).take(MOST_ARROWS)
 }

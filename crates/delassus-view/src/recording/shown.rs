@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::dynamics::Acting;
 use crate::dials::dials;
-use crate::frame::{Floats, Span};
+use crate::frame::{Arrow, Floats, Span, arrow};
 use crate::geometry::moving;
 use crate::message::{Colour, Display};
 use crate::pane::Selected;
@@ -78,19 +78,19 @@ fn joint_point(world: &World, joint: usize) -> DVec3 {
     }
 }
 
-fn arrows(world: &World, acting: &Acting) -> Vec<[f64; 7]> {
-    let contacts = acting.contacts.iter().map(|&(_, p, force)| {
+fn arrows(world: &World, acting: &Acting) -> Vec<Arrow> {
+    let contacts = acting.contacts.iter().map(|&((a, b), p, force)| {
         // The body that is carried shows the force.
         let f = if 0.0 < force.dot(world.gravity) {
             -force
         } else {
             force
         };
-        [p.x, p.y, p.z, f.x, f.y, f.z, 0.0]
+        arrow(p, f, (0.0, [Some(a), Some(b)]))
     });
-    let joints = acting.reactions.iter().enumerate().map(|(j, f)| {
-        let p = joint_point(world, j);
-        [p.x, p.y, p.z, f.x, f.y, f.z, 1.0]
+    let joints = acting.reactions.iter().enumerate().map(|(j, &force)| {
+        let on = world.joints()[j].bodies.map(|id| id.map(|id| id.index()));
+        arrow(joint_point(world, j), force, (1.0, on))
     });
     contacts.chain(joints).collect()
 }

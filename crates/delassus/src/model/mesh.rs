@@ -13,6 +13,8 @@ pub(super) struct Mesh {
     pub(super) points: Vec<DVec3>,
     /// Three corners each, counter-clockwise from outside; none where a file has corners alone.
     pub(super) faces: Vec<[u32; 3]>,
+    /// How many of them belong to the first object of a file that has several.
+    pub(super) first: Option<usize>,
 }
 
 impl Mesh {
@@ -47,6 +49,7 @@ impl Mesh {
         Mesh {
             faces: faces.collect(),
             points,
+            first: self.first,
         }
     }
 
@@ -92,7 +95,12 @@ pub(super) fn read(path: &Path) -> Result<Mesh, String> {
 fn soup(points: Vec<DVec3>) -> Mesh {
     let count = points.len() as u32 / 3;
     let faces = (0..count).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
-    Mesh { points, faces }
+    let first = None;
+    Mesh {
+        points,
+        faces,
+        first,
+    }
 }
 
 fn float(bytes: &[u8; 4]) -> f64 {
@@ -134,6 +142,7 @@ fn msh(bytes: &[u8]) -> Result<Mesh, String> {
     Ok(Mesh {
         points: points.iter().map(point).collect(),
         faces: triples.iter().map(|b| b.map(u32::from_le_bytes)).collect(),
+        first: None,
     })
 }
 
@@ -142,6 +151,8 @@ fn obj(bytes: &[u8]) -> Result<Mesh, String> {
     let points = words(bytes, "v")?;
     let text = str::from_utf8(bytes).map_err(|_| "is not text")?;
     let (mut polygons, mut seen) = (Vec::new(), 0i64);
+    // Polygons before the second object begins.
+    let mut ends = None;
     for (i, line) in text.lines().enumerate() {
         let mut words = line.split_whitespace();
         match words.next() {
@@ -163,11 +174,17 @@ fn obj(bytes: &[u8]) -> Result<Mesh, String> {
                 })?;
                 polygons.push(corners);
             }
+            Some("o" | "g") if words.next().is_some() && !polygons.is_empty() => {
+                ends = ends.or(Some(polygons.len()));
+            }
             _ => {}
         }
     }
-    let mut faces = Vec::new();
-    for mut corners in polygons {
+    let (mut faces, mut first) = (Vec::new(), None);
+    for (i, mut corners) in polygons.into_iter().enumerate() {
+        if ends == Some(i) {
+            first = Some(faces.len());
+        }
         // One of four corners need not be flat: it is cut along its shorter diagonal, as most readers do.
         if let [a, b, c, d] = corners[..] {
             let at = |k: u32| points.get(k as usize).map(|p| p.as_vec3());
@@ -178,7 +195,11 @@ fn obj(bytes: &[u8]) -> Result<Mesh, String> {
         }
         faces.extend(corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]));
     }
-    Ok(Mesh { points, faces })
+    Ok(Mesh {
+        points,
+        faces,
+        first,
+    })
 }
 
 /// Lines of a text that start with a word and go on with three numbers, which have single precision.
@@ -229,6 +250,9 @@ mod tests {
             (quad.points.len(), quad.faces),
             (4, vec![[0, 1, 2], [0, 2, 3]])
         );
+        let two = "o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3 4\ng\nf 1 2 4\ng b\nf 2 3 4\no c\nf 1 3 4\n";
+        let two = obj(two.as_bytes()).unwrap();
+        assert_eq!((two.faces.len(), two.first), (5, Some(3)));
         assert!(words(b"v 1 2\n", "v").unwrap_err().contains("line 1"));
         assert!(words(&[0xFF, 0xFE], "v").is_err());
         assert!(obj(b"v 0 0 0\nf 1 x 2\n").unwrap_err().contains("line 2"));

@@ -59,8 +59,8 @@ pub use reaction::Reaction;
 use robot::RobotLink;
 pub use robot::{
     Anchor, Closure, ClosureKind, ContactRule, Control, Cord, Effort, JointModel, Keyframe, Mount,
-    Muscle, Placement, Posed, Robot, RobotJoint, RobotModel, ShapeModel, Swing, Tendon,
-    Transmission, Waypoint, Wrap, WrapSurface,
+    Muscle, Placement, Posed, Robot, RobotJoint, RobotModel, SensorKind, SensorModel, ShapeModel,
+    Swing, Tendon, Transmission, Waypoint, Wrap, WrapSurface,
 };
 pub use rows::JointBody;
 pub use scene::{RunDefaults, Scene};

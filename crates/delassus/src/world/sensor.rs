@@ -2,8 +2,11 @@
 
 use glam::{DQuat, DVec3};
 
-use super::{Filter, Frame, JointBody, QueryError, Ray, Reaction, World, WorldError};
-use crate::index::{BodyId, JointId, RobotId};
+use super::{
+    Filter, Frame, JointBody, QueryError, Ray, Reaction, Robot, SensorKind, World, WorldError,
+};
+use crate::index::{BodyId, JointId, LinkId, RobotId};
+use crate::tree::spatial::Pose;
 
 /// An instrument.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +14,13 @@ use crate::index::{BodyId, JointId, RobotId};
 pub enum Sensor {
     /// Accelerometer and gyroscope in a frame of a body or link.
     Imu {
+        /// The body.
+        body: BodyId,
+        /// Where it sits, in the body's axes from its centre of mass.
+        frame: Frame,
+    },
+    /// Pose and velocity of a frame of a body or link.
+    Frame {
         /// The body.
         body: BodyId,
         /// Where it sits, in the body's axes from its centre of mass.
@@ -48,6 +58,17 @@ pub enum Reading {
         spin: DVec3,
         /// Its axes in the world after the step.
         orientation: DQuat,
+    },
+    /// Of a frame after the step, in world axes.
+    Frame {
+        /// Its origin \[m\].
+        position: DVec3,
+        /// Its axes.
+        orientation: DQuat,
+        /// Velocity of its origin \[m/s\].
+        velocity: DVec3,
+        /// Angular velocity \[rad/s\].
+        spin: DVec3,
     },
     /// Of a joint between bodies.
     Joint {
@@ -97,6 +118,12 @@ pub enum SensorError {
         /// The joint asked for.
         joint: usize,
     },
+    /// A sensor of a robot on a link that the robot does not have.
+    #[error("a sensor of {robot} names a link that it does not have")]
+    NoLink {
+        /// The robot.
+        robot: RobotId,
+    },
     /// A frame that is none.
     #[error("the sensor's frame at {origin} must be finite, its axes of length one")]
     BadFrame {
@@ -134,7 +161,7 @@ impl World {
     /// Adds a sensor. It shows something from the next step on.
     pub fn add_sensor(&mut self, sensor: Sensor) -> Result<SensorId, SensorError> {
         match &sensor {
-            Sensor::Imu { body, frame } => {
+            Sensor::Imu { body, frame } | Sensor::Frame { body, frame } => {
                 self.check_body(*body)?;
                 let unit = (frame.axes.length() - 1.0).abs() < 1e-6;
                 if !(frame.origin.is_finite() && unit) {
@@ -144,12 +171,7 @@ impl World {
             }
             Sensor::Joint(joint) => self.check_joint(*joint)?,
             Sensor::RobotJoint { robot, joint } => {
-                let count = self.robots.len();
-                let known = self.robots.get(robot.index());
-                let known = known.ok_or(WorldError::UnknownRobot {
-                    robot: *robot,
-                    count,
-                })?;
+                let known = self.known_robot(*robot)?;
                 let single = known.joints().get(*joint).filter(|j| j.dofs() == 1);
                 if single.is_none() {
                     let (robot, joint) = (*robot, *joint);
@@ -172,6 +194,51 @@ impl World {
         Ok(SensorId(self.sensors.list.len() as u32 - 1))
     }
 
+    fn known_robot(&self, robot: RobotId) -> Result<&Robot, WorldError> {
+        let count = self.robots.len();
+        let known = self.robots.get(robot.index());
+        known.ok_or(WorldError::UnknownRobot { robot, count })
+    }
+
+    /// Adds the sensors that a robot came with, in the order of [`Robot::sensors`].
+    pub fn mount_sensors(&mut self, robot: RobotId) -> Result<Vec<SensorId>, SensorError> {
+        let own = self.known_robot(robot)?;
+        // A body stands at the centre of mass of its link, with the axes of the link.
+        let seat = |link: LinkId, pose: &Pose| {
+            let (body, links) = (own.body(link), own.tree().links());
+            let (body, com) = body.zip(links.get(link.index()).map(|link| link.body.com))?;
+            let origin = pose.position - com;
+            let axes = DQuat::from_mat3(&pose.rotation).normalize();
+            Some((body, Frame { origin, axes }))
+        };
+        let mounted = |kind: &SensorKind| match kind {
+            SensorKind::Imu { link, pose } => {
+                seat(*link, pose).map(|(body, frame)| Sensor::Imu { body, frame })
+            }
+            SensorKind::Frame { link, pose } => {
+                seat(*link, pose).map(|(body, frame)| Sensor::Frame { body, frame })
+            }
+            SensorKind::Joint(joint) => Some(Sensor::RobotJoint {
+                robot,
+                joint: *joint,
+            }),
+            SensorKind::Distance { link, pose, reach } => {
+                seat(*link, pose).map(|(body, frame)| Sensor::Distance {
+                    body: Some(body),
+                    ray: Ray {
+                        origin: frame.origin,
+                        direction: frame.axes * DVec3::Z,
+                        reach: *reach,
+                    },
+                })
+            }
+        };
+        let sensors: Vec<Option<Sensor>> = own.sensors().iter().map(|s| mounted(&s.kind)).collect();
+        let none = || SensorError::NoLink { robot };
+        let add = |sensor: Option<Sensor>| self.add_sensor(sensor.ok_or_else(none)?);
+        sensors.into_iter().map(add).collect()
+    }
+
     /// What a sensor shows after the last step; `None` before the first, after [`World::restore`], and once what it sits on
     /// has been taken away.
     pub fn reading(&self, id: SensorId) -> Option<Reading> {
@@ -183,7 +250,7 @@ impl World {
         let mut sensors = std::mem::take(&mut self.sensors);
         for mounted in &mut sensors.list {
             if let Sensor::Imu { body, frame } = &mounted.sensor {
-                mounted.before = self.imu_velocity(*body, frame);
+                mounted.before = self.point_velocity(*body, frame);
             }
         }
         self.sensors = sensors;
@@ -198,7 +265,7 @@ impl World {
         self.sensors = sensors;
     }
 
-    fn imu_velocity(&self, body: BodyId, frame: &Frame) -> DVec3 {
+    fn point_velocity(&self, body: BodyId, frame: &Frame) -> DVec3 {
         let point = self.bodies.to_world(body, frame.origin);
         self.bodies.velocity_at(body, point)
     }
@@ -211,11 +278,21 @@ impl World {
                 let axes = (self.bodies.orientation[i] * frame.axes).normalize();
                 let into = axes.conjugate();
                 // a = (v⁺ − v)/h of the point, less gravity.
-                let rate = (self.imu_velocity(*body, frame) - mounted.before) / h;
+                let rate = (self.point_velocity(*body, frame) - mounted.before) / h;
                 Reading::Imu {
                     acceleration: into * (rate - self.gravity),
                     spin: into * self.bodies.spin[i],
                     orientation: axes,
+                }
+            }
+            Sensor::Frame { body, frame } => {
+                self.check_body(*body).ok()?;
+                let i = body.index();
+                Reading::Frame {
+                    position: self.bodies.to_world(*body, frame.origin),
+                    orientation: (self.bodies.orientation[i] * frame.axes).normalize(),
+                    velocity: self.point_velocity(*body, frame),
+                    spin: self.bodies.spin[i],
                 }
             }
             Sensor::Joint(id) => {

@@ -90,18 +90,15 @@ pub(super) fn read(
         }
         joints.push((node.id(), entry));
     }
-    let mut roots = 0;
-    for (link, joint) in links.iter_mut().zip(&carried) {
-        if joint.is_none() {
-            roots += 1;
-            if base == Base::Floating {
-                link.joint = TreeJoint::Floating;
-            }
-        }
+    let roots: Vec<usize> = (0..links.len()).filter(|i| carried[*i].is_none()).collect();
+    if base == Base::Floating {
+        float(source, &roots, &mut links, &mut warnings);
     }
-    if 1 < roots {
-        let text =
-            format!("{roots} links have no parent joint; each stands on the ground by itself");
+    if 1 < roots.len() {
+        let text = format!(
+            "{} links have no parent joint; each stands on the ground by itself",
+            roots.len()
+        );
         warnings.push(source.warning(0, text));
     }
     hold_massless(source, (&mut links, &elements), &mut warnings);
@@ -122,6 +119,24 @@ pub(super) fn read(
         format: "urdf",
         warnings,
     })
+}
+
+/// Lets roots float; one without mass whose links all float already stays where it is, since nothing would resist it.
+fn float(source: &Source<'_>, roots: &[usize], links: &mut [Link], warnings: &mut Vec<Warning>) {
+    for &root in roots {
+        let own = Some(LinkId(root as u32));
+        let mut on_it = links.iter().filter(|link| link.parent == own).peekable();
+        let carries = on_it.peek().is_some();
+        let afloat = carries && on_it.all(|link| link.joint == TreeJoint::Floating);
+        if afloat && links[root].body.mass == 0.0 {
+            let name = &links[root].name;
+            let text =
+                format!("link \"{name}\" has no mass and carries what floats; it stays in place");
+            warnings.push(source.warning(0, text));
+            continue;
+        }
+        links[root].joint = TreeJoint::Floating;
+    }
 }
 
 /// Joints that move nothing, because no link behind them has mass, are held: nothing would resist them.

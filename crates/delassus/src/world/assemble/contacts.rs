@@ -20,6 +20,10 @@ use crate::problem::stabilise::{Approach, Coefficients, Restitution, RowTerms, S
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
 pub(in crate::world) const PUSH: f64 = 1.0;
 
+/// Links of one robot that overlap by more than this are not parted, only kept from going deeper \[m\]: hulls around
+/// meshes overlap where the meshes do not, and a finger between two of them cannot part from both.
+const NESTED: f64 = 1e-3;
+
 impl Assembling<'_> {
     /// Adds the contacts of free bodies.
     pub(super) fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
@@ -306,7 +310,7 @@ impl Contacts<'_> {
             false => 0.0,
         };
         let approach = Approach {
-            gap: point.gap.max(deepest),
+            gap: self.gap(point).max(deepest),
             velocity: along(self.old),
             free_velocity: along(self.free),
         };
@@ -317,9 +321,22 @@ impl Contacts<'_> {
         self.coefficients.contact(self.h, approach, restitution)
     }
 
+    /// The gap that counts: none where links of one robot are nested.
+    #[inline(always)]
+    fn gap(&self, point: &ContactPoint) -> f64 {
+        if -NESTED <= point.gap || self.world.robots().is_empty() {
+            return point.gap;
+        }
+        let robot = |body: usize| self.world.link_of(body).map(|link| link.robot);
+        match (robot(point.bodies.0), robot(point.bodies.1)) {
+            (Some(a), Some(b)) if a == b => 0.0,
+            _ => point.gap,
+        }
+    }
+
     /// What parting the overlap adds to the wanted velocity of a contact.
     fn push(&self, point: &ContactPoint) -> f64 {
-        if 0.0 <= point.gap {
+        if 0.0 <= self.gap(point) {
             return 0.0;
         }
         let arms = self.arms(point);

@@ -74,7 +74,8 @@ impl Robot {
             Some(_) => Ok(()),
             None => Err(unknown(link, &self.tree)),
         };
-        let mut named = self.gravcomp.iter().map(|(link, _)| *link);
+        let bounded = self.relief.iter().map(|(link, _)| *link);
+        let mut named = self.gravcomp.iter().map(|(link, _)| *link).chain(bounded);
         named.try_for_each(known)
     }
 }
@@ -106,23 +107,21 @@ impl WorldBuilder {
         let id = RobotId(self.robots.len() as u32);
         let mut bodies = Vec::with_capacity(tree.links().len());
         let names = link_names(&name, &tree);
-        for (i, (link, name)) in tree.links().iter().zip(names).enumerate() {
-            let motion = match tree.moves(LinkId(i as u32)) {
+        for (i, (own, name)) in tree.links().iter().zip(names).enumerate() {
+            let link = LinkId(i as u32);
+            let motion = match tree.moves(link) {
                 true => MovedBy::Link,
                 false => MovedBy::Static,
             };
             let body = self.add_body(Body {
                 name,
                 motion,
-                mass: link.body.mass,
-                inertia: link.body.inertia,
+                mass: own.body.mass,
+                inertia: own.body.inertia,
                 ..Body::default()
             })?;
             self.link_of.resize(self.bodies.len(), None);
-            self.link_of[body.index()] = Some(RobotLink {
-                robot: id,
-                link: LinkId(i as u32),
-            });
+            self.link_of[body.index()] = Some(RobotLink { robot: id, link });
             bodies.push(body);
         }
         let joints = model.joints.iter().map(|j| joint(j, &tree));
@@ -143,8 +142,10 @@ impl WorldBuilder {
             closures: model.closures.iter().map(|c| closure(c, &base)).collect(),
             tendons: model.tendons.iter().map(|t| t.moved(&base)).collect(),
             gravcomp: model.gravcomp.clone(),
+            relief: model.relief.clone(),
             apart: Vec::new(),
             keyframes: model.keyframes.clone(),
+            sensors: model.sensors.clone().into(),
             bodies,
             self_collide: placement.self_collide || model.self_collide,
             projection: Projection::default(),

@@ -29,7 +29,9 @@ pub use build::Placement;
 pub use closure::{Anchor, Closure, ClosureKind, Posed};
 pub use cord::{Cord, Mount, Waypoint, Wrap, WrapSurface};
 pub use effort::Effort;
-pub use model::{ContactRule, JointModel, Keyframe, RobotModel, ShapeModel};
+pub use model::{
+    ContactRule, JointModel, Keyframe, RobotModel, SensorKind, SensorModel, ShapeModel,
+};
 pub use muscle::Muscle;
 pub use tendon::Tendon;
 pub use transmission::Transmission;
@@ -79,10 +81,14 @@ pub struct Robot {
     drag: Vec<(LinkId, f64)>,
     /// Links that are relieved of a share of their weight.
     gravcomp: Vec<(LinkId, f64)>,
+    /// Bounds of the forces that carry it, by the links of their joints.
+    relief: Vec<(LinkId, [f64; 2])>,
     /// Pairs of bodies that never touch.
     apart: Vec<(u32, u32)>,
     /// States that it came with.
     keyframes: Vec<Keyframe>,
+    /// Sensors that it came with.
+    sensors: Arc<[SensorModel]>,
     /// The body of each link.
     bodies: Vec<BodyId>,
     self_collide: bool,
@@ -276,6 +282,11 @@ impl Robot {
     /// States that it came with, for [`World::place_robot`].
     pub fn keyframes(&self) -> &[Keyframe] {
         &self.keyframes
+    }
+
+    /// Sensors that it came with, for [`World::mount_sensors`].
+    pub fn sensors(&self) -> &[SensorModel] {
+        &self.sensors
     }
 
     /// Links that are relieved of a share of their weight.

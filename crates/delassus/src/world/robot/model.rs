@@ -33,8 +33,13 @@ pub struct RobotModel {
     pub self_collide: bool,
     /// Links that are relieved of a share of their weight.
     pub gravcomp: Vec<(LinkId, f64)>,
+    /// Joints, by the links they carry, whose actuators carry that weight: least and largest force along each dof
+    /// \[N m\] or \[N\].
+    pub relief: Vec<(LinkId, [f64; 2])>,
     /// States that it comes with.
     pub keyframes: Vec<Keyframe>,
+    /// Sensors that it comes with, for [`World::mount_sensors`](crate::World::mount_sensors).
+    pub sensors: Vec<SensorModel>,
     /// Gravity, where the robot comes with one \[m/s²\].
     pub gravity: Option<DVec3>,
     /// Step, where the robot comes with one \[s\].
@@ -55,7 +60,9 @@ impl RobotModel {
             apart: Vec::new(),
             self_collide: false,
             gravcomp: Vec::new(),
+            relief: Vec::new(),
             keyframes: Vec::new(),
+            sensors: Vec::new(),
             gravity: None,
             timestep: None,
         }
@@ -71,6 +78,46 @@ pub struct Keyframe {
     pub q: Vec<f64>,
     /// Velocities.
     pub v: Vec<f64>,
+}
+
+/// A sensor on a link, or of a joint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SensorModel {
+    /// Its name, or empty.
+    pub name: String,
+    /// What it measures.
+    pub kind: SensorKind,
+}
+
+/// What a sensor of a robot measures; poses are in the frame of the link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SensorKind {
+    /// Acceleration and angular velocity.
+    Imu {
+        /// The link.
+        link: LinkId,
+        /// Where it sits.
+        pose: Pose,
+    },
+    /// Pose and velocity.
+    Frame {
+        /// The link.
+        link: LinkId,
+        /// Where it sits.
+        pose: Pose,
+    },
+    /// Position, speed and force of a joint, by position in [`RobotModel::joints`].
+    Joint(usize),
+    /// Distance along its z axis.
+    Distance {
+        /// The link.
+        link: LinkId,
+        /// Where it sits.
+        pose: Pose,
+        /// How far it sees \[m\].
+        reach: f64,
+    },
 }
 
 /// A joint of a robot: limits and friction are laws of a problem, not of the tree.

@@ -12,7 +12,7 @@ use super::Robot;
 use super::rows::RowRoom;
 use crate::index::LinkId;
 use crate::tree::spatial::Force;
-use crate::tree::{LinkPoint, Offsets, Tree, TreeError};
+use crate::tree::{Data, LinkPoint, Offsets, Tree, TreeError};
 use crate::world::Bodies;
 
 /// A spring along a joint.
@@ -61,37 +61,70 @@ impl Robot {
         Ok(Tree::new(links)?.damped(h))
     }
 
-    /// Adds the forces of springs in the configuration that is reached `ahead` seconds from now, of tendons that push and
-    /// of what carries the weight of links.
+    /// Adds the forces of springs and of what carries the weight of links in the configuration that is reached `ahead`
+    /// seconds from now, and of tendons that push.
     pub(super) fn add_passive(
         &self,
         tau: &mut [f64],
         (gravity, ahead): (DVec3, f64),
     ) -> Result<(), TreeError> {
-        if !self.springs.is_empty() {
-            let mut reached = Vec::new();
-            if ahead != 0.0 {
-                reached.clone_from(&self.q);
-                self.tree.integrate(&mut reached, &self.v, ahead)?;
-            }
-            let q = if ahead != 0.0 { &reached } else { &self.q };
-            for spring in &self.springs {
-                let strain = spring.strain(q);
-                for k in 0..spring.dofs {
-                    tau[spring.at.v + k] += spring.push - spring.stiffness * strain[k];
-                }
+        let mut reached = None;
+        if ahead != 0.0 && !(self.springs.is_empty() && self.gravcomp.is_empty()) {
+            let mut q = self.q.clone();
+            self.tree.integrate(&mut q, &self.v, ahead)?;
+            reached = Some(q);
+        }
+        let q = reached.as_deref().unwrap_or(&self.q);
+        for spring in &self.springs {
+            let strain = spring.strain(q);
+            for k in 0..spring.dofs {
+                tau[spring.at.v + k] += spring.push - spring.stiffness * strain[k];
             }
         }
         self.add_pushes(tau)?;
+        if self.gravcomp.is_empty() {
+            return Ok(());
+        }
+        let mut placed = None;
+        if let Some(q) = &reached {
+            let mut data = self.data.clone();
+            self.tree.kinematics(q, &mut data)?;
+            placed = Some(data);
+        }
+        let data = placed.as_ref().unwrap_or(&self.data);
+        if self.relief.is_empty() {
+            return self.add_relief(data, tau, gravity);
+        }
+        let mut relief = vec![0.0; tau.len()];
+        self.add_relief(data, &mut relief, gravity)?;
+        for &(link, [lo, hi]) in &self.relief {
+            let (Some(at), dofs) = (
+                self.tree.offsets(link),
+                self.tree.links()[link.index()].joint.dofs(),
+            ) else {
+                continue;
+            };
+            for force in &mut relief[at.v..at.v + dofs] {
+                *force = force.max(lo).min(hi);
+            }
+        }
+        tau.iter_mut()
+            .zip(&relief)
+            .for_each(|(tau, force)| *tau += force);
+        Ok(())
+    }
+
+    /// Adds what carries the weight of links where they are placed.
+    fn add_relief(&self, data: &Data, tau: &mut [f64], gravity: DVec3) -> Result<(), TreeError> {
         for &(link, share) in &self.gravcomp {
             let body = &self.tree.links()[link.index()].body;
-            let centre = self.tree.pose(&self.data, link)?.point(body.com);
+            let centre = self.tree.pose(data, link)?.point(body.com);
             let force = Force {
                 torque: DVec3::ZERO,
                 force: -share * body.mass * gravity,
             };
             self.tree
-                .add_wrench(&self.data, LinkPoint::new(link, centre), force, tau)?;
+                .add_wrench(data, LinkPoint::new(link, centre), force, tau)?;
         }
         Ok(())
     }

@@ -8,9 +8,10 @@ use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, Tristate, View};
 use super::joint::limits;
+use super::pull::{Pull, UNBOUNDED, both, most, within};
 use super::transmission::{Acted, CURVES, Curves};
 use crate::tree::Tree;
-use crate::world::{Servo, Tendon};
+use crate::world::Tendon;
 
 /// Kinds of actuators: they share one set of defaults.
 pub(super) const KINDS: [&str; 9] = [
@@ -24,9 +25,6 @@ pub(super) const KINDS: [&str; 9] = [
     "muscle",
     "adhesion",
 ];
-
-/// The largest force of an actuator without bounds \[N m\] or \[N\]: more than any robot has.
-pub(super) const UNBOUNDED: f64 = 1e9;
 
 /// Gains and biases that are linear, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,86 +250,6 @@ impl Actuator {
     }
 }
 
-/// What an actuator does with its input where it is: c − k l − d l̇.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Pull {
-    constant: f64,
-    stiffness: f64,
-    damping: f64,
-    /// Largest force.
-    bound: f64,
-    /// Largest force that its inputs ask for.
-    asked: f64,
-}
-
-impl Pull {
-    fn is_nothing(&self) -> bool {
-        self.constant == 0.0 && self.stiffness == 0.0 && self.damping == 0.0
-    }
-
-    /// A force without spring or damper, within the bounds.
-    fn push(&self, gear: f64) -> Option<f64> {
-        let plain = self.stiffness == 0.0 && self.damping == 0.0;
-        plain.then(|| gear * self.constant.clamp(-self.bound, self.bound))
-    }
-
-    /// Adds it to what acts along a path.
-    fn pull_at(&self, path: &mut Tendon, gear: f64) -> Result<(), &'static str> {
-        if let Some(push) = self.push(gear) {
-            path.push += push;
-            return Ok(());
-        }
-        let mut rest = *self;
-        if self.stiffness == 0.0 && self.bound == UNBOUNDED {
-            // Without bounds a force and a damper act side by side.
-            path.push += gear * self.constant;
-            rest.constant = 0.0;
-        }
-        let servo = rest.servo(gear, 0.0)?;
-        path.servo = Some(path.servo.map_or(servo, |old| both(old, servo)));
-        Ok(())
-    }
-
-    /// As a servo of a position x = (l − l₀)/gear.
-    fn servo(&self, gear: f64, origin: f64) -> Result<Servo, &'static str> {
-        let (stiffness, damping) = (self.stiffness * gear * gear, self.damping * gear * gear);
-        if !(0.0 <= stiffness && 0.0 <= damping && (stiffness + damping).is_finite()) {
-            return Err("an actuator that pushes away from where it is");
-        }
-        let constant = gear * (self.constant - self.stiffness * origin);
-        let position = if stiffness == 0.0 {
-            0.0
-        } else {
-            constant / stiffness
-        };
-        if !position.is_finite() || (stiffness == 0.0 && constant != 0.0) {
-            return Err("an actuator that pushes at rest without a spring");
-        }
-        Ok(Servo {
-            position,
-            stiffness,
-            damping,
-            max_force: (gear.abs() * self.bound).min(UNBOUNDED),
-        })
-    }
-}
-
-/// Two servos on one joint as one: k = k₁ + k₂ at the position (k₁x₁ + k₂x₂)/k, with both dampings and both bounds.
-fn both(a: Servo, b: Servo) -> Servo {
-    let stiffness = a.stiffness + b.stiffness;
-    let pull = a.stiffness * a.position + b.stiffness * b.position;
-    Servo {
-        position: if stiffness == 0.0 {
-            0.0
-        } else {
-            pull / stiffness
-        },
-        stiffness,
-        damping: a.damping + b.damping,
-        max_force: (a.max_force + b.max_force).min(UNBOUNDED),
-    }
-}
-
 impl<'a> Reader<'a> {
     /// Gives joints and tendons their servos; returns the paths that actuators have for themselves.
     pub(super) fn add_actuators(
@@ -357,12 +275,38 @@ impl<'a> Reader<'a> {
                 Err(why) => self.lose(element, format!("{why}, \"{}\",", element.name())),
             }
         }
+        self.bound_joints();
+        Ok(paths)
+    }
+
+    /// Holds what all actuators of a joint push with to the joint's own bounds.
+    fn bound_joints(&mut self) {
+        let mut apart = Vec::new();
         for joint in &mut self.joints {
-            if let (Some(servo), Some([lo, hi])) = (&mut joint.model.servo, joint.bounds) {
-                servo.max_force = servo.max_force.min(lo.abs().max(hi.abs()));
+            let Some(bounds) = joint.bounds else {
+                continue;
+            };
+            match &mut joint.model.servo {
+                None => joint.model.push = within(joint.model.push, bounds),
+                Some(servo) => {
+                    servo.max_force = servo.max_force.min(most(bounds));
+                    if bounds[0] != -bounds[1] || joint.model.push != 0.0 {
+                        apart.push(joint.view.element);
+                    }
+                }
             }
         }
-        Ok(paths)
+        for element in apart {
+            self.note_bounds(element, "actuatorfrcrange");
+        }
+    }
+
+    /// Bounds of a servo that are not the same on both sides.
+    fn note_bounds(&mut self, element: &Element, name: &str) {
+        let tag = &element.tag;
+        let text =
+            format!("<{tag} {name}>: a servo pushes with the larger of the two bounds either way");
+        self.note(element, text);
     }
 
     /// Adds an actuator to what it acts on, or says why it cannot be simulated. Returns its path where it has its own.
@@ -384,6 +328,9 @@ impl<'a> Reader<'a> {
         }
         if self.options.is_off("actuation") {
             return Ok(Ok(None));
+        }
+        if pull.push(gear).is_none() && pull.bounds[0] != -pull.bounds[1] {
+            self.note_bounds(element, "forcerange");
         }
         if let Acted::Joint(j) = acted
             && self.joints[j].is_single()
@@ -501,15 +448,7 @@ impl<'a> Reader<'a> {
         let mut inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
         if 0.0 < actuator.inherit {
-            let range = match acted {
-                Acted::Joint(j) => {
-                    let joint = &self.joints[*j];
-                    joint.model.range.map(|x| x.map(|x| x + joint.reference))
-                }
-                Acted::Tendon(t) => tendons[*t].range,
-                _ => None,
-            };
-            let Some([lo, hi]) = range else {
+            let Some([lo, hi]) = self.inherited(acted, tendons)? else {
                 return Ok(Err(
                     "an actuator that inherits the range of a joint or tendon without one",
                 ));
@@ -544,15 +483,14 @@ impl<'a> Reader<'a> {
         };
         let (g, b) = (part(actuator.gain), part(actuator.bias));
         let sum = |k: usize| g[k] * input + b[k];
-        let most = |[lo, hi]: [f64; 2]| lo.abs().max(hi.abs());
-        let bound = forces.map_or(UNBOUNDED, most);
+        let bounds = forces.unwrap_or([-UNBOUNDED, UNBOUNDED]);
         let asked = inputs.map_or(UNBOUNDED, |range| g[0].abs() * most(range));
         Ok(Ok(Pull {
             constant: sum(0),
             stiffness: -sum(1),
             damping: -sum(2),
-            bound,
-            asked: asked.min(bound),
+            bounds,
+            asked: asked.min(most(bounds)),
         }))
     }
 }

@@ -80,6 +80,18 @@ impl<'a> Assets<'a> {
         found.as_ref().map_err(Clone::clone)
     }
 
+    /// Meshes whose files have several objects, in the order of the file.
+    pub(super) fn of_several(&self) -> Vec<&'a Element> {
+        let several = |name: &String| {
+            let loaded = self.loaded.get(name).and_then(|found| found.as_ref().ok());
+            loaded.is_some_and(|loaded| loaded.mesh.first.is_some())
+        };
+        let found = self.meshes.iter().filter(|(name, _)| several(name));
+        let mut found: Vec<&Element> = found.map(|(_, view)| view.element).collect();
+        found.sort_by_key(|element| element.line);
+        found
+    }
+
     /// A height field as ground, or why it cannot be had.
     pub(super) fn field(
         &self,
@@ -184,6 +196,7 @@ fn load(view: &View<'_>, compiler: &Compiler, folder: Option<&Path>) -> Result<L
                 .map(|&p| DVec3::from(p))
                 .collect(),
             faces: faces(element)?,
+            first: None,
         }
         .check()
         .map_err(|what| format!("\"{name}\" {what}"))?,
@@ -203,6 +216,8 @@ fn load(view: &View<'_>, compiler: &Compiler, folder: Option<&Path>) -> Result<L
             mesh::read(&path)?
         }
     };
+    // Of several objects MuJoCo takes the faces of the first and the corners of all.
+    mesh.faces.truncate(mesh.first.unwrap_or(usize::MAX));
     let scale = view.vector("scale", DVec3::ONE).map_err(words)?;
     let [w, x, y, z] = view
         .exactly("refquat")

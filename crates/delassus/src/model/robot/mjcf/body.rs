@@ -174,7 +174,11 @@ impl<'a> Reader<'a> {
             self.seats[id].moves = true;
         }
         let relief = View::plain(element).number("gravcomp", 0.0)?;
-        if let (Some(link), true) = (self.seats[id].link, relief != 0.0) {
+        // Without springs and dampers MuJoCo leaves out all forces of its kind.
+        let held = ["spring", "damper"]
+            .iter()
+            .any(|flag| !self.options.is_off(flag));
+        if let (Some(link), true) = (self.seats[id].link, held && relief != 0.0) {
             self.gravcomp.push((link, relief));
         }
         for part in bodies {

@@ -50,6 +50,7 @@ const KNOWN: [(&str, &[&str]); 10] = [
             "contact",
             "tendon",
             "keyframe",
+            "sensor",
         ],
     ),
     ("option", &["flag"]),
@@ -79,7 +80,7 @@ const BODY: &[&str] = &[
 ];
 
 /// Elements that say nothing about how things move.
-const LOOKS: [&str; 11] = [
+const LOOKS: [&str; 10] = [
     "visual",
     "light",
     "camera",
@@ -87,7 +88,6 @@ const LOOKS: [&str; 11] = [
     "texture",
     "material",
     "skin",
-    "sensor",
     "custom",
     "size",
     "lengthrange",
@@ -150,6 +150,7 @@ const ATTRIBUTES: [(&str, &[&str]); 4] = [
             "springdamper",
             "actuatorfrcrange",
             "actuatorfrclimited",
+            "actuatorgravcomp",
         ],
     ),
     ("freejoint", &["name", "group", "align"]),
@@ -190,7 +191,7 @@ const ATTRIBUTES: [(&str, &[&str]); 4] = [
 ];
 
 /// Attributes that make contacts and limits soft; here they are hard.
-const SOFT: [&str; 11] = [
+const SOFT: [&str; 10] = [
     "solref",
     "solimp",
     "solmix",
@@ -201,7 +202,6 @@ const SOFT: [&str; 11] = [
     "solreffriction",
     "solimpfriction",
     "torquescale",
-    "actuatorgravcomp",
 ];
 
 impl<'a> Reader<'a> {
@@ -296,6 +296,10 @@ impl<'a> Reader<'a> {
 
 /// Elements that no list has, those inside them left out, the first of each kind with how many there are.
 fn count_unknown<'a>(element: &'a Element, found: &mut Vec<(&'a Element, usize)>) {
+    // No sensor acts, be it a plugin.
+    if element.tag == "sensor" {
+        return;
+    }
     let parent = match element.tag.as_str() {
         "worldbody" | "frame" => "body",
         tag => tag,

@@ -26,6 +26,8 @@ pub(super) struct Compiler {
     pub(super) balance: bool,
     pub(super) total_mass: f64,
     pub(super) fit_boxes: bool,
+    /// Whether frames of floating bodies are turned into their principal axes.
+    pub(super) align_free: bool,
 }
 
 impl Default for Compiler {
@@ -44,6 +46,7 @@ impl Default for Compiler {
             balance: false,
             total_mass: -1.0,
             fit_boxes: false,
+            align_free: false,
         }
     }
 }
@@ -81,6 +84,7 @@ impl Compiler {
         self.strip_path = view.flag("strippath", self.strip_path)?;
         self.balance = view.flag("balanceinertia", self.balance)?;
         self.fit_boxes = view.flag("fitaabb", self.fit_boxes)?;
+        self.align_free = view.flag("alignfree", self.align_free)?;
         for (name, folder) in [
             ("meshdir", &mut self.mesh_folder),
             ("assetdir", &mut self.asset_folder),

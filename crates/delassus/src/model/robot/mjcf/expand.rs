@@ -18,7 +18,7 @@ use crate::tree::spatial::Pose;
 const MAX_ELEMENTS: usize = 1_000_000;
 
 /// Attributes that name other elements.
-const REFERENCES: [&str; 22] = [
+const REFERENCES: [&str; 24] = [
     "joint",
     "joint1",
     "joint2",
@@ -41,6 +41,8 @@ const REFERENCES: [&str; 22] = [
     "tendon2",
     "mesh",
     "hfield",
+    "objname",
+    "refname",
 ];
 
 /// Sections whose elements refer to the bodies of the model. Tendons come first: others refer to them.

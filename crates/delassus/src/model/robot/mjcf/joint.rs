@@ -47,6 +47,8 @@ pub(super) struct Joint<'a> {
     auto: Option<[f64; 2]>,
     /// Bounds of what all actuators together push with.
     pub(super) bounds: Option<[f64; 2]>,
+    /// Whether its actuators carry the weight that links are relieved of.
+    carries: bool,
 }
 
 impl<'a> Joint<'a> {
@@ -62,6 +64,7 @@ impl<'a> Joint<'a> {
             reference: 0.0,
             auto: None,
             bounds: None,
+            carries: false,
         }
     }
 
@@ -140,6 +143,7 @@ impl<'a> Joint<'a> {
             reference,
             auto: auto.filter(|[time, ratio]| 0.0 < *time && 0.0 < *ratio),
             bounds,
+            carries: view.flag("actuatorgravcomp", false)?,
             view,
             model,
             kind,
@@ -181,6 +185,25 @@ pub(super) fn limits(
 }
 
 impl Reader<'_> {
+    /// Bounds of the forces of joints whose actuators carry the weight of links. Without actuators nothing carries it.
+    pub(super) fn relief(&self) -> Vec<(LinkId, [f64; 2])> {
+        let kinds = super::actuator::KINDS;
+        let mut actuators = self.root.section("actuator");
+        let idle =
+            self.options.is_off("actuation") || !actuators.any(|e| kinds.contains(&e.tag.as_str()));
+        let carrying = self.joints.iter().filter(|joint| joint.carries);
+        let bounds = carrying.filter_map(|joint| {
+            let own = joint.bounds.filter(|_| joint.is_single());
+            let bounds = if idle { Some([0.0; 2]) } else { own };
+            bounds.map(|bounds| (joint.model.link, bounds))
+        });
+        if self.gravcomp.is_empty() {
+            Vec::new()
+        } else {
+            bounds.collect()
+        }
+    }
+
     /// Springs and dampers that follow from a time constant T and a ratio ζ: k = m/(Tζ)² and d = 2m/T, with
     /// 1/m = (M⁻¹)_kk the joint's own.
     pub(super) fn soften(&mut self, tree: Tree) -> Result<Tree, ImportError> {

@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use super::super::ImportError;
 use super::Reader;
 use super::element::Element;
-use super::joint::{JointType, quaternion};
+use super::joint::{Joint, JointType, quaternion};
 use super::pose::unit;
 use crate::tree::spatial::Pose;
 use crate::tree::{Offsets, Tree};
@@ -17,9 +17,30 @@ impl Reader<'_> {
         let mut frames = Vec::new();
         let keys = self.root.section("keyframe").filter(|e| e.tag == "key");
         for key in keys.filter(|key| key.scope == 0) {
-            frames.push(self.keyframe(tree, key)?);
+            let frame = self.keyframe(tree, key)?;
+            if key.attribute("qpos").is_some()
+                && self.joints.iter().any(|j| self.is_aligned(tree, j))
+            {
+                let text = "<key>: counts from the principal axes of a body whose free joint is aligned; it is left out";
+                self.note(key, text.to_owned());
+                continue;
+            }
+            frames.push(frame);
         }
         Ok(frames)
+    }
+
+    /// Whether MuJoCo turns the frame of a floating body, one without others on it, into its principal axes.
+    fn is_aligned(&self, tree: &Tree, joint: &Joint<'_>) -> bool {
+        let element = joint.view.element;
+        let asked = match element.attribute("align") {
+            Some("true") => true,
+            Some("false") => false,
+            _ => self.compiler(element).align_free,
+        };
+        let own = Some(joint.model.link);
+        let alone = tree.links().iter().all(|link| link.parent != own);
+        joint.kind == JointType::Free && asked && alone
     }
 
     fn keyframe(&self, tree: &Tree, key: &Element) -> Result<Keyframe, ImportError> {

@@ -19,6 +19,8 @@ mod joint;
 mod keyframe;
 mod lengthrange;
 mod pose;
+mod pull;
+mod sensor;
 mod tendon;
 mod transmission;
 
@@ -168,8 +170,14 @@ impl<'a> Reader<'a> {
         let closures = self.closures(&tree, &tendons)?;
         tendons.extend(paths);
         let (shapes, pairs) = self.shapes()?;
+        for mesh in self.assets.of_several() {
+            let text = "<mesh>: its file has several objects; as in MuJoCo the faces of the first alone have mass";
+            self.note(mesh, text.to_owned());
+        }
         let apart = self.apart()?;
         let keyframes = self.keyframes(&tree)?;
+        let relief = self.relief();
+        let sensors = self.sensors()?;
         let robot = RobotModel {
             joints: self
                 .joints
@@ -184,6 +192,8 @@ impl<'a> Reader<'a> {
             keyframes,
             self_collide: true,
             gravcomp: self.gravcomp,
+            relief,
+            sensors,
             gravity: Some(self.options.gravity),
             timestep: self.options.timestep,
             ..RobotModel::new(self.root.attribute("model").unwrap_or_default(), tree)

@@ -5,6 +5,7 @@ use glam::DVec3;
 use super::super::ImportError;
 use super::Reader;
 use super::element::View;
+use super::joint::JointType;
 use crate::tree::{Tree, TreeRows};
 use crate::world::{Anchor, Mount, Muscle, Posed, Tendon, Transmission};
 
@@ -54,6 +55,38 @@ impl<'a> Reader<'a> {
         }
         let path = self.own_path(view)?;
         Ok(path.map_or(Acted::Nothing, |path| Acted::Path(Box::new(path))))
+    }
+
+    /// The range that a joint or tendon is given, whether it holds or not.
+    pub(super) fn inherited(
+        &self,
+        acted: &Acted,
+        tendons: &[Tendon],
+    ) -> Result<Option<[f64; 2]>, ImportError> {
+        let range = match acted {
+            Acted::Joint(j) => {
+                let (view, kind) = (&self.joints[*j].view, self.joints[*j].kind);
+                let compiler = self.compiler(view.element);
+                let given = view.exactly::<2>("range")?;
+                given.map(|range| match kind {
+                    JointType::Slide(_) => range,
+                    _ => range.map(|x| compiler.radians(x)),
+                })
+            }
+            Acted::Tendon(t) => {
+                let name = &tendons[*t].name;
+                let mut all = self.root.section("tendon");
+                match all.find(|element| element.name() == name) {
+                    None => None,
+                    Some(element) => {
+                        let view = self.defaults.view(element, &["tendon"], None)?;
+                        view.exactly::<2>("range")?
+                    }
+                }
+            }
+            _ => None,
+        };
+        Ok(range.filter(|[lo, hi]| lo < hi))
     }
 
     /// The path of an actuator with its gear; none where it has none of one velocity.
@@ -198,7 +231,7 @@ impl<'a> Reader<'a> {
             passive,
             stretching,
             activation: 0.0,
-            bounds: [-super::actuator::UNBOUNDED, super::actuator::UNBOUNDED],
+            bounds: [-super::pull::UNBOUNDED, super::pull::UNBOUNDED],
         }))
     }
 }

@@ -1,0 +1,63 @@
+//! Features of MJCF files that few have: taken as MuJoCo takes them, or left out and listed.
+
+#![cfg(feature = "robots")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use delassus::model::robot::{Base, Warning, parse};
+
+/// MuJoCo counts from principal axes there, whose order and signs are its own.
+#[test]
+fn keyframes_of_aligned_free_joints_are_left_out_and_listed() {
+    let read = |sections: &str, align: &str| {
+        let body = r#"<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>"#;
+        let key = r#"<keyframe><key name="k" qpos="0 0 1 1 0 0 0"/></keyframe>"#;
+        let world = format!("<worldbody><body><freejoint {align}/>{body}</body></worldbody>");
+        let text = format!("<mujoco>{sections}{world}{key}</mujoco>");
+        parse(&text, "odd.xml", None, Base::Fixed).unwrap()
+    };
+    assert_eq!(read("", "").robot.keyframes.len(), 1);
+    let free = r#"<compiler alignfree="true"/>"#;
+    assert_eq!(read(free, r#"align="false""#).robot.keyframes.len(), 1);
+    for (sections, align) in [(free, ""), ("", r#"align="true""#)] {
+        let file = read(sections, align);
+        assert_eq!(file.robot.keyframes.len(), 0);
+        let said = |w: &Warning| w.text.contains("principal axes");
+        assert!(file.warnings.iter().any(said));
+    }
+}
+
+/// MuJoCo takes the faces of the first object and the corners of all.
+#[test]
+fn of_a_mesh_file_with_several_objects_the_first_has_mass() {
+    const ONE: &str =
+        "o a\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    const TWO: &str =
+        "o b\nv 5 0 0\nv 7 0 0\nv 5 2 0\nv 5 0 2\nf 5 7 6\nf 5 6 8\nf 5 8 7\nf 6 7 8\n";
+    let folder = std::env::temp_dir().join("delassus-several-objects");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = r#"<mujoco><asset><mesh name="m" file="two.obj" inertia="exact"/></asset><worldbody><body><freejoint/>
+        <geom type="mesh" mesh="m" density="6"/></body></worldbody></mujoco>"#;
+    for (mesh, notes) in [(ONE.to_owned(), 0), (format!("{ONE}{TWO}"), 1)] {
+        std::fs::write(folder.join("two.obj"), mesh).unwrap();
+        let read = parse(text, "odd.xml", Some(&folder), Base::Fixed).unwrap();
+        assert!((read.robot.tree.mass() - 1.0).abs() < 1e-12);
+        let several = |w: &&Warning| w.text.contains("several objects");
+        assert_eq!(read.warnings.iter().filter(several).count(), notes);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A servo of the range of a joint whose limits are switched off: its input is as near to zero as the range is.
+#[test]
+fn an_actuator_inherits_a_range_that_does_not_hold() {
+    let off = r#"<option><flag limit="disable"/></option>"#;
+    for (option, limited) in [("", "true"), ("", "false"), (off, "true")] {
+        let text = format!(
+            r#"<mujoco>{option}<worldbody><body><joint name="j" range="30 90" limited="{limited}"/><geom size=".1" pos="1 0 0"/>
+            </body></worldbody><actuator><position joint="j" kp="2" inheritrange="1"/></actuator></mujoco>"#
+        );
+        let file = parse(&text, "odd.xml", None, Base::Fixed).unwrap();
+        let servo = file.robot.joints[0].servo.unwrap();
+        assert!((servo.position - 30_f64.to_radians()).abs() < 1e-12);
+    }
+}
