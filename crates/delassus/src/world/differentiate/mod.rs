@@ -239,11 +239,10 @@ impl World {
         self.prepare_robots(h);
         let contacts = self.collide_awake(h, Find::by(solver))?;
         let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default());
-        let assembly = assembly.map_err(StepError::from)?;
+        let mut assembly = assembly.map_err(StepError::from)?;
         let mut solution = Solution::default();
         self.warm.guess(&assembly, h, &mut solution.lambda);
-        let (assembly, report, pushed) =
-            self.solve(h, &contacts, (assembly, &mut solution), solver)?;
+        let (report, pushed) = self.solve(h, &contacts, (&mut assembly, &mut solution), solver)?;
         if pushed.is_some() || solver.stop().is_swept_as_asked(report.status) {
             return Err(DifferentiateError::NoTolerance);
         }
