@@ -10,6 +10,7 @@ use super::calm::Halves;
 use super::contacts::Find;
 use super::integrate::are_finite;
 use super::lanes::Order;
+use super::warm::Found;
 use super::{Integrator, Key, Probe, World};
 use crate::collide::{CollideError, ContactPoint};
 use crate::error::BuildError;
@@ -187,7 +188,7 @@ impl World {
         self.take_loads(given);
         let assembly = assembly?;
         let mut solution = Solution::default();
-        self.warm.guess(&assembly, h, &mut solution.lambda);
+        self.warm.predict(&assembly, h, &mut solution.lambda);
         let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
         Ok((assembly.problem, solution))
     }
@@ -239,7 +240,7 @@ impl World {
         let room = std::mem::take(&mut self.spare.room);
         let mut assembly = assemble::assemble(self, h, &contacts, room)?;
         let mut solution = std::mem::take(&mut self.spare.solution);
-        self.warm.guess(&assembly, h, &mut solution.lambda);
+        let foreseen = self.warm.predict(&assembly, h, &mut solution.lambda);
         lap(&mut clock.assemble);
         let solved = self.solve(h, &contacts, (&mut assembly, &mut solution), solver);
         self.spare.halvings = 0;
@@ -253,7 +254,8 @@ impl World {
         let worst = assembly.key(report.residual.worst_block);
         let moves = pushed.as_deref().unwrap_or(&solution.v);
         self.commit(h, &assembly, (moves, &solution.v), worst)?;
-        self.warm.save(&assembly, &solution.lambda, h);
+        let found = Some(Found::of(&report, foreseen));
+        self.warm.save(&assembly, &solution.lambda, (h, found));
         let violation = match aside {
             Some(_) => self.bring_back(),
             None => self.violation(),
@@ -327,7 +329,7 @@ impl World {
                 }
             }
             if passes {
-                self.warm.guess(assembly, h, &mut solution.lambda);
+                self.warm.predict(assembly, h, &mut solution.lambda);
             }
             let again = solver.solve(&assembly.problem, solution);
             report = Report {

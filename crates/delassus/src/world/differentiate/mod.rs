@@ -11,6 +11,7 @@ pub use vary::Input;
 
 use super::assemble::{self, Assembly};
 use super::contacts::Find;
+use super::warm::Found;
 use super::{Integrator, Key, MovedBy, StepError, World};
 use crate::collide::ContactPoint;
 use crate::derivative::{Change, Derivative, DerivativeError, Mode, Sensitivity};
@@ -156,6 +157,7 @@ struct Solved {
     solution: Solution,
     contacts: Vec<ContactPoint>,
     h: f64,
+    found: Found,
 }
 
 impl World {
@@ -241,7 +243,7 @@ impl World {
         let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default());
         let mut assembly = assembly.map_err(StepError::from)?;
         let mut solution = Solution::default();
-        self.warm.guess(&assembly, h, &mut solution.lambda);
+        let foreseen = self.warm.predict(&assembly, h, &mut solution.lambda);
         let (report, pushed) = self.solve(h, &contacts, (&mut assembly, &mut solution), solver)?;
         if pushed.is_some() || solver.stop().is_swept_as_asked(report.status) {
             return Err(DifferentiateError::NoTolerance);
@@ -252,6 +254,7 @@ impl World {
                 solution,
                 contacts,
                 h,
+                found: Found::of(&report, foreseen),
             }),
             status => Err(DifferentiateError::NotSolved { status }),
         }
@@ -264,9 +267,11 @@ impl World {
             solution,
             contacts,
             h,
+            found,
         } = solved;
         self.commit(h, &assembly, (&solution.v, &solution.v), None)?;
-        self.warm.save(&assembly, &solution.lambda, h);
+        self.warm
+            .save(&assembly, &solution.lambda, (h, Some(found)));
         self.rest(h, &contacts);
         Ok(())
     }
