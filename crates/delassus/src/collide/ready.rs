@@ -8,6 +8,9 @@ use super::solid::{Convex, Core, PoseMatrix, bounds};
 use super::{Bounds, CollideError, Collider, Groups, MARGIN, Poses, Tag};
 use crate::math::{DQuat, DVec3};
 
+/// Error of the square of a length that is one to its last digits.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
 /// A collider made ready.
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
@@ -68,7 +71,8 @@ impl Ready {
         match self.place {
             None => PoseMatrix::new(at, turn),
             Some((offset, rotation)) => {
-                PoseMatrix::new(at + turn * offset, (turn * rotation).normalize())
+                // Both are of length one, and so is their product.
+                PoseMatrix::new(at + turn * offset, turn * rotation)
             }
         }
     }
@@ -116,7 +120,11 @@ pub(super) fn check_pose(
             rotation: turn,
         });
     }
-    Ok(turn.normalize())
+    // Most are of length one to their last digit.
+    Ok(match drift <= ROUNDING {
+        true => turn,
+        false => turn.normalize(),
+    })
 }
 
 pub(super) fn prepare(index: usize, collider: Collider) -> Result<Ready, CollideError> {

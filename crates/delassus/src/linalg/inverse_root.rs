@@ -245,10 +245,7 @@ fn answer<const F: usize>(given: Answer<'_>) {
             add_row(&mut x, *g, t);
         }
         given.answers.halves.extend_from_slice(&x);
-        let rows = &mut *given.answers.rows;
-        rows.extend_from_slice(&[[0.0; WIDTH]; F]);
-        let at = rows.len() - F;
-        rows[at..].as_flattened_mut()[..n].copy_from_slice(row);
+        given.answers.rows.extend_from_slice(&filled::<F>(row));
     }
     let Answers { rows, halves, c, d } = given.answers;
     let v = filled::<F>(given.v);

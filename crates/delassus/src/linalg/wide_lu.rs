@@ -85,75 +85,141 @@ impl WideLu {
 /// Factors in place, rows of F fours each: column by column within four columns, then the rest by all four at once.
 #[inline(always)]
 fn eliminate<const F: usize>(lu: &mut WideLu) -> bool {
-    let a = &mut lu.a.as_chunks_mut::<F>().0[..lu.n];
+    let n = lu.n;
     for at in 0..F {
-        for j in at * WIDTH..lu.n.min((at + 1) * WIDTH) {
-            let lane = j % WIDTH;
-            let (mut p, mut best) = (j, -1.0);
-            for (i, row) in a.iter().enumerate().skip(j) {
-                let x = row[at][lane].abs();
-                if best < x {
-                    (p, best) = (i, x);
-                }
-            }
-            if !(0.0 < best && best.is_finite()) {
-                return false;
-            }
-            if p != j {
-                a.swap(j, p);
-                lu.order.swap(j, p);
-            }
-            let (above, below) = a.split_at_mut(j + 1);
-            let mut pivot = above[j][at];
-            let inverse = 1.0 / pivot[lane];
-            lu.inverse[j] = inverse;
-            // l_ij stands where a_ij was: what stands before it is of columns that are done.
-            pivot[..=lane].fill(0.0);
-            for row in below {
-                let l = row[at][lane] * inverse;
-                row[at] = minus(row[at], l, pivot);
-                row[at][lane] = l;
+        let mut found = largest::<F>(lu, at);
+        for lane in 0..WIDTH.min(n - at * WIDTH) {
+            // Where in a four the column stands is known when its loop is compiled.
+            let next = match lane {
+                0 => column::<F, 0>(lu, at, found),
+                1 => column::<F, 1>(lu, at, found),
+                2 => column::<F, 2>(lu, at, found),
+                _ => column::<F, 3>(lu, at, found),
+            };
+            match next {
+                Some(next) => found = next,
+                None => return false,
             }
         }
-        if (at + 1) * WIDTH < lu.n {
-            follow::<F>(a, at);
+        if (at + 1) * WIDTH < n {
+            pulp::Arch::new().dispatch(Follow { lu, at });
+        } else {
+            break;
         }
     }
     true
 }
 
-/// The columns behind four that were eliminated follow: a_ik ← a_ik − Σ_j l_ij u_jk.
+/// The first of the largest entries in the first of four columns, below what is done.
 #[inline(always)]
-fn follow<const F: usize>(a: &mut [[Four; F]], at: usize) {
-    let (above, below) = a.split_at_mut((at + 1) * WIDTH);
-    let [first, second, third, fourth] = &mut above[at * WIDTH..] else {
-        return;
-    };
-    let (l1, l2, l3) = (second[at], third[at], fourth[at]);
-    // u is zero in the columns that are done, so that whole rows can be taken.
-    let mut u = [[[0.0; WIDTH]; F]; 4];
-    for k in 0..F {
-        if at < k {
-            u[0][k] = first[k];
-            u[1][k] = minus(second[k], l1[0], u[0][k]);
-            u[2][k] = minus(minus(third[k], l2[0], u[0][k]), l2[1], u[1][k]);
-            let fourth = minus(minus(fourth[k], l3[0], u[0][k]), l3[1], u[1][k]);
-            u[3][k] = minus(fourth, l3[2], u[2][k]);
+fn largest<const F: usize>(lu: &WideLu, at: usize) -> (usize, f64) {
+    let (mut p, mut best) = (at * WIDTH, -1.0);
+    let a = &lu.a.as_chunks::<F>().0[..lu.n];
+    for (i, row) in a.iter().enumerate().skip(at * WIDTH) {
+        let x = row[at][0].abs();
+        if best < x {
+            (p, best) = (i, x);
         }
     }
-    for k in 0..F {
-        if at < k {
-            (second[k], third[k], fourth[k]) = (u[1][k], u[2][k], u[3][k]);
-        }
+    (p, best)
+}
+
+/// Eliminates column L of four, whose pivot was found, and finds that of the next; none where there is no pivot.
+#[inline(always)]
+fn column<const F: usize, const L: usize>(
+    lu: &mut WideLu,
+    at: usize,
+    (p, best): (usize, f64),
+) -> Option<(usize, f64)> {
+    if !(0.0 < best && best.is_finite()) {
+        return None;
     }
-    for row in below {
-        let l = row[at];
-        for k in 0..F {
-            let mut rest = row[k];
-            for j in 0..4 {
-                rest = minus(rest, l[j], u[j][k]);
+    let a = &mut lu.a.as_chunks_mut::<F>().0[..lu.n];
+    let j = at * WIDTH + L;
+    if p != j {
+        a.swap(j, p);
+        lu.order.swap(j, p);
+    }
+    let (above, below) = a.split_at_mut(j + 1);
+    let mut pivot = above[j][at];
+    let inverse = 1.0 / pivot[L];
+    lu.inverse[j] = inverse;
+    // l_ij stands where a_ij was: what stands before it is of columns that are done.
+    for l in 0..=L {
+        pivot[l] = 0.0;
+    }
+    let mut next = (j + 1, -1.0);
+    for (i, row) in below.iter_mut().enumerate() {
+        let l = row[at][L] * inverse;
+        let mut four = minus(row[at], l, pivot);
+        four[L] = l;
+        row[at] = four;
+        if L + 1 < WIDTH {
+            let x = four[(L + 1) % WIDTH].abs();
+            if next.1 < x {
+                next = (j + 1 + i, x);
             }
-            row[k] = rest;
+        }
+    }
+    Some(next)
+}
+
+/// The columns behind four that were eliminated follow: a_ik ← a_ik − Σ_j l_ij u_jk.
+struct Follow<'a> {
+    lu: &'a mut WideLu,
+    at: usize,
+}
+
+impl pulp::WithSimd for Follow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let (stride, at) = (self.lu.fours, self.at);
+        // As many fours as a kernel is compiled for.
+        let last = fours(WIDTH * (stride - 1 - at));
+        let a = &mut self.lu.a[..self.lu.n * stride];
+        by_fours!(last, follow(a, stride, at), ());
+    }
+}
+
+/// The same for the last R fours of every row.
+#[inline(always)]
+fn follow<const R: usize>(a: &mut [Four], stride: usize, at: usize) {
+    let (above, below) = a.split_at_mut((at + 1) * WIDTH * stride);
+    let mut l = [[0.0; WIDTH]; WIDTH];
+    let mut u = [[[0.0; WIDTH]; R]; WIDTH];
+    let pivots = above[at * WIDTH * stride..].chunks_exact_mut(stride);
+    for (r, row) in pivots.enumerate() {
+        l[r] = row[at];
+        let Some(rest) = row.last_chunk_mut::<R>() else {
+            return;
+        };
+        let mut own = *rest;
+        for j in 0..r {
+            for k in 0..R {
+                own[k] = minus(own[k], l[r][j], u[j][k]);
+            }
+        }
+        // Columns that are done, where the last fours begin before those that are left.
+        for k in 0..R {
+            if stride - R + k <= at {
+                own[k] = [0.0; WIDTH];
+            } else {
+                rest[k] = own[k];
+            }
+        }
+        u[r] = own;
+    }
+    for row in below.chunks_exact_mut(stride) {
+        let l = row[at];
+        let Some(rest) = row.last_chunk_mut::<R>() else {
+            return;
+        };
+        for k in 0..R {
+            for j in 0..WIDTH {
+                rest[k] = minus(rest[k], l[j], u[j][k]);
+            }
         }
     }
 }
@@ -357,14 +423,30 @@ fn impulses<const F: usize>(x: &[Four], lambda: &[f64], v: &mut [f64]) {
     for (lambda, x) in lambda.iter().zip(x.as_chunks::<F>().0) {
         add_row(&mut sum, *lambda, x);
     }
-    v.copy_from_slice(&sum.as_flattened()[..v.len()]);
+    let (whole, rest) = v.as_chunks_mut::<WIDTH>();
+    let last = sum.get(whole.len()).copied().unwrap_or_default();
+    for (to, four) in whole.iter_mut().zip(&sum) {
+        *to = *four;
+    }
+    for (to, x) in rest.iter_mut().zip(last) {
+        *to = x;
+    }
 }
 
 /// Numbers in fours, filled up with zeros.
 #[inline(always)]
 pub(crate) fn filled<const F: usize>(numbers: &[f64]) -> [Four; F] {
     let mut row = [[0.0; WIDTH]; F];
-    row.as_flattened_mut()[..numbers.len()].copy_from_slice(numbers);
+    // Four by four: a copy of any length is a call.
+    let (whole, rest) = numbers.as_chunks::<WIDTH>();
+    for (to, four) in row.iter_mut().zip(whole) {
+        *to = *four;
+    }
+    if let Some(last) = row.get_mut(whole.len()) {
+        for (to, x) in last.iter_mut().zip(rest) {
+            *to = *x;
+        }
+    }
     row
 }
 

@@ -46,8 +46,14 @@ impl Tree {
             moves(node, v, parent, body);
             visit(node, body);
         });
-        for burden in self.burdens.iter().filter(|_| needs) {
-            // The ground falls upwards, and what has no weight must not be asked to follow.
+        if needs {
+            self.add_burdens(gravity, data);
+        }
+    }
+
+    /// The ground falls upwards, and what has no weight must not be asked to follow.
+    pub(super) fn add_burdens(&self, gravity: DVec3, data: &mut Data) {
+        for burden in &self.burdens {
             data.passes[burden.node].force.force += burden.armature * gravity;
         }
     }
@@ -250,6 +256,23 @@ impl Tree {
 }
 
 impl Data {
+    /// Takes over poses and motion without weight, and asks which force each node needs under its weight.
+    pub(super) fn weigh(&mut self, own: &[Own], known: &Data, gravity: DVec3) {
+        self.factored = false;
+        self.bodies.copy_from_slice(&known.bodies);
+        for (group, own) in own.iter().enumerate() {
+            let first = group * LANES;
+            for (lane, body) in self.bodies[first..].iter_mut().take(LANES).enumerate() {
+                // The ground falls upwards, and all that stands on it.
+                body.acceleration.linear -= gravity;
+                self.eight.place(lane, &body.rotation);
+                self.eight
+                    .moves(lane, body.velocity.angular, body.acceleration);
+            }
+            self.turn_inertias(own, first, true);
+        }
+    }
+
     /// Inertias of eight nodes in world axes, and with `needs` the force that each asks for.
     #[inline]
     fn turn_inertias(&mut self, own: &Own, first: usize, needs: bool) {

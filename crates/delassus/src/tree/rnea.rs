@@ -57,12 +57,45 @@ impl Tree {
         self.check_length("force", tau, self.n_dofs)?;
         self.walk(data, (q, v), (gravity, true), |_, _| {});
         self.collect(&data.bodies, &mut data.passes, tau);
+        self.add_damping(v, tau);
+        Ok(())
+    }
+
+    /// [`Tree::bias`] in a state of which [`Tree::velocities`] of the same links has found all but the weight: joints of
+    /// that tree may have other damping and armature. Its poses and velocities are taken over.
+    pub(crate) fn bias_from(
+        &self,
+        known: &Data,
+        data: &mut Data,
+        (v, gravity): (&[f64], DVec3),
+        tau: &mut [f64],
+    ) -> Result<(), TreeError> {
+        self.check("velocity", v, self.n_dofs)?;
+        self.check_length("force", tau, self.n_dofs)?;
+        data.weigh(&self.own, known, gravity);
+        self.add_burdens(gravity, data);
+        self.collect(&data.bodies, &mut data.passes, tau);
+        self.add_damping(v, tau);
+        Ok(())
+    }
+
+    /// τ ← τ + damping q̇.
+    fn add_damping(&self, v: &[f64], tau: &mut [f64]) {
         for node in &self.nodes[1..] {
             for k in node.v_at..node.v_at + node.kind.dofs() {
                 tau[k] += node.damping * v[k];
             }
         }
-        Ok(())
+    }
+
+    /// y ← y − (A − A₀) x with the armatures A of this tree and A₀ of another one of the same links.
+    pub(crate) fn take_added_armature(&self, other: &Tree, x: &[f64], y: &mut [f64]) {
+        for (node, other) in self.nodes.iter().zip(&other.nodes).skip(1) {
+            let added = node.armature - other.armature;
+            for k in node.v_at..node.v_at + node.kind.dofs() {
+                y[k] -= added * x[k];
+            }
+        }
     }
 
     /// y = M x for the present poses, O(n).

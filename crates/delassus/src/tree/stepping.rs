@@ -6,7 +6,7 @@
 //! old velocity, and [`Tree::advance`] turns the new one. So a body in free flight keeps its momentum, which explicit
 //! Coriolis terms in turning axes would let grow by ½(h ω)² in each step.
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 use super::joint::{self, ElementaryJoint, quaternion};
 use super::kinematics::{add_subspace, subspace};
@@ -189,6 +189,16 @@ impl Tree {
             position: body.origin,
         };
         frame.point(seat.frame.point(self.links[link.index()].body.com))
+    }
+
+    /// The axes of a link of this tree, its centre of mass, and how that moves.
+    pub(crate) fn shown(&self, data: &Data, link: LinkId) -> (DMat3, DVec3, Motion) {
+        let seat = &self.seats[link.index()];
+        let body = &data.bodies[seat.node];
+        let arm = seat.frame.point(self.links[link.index()].body.com);
+        let arm = body.rotation * arm;
+        let turn = body.rotation * seat.frame.rotation;
+        (turn, body.origin + arm, body.velocity.at(arm))
     }
 
     /// [`Tree::add_wrench`] about the centre of mass of a link of this tree, for a row of the right length.

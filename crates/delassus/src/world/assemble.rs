@@ -37,7 +37,7 @@ pub(super) struct Assembly {
     pub(super) contacts: Vec<usize>,
     /// Whether some contact has rows of spin, and hence more than three.
     pub(super) spins: bool,
-    room: Room,
+    work: Box<Work>,
 }
 
 impl Assembly {
@@ -48,8 +48,20 @@ impl Assembly {
             keys: self.keys,
             owners: self.bodies,
             used: self.contacts,
-            ..self.room
+            work: Some(self.work),
         }
+    }
+
+    /// Its memory, for the same step once more; an empty problem is left.
+    pub(super) fn vacate(&mut self) -> Result<Room, BuildError> {
+        let empty = ProblemBuilder::default().build()?;
+        Ok(Room {
+            builder: ProblemBuilder::recycle(std::mem::replace(&mut self.problem, empty)),
+            keys: std::mem::take(&mut self.keys),
+            owners: std::mem::take(&mut self.bodies),
+            used: std::mem::take(&mut self.contacts),
+            work: Some(std::mem::take(&mut self.work)),
+        })
     }
 }
 
@@ -60,20 +72,34 @@ pub(super) struct Room {
     keys: Vec<Key>,
     owners: Vec<BodyId>,
     used: Vec<usize>,
-    pairs: Vec<[Option<MassId>; 2]>,
+    work: Option<Box<Work>>,
+}
+
+/// Lists that a step fills while its rows are added, in a box: it is handed on from step to step.
+#[derive(Debug, Default)]
+struct Work {
+    /// The mass of every body that has one.
     mass: Vec<Option<MassId>>,
+    /// Velocity of every body without constraints: the given one where impulses do not move it.
     free: Vec<[f64; 6]>,
     old: Vec<[f64; 6]>,
+    /// The masses that contacts of free bodies act on.
+    pairs: Vec<[Option<MassId>; 2]>,
     stiffness: Vec<DMat3>,
+    /// Ball joints that stand next to each other, and the masses they act on.
     balls: Vec<u32>,
     ball_pairs: Vec<[Option<MassId>; 2]>,
+    /// Contacts that are added one by one, with their places in the list.
     found: Vec<(usize, Contact)>,
+    /// Rows of a robot, compliance and wanted velocities of one block.
     joint_rows: JointRowList,
     joint_forces: JointForces,
-    robots: Vec<Option<PlacedRobot>>,
-    surfaces: Vec<Surface>,
     sigma: Vec<f64>,
     q: Vec<f64>,
+    /// Robots that can move, in the order of the world.
+    robots: Vec<Option<PlacedRobot>>,
+    /// Surfaces of all pairs of materials, where contacts are many.
+    surfaces: Vec<Surface>,
 }
 
 impl Assembly {
@@ -94,30 +120,11 @@ struct Assembling<'a> {
     world: &'a World,
     h: f64,
     builder: ProblemBuilder,
-    mass: Vec<Option<MassId>>,
-    /// Velocity of every body without constraints: the given one where impulses do not move it.
-    free: Vec<[f64; 6]>,
-    old: Vec<[f64; 6]>,
     keys: Vec<Key>,
     owners: Vec<BodyId>,
-    /// Contacts of free bodies, by their places in the list, and the masses they act on.
+    /// Contacts, by their places in the list.
     used: Vec<usize>,
-    pairs: Vec<[Option<MassId>; 2]>,
-    stiffness: Vec<DMat3>,
-    /// Ball joints that stand next to each other, and the masses they act on.
-    balls: Vec<u32>,
-    ball_pairs: Vec<[Option<MassId>; 2]>,
-    /// Contacts that are added one by one, with their places in the list.
-    found: Vec<(usize, Contact)>,
-    /// Rows of a robot, compliance and wanted velocities of one block.
-    joint_rows: JointRowList,
-    joint_forces: JointForces,
-    sigma: Vec<f64>,
-    q: Vec<f64>,
-    /// Robots that can move, in the order of the world.
-    robots: Vec<Option<PlacedRobot>>,
-    /// Surfaces of all pairs of materials, where contacts are many.
-    surfaces: Vec<Surface>,
+    work: Box<Work>,
     /// Whether some contact has rows of spin.
     spins: bool,
     /// Held rows ask for no velocity, whatever their violation.
@@ -126,7 +133,7 @@ struct Assembling<'a> {
 
 /// The joints alone, their held rows without stabilisation: M v = p + Gᵀλ, G v = 0 after h seconds of all forces.
 pub(super) fn velocities(world: &World, h: f64, mut room: Room) -> Result<Assembly, BuildError> {
-    room.stiffness.clear();
+    room.work.get_or_insert_default().stiffness.clear();
     let mut step = Assembling::new(world, h, room)?;
     step.velocities = true;
     step.joints()?;
@@ -141,7 +148,8 @@ pub(super) fn assemble(
     contacts: &[ContactPoint],
     mut room: Room,
 ) -> Result<Assembly, BuildError> {
-    stiffness::of_joints(world, h, &mut room.stiffness);
+    let work = room.work.get_or_insert_default();
+    stiffness::of_joints(world, h, &mut work.stiffness);
     let mut step = Assembling::new(world, h, room)?;
     step.builder
         .reserve(0, contacts.len() + world.joints().len());
@@ -158,34 +166,26 @@ impl<'a> Assembling<'a> {
     /// Adds every free body.
     fn new(world: &'a World, h: f64, room: Room) -> Result<Assembling<'a>, BuildError> {
         let bodies = world.bodies();
+        let mut work = room.work.unwrap_or_default();
+        work.mass.clear();
+        work.free.clear();
+        work.old.clear();
+        work.pairs.clear();
         let mut step = Assembling {
             world,
             h,
             builder: room.builder,
-            mass: emptied(room.mass),
-            free: emptied(room.free),
-            old: emptied(room.old),
             keys: emptied(room.keys),
             owners: emptied(room.owners),
             used: emptied(room.used),
-            pairs: emptied(room.pairs),
-            stiffness: room.stiffness,
-            balls: emptied(room.balls),
-            ball_pairs: emptied(room.ball_pairs),
-            found: emptied(room.found),
-            joint_rows: room.joint_rows,
-            joint_forces: room.joint_forces,
-            sigma: room.sigma,
-            q: room.q,
-            robots: room.robots,
-            surfaces: room.surfaces,
+            work,
             spins: false,
             velocities: false,
         };
         step.builder.reserve(bodies.len(), 0);
         step.owners
             .extend(bodies.ids().filter(|id| bodies.is_single(*id)));
-        let (owners, stiffness) = (&step.owners, &step.stiffness);
+        let (owners, stiffness) = (&step.owners, &step.work.stiffness);
         step.builder.add_bodies(
             owners.len(),
             |i| mass_block(world, h, owners[i], stiffness),
@@ -202,13 +202,13 @@ impl<'a> Assembling<'a> {
                 super::MovedBy::Static => [0.0; 6],
                 _ => spatial(bodies.velocity[i], bodies.spin[i]),
             };
-            step.old.push(old);
+            step.work.old.push(old);
             let moves = bodies.is_single(id);
-            step.mass.push(moves.then_some(MassId(count)));
+            step.work.mass.push(moves.then_some(MassId(count)));
             count += u32::from(moves);
             let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
             let given = if rests { [0.0; 6] } else { old };
-            step.free.push(if moves {
+            step.work.free.push(if moves {
                 *free.next().expect("every body that moves alone was added")
             } else {
                 given
@@ -227,23 +227,7 @@ impl<'a> Assembling<'a> {
             first_contact,
             contacts: self.used,
             spins: self.spins,
-            room: Room {
-                pairs: self.pairs,
-                mass: self.mass,
-                free: self.free,
-                old: self.old,
-                stiffness: self.stiffness,
-                balls: self.balls,
-                ball_pairs: self.ball_pairs,
-                found: self.found,
-                joint_rows: self.joint_rows,
-                joint_forces: self.joint_forces,
-                robots: self.robots,
-                surfaces: self.surfaces,
-                sigma: self.sigma,
-                q: self.q,
-                ..Room::default()
-            },
+            work: self.work,
         })
     }
 
@@ -251,16 +235,16 @@ impl<'a> Assembling<'a> {
     fn add_robots(&mut self) -> Result<(), BuildError> {
         // What stands there is of the last step.
         let robots = self.world.robots();
-        self.robots.resize_with(robots.len(), || None);
+        self.work.robots.resize_with(robots.len(), || None);
         // Only what bounces asks how fast links would meet.
         let bounces = self.world.has_restitution();
         for (r, robot) in robots.iter().enumerate() {
             let n = robot.tree().n_dofs();
-            let before = self.robots[r].take();
+            let before = self.work.robots[r].take();
             if n == 0 {
                 continue;
             }
-            let (old, forces) = (self.builder.take_old_tree(), &mut self.joint_forces);
+            let (old, forces) = (self.builder.take_old_tree(), &mut self.work.joint_forces);
             let block = robot.mass_block(self.world, self.h, old, forces)?;
             let mass = self.builder.add_mass(block, &forces.p)?;
             let free = self.builder.free_velocity();
@@ -268,13 +252,13 @@ impl<'a> Assembling<'a> {
             for i in 0..robot.tree().links().len() {
                 let link = LinkId(i as u32);
                 if let (Some(body), true) = (robot.body(link), robot.tree().moves(link)) {
-                    self.mass[body.index()] = Some(mass);
+                    self.work.mass[body.index()] = Some(mass);
                     if bounces {
-                        self.free[body.index()] = placed.free_velocity(link);
+                        self.work.free[body.index()] = placed.free_velocity(link);
                     }
                 }
             }
-            self.robots[r] = Some(placed);
+            self.work.robots[r] = Some(placed);
         }
         Ok(())
     }
@@ -286,14 +270,14 @@ impl<'a> Assembling<'a> {
             compliance: 0.0,
             damping: 2.0 * h,
         };
-        let robots = std::mem::take(&mut self.robots);
+        let robots = std::mem::take(&mut self.work.robots);
         let known = self.world.robots().iter().zip(&robots).enumerate();
         for (r, (robot, placed)) in known {
             let Some(placed) = placed else { continue };
-            let (time, list) = (self.world.time() + h, &mut self.joint_rows);
+            let (time, list) = (self.world.time() + h, &mut self.work.joint_rows);
             robot.joint_rows(time, h, list)?;
             list.each(placed.mass, |block, on, states| {
-                let (sigma, q) = (&mut self.sigma, &mut self.q);
+                let (sigma, q) = (&mut self.work.sigma, &mut self.work.q);
                 sigma.clear();
                 q.clear();
                 for state in states {
@@ -316,13 +300,13 @@ impl<'a> Assembling<'a> {
                 Ok(())
             })?;
         }
-        self.robots = robots;
+        self.work.robots = robots;
         Ok(())
     }
 
     /// Whether a body is a link that its robot moves.
     fn is_link(&self, body: usize) -> bool {
-        self.mass[body].is_some() && self.world.link_of(body).is_some()
+        self.work.mass[body].is_some() && self.world.link_of(body).is_some()
     }
 }
 

@@ -99,12 +99,18 @@ impl Bodies {
         });
     }
 
+    /// Whether a body is moved by impulses and resists them: links between the axes of one joint do not.
+    fn has_inertia(&self, i: usize) -> bool {
+        matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link)
+            && (self.mass[i] != 0.0 || self.inertia[i] != DMat3::ZERO)
+    }
+
     /// Energy and momentum; rotors of robots are only in [`World::probe`](super::World::probe).
     pub fn probe(&self, gravity: DVec3) -> Probe {
         let mut probe = Probe::default();
         for id in self.ids() {
             let i = id.index();
-            if !matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link) {
+            if !self.has_inertia(i) {
                 continue;
             }
             let (mass, v, spin) = (self.mass[i], self.velocity[i], self.spin[i]);
@@ -123,7 +129,7 @@ impl Bodies {
     pub(super) fn energy(&self, gravity: DVec3) -> f64 {
         let mut energy = 0.0;
         for i in 0..self.len() {
-            if !matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link) {
+            if !self.has_inertia(i) {
                 continue;
             }
             // ½ m v² + ½ ωᵀIω − m g · x, the spin in the axes of the body.

@@ -168,7 +168,7 @@ impl World {
         for (sum, last) in impulse.iter_mut().zip(&solution.lambda) {
             *sum += last;
         }
-        self.warm.save(&second, &impulse, h);
+        self.warm.save(&second, &impulse, (h, None));
         let worst = second.key(report.residual.worst_block);
         self.add_reactions(&second, &solution.lambda, 0.5 * h);
         self.rest(h, &[]);

@@ -10,6 +10,7 @@ use super::calm::Halves;
 use super::contacts::Find;
 use super::integrate::are_finite;
 use super::lanes::Order;
+use super::warm::Found;
 use super::{Integrator, Key, Probe, World};
 use crate::collide::{CollideError, ContactPoint};
 use crate::error::BuildError;
@@ -187,7 +188,7 @@ impl World {
         self.take_loads(given);
         let assembly = assembly?;
         let mut solution = Solution::default();
-        self.warm.guess(&assembly, h, &mut solution.lambda);
+        self.warm.predict(&assembly, h, &mut solution.lambda);
         let solution = Solution::from_lambda(&assembly.problem, solution.lambda);
         Ok((assembly.problem, solution))
     }
@@ -237,14 +238,14 @@ impl World {
         }
         let aside = self.set_aside(h, Order::First, &contacts, solver);
         let room = std::mem::take(&mut self.spare.room);
-        let assembly = assemble::assemble(self, h, &contacts, room)?;
+        let mut assembly = assemble::assemble(self, h, &contacts, room)?;
         let mut solution = std::mem::take(&mut self.spare.solution);
-        self.warm.guess(&assembly, h, &mut solution.lambda);
+        let foreseen = self.warm.predict(&assembly, h, &mut solution.lambda);
         lap(&mut clock.assemble);
-        let solved = self.solve(h, &contacts, (assembly, &mut solution), solver);
+        let solved = self.solve(h, &contacts, (&mut assembly, &mut solution), solver);
         self.spare.halvings = 0;
         self.forget_reached_limits();
-        let (mut assembly, report, pushed) = solved?;
+        let (report, pushed) = solved?;
         lap(&mut clock.solve);
         if report.status != crate::Status::Solved && solver.stop().is_cancelled() {
             return Err(StepError::Interrupted);
@@ -253,15 +254,15 @@ impl World {
         let worst = assembly.key(report.residual.worst_block);
         let moves = pushed.as_deref().unwrap_or(&solution.v);
         self.commit(h, &assembly, (moves, &solution.v), worst)?;
-        self.warm.save(&assembly, &solution.lambda, h);
+        let found = Some(Found::of(&report, foreseen));
+        self.warm.save(&assembly, &solution.lambda, (h, found));
         let violation = match aside {
             Some(_) => self.bring_back(),
             None => self.violation(),
         };
         self.rest(h, &contacts);
         let (probe, braked) = self.brake(h, before);
-        let count = contacts.len();
-        let penetration = deepest(&contacts);
+        let (count, penetration) = (contacts.len(), deepest(&contacts));
         let touches = &mut self.touches;
         let old = touches.replace(contacts, &mut assembly, &solution.lambda);
         self.pushes.note(touches);
@@ -299,35 +300,36 @@ impl World {
         &mut self,
         h: f64,
         contacts: &[ContactPoint],
-        (mut assembly, solution): (Assembly, &mut Solution),
+        (assembly, solution): (&mut Assembly, &mut Solution),
         solver: &mut dyn Solver,
-    ) -> Result<(Assembly, Report, Option<Vec<f64>>), StepError> {
-        let parts = (&mut assembly, contacts);
+    ) -> Result<(Report, Option<Vec<f64>>), StepError> {
+        let parts = (&mut *assembly, contacts);
         if let Some((report, mean)) = self.in_small_steps(solver, parts, solution, h) {
-            return Ok((assembly, report, Some(mean)));
+            return Ok((report, Some(mean)));
         }
-        let halves = Halves::begin(self, solver, &assembly);
+        let halves = Halves::begin(self, solver, assembly);
         let mut report = solver.solve(&assembly.problem, solution);
         loop {
             let bounces = self.spare.halvings <= HALVINGS
-                && self.contacts_gain((&assembly, solution), contacts, h);
+                && self.contacts_gain((assembly, solution), contacts, h);
             let passes = self.note_reached_limits(&solution.v[6 * assembly.bodies.len()..], h);
             if !bounces && !passes {
                 break;
             }
             self.spare.halvings += u32::from(bounces);
-            let again = assemble::assemble(self, h, contacts, assembly.recycle());
-            assembly = match again {
-                Ok(assembly) => assembly,
+            let room = assembly.vacate();
+            let again = room.and_then(|room| assemble::assemble(self, h, contacts, room));
+            match again {
+                Ok(again) => *assembly = again,
                 Err(error) => {
                     if let Some(halves) = halves {
                         halves.end(solver);
                     }
                     return Err(error.into());
                 }
-            };
+            }
             if passes {
-                self.warm.guess(&assembly, h, &mut solution.lambda);
+                self.warm.predict(assembly, h, &mut solution.lambda);
             }
             let again = solver.solve(&assembly.problem, solution);
             report = Report {
@@ -339,15 +341,15 @@ impl World {
         }
         if halves.is_none() {
             let stop = solver.stop();
-            self.refuse_gain(h, (&assembly, solution), (&mut report, stop));
+            self.refuse_gain(h, (assembly, solution), (&mut report, stop));
         }
         let pushed = halves.and_then(|halves| {
             let found = (&mut *solution, &mut report);
-            let pushed = self.calm(&halves, solver, (&mut assembly, contacts), found, h);
+            let pushed = self.calm(&halves, solver, (&mut *assembly, contacts), found, h);
             halves.end(solver);
             pushed
         });
-        Ok((assembly, report, pushed))
+        Ok((report, pushed))
     }
 
     /// Moves the bodies with one velocity and gives them another one to keep, unless a number would stop being finite.

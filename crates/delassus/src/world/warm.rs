@@ -7,11 +7,16 @@ use super::World;
 use super::assemble::Assembly;
 use crate::collide::ContactPoint;
 use crate::index::{BodyId, JointId, RobotId};
-use crate::math::parallel;
-use crate::problem::Block;
+use crate::math::{max_abs, parallel};
+use crate::problem::{Block, Form, Problem};
+use crate::solver::{Report, Status};
 
 /// Blocks that another thread looks for at least.
 const MANY: usize = 4096;
+/// Largest change from one step to the next, as a share of the largest impulse, that the next step is expected to repeat.
+const STEADY: f64 = 0.1;
+/// Share of the change that it is expected to repeat: with less than all, what no velocity feels cannot grow for ever.
+const REPEATED: f64 = 0.98;
 
 /// What a block of a world's problem belongs to, the same in every step. Joints come before contacts, and these before
 /// joints and loops of robots.
@@ -125,6 +130,11 @@ impl Key {
     }
 }
 
+/// Whether all rows act on one mass: a robot.
+fn is_of_one(problem: &Problem) -> bool {
+    matches!(problem.form(), Form::Primal(primal) if primal.mass().len() == 1)
+}
+
 /// Where the impulses of a ball joint stand among those of ball joints alone.
 fn ball(joint: usize) -> (Key, usize, usize) {
     let key = Key::Joint {
@@ -140,12 +150,52 @@ pub(super) struct Warm {
     /// Sorted keys with their rows in `lambda`.
     keys: Vec<(Key, usize, usize)>,
     lambda: Vec<f64>,
+    /// What the last step has changed of them; empty where it is not known, or where they do not change steadily.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    change: Vec<f64>,
+    /// Whether they were improved in the last step, and not only found to be good enough.
+    #[serde(default)]
+    improved: bool,
     h: f64,
 }
 
+/// How the impulses of a step were found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Whether they ended as solved.
+    pub(super) solved: bool,
+    /// Whether they began where [`Warm::predict`] foresaw them.
+    pub(super) foreseen: bool,
+    /// Whether the start was not good enough.
+    pub(super) improved: bool,
+}
+
+impl Found {
+    pub(super) fn of(report: &Report, foreseen: bool) -> Found {
+        Found {
+            solved: report.status == Status::Solved,
+            foreseen,
+            improved: 0 < report.iterations,
+        }
+    }
+}
+
 impl Warm {
-    /// The start for a new step: known impulses, scaled by the ratio of the step sizes, zero elsewhere.
+    /// The start for a new step: the impulses as they would be if they changed as in the last step, λ + γ (λ − λ⁻), where
+    /// they are those of one robot and change steadily; else those of the last step. Says which.
+    pub(super) fn predict(&self, assembly: &Assembly, h: f64, lambda: &mut Vec<f64>) -> bool {
+        let goes_on = h == self.h && is_of_one(&assembly.problem) && !self.change.is_empty();
+        let change = if goes_on { &self.change[..] } else { &[] };
+        self.fill(assembly, h, change, lambda);
+        goes_on
+    }
+
+    /// Known impulses, scaled by the ratio of the step sizes, zero elsewhere.
     pub(super) fn guess(&self, assembly: &Assembly, h: f64, lambda: &mut Vec<f64>) {
+        self.fill(assembly, h, &[], lambda);
+    }
+
+    fn fill(&self, assembly: &Assembly, h: f64, change: &[f64], lambda: &mut Vec<f64>) {
         let ratio = if 0.0 < self.h { h / self.h } else { 0.0 };
         lambda.clear();
         lambda.resize(assembly.problem.n_rows(), 0.0);
@@ -162,12 +212,17 @@ impl Warm {
         });
         // What is found for a key does not depend on the part it stands in.
         parallel::each(parts, |(keys, blocks, lambda)| {
-            self.find(keys, blocks, ratio, lambda);
+            self.find((keys, blocks), (ratio, change), lambda);
         });
     }
 
     /// The impulses of consecutive blocks.
-    fn find(&self, keys: &[Key], blocks: &[Block], ratio: f64, lambda: &mut [f64]) {
+    fn find(
+        &self,
+        (keys, blocks): (&[Key], &[Block]),
+        (ratio, change): (f64, &[f64]),
+        lambda: &mut [f64],
+    ) {
         let (Some(key), Some(block)) = (keys.first(), blocks.first()) else {
             return;
         };
@@ -188,12 +243,14 @@ impl Warm {
                 && rows == block.n_rows
             {
                 let own = block.start - first_row;
+                let own = &mut lambda[own..own + rows];
                 // λ is an impulse: the same force over another step is λ h/h_old.
-                for (new, old) in lambda[own..own + rows]
-                    .iter_mut()
-                    .zip(&self.lambda[start..])
-                {
+                for (new, old) in own.iter_mut().zip(&self.lambda[start..]) {
                     *new = old * ratio;
+                }
+                let change = change.get(start..).unwrap_or_default();
+                for (new, change) in own.iter_mut().zip(change) {
+                    *new += REPEATED * change;
                 }
             }
         }
@@ -203,6 +260,8 @@ impl Warm {
     pub(super) fn copy_to(&self, into: &mut Warm) {
         into.keys.clone_from(&self.keys);
         into.lambda.clone_from(&self.lambda);
+        into.change.clone_from(&self.change);
+        into.improved = self.improved;
         into.h = self.h;
     }
 
@@ -255,7 +314,9 @@ impl Warm {
         };
         self.keys.is_sorted()
             && self.keys.iter().all(inside)
+            && (self.change.is_empty() || self.change.len() == self.lambda.len())
             && self.lambda.iter().all(|x| x.is_finite())
+            && self.change.iter().all(|x| x.is_finite())
     }
 
     /// Room for the impulses of so many ball joints, by joint, and nothing else.
@@ -267,6 +328,7 @@ impl Warm {
             self.lambda.clear();
             self.lambda.resize(3 * joints, 0.0);
         }
+        self.change.clear();
         self.h = h;
         self.lambda.as_chunks_mut().0
     }
@@ -283,6 +345,7 @@ impl Warm {
         &mut self,
         joints: impl DoubleEndedIterator<Item = (JointId, [f64; 3])> + Clone,
     ) {
+        self.change.clear();
         let mut old = self.keys.len();
         let rows = joints.clone().map(|(_, impulse)| impulse);
         rows.for_each(|impulse| self.lambda.extend_from_slice(&impulse));
@@ -303,21 +366,51 @@ impl Warm {
         }
     }
 
-    /// Remembers the impulses of this step.
-    pub(super) fn save(&mut self, assembly: &Assembly, lambda: &[f64], h: f64) {
+    /// Remembers the impulses of this step and, where it is known how they were found, how they have changed.
+    pub(super) fn save(
+        &mut self,
+        assembly: &Assembly,
+        lambda: &[f64],
+        (h, found): (f64, Option<Found>),
+    ) {
         let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
         let entries = blocks.map(|(key, block)| (*key, block.start, block.n_rows));
         // Where nothing has come or gone the list stays.
-        if !entries.clone().eq(self.keys.iter().copied()) {
+        if entries.clone().eq(self.keys.iter().copied()) {
+            let found = found.filter(|found| found.solved && self.h == h);
+            self.note_change(&assembly.problem, lambda, found);
+        } else {
+            self.change.clear();
             self.keys.clear();
             self.keys.extend(entries);
             if !self.keys.is_sorted() {
                 self.keys.sort_unstable();
             }
         }
+        self.improved = found.is_some_and(|found| found.solved && found.improved);
         self.lambda.clear();
         self.lambda.extend_from_slice(lambda);
         self.h = h;
+    }
+
+    /// Remembers how the impulses have changed. Of more rows than velocities some may change without moving anything. What
+    /// was foreseen is therefore not measured once more: such a change would feed itself, and lead out of the cones.
+    fn note_change(&mut self, problem: &Problem, lambda: &[f64], found: Option<Found>) {
+        let Some(found) = found.filter(|_| is_of_one(problem)) else {
+            return self.change.clear();
+        };
+        if found.foreseen && !found.improved {
+            return;
+        }
+        self.change.clear();
+        let measures = !found.foreseen || problem.n_rows() <= problem.n_velocities();
+        if measures && found.improved && self.improved && self.lambda.len() == lambda.len() {
+            let pairs = lambda.iter().zip(&self.lambda);
+            self.change.extend(pairs.map(|(new, old)| new - old));
+            if !(max_abs(&self.change) <= STEADY * max_abs(lambda)) {
+                self.change.clear();
+            }
+        }
     }
 }
 

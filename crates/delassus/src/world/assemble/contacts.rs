@@ -29,15 +29,15 @@ impl Assembling<'_> {
     pub(super) fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
         let robots = !self.world.robots().is_empty();
         let spins = self.world.resists_spin();
-        let mut found = std::mem::take(&mut self.found);
+        let mut found = std::mem::take(&mut self.work.found);
         found.clear();
-        let mut surfaces = std::mem::take(&mut self.surfaces);
+        let mut surfaces = std::mem::take(&mut self.work.surfaces);
         fill_surfaces(self.world, contacts.len(), &mut surfaces);
-        let known = (&self.free[..], &self.old[..]);
+        let known = (&self.work.free[..], &self.work.old[..]);
         let shared = Contacts::new(self.world, self.h, &surfaces, known);
         for (c, point) in contacts.iter().enumerate() {
             let (a, b) = point.bodies;
-            let pair = [self.mass[a], self.mass[b]];
+            let pair = [self.work.mass[a], self.work.mass[b]];
             let linked = robots && (self.is_link(a) || self.is_link(b));
             if pair == [None, None] || linked {
                 continue;
@@ -47,14 +47,14 @@ impl Assembling<'_> {
                 continue;
             }
             self.used.push(c);
-            self.pairs.push(pair);
+            self.work.pairs.push(pair);
             self.keys.push(Key::contact(point));
         }
-        let (used, pairs) = (&self.used, &self.pairs);
+        let (used, pairs) = (&self.used, &self.work.pairs);
         self.builder
             .add_contacts(pairs, |i| shared.of_bodies(&contacts[used[i]], pairs[i]))?;
         let done = self.single_contacts(contacts, &found);
-        (self.found, self.surfaces) = (found, surfaces);
+        (self.work.found, self.work.surfaces) = (found, surfaces);
         done
     }
 
@@ -64,8 +64,8 @@ impl Assembling<'_> {
         if self.world.robots().is_empty() {
             return Ok(());
         }
-        let shared = Contacts::new(self.world, self.h, &[], (&self.free, &self.old));
-        let mut found = std::mem::take(&mut self.found);
+        let shared = Contacts::new(self.world, self.h, &[], (&self.work.free, &self.work.old));
+        let mut found = std::mem::take(&mut self.work.found);
         found.clear();
         for (c, point) in contacts.iter().enumerate() {
             let linked = self.is_link(point.bodies.0) || self.is_link(point.bodies.1);
@@ -74,7 +74,7 @@ impl Assembling<'_> {
             }
         }
         let done = self.single_contacts(contacts, &found);
-        self.found = found;
+        self.work.found = found;
         done
     }
 
@@ -83,13 +83,13 @@ impl Assembling<'_> {
         let (a, b) = point.bodies;
         let at = (middle(point), point.normal);
         let robot = |id: RobotId| &self.world.robots()[id.index()];
-        match [a, b].map(|body| self.mass[body].and(self.world.link_of(body))) {
+        match [a, b].map(|body| self.work.mass[body].and(self.world.link_of(body))) {
             [Some(a), Some(b)] if a.robot == b.robot => {
                 robot(a.robot).can_part((a.link, Some(b.link)), at)
             }
             ends => [a, b].into_iter().zip(ends).any(|(body, end)| match end {
                 Some(end) => robot(end.robot).can_part((end.link, None), at),
-                None => self.mass[body].is_some(),
+                None => self.work.mass[body].is_some(),
             }),
         }
     }
@@ -116,7 +116,8 @@ impl Assembling<'_> {
         let n = (3 + axes.len()).min(MOST);
         let bodies = [point.bodies.0, point.bodies.1];
         // What rests whatever happens needs no rows.
-        let rests = bodies.map(|body| self.mass[body].is_none() && self.free[body] == [0.0; 6]);
+        let rests =
+            bodies.map(|body| self.work.mass[body].is_none() && self.work.free[body] == [0.0; 6]);
         let mut rows = [[0.0; 6 * MOST]; 2];
         for side in SIDES.into_iter().filter(|side| !rests[*side as usize]) {
             let rows = &mut rows[side as usize];
@@ -155,8 +156,8 @@ impl Assembly {
         contacts: &[ContactPoint],
         h: f64,
     ) -> bool {
-        let known = (&self.room.free[..], &self.room.old[..]);
-        let mut surfaces = std::mem::take(&mut self.room.surfaces);
+        let known = (&self.work.free[..], &self.work.old[..]);
+        let mut surfaces = std::mem::take(&mut self.work.surfaces);
         fill_surfaces(world, contacts.len(), &mut surfaces);
         let shared = Contacts::new(world, h, &surfaces, known);
         let mut any = false;
@@ -169,7 +170,7 @@ impl Assembly {
                 any = true;
             }
         }
-        self.room.surfaces = surfaces;
+        self.work.surfaces = surfaces;
         any
     }
 }

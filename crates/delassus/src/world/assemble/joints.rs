@@ -66,20 +66,20 @@ impl Assembling<'_> {
 
     /// Adds ball joints between free bodies, or between one of them and what moves by itself.
     fn ball_joints(&mut self, first: usize, joints: &[Joint]) -> Result<(), BuildError> {
-        self.balls.clear();
-        self.ball_pairs.clear();
+        self.work.balls.clear();
+        self.work.ball_pairs.clear();
         for (j, joint) in (first as u32..).zip(joints) {
-            let mass = |body: JointBody| body.and_then(|id| self.mass[id.index()]);
+            let mass = |body: JointBody| body.and_then(|id| self.work.mass[id.index()]);
             let pair = joint.bodies.map(mass);
             if pair != [None, None] {
-                self.balls.push(j);
-                self.ball_pairs.push(pair);
+                self.work.balls.push(j);
+                self.work.ball_pairs.push(pair);
                 let (joint, part) = (JointId(j), JointPart::Held);
                 self.keys.push(Key::Joint { joint, part });
             }
         }
         let mut builder = std::mem::take(&mut self.builder);
-        let (balls, pairs) = (&self.balls, &self.ball_pairs);
+        let (balls, pairs) = (&self.work.balls, &self.work.ball_pairs);
         let done = builder.add_contacts(pairs, |i| {
             self.ball_joint(&self.world.joints()[balls[i] as usize], pairs[i])
         });
@@ -98,13 +98,13 @@ impl Assembling<'_> {
             let moving = ends().filter_map(|((body, row), _)| Some((body.as_ref()?, row)));
             // ġ = Σ G_b v_b before the step.
             let velocity: f64 = moving
-                .map(|(body, row)| dot(row, &self.old[body.index()]))
+                .map(|(body, row)| dot(row, &self.work.old[body.index()]))
                 .sum();
             let terms = hold.row(self.h, offset.dot(axis), velocity);
             (sigma[i], q[i]) = (terms.sigma, terms.q);
             for ((body, row), mass) in ends() {
                 if let (Some(body), None) = (body, mass) {
-                    q[i] -= dot(row, &self.free[body.index()]);
+                    q[i] -= dot(row, &self.work.free[body.index()]);
                 }
             }
         }
@@ -145,7 +145,9 @@ impl Assembling<'_> {
                     let ends = bodies.iter().zip(&on);
                     let moving = ends.filter_map(|(body, rows)| Some((body.as_ref()?, rows)));
                     let velocity: f64 = moving
-                        .map(|(body, rows)| dot(&rows[6 * i..6 * i + 6], &self.old[body.index()]))
+                        .map(|(body, rows)| {
+                            dot(&rows[6 * i..6 * i + 6], &self.work.old[body.index()])
+                        })
                         .sum();
                     // Rows that prescribe a velocity have no gap to close.
                     let gap = row.gap.unwrap_or(0.0);
@@ -172,7 +174,7 @@ impl Assembling<'_> {
                 let spun = |(body, axis): &(BodyId, DVec3)| (*body, spin(*axis));
                 let rows: Vec<(BodyId, [f64; 6])> = wheels.iter().map(spun).collect();
                 let rates = rows.iter();
-                let rates = rates.map(|(body, row)| dot(row, &self.old[body.index()]));
+                let rates = rates.map(|(body, row)| dot(row, &self.work.old[body.index()]));
                 let state = RowState {
                     gap: turns,
                     velocity: rates.sum(),
@@ -223,8 +225,8 @@ impl Assembling<'_> {
     /// Where an end acts on a mass; `None` where its body is the world or moves by itself, which q is told of.
     fn place<'a>(&self, end: Written<'a>, q: &mut [f64]) -> Option<At<'a>> {
         let body = end.link?.index();
-        let Some(mass) = self.mass[body] else {
-            subtract(q, end.rows, &self.free[body]);
+        let Some(mass) = self.work.mass[body] else {
+            subtract(q, end.rows, &self.work.free[body]);
             return None;
         };
         let (place, rows) = match (self.world.link_of(body), end.point) {

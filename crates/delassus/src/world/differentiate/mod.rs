@@ -11,6 +11,7 @@ pub use vary::Input;
 
 use super::assemble::{self, Assembly};
 use super::contacts::Find;
+use super::warm::Found;
 use super::{Integrator, Key, MovedBy, StepError, World};
 use crate::collide::ContactPoint;
 use crate::derivative::{Change, Derivative, DerivativeError, Mode, Sensitivity};
@@ -156,6 +157,7 @@ struct Solved {
     solution: Solution,
     contacts: Vec<ContactPoint>,
     h: f64,
+    found: Found,
 }
 
 impl World {
@@ -239,11 +241,10 @@ impl World {
         self.prepare_robots(h);
         let contacts = self.collide_awake(h, Find::by(solver))?;
         let assembly = assemble::assemble(self, h, &contacts, assemble::Room::default());
-        let assembly = assembly.map_err(StepError::from)?;
+        let mut assembly = assembly.map_err(StepError::from)?;
         let mut solution = Solution::default();
-        self.warm.guess(&assembly, h, &mut solution.lambda);
-        let (assembly, report, pushed) =
-            self.solve(h, &contacts, (assembly, &mut solution), solver)?;
+        let foreseen = self.warm.predict(&assembly, h, &mut solution.lambda);
+        let (report, pushed) = self.solve(h, &contacts, (&mut assembly, &mut solution), solver)?;
         if pushed.is_some() || solver.stop().is_swept_as_asked(report.status) {
             return Err(DifferentiateError::NoTolerance);
         }
@@ -253,6 +254,7 @@ impl World {
                 solution,
                 contacts,
                 h,
+                found: Found::of(&report, foreseen),
             }),
             status => Err(DifferentiateError::NotSolved { status }),
         }
@@ -265,9 +267,11 @@ impl World {
             solution,
             contacts,
             h,
+            found,
         } = solved;
         self.commit(h, &assembly, (&solution.v, &solution.v), None)?;
-        self.warm.save(&assembly, &solution.lambda, h);
+        self.warm
+            .save(&assembly, &solution.lambda, (h, Some(found)));
         self.rest(h, &contacts);
         Ok(())
     }

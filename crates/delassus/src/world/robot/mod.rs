@@ -384,13 +384,10 @@ impl Robot {
     /// Puts poses and velocities of the links into their bodies.
     pub(super) fn show(&self, bodies: &mut super::Bodies) {
         for (i, id) in self.bodies.iter().enumerate() {
-            let link = LinkId(i as u32);
-            let pose = self.tree.pose(&self.data, link).expect(OWN_LINK);
-            let centre = pose.point(self.tree.links()[i].body.com);
-            let motion = self.tree.point_velocity(&self.data, link, centre);
-            let motion = motion.expect(OWN_LINK);
+            let (turn, centre, motion) = self.tree.shown(&self.data, LinkId(i as u32));
             bodies.position[id.index()] = centre;
-            bodies.orientation[id.index()] = glam::DQuat::from_mat3(&pose.rotation).normalize();
+            // The axes are of length one to rounding, and so is what comes of them.
+            bodies.orientation[id.index()] = glam::DQuat::from_mat3(&turn);
             bodies.velocity[id.index()] = motion.linear;
             bodies.spin[id.index()] = motion.angular;
         }

@@ -159,33 +159,55 @@ impl Robot {
             Some(old) if old.is_of(&damped) => old,
             _ => TreeMass::unplaced(damped),
         };
-        let made = self.find_momentum(world, h, &mut mass, forces);
+        let made = self.find_bias(world, &mut mass, forces);
         let made = made.and_then(|()| mass.placed(&self.q));
+        let made = made.and_then(|mass| {
+            self.find_momentum(world, h, &mass, forces)?;
+            Ok(mass)
+        });
         made.map_err(|error| self.fault(error))
     }
 
-    /// Poses and the momentum before constraints.
-    fn find_momentum(
+    /// Poses, and the forces that keep joints from accelerating.
+    fn find_bias(
         &self,
         world: &World,
-        h: f64,
         mass: &mut TreeMass,
         forces: &mut JointForces,
     ) -> Result<(), TreeError> {
         let (damped, data) = mass.unplaced_mut();
+        let bias = &mut forces.bias;
+        bias.clear();
+        bias.resize(self.tree.n_dofs(), 0.0);
+        if self.free.is_some() {
+            return damped.kinematics(&self.q, data);
+        }
+        // Its own data is that of its state.
+        damped.bias_from(&self.data, data, (&self.v, world.gravity), bias)
+    }
+
+    /// The momentum before constraints.
+    fn find_momentum(
+        &self,
+        world: &World,
+        h: f64,
+        mass: &MassBlock,
+        forces: &mut JointForces,
+    ) -> Result<(), TreeError> {
         let JointForces { p, bias, v, tau } = forces;
-        for array in [&mut *p, &mut *bias] {
-            array.clear();
-            array.resize(self.tree.n_dofs(), 0.0);
-        }
+        p.clear();
+        p.resize(self.tree.n_dofs(), 0.0);
         if let Some(Flight { end, .. }) = &self.free {
-            damped.kinematics(&self.q, data)?;
-            return damped.mul_mass(data, end, p);
+            mass.mul(end, p);
+            return Ok(());
         }
-        damped.bias(data, (&self.q, &self.v), world.gravity, bias)?;
         v.clone_from(&self.v);
         self.tree.unturned(v, h)?;
-        self.tree.mul_mass(data, v, p)?;
+        // M v = (M + hD) v − hD v
+        mass.mul(v, p);
+        if let MassBlock::Tree(damped) = mass {
+            damped.tree().take_added_armature(&self.tree, v, p);
+        }
         self.applied(world.bodies(), (world.gravity, 0.0), tau)?;
         for (p, (tau, bias)) in p.iter_mut().zip(tau.iter().zip(bias.iter())) {
             *p += h * (tau - bias);
