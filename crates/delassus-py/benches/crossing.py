@@ -4,10 +4,18 @@ One call of `step(1)` crosses from Python to the engine and back; one of `step(1
 difference over a step is the cost of crossing. Least times, both taken in turn.
 
     python crates/delassus-py/benches/crossing.py
+
+With a number of copies and a scene it does the work of `cargo bench -p delassus --bench world_batch -- 1000 quadruped` instead,
+and prints the same columns: time a step, and the same hash of all states. `RAYON_NUM_THREADS` says how many threads.
+
+    RAYON_NUM_THREADS=2 python crates/delassus-py/benches/crossing.py 1000 quadruped
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
 import time
 from collections.abc import Callable
 
@@ -67,7 +75,28 @@ def batch(copies: int) -> tuple[float, float]:
     return alone, among
 
 
-if __name__ == "__main__":
+def as_in_rust(copies: int, scene: str) -> None:
+    """The rounds of `world_batch`: two seconds to settle, then the best of six times 100 steps of all copies."""
+    world = delassus.World.scene(scene)
+    world.step(int(2.0 / world.dt))
+    many = delassus.Batch(world, copies)
+    best, unsolved, law = float("inf"), 0, 0.0
+    for _ in range(6):
+        start = time.perf_counter()
+        report = many.step(100)
+        best = min(best, time.perf_counter() - start)
+        unsolved += int(report.unsolved.sum())
+        law = max(law, float(report.residual.max()))
+    every = 100 * copies
+    state = functools.reduce(lambda total, own: (31 * total + own) % 2**64, many.state_hashes, 0)
+    threads = os.environ.get("RAYON_NUM_THREADS", "all")
+    print("scene              copies  threads   steps/s  us/step  unsolved  law m/s  state")
+    print(f"{scene:<18} {copies:6}  {threads:>7}  {every / best:8.0f}  {1e6 * best / every:7.1f}  {unsolved:8}  {law:7.1e}  {state:016x}")
+
+
+if __name__ == "__main__" and 1 < len(sys.argv):
+    as_in_rust(int(sys.argv[1]), sys.argv[2])
+elif __name__ == "__main__":
     print("world                    step()   step(n)/n   crossing")
     for name, (alone, among) in [("ball on the ground", single(ball)), ("pendulum", single(pendulum))]:
         print(f"{name:22} {alone * 1e6:6.2f} µs {among * 1e6:8.2f} µs {(alone - among) * 1e6:7.2f} µs")

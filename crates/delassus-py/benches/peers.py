@@ -9,9 +9,15 @@ its boxes are in each other, of a problem the natural map of Coulomb's law, comp
 
 from __future__ import annotations
 
+import functools
 import importlib
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -149,26 +155,38 @@ def contacts(count: int) -> list[tuple[str, float, float]]:
         answer = delassus.solve(problem, solver, tolerance=1e-10)
         seconds = least(lambda solver=solver: delassus.solve(problem, solver, tolerance=1e-10), 20)  # type: ignore[misc]
         found.append((f"delassus {solver}", seconds, natural_map(W, q, mu, answer.lambda_)))
-    if siconos := optional("siconos.numerics"):
-        own = siconos.FrictionContactProblem(3, count, W, q, mu)
-        options = siconos.SolverOptions(siconos.SICONOS_FRICTION_3D_NSGS)
-        options.dparam[siconos.SICONOS_DPARAM_TOL] = 1e-10
-        reaction, velocity = np.zeros(3 * count), np.zeros(3 * count)
-
-        def run() -> None:
-            reaction.fill(0.0)
-            velocity.fill(0.0)
-            siconos.fc3d_driver(own, reaction, velocity, options)
-
-        seconds = least(run, 20)
+    if python := siconos_python():
+        seconds, reaction = by_siconos(python, W, q, mu)
         found.append(("siconos nsgs", seconds, natural_map(W, q, mu, reaction)))
     return found
 
 
+@functools.cache
+def siconos_python() -> str | None:
+    """An interpreter that has Siconos: this one, or that of the system, for which distributions package it."""
+    for python in (sys.executable, shutil.which("python3", path="/usr/bin:/usr/local/bin")):
+        if python and subprocess.run([python, "-c", "import siconos.numerics"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def by_siconos(python: str, W: np.ndarray, q: np.ndarray, mu: np.ndarray) -> tuple[float, np.ndarray]:
+    """Seconds and impulses of Siconos, by the interpreter that has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, answer = Path(folder, "given.npz"), Path(folder, "answer.npz")
+        np.savez(given, W=W, q=q, mu=mu, tolerance=1e-10, rounds=20)
+        row = Path(__file__).with_name("siconos_row.py")
+        subprocess.run([python, str(row), str(given), str(answer)], check=True, capture_output=True)
+        with np.load(answer) as data:
+            return float(data["seconds"]), np.array(data["reaction"])
+
+
 if __name__ == "__main__":
-    for name in ("mujoco", "pinocchio", "siconos"):
+    for name in ("mujoco", "pinocchio"):
         if optional(name) is None:
             print(f"{name} is not installed; its rows are left out")
+    if siconos_python() is None:
+        print("siconos is installed neither here nor for the system's Python (python3-siconos); its row is left out")
     tasks = [
         ("forward dynamics of 7 hinges, left over [N m]", dynamics(7)),
         ("forward dynamics of 30 hinges, left over [N m]", dynamics(30)),

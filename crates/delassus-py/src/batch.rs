@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Instant;
 
 use delassus::Stop;
 use delassus::world::{Step, StepError};
@@ -11,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{array, rows, shaped};
 use crate::error::refuse;
-use crate::interrupt::{Flag, interruptible};
+use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
 use crate::world::World;
 
 /// Copies of a world that are stepped together, each with its own state, controls and contacts.
@@ -37,6 +38,8 @@ pub(crate) struct Batch {
 struct Inner {
     batch: delassus::world::Batch,
     dt: f64,
+    /// How long a step of all copies took last time [s].
+    pace: Option<f64>,
 }
 
 /// How the steps of a batch went.
@@ -90,6 +93,7 @@ impl Batch {
             inner: Mutex::new(Inner {
                 batch: batch.map_err(refuse)?,
                 dt: world.run.dt,
+                pace: None,
             }),
             flag,
         })
@@ -122,9 +126,11 @@ impl Batch {
             residual: vec![0.0; count],
             refused: Vec::new(),
         };
-        let (flag, inner) = (&self.flag, &mut *inner);
-        interruptible(py, flag, || {
-            let steps = inner.batch.steps(dt, steps, |i, _, world| {
+        let (flag, inner, count) = (&self.flag, &mut *inner, steps.get() as f64);
+        let expected = inner.pace.map(|pace| pace * count);
+        let (start, batch) = (Instant::now(), &mut inner.batch);
+        let work = || {
+            let steps = batch.steps(dt, steps, |i, _, world| {
                 if let Some(robot) = world.robot_mut(delassus::RobotId(0))
                     && 0 < width
                 {
@@ -133,7 +139,13 @@ impl Batch {
                 }
             });
             report.add(steps);
-        })?;
+        };
+        // Over before Ctrl-C would be noticed, they need no thread of their own.
+        match expected.is_some_and(|time| time < NOTICE.as_secs_f64()) && is_home() {
+            true => py.detach(work),
+            false => interruptible(py, flag, work)?,
+        }
+        inner.pace = Some(start.elapsed().as_secs_f64() / count);
         Ok(report)
     }
 

@@ -189,6 +189,8 @@ LONG = {
     "solve": "delassus.solve(delassus.Problem.builtin('pile:20000'), 'gauss-seidel', tolerance=0.0, iterations=10**9)",
     "step": "delassus.World.scene('pile:300').step(10**9)",
     "quick steps": "world = delassus.World.scene('stack:1'); world.step(2); world.step(10**9)",
+    "batch after quick steps": "batch = delassus.Batch(delassus.World.scene('stack:1'), 4); batch.step(); batch.step(2); batch.step(10**9)",
+    "quick steps of a batch": "batch = delassus.Batch(delassus.World.scene('stack:1'), 4); [batch.step() for _ in range(10**9)]",
 }
 
 

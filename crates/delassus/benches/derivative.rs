@@ -1,7 +1,9 @@
-//! Derivatives of robots that touch the ground: microseconds to factor the differentiated laws, to go backward once, and to
-//! differentiate a whole step, beside a cold solve of the same problem. Least times of runs in turn.
+//! Derivatives of robots that touch the ground: microseconds to factor the differentiated laws, to go forward and backward
+//! once, and to differentiate a whole step, beside a cold solve of the same problem. Least times of runs in turn.
 //!
 //! `cargo bench -p delassus --bench derivative`
+//!
+//! `-- count` counts instructions instead, where valgrind is installed: each pass once, after one that is not counted.
 
 #![allow(
     clippy::print_stdout,
@@ -9,12 +11,13 @@
 )]
 
 use std::fmt::Write;
+use std::process::Command;
 use std::time::Instant;
 
-use delassus::derivative::Derivative;
+use delassus::derivative::{Change, Derivative, Mode};
 use delassus::model::{robot::Base, scene::of_robot};
 use delassus::world::{Differentiate, MovedBy};
-use delassus::{Newton, RobotId, Solution, Solver, Stop, World};
+use delassus::{Newton, Problem, RobotId, Solution, Solver, Stop, World};
 
 /// Runs of each, in turn.
 const RUNS: usize = 200;
@@ -86,8 +89,8 @@ fn walker(limbs: usize, hinges: usize, height: f64) -> String {
 }
 
 /// The robot with bent limbs whose lowest ball is a little in the ground.
-fn world(text: &dyn Fn(f64) -> String, length: f64) -> World {
-    let high = placed(&text(2.0));
+fn world(text: &dyn Fn(f64) -> String, length: f64, presses: bool) -> World {
+    let high = placed(&text(2.0), presses);
     let lowest = (0..high.bodies().len()).map(|i| {
         let (x, turn) = (high.bodies().position[i], high.bodies().orientation[i]);
         x.z - (turn * delassus::math::DVec3::Z).z * 0.5 * length
@@ -95,10 +98,12 @@ fn world(text: &dyn Fn(f64) -> String, length: f64) -> World {
     let moving = lowest.zip(&high.bodies().motion);
     let moving = moving.filter(|(_, motion)| **motion == MovedBy::Link);
     let lowest = moving.fold(f64::INFINITY, |m, (z, _)| m.min(z));
-    placed(&text(2.0 - lowest + 0.049))
+    placed(&text(2.0 - lowest + 0.049), presses)
 }
 
-fn placed(text: &str) -> World {
+/// Every joint moves a little, so that what touches slides; the trunk goes down where it presses, else up. An arm that
+/// presses turns the other way.
+fn placed(text: &str, presses: bool) -> World {
     let scene = of_robot(text, "robot.xml", None, Base::Fixed).expect("the text is a robot");
     let mut world = scene.world;
     let robot = &world.robots()[0];
@@ -108,9 +113,13 @@ fn placed(text: &str) -> World {
     for (i, q) in q[first..].iter_mut().enumerate() {
         *q = if i % 2 == 0 { 0.3 } else { -0.25 };
     }
-    // Sliding a little, so that some contacts slip.
     for (i, v) in v.iter_mut().enumerate() {
         *v = 0.1 + 0.01 * i as f64;
+    }
+    if presses && first == 0 {
+        v.iter_mut().for_each(|v| *v = -*v);
+    } else if presses {
+        v[..6].copy_from_slice(&[0.0, 0.0, 0.0, 0.1, 0.05, -0.5]);
     }
     world
         .place_robot(RobotId(0), &q, &v)
@@ -118,51 +127,180 @@ fn placed(text: &str) -> World {
     world
 }
 
-fn least(times: &mut [f64], run: impl FnOnce()) {
-    let start = Instant::now();
-    run();
-    let time = start.elapsed().as_secs_f64() * 1e6;
-    times[0] = times[0].min(time);
+/// A solved problem and what is asked of it.
+struct Case {
+    problem: Problem,
+    answer: Solution,
+    weights: Vec<f64>,
+    change: Change,
 }
 
-fn main() {
-    println!("robot      dofs  rows  cold solve  factor  backward  derivative/solve  whole step");
-    type Text = Box<dyn Fn(f64) -> String>;
-    let robots: [(&str, usize, Text); 4] = [
-        ("arm", 7, Box::new(|height| arm(7, height))),
-        ("walker", 6, Box::new(|height| walker(2, 6, height))),
-        ("walker", 3, Box::new(|height| walker(4, 3, height))),
-        ("walker", 6, Box::new(|height| walker(5, 6, height))),
-    ];
-    for (name, hinges, text) in robots {
-        let mut world = world(&*text, 1.0 / hinges as f64);
+const PASSES: [&str; 4] = ["cold solve", "factor", "backward", "forward"];
+
+impl Case {
+    fn new(world: &mut World) -> Case {
         let (problem, _) = world.problem(H).expect("the robot can be stepped");
         let mut answer = Solution::zeros(&problem);
         tight().solve(&problem, &mut answer);
-        let derivative = Derivative::new(&problem, &answer).expect("contacts have a derivative");
         let weights = vec![1.0; problem.n_velocities()];
-        let mut best = [[f64::INFINITY]; 4];
-        for _ in 0..RUNS {
-            least(&mut best[0], || {
-                let mut cold = Solution::zeros(&problem);
-                tight().solve(&problem, &mut cold);
-            });
-            least(&mut best[1], || {
-                std::hint::black_box(Derivative::new(&problem, &answer).is_ok());
-            });
-            least(&mut best[2], || {
-                std::hint::black_box(derivative.backward(&weights, &[]).is_ok());
-            });
-            least(&mut best[3], || {
+        let change = Change {
+            p: weights.clone(),
+            ..Change::default()
+        };
+        Case {
+            problem,
+            answer,
+            weights,
+            change,
+        }
+    }
+
+    fn derivative(&self) -> Derivative<'_> {
+        Derivative::new(&self.problem, &self.answer).expect("contacts have a derivative")
+    }
+
+    fn solve(&self) {
+        let mut cold = Solution::zeros(&self.problem);
+        tight().solve(&self.problem, &mut cold);
+    }
+
+    /// Open, held and slipping blocks.
+    fn modes(&self) -> [usize; 3] {
+        let derivative = self.derivative();
+        let count = |of: &dyn Fn(Mode) -> bool| derivative.modes().filter(|m| of(*m)).count();
+        [
+            count(&|mode| mode == Mode::Open),
+            count(&|mode| mode == Mode::Held),
+            count(&|mode| mode == Mode::Slips || mode == Mode::Mixed),
+        ]
+    }
+
+    /// Runs a pass, and again inside of what is counted.
+    fn counted(&self, pass: &str) {
+        let derivative = self.derivative();
+        let run = || match pass {
+            "cold solve" => self.solve(),
+            "factor" => drop(std::hint::black_box(self.derivative())),
+            "backward" => {
+                drop(std::hint::black_box(
+                    derivative.backward(&self.weights, &[]),
+                ));
+            }
+            _ => drop(std::hint::black_box(derivative.forward(&self.change))),
+        };
+        run();
+        counted_pass(run);
+    }
+}
+
+/// What is counted. Its name is how the counter knows it.
+#[inline(never)]
+fn counted_pass(work: impl FnOnce()) {
+    work();
+}
+
+/// Instructions of one pass over one robot, by this program under valgrind; `None` where it is not there.
+fn instructions(robot: usize, pass: &str) -> Option<f64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg("--toggle-collect=*counted_pass*")
+        .arg(std::env::current_exe().ok()?)
+        .args(["pass", &robot.to_string(), pass])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = text.lines().find(|line| line.contains("Collected :"))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
+type Text = Box<dyn Fn(f64) -> String>;
+
+/// Name, hinges of a limb, whether it presses, and the robot.
+fn robots() -> Vec<(&'static str, usize, bool, Text)> {
+    let mut all: Vec<(&str, usize, bool, Text)> = Vec::new();
+    for presses in [false, true] {
+        all.push(("arm", 7, presses, Box::new(|z| arm(7, z))));
+        all.push(("walker", 6, presses, Box::new(|z| walker(2, 6, z))));
+        all.push(("walker", 3, presses, Box::new(|z| walker(4, 3, z))));
+        all.push(("walker", 6, presses, Box::new(|z| walker(5, 6, z))));
+    }
+    all
+}
+
+fn least(times: &mut f64, run: impl FnOnce()) {
+    let start = Instant::now();
+    run();
+    *times = times.min(start.elapsed().as_secs_f64() * 1e6);
+}
+
+/// What all passes take: microseconds, or thousands of instructions.
+fn measured(case: &Case, robot: usize, count: bool) -> Option<[f64; 4]> {
+    let mut best = [f64::INFINITY; 4];
+    if count {
+        for (best, pass) in best.iter_mut().zip(PASSES) {
+            *best = instructions(robot, pass)? * 1e-3;
+        }
+        return Some(best);
+    }
+    let derivative = case.derivative();
+    for _ in 0..RUNS {
+        least(&mut best[0], || case.solve());
+        least(&mut best[1], || {
+            drop(std::hint::black_box(case.derivative()))
+        });
+        least(&mut best[2], || {
+            drop(std::hint::black_box(
+                derivative.backward(&case.weights, &[]),
+            ));
+        });
+        least(&mut best[3], || {
+            drop(std::hint::black_box(derivative.forward(&case.change)));
+        });
+    }
+    Some(best)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let count = arguments.iter().any(|word| word == "count");
+    let one = arguments.iter().position(|word| word == "pass");
+    let one = one.map(|at| (arguments[at + 1].as_str(), arguments[at + 2].as_str()));
+    if one.is_none() {
+        let unit = if count {
+            "thousand instructions"
+        } else {
+            "µs"
+        };
+        println!("{unit}; share: factor and one backward of the cold solve");
+        println!(
+            "robot   dofs rows open held slip    cold  factor backward forward  share  whole step"
+        );
+    }
+    for (robot, (name, hinges, presses, text)) in robots().into_iter().enumerate() {
+        if one.is_some_and(|(number, _)| number != robot.to_string()) {
+            continue;
+        }
+        let mut world = world(&*text, 1.0 / hinges as f64, presses);
+        let case = Case::new(&mut world);
+        if let Some((_, pass)) = one {
+            return case.counted(pass);
+        }
+        let Some([solve, factor, backward, forward]) = measured(&case, robot, count) else {
+            println!("valgrind is not there: nothing is counted");
+            return;
+        };
+        let mut step = f64::NAN;
+        for _ in 0..if count { 0 } else { RUNS / 10 } {
+            least(&mut step, || {
                 let by = Differentiate::default();
                 std::hint::black_box(world.differentiate(H, &mut tight(), &by).is_ok());
             });
         }
-        let [[solve], [factor], [backward], [step]] = best;
+        let [open, held, slip] = case.modes();
         println!(
-            "{name:8} {:6} {:5} {solve:8.1} µs {factor:7.1} {backward:9.1} {:17.2} {step:8.1} µs",
-            problem.n_velocities(),
-            problem.n_rows(),
+            "{name:7} {:4} {:4} {open:4} {held:4} {slip:4} {solve:7.1} {factor:7.1} {backward:8.1} {forward:7.1} {:6.3} {step:11.1}",
+            case.problem.n_velocities(),
+            case.problem.n_rows(),
             (factor + backward) / solve
         );
     }

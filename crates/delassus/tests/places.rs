@@ -15,6 +15,7 @@ mod trees;
 use std::sync::Arc;
 
 use common::planted::{dense_mass, rigid_mass};
+use delassus::derivative::{Change, Derivative, Mode};
 use delassus::math::{DVec3, Random, tangents};
 use delassus::problem::file::{FileContent, Format, json, parse};
 use delassus::problem::place::{At, Place, Point, Side};
@@ -121,6 +122,26 @@ fn every_place(seed: u64) -> Problem {
     builder.build().unwrap()
 }
 
+/// The same problem with all rows written out and every mass a matrix.
+fn matrices(problem: &Problem) -> Problem {
+    let primal = primal(problem);
+    let mut builder = Problem::builder();
+    for (b, mass) in primal.mass().iter().enumerate() {
+        let n = mass.dim();
+        let mut matrix = vec![0.0; n * n];
+        for (i, row) in matrix.chunks_exact_mut(n).enumerate() {
+            let mut unit = vec![0.0; n];
+            unit[i] = 1.0;
+            mass.mul(&unit, row);
+        }
+        let p = primal.slice(primal.p(), MassId(b as u32));
+        builder
+            .add_mass(MassBlock::dense(matrix).unwrap(), p)
+            .unwrap();
+    }
+    with_written_rows(builder, problem)
+}
+
 /// The same problem with all rows written out.
 fn plain(problem: &Problem) -> Problem {
     let primal = primal(problem);
@@ -129,6 +150,11 @@ fn plain(problem: &Problem) -> Problem {
         let p = primal.slice(primal.p(), MassId(b as u32));
         builder.add_mass(mass.clone(), p).unwrap();
     }
+    with_written_rows(builder, problem)
+}
+
+fn with_written_rows(mut builder: ProblemBuilder, problem: &Problem) -> Problem {
+    let primal = primal(problem);
     for (block, k) in problem.blocks().iter().zip((0..).map(BlockId)) {
         let rows = primal.written_rows(k);
         let rows: Vec<(MassId, &[f64])> = rows.iter().map(|(m, g)| (*m, &g[..])).collect();
@@ -436,5 +462,58 @@ fn files_with_places_that_cannot_be_are_refused_with_their_block() {
         let error = error.to_string();
         assert!(error.contains("blocks[0]"), "{error}");
         assert!(error.contains(clue), "{error} ({clue})");
+    }
+}
+
+/// Numbers of order one hundred go through masses of condition 1e3 and a system of thirty rows.
+const SOLVED: f64 = 1e-9;
+
+#[test]
+fn derivatives_do_not_depend_on_how_rows_and_masses_are_given() {
+    let mut seen = Vec::new();
+    for seed in 0..20 {
+        let problem = every_place(seed);
+        let mut random = Random::new(100 + seed);
+        let mut lambda = numbers(&mut random, problem.n_rows());
+        // Normals push, some hard enough to hold, and some let go.
+        for (k, block) in problem.blocks().iter().enumerate() {
+            lambda[block.start] =
+                20.0 * lambda[block.start].abs() * f64::from(u8::from(k % 3 != 0));
+        }
+        let change = Change {
+            p: numbers(&mut random, problem.n_velocities()),
+            q: numbers(&mut random, problem.n_rows()),
+            sigma: numbers(&mut random, problem.n_rows()),
+            mu: numbers(&mut random, problem.blocks().len()),
+            ..Change::default()
+        };
+        let by_v = numbers(&mut random, problem.n_velocities());
+        let by_lambda = numbers(&mut random, problem.n_rows());
+        let found = [problem.clone(), plain(&problem), matrices(&problem)].map(|problem| {
+            let answer = Solution::from_lambda(&problem, lambda.clone());
+            let derivative = Derivative::new(&problem, &answer).unwrap();
+            seen.extend(derivative.modes());
+            let forward = derivative.forward(&change).unwrap();
+            let back = derivative.backward(&by_v, &by_lambda).unwrap();
+            [
+                forward.v,
+                forward.lambda,
+                back.p,
+                back.q,
+                back.sigma,
+                back.mu,
+            ]
+        });
+        for other in &found[1..] {
+            for (own, other) in found[0].iter().zip(other) {
+                let size = own.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+                for (a, b) in own.iter().zip(other) {
+                    assert!((a - b).abs() < SOLVED * size, "{seed}: {a} and {b}");
+                }
+            }
+        }
+    }
+    for mode in [Mode::Open, Mode::Held, Mode::Slips] {
+        assert!(seen.contains(&mode), "no block is {mode:?}");
     }
 }

@@ -11,8 +11,8 @@ pub use mode::Mode;
 use crate::index::BlockId;
 use crate::law::MOST_NUMBERS;
 use crate::linalg::lu::ProfileLu;
-use crate::math::dot;
-use crate::problem::{Form, Primal, Problem, Solution};
+use crate::math::{dot, mul_transposed_add};
+use crate::problem::{Block, Form, Primal, Problem, Solution};
 use mode::{AtBlock, Linear};
 
 /// A pivot below this share of the largest entry means rows that depend on others.
@@ -128,6 +128,8 @@ pub struct Derivative<'p> {
 /// Blocks whose changes depend on each other, and the factors of their system.
 #[derive(Clone, Debug)]
 struct Island {
+    /// In the order of the rows.
+    blocks: Vec<BlockId>,
     /// Its rows in the problem.
     rows: Vec<usize>,
     /// T of each row, with T² = 1/d.
@@ -173,7 +175,7 @@ impl<'p> Derivative<'p> {
     ) -> Result<Derivative<'p>, DerivativeError> {
         check("v", &answer.v, problem.n_velocities())?;
         check("lambda", &answer.lambda, problem.n_rows())?;
-        let mut w = vec![0.0; problem.n_rows()];
+        let mut w = zeros(problem.n_rows());
         problem.row_velocity(&answer.v, &answer.lambda, &mut w);
         let scale = problem.velocity_scale().max(f64::MIN_POSITIVE);
         let mut blocks = Vec::with_capacity(problem.blocks().len());
@@ -188,10 +190,11 @@ impl<'p> Derivative<'p> {
                 None => Linear::new(&block.law, at),
                 Some(tau) => Some(Linear::smoothed(&block.law, at, tau)),
             };
-            blocks.push(linear.ok_or(DerivativeError::Law {
-                block: BlockId(k as u32),
-                law: block.law.name(),
-            })?);
+            let Some(linear) = linear else {
+                let (block, law) = (BlockId(k as u32), block.law.name());
+                return Err(DerivativeError::Law { block, law });
+            };
+            blocks.push(linear);
         }
         let mut found = Derivative {
             problem: Cow::Borrowed(problem),
@@ -199,15 +202,32 @@ impl<'p> Derivative<'p> {
             blocks,
             islands: Vec::new(),
         };
-        for mut island in problem.islands() {
-            if tau.is_none() {
-                // dλ = 0 of what is open: it is in no equation.
-                island.retain(|id| found.blocks[id.index()].mode != Mode::Open);
+        let takes_part = |linear: &Linear| tau.is_some() || linear.mode != Mode::Open;
+        if !found.blocks.iter().any(takes_part) {
+            return Ok(found);
+        }
+        let islands = match problem.is_one_island() {
+            true => vec![(0..found.blocks.len() as u32).map(BlockId).collect()],
+            false => problem.islands(),
+        };
+        for mut island in islands {
+            // dλ = 0 of what is open: it is in no equation.
+            island.retain(|id| takes_part(&found.blocks[id.index()]));
+            if !island.is_empty() {
+                let island = Island::new(&found, island)?;
+                found.islands.push(island);
             }
-            let island = Island::new(&found, &island)?;
-            found.islands.push(island);
         }
         Ok(found)
+    }
+
+    /// The blocks in equations, with their differentiated laws.
+    fn equations(&self) -> impl Iterator<Item = (usize, &Linear, &Block)> {
+        let blocks = self.islands.iter().flat_map(|island| &island.blocks);
+        blocks.map(|id| {
+            let k = id.index();
+            (k, &self.blocks[k], &self.problem.blocks()[k])
+        })
     }
 
     /// Numbers of velocities and of rows.
@@ -265,7 +285,7 @@ impl<'p> Derivative<'p> {
                 *f += g * lambda;
             }
         }
-        self.mass_solve(&mut f);
+        self.halve(&mut f);
         // r = G M⁻¹f + dG v − dq + dΣ λ: what rows feel directly.
         let mut r = self.rows_of(&f);
         for (r, row) in r.iter_mut().zip(change.g.chunks_exact(nv.max(1))) {
@@ -278,30 +298,26 @@ impl<'p> Derivative<'p> {
             *r += sigma * lambda;
         }
         // (P S + Q) dλ = E dn − P r
-        let mut x = vec![0.0; n];
-        let laws = filled(change.law.as_flattened(), MOST_NUMBERS * self.blocks.len());
-        let laws = laws.as_chunks::<MOST_NUMBERS>().0;
-        let sliding = filled(&change.mu, self.blocks.len());
-        for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
-            let (mut numbers, mu) = (laws[k], sliding[k]);
-            numbers[block.law.sliding_numbers()]
-                .iter_mut()
-                .for_each(|x| *x += mu);
-            let m = block.n_rows;
-            for i in 0..m {
-                let p = &linear.p[i * m..(i + 1) * m];
-                let e = &linear.e[i * MOST_NUMBERS..(i + 1) * MOST_NUMBERS];
-                x[block.start + i] = dot(e, &numbers) - dot(p, &r[block.rows()]);
+        let mut x = zeros(n);
+        for (k, linear, block) in self.equations() {
+            let mut numbers = change.law.get(k).copied().unwrap_or_default();
+            if let Some(mu) = change.mu.get(k) {
+                let sliding = &mut numbers[block.law.sliding_numbers()];
+                sliding.iter_mut().for_each(|x| *x += mu);
+            }
+            let (m, r) = (block.n_rows, &r[block.rows()]);
+            let rows = linear
+                .p
+                .chunks_exact(m)
+                .zip(linear.e.chunks_exact(MOST_NUMBERS));
+            for (x, (p, e)) in x[block.rows()].iter_mut().zip(rows) {
+                *x = dot(e, &numbers) - dot(p, r);
             }
         }
         self.each_island(&mut x, |lu, x| lu.solve(x));
         // dv = M⁻¹(f + Gᵀdλ)
-        let mut dv = self.impulse_of(&x);
-        self.mass_solve(&mut dv);
-        for (dv, f) in dv.iter_mut().zip(&f) {
-            *dv += f;
-        }
-        Ok(Solution { v: dv, lambda: x })
+        self.complete(&mut f, &x);
+        Ok(Solution { v: f, lambda: x })
     }
 
     /// ∂L/∂data from ∂L/∂v and ∂L/∂λ; an empty one is zero. One solve, however many numbers the data are.
@@ -313,56 +329,57 @@ impl<'p> Derivative<'p> {
             }
         }
         // z = G M⁻¹ ∂L/∂v + ∂L/∂λ, and (P S + Q)ᵀ x = z.
-        let mut y = filled(v, nv);
-        self.mass_solve(&mut y);
-        let mut x = self.rows_of(&y);
-        for (x, lambda) in x.iter_mut().zip(lambda) {
-            *x += lambda;
+        let mut p = filled(v, nv);
+        self.halve(&mut p);
+        let mut x = self.rows_of(&p);
+        if !lambda.is_empty() {
+            for (_, _, block) in self.equations() {
+                let by = x[block.rows()].iter_mut().zip(&lambda[block.rows()]);
+                by.for_each(|(x, lambda)| *x += lambda);
+            }
         }
         self.each_island(&mut x, |lu, x| lu.solve_transposed(x));
-        // s = −Pᵀx goes with r, and Eᵀx with the numbers of a law.
-        let mut found = Sensitivity {
-            rows: vec![0.0; n],
-            mu: vec![0.0; self.blocks.len()],
-            law: vec![[0.0; MOST_NUMBERS]; self.blocks.len()],
-            ..Sensitivity::default()
-        };
-        for (k, (linear, block)) in self.blocks.iter().zip(self.problem.blocks()).enumerate() {
-            let m = block.n_rows;
-            let x = &x[block.rows()];
-            for (i, e) in linear.e.as_chunks::<MOST_NUMBERS>().0.iter().enumerate() {
-                for (sum, e) in found.law[k].iter_mut().zip(e) {
-                    *sum += e * x[i];
+        // q = Pᵀx = −s goes with −r, and Eᵀx with the numbers of a law.
+        let (mut rows, mut q) = (zeros(n), zeros(n));
+        let mut mu = zeros(self.blocks.len());
+        let mut law = Vec::with_capacity(self.blocks.len());
+        law.resize(self.blocks.len(), [0.0; MOST_NUMBERS]);
+        for (k, linear, block) in self.equations() {
+            let (x, numbers) = (&x[block.rows()], &mut law[k]);
+            for (x, e) in x.iter().zip(linear.e.as_chunks::<MOST_NUMBERS>().0) {
+                for (sum, e) in numbers.iter_mut().zip(e) {
+                    *sum += e * x;
                 }
             }
-            found.mu[k] = found.law[k][block.law.sliding_numbers()].iter().sum();
-            for j in 0..m {
-                let column = (0..m).map(|i| linear.p[i * m + j] * x[i]);
-                found.rows[block.start + j] = -column.sum::<f64>();
+            mu[k] = numbers[block.law.sliding_numbers()].iter().sum();
+            mul_transposed_add(&linear.p, x, &mut q[block.rows()]);
+            for (s, q) in rows[block.rows()].iter_mut().zip(&q[block.rows()]) {
+                *s = -q;
             }
         }
         // ∂L/∂p = M⁻¹(∂L/∂v + Gᵀs)
-        let mut p = self.impulse_of(&found.rows);
-        self.mass_solve(&mut p);
-        for (p, y) in p.iter_mut().zip(&y) {
-            *p += y;
+        self.complete(&mut p, &rows);
+        let mut sigma = x;
+        for (sigma, (s, lambda)) in sigma.iter_mut().zip(rows.iter().zip(&self.answer.lambda)) {
+            *sigma = s * lambda;
         }
-        found.p = p;
-        found.q = found.rows.iter().map(|s| -s).collect();
-        let pairs = found.rows.iter().zip(&self.answer.lambda);
-        found.sigma = pairs.map(|(s, lambda)| s * lambda).collect();
-        Ok(found)
+        Ok(Sensitivity {
+            p,
+            q,
+            sigma,
+            mu,
+            law,
+            rows,
+        })
     }
 
-    /// x ← A⁻¹x or A⁻ᵀx, island by island; zero in open blocks.
+    /// x ← A⁻¹x or A⁻ᵀx, island by island, of an x that is zero in blocks of no island.
     fn each_island(&self, x: &mut [f64], solve: impl Fn(&ProfileLu, &mut [f64])) {
-        let given = x.to_vec();
-        x.fill(0.0);
         let mut part = Vec::new();
         for island in &self.islands {
             let rows = island.rows.iter().zip(&island.scale);
             part.clear();
-            part.extend(rows.clone().map(|(i, t)| t * given[*i]));
+            part.extend(rows.clone().map(|(i, t)| t * x[*i]));
             solve(&island.lu, &mut part);
             for ((i, t), found) in rows.zip(&part) {
                 x[*i] = t * found;
@@ -377,60 +394,57 @@ impl<'p> Derivative<'p> {
         }
     }
 
-    /// x ← M⁻¹x.
-    fn mass_solve(&self, x: &mut [f64]) {
+    /// Half of x ← M⁻¹x.
+    fn halve(&self, x: &mut [f64]) {
         if let Some(primal) = self.primal() {
-            for (b, mass) in primal.mass().iter().enumerate() {
-                mass.solve(&mut x[primal.columns(b)]);
-            }
+            primal.halve(x);
         }
     }
 
-    /// G x.
-    fn rows_of(&self, x: &[f64]) -> Vec<f64> {
-        let mut y = vec![0.0; self.problem.n_rows()];
+    /// G M⁻¹x from half of M⁻¹x, in the rows of blocks in equations.
+    fn rows_of(&self, half: &[f64]) -> Vec<f64> {
+        let mut y = zeros(self.problem.n_rows());
         if let Some(primal) = self.primal() {
-            let none = vec![0.0; y.len()];
-            self.problem.row_velocity(x, &none, &mut y);
-            for (y, q) in y.iter_mut().zip(primal.q()) {
-                *y += q;
+            for (k, _, block) in self.equations() {
+                primal.add_half_velocity(k, half, &mut y[block.rows()]);
             }
         }
         y
     }
 
-    /// Gᵀx.
-    fn impulse_of(&self, x: &[f64]) -> Vec<f64> {
-        let mut f = vec![0.0; self.problem.n_velocities()];
+    /// M⁻¹(x + Gᵀλ) from half of M⁻¹x, with impulses of blocks in equations.
+    fn complete(&self, half: &mut [f64], lambda: &[f64]) {
         if let Some(primal) = self.primal() {
-            for (k, block) in self.problem.blocks().iter().enumerate() {
-                primal.add_block_impulse(k, &x[block.rows()], &mut f);
-            }
+            let impulses = self.equations().map(|(k, _, b)| (k, &lambda[b.rows()]));
+            primal.complete(half, impulses);
         }
-        f
     }
 }
 
 impl Island {
-    fn new(of: &Derivative<'_>, blocks: &[BlockId]) -> Result<Island, DerivativeError> {
-        let known = blocks.iter().map(|id| &of.problem.blocks()[id.index()]);
-        let linears: Vec<&Linear> = blocks.iter().map(|id| &of.blocks[id.index()]).collect();
-        let d = linears.iter().flat_map(|linear| &linear.d);
+    fn new(of: &Derivative<'_>, blocks: Vec<BlockId>) -> Result<Island, DerivativeError> {
+        let mut s = of.problem.coupled(&blocks);
+        let (mut rows, mut scale) = (Vec::new(), Vec::new());
+        for id in &blocks {
+            rows.extend(of.problem.blocks()[id.index()].rows());
+            let d = &of.blocks[id.index()].d;
+            scale.extend(d.iter().map(|d| 1.0 / d.sqrt()));
+        }
         let mut island = Island {
-            rows: known.flat_map(|block| block.rows()).collect(),
-            scale: d.map(|d| 1.0 / d.sqrt()).collect(),
+            blocks,
+            rows,
+            scale,
             lu: ProfileLu::default(),
             unique: true,
         };
-        let mut s = of.problem.delassus_of(blocks);
-        if !island.factor(&linears, &s, REDUNDANT) {
+        if !island.factor(&of.blocks, &s, REDUNDANT) {
             // Redundant rows share impulses in many ways. A little compliance picks one; velocities feel none of it.
             island.unique = false;
             let n = island.rows.len();
             for i in 0..n {
                 s[i * n + i] += SOFT * s[i * n + i].abs().max(f64::MIN_POSITIVE);
             }
-            if !island.factor(&linears, &s, NOTHING) {
+            if !island.factor(&of.blocks, &s, NOTHING) {
                 return Err(DerivativeError::Singular);
             }
         }
@@ -438,42 +452,51 @@ impl Island {
     }
 
     /// Factors T (P S + Q) T; false where a pivot is below this share of the largest entry.
-    fn factor(&mut self, blocks: &[&Linear], s: &[f64], least: f64) -> bool {
+    fn factor(&mut self, linears: &[Linear], s: &[f64], least: f64) -> bool {
         let n = self.rows.len();
         self.lu.reset(n);
         let (mut start, mut largest, mut row) = (0, 0.0_f64, vec![0.0; n]);
-        for linear in blocks {
+        for linear in self.blocks.iter().map(|id| &linears[id.index()]) {
             let m = linear.d.len();
             for i in 0..m {
                 row.fill(0.0);
-                for k in 0..m {
-                    let p = linear.p[i * m + k];
-                    row[start + k] += linear.q[i * m + k];
-                    if p != 0.0 {
-                        let s = &s[(start + k) * n..(start + k + 1) * n];
+                let (p, q) = (&linear.p[i * m..][..m], &linear.q[i * m..][..m]);
+                row[start..start + m].copy_from_slice(q);
+                for (p, s) in p.iter().zip(s[start * n..].chunks_exact(n)) {
+                    if *p != 0.0 {
                         row.iter_mut().zip(s).for_each(|(a, s)| *a += p * s);
                     }
                 }
                 let own = self.scale[start + i];
-                for (j, (a, scale)) in row.iter().zip(&self.scale).enumerate() {
-                    let a = a * own * scale;
-                    if a != 0.0 {
-                        self.lu.add(start + i, j, a);
-                        largest = largest.max(a.abs());
-                    }
+                for (a, scale) in row.iter_mut().zip(&self.scale) {
+                    *a *= own * scale;
+                    largest = largest.max(a.abs());
                 }
+                let first = row.iter().position(|a| *a != 0.0).unwrap_or(n - 1);
+                let end = row
+                    .iter()
+                    .rposition(|a| *a != 0.0)
+                    .map_or(n, |last| last + 1);
+                let to = self.lu.open(start + i, first..end);
+                to.copy_from_slice(&row[first..end]);
             }
             start += m;
         }
-        n == 0 || least * largest < self.lu.factor()
+        least * largest < self.lu.factor()
     }
 }
 
 /// The array, or as many zeros where it is empty.
 fn filled(array: &[f64], n: usize) -> Vec<f64> {
-    let mut all = array.to_vec();
+    let mut all = Vec::with_capacity(n);
+    all.extend_from_slice(array);
     all.resize(n, 0.0);
     all
+}
+
+/// So many zeros. Memory that is asked for as zero comes from the heap at large, which takes longer than to fill a few.
+fn zeros(n: usize) -> Vec<f64> {
+    filled(&[], n)
 }
 
 pub(crate) fn check(

@@ -127,16 +127,16 @@ impl Linear {
             let d = rows.map(|i| at.diagonal[i * (n + 1)]).sum::<f64>() / count;
             if 0.0 < d && d.is_finite() { d } else { 1.0 }
         };
-        let zeros = |n: usize| std::iter::repeat_n(0.0, n);
-        let own = mean(0..spins.start);
-        let mut d: Few<f64, 3> = std::iter::repeat_n(own, n).collect();
-        d[spins.clone()].fill(mean(spins));
+        let mut d = Few::of(mean(0..spins.start), n);
+        if !spins.is_empty() {
+            d[spins.clone()].fill(mean(spins));
+        }
         Linear {
             mode: Mode::Held,
             degenerate: false,
-            p: zeros(n * n).collect(),
-            q: zeros(n * n).collect(),
-            e: zeros(n * MOST_NUMBERS).collect(),
+            p: Few::of(0.0, n * n),
+            q: Few::of(0.0, n * n),
+            e: Few::of(0.0, n * MOST_NUMBERS),
             d,
         }
     }

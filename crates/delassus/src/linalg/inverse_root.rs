@@ -13,7 +13,7 @@
 //! Cost: 2·n³/6 multiplications at most, less what is zero. Forming T loses as many digits as L is ill-conditioned: for
 //! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
 
-use super::wide_lu::{Four, WIDTH, add_row, by_fours, dot, filled, fours, sum_squares};
+use super::wide_lu::{Four, WIDTH, absolute, add_row, by_fours, dot, filled, fours, sum_squares};
 
 /// T, and room for Lᵀ.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,6 +52,16 @@ impl InverseRoot {
     /// x ← M⁻¹x.
     pub(crate) fn solve(&self, x: &mut [f64]) {
         pulp::Arch::new().dispatch(Solve { root: self, x });
+    }
+
+    /// x ← Tᵀx, unknowns in reverse: half of M⁻¹x.
+    pub(crate) fn halve(&self, x: &mut [f64]) {
+        pulp::Arch::new().dispatch(Halve { root: self, x });
+    }
+
+    /// x ← T x of unknowns in reverse: the other half.
+    pub(crate) fn complete(&self, x: &mut [f64]) {
+        pulp::Arch::new().dispatch(Complete { root: self, x });
     }
 
     /// x ← |T||Tᵀ|x for x ≥ 0, which is no less than |M⁻¹|x.
@@ -170,15 +180,69 @@ impl pulp::WithSimd for Solve<'_> {
 
 #[inline(always)]
 fn solve<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
+    let y = half::<F>(root, x);
+    answer_half(root, &y, x);
+}
+
+/// Tᵀx.
+#[inline(always)]
+fn half<const F: usize>(root: &InverseRoot, x: &[f64]) -> [Four; F] {
     let rows = &root.rows.as_chunks::<F>().0[..root.n];
-    // y = Tᵀx
     let mut y = [[0.0; WIDTH]; F];
     for (x, row) in x.iter().rev().zip(rows) {
         add_row(&mut y, *x, row);
     }
+    y
+}
+
+/// x ← T y.
+#[inline(always)]
+fn answer_half<const F: usize>(root: &InverseRoot, y: &[Four; F], x: &mut [f64]) {
+    let rows = &root.rows.as_chunks::<F>().0[..root.n];
     for (x, row) in x.iter_mut().rev().zip(rows) {
-        *x = dot(row, &y);
+        *x = dot(row, y);
     }
+}
+
+struct Halve<'a> {
+    root: &'a InverseRoot,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Halve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(self.root.fours, halve(self.root, self.x), ());
+    }
+}
+
+#[inline(always)]
+fn halve<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
+    let y = half::<F>(root, x);
+    let n = x.len();
+    x.copy_from_slice(&y.as_flattened()[..n]);
+}
+
+struct Complete<'a> {
+    root: &'a InverseRoot,
+    x: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Complete<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(self.root.fours, complete(self.root, self.x), ());
+    }
+}
+
+#[inline(always)]
+fn complete<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
+    let y = filled::<F>(x);
+    answer_half(root, &y, x);
 }
 
 struct Sizes<'a> {
@@ -200,22 +264,11 @@ fn solve_sizes<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
     let rows = &root.rows.as_chunks::<F>().0[..root.n];
     let mut y = [[0.0; WIDTH]; F];
     for (x, row) in x.iter().rev().zip(rows) {
-        add_row(&mut y, *x, &sizes(row));
+        add_row(&mut y, *x, &absolute(row));
     }
     for (x, row) in x.iter_mut().rev().zip(rows) {
-        *x = dot(&sizes(row), &y);
+        *x = dot(&absolute(row), &y);
     }
-}
-
-#[inline(always)]
-fn sizes<const F: usize>(row: &[Four; F]) -> [Four; F] {
-    let mut out = *row;
-    for k in 0..F {
-        for l in 0..WIDTH {
-            out[k][l] = row[k][l].abs();
-        }
-    }
-    out
 }
 
 struct Answer<'a> {
@@ -301,6 +354,10 @@ mod tests {
             let (mut x, mut y) = (b.clone(), b.clone());
             cholesky_solve(&lower, n, &mut x);
             root.solve(&mut y);
+            let mut halves = b.clone();
+            root.halve(&mut halves);
+            root.complete(&mut halves);
+            assert_eq!(halves, y, "{n}: two halves are one solve");
             let error: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
             assert!(max_abs(&error) < ROUNDING, "{n}: {error:?}");
             let column = |i: usize| {

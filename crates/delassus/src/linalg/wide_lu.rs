@@ -352,6 +352,11 @@ pub(crate) fn add_impulses(x: &[Four], lambda: &[f64], v: &mut [f64]) {
     pulp::Arch::new().dispatch(Impulses { x, lambda, v });
 }
 
+/// w ← w + |X||v|, rows of X in fours.
+pub(crate) fn add_sizes(x: &[Four], v: &[f64], w: &mut [f64]) {
+    pulp::Arch::new().dispatch(Sizes(Products { x, v, w }));
+}
+
 /// The sum of all squares.
 pub(crate) fn sum_squares(x: &[Four]) -> f64 {
     pulp::Arch::new().dispatch(Squares(x))
@@ -396,6 +401,38 @@ fn products<const F: usize>(x: &[Four], v: &[f64], w: &mut [f64]) {
     for (w, x) in w.iter_mut().zip(x.as_chunks::<F>().0) {
         *w += dot(x, &v);
     }
+}
+
+struct Sizes<'a>(Products<'a>);
+
+impl pulp::WithSimd for Sizes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Products { x, v, w } = self.0;
+        by_fours!(fours(v.len()), sizes(x, v, w), ());
+    }
+}
+
+#[inline(always)]
+fn sizes<const F: usize>(x: &[Four], v: &[f64], w: &mut [f64]) {
+    let v = absolute(&filled::<F>(v));
+    for (w, x) in w.iter_mut().zip(x.as_chunks::<F>().0) {
+        *w += dot(&absolute(x), &v);
+    }
+}
+
+/// The size of every number.
+#[inline(always)]
+pub(super) fn absolute<const F: usize>(row: &[Four; F]) -> [Four; F] {
+    let mut out = *row;
+    for k in 0..F {
+        for l in 0..WIDTH {
+            out[k][l] = row[k][l].abs();
+        }
+    }
+    out
 }
 
 struct Impulses<'a> {

@@ -21,6 +21,20 @@ impl<T: Copy + Default, const N: usize> Few<T, N> {
         }
     }
 
+    /// So many times the same item.
+    pub fn of(item: T, len: usize) -> Few<T, N> {
+        let many = if len <= N {
+            Vec::new()
+        } else {
+            vec![item; len]
+        };
+        Few {
+            few: [item; N],
+            len,
+            many,
+        }
+    }
+
     /// Adds an item.
     pub fn push(&mut self, item: T) {
         self.push_of(item, 0);
@@ -123,5 +137,11 @@ mod tests {
         list.iter_mut().for_each(|x| *x *= 2);
         let doubled: Few<usize, 3> = (0..10).map(|x| 2 * x).collect();
         assert_eq!(list.as_slice(), doubled.as_slice());
+        for n in 0..6 {
+            let mut list = Few::<usize, 3>::of(7, n);
+            assert_eq!(list.as_slice(), vec![7; n]);
+            list.push(8);
+            assert_eq!(list.as_slice(), [vec![7; n], vec![8]].concat());
+        }
     }
 }

@@ -7,6 +7,7 @@ pub mod delassus;
 mod delassus_wide;
 pub mod file;
 pub(crate) mod floor;
+mod halves;
 mod islands;
 pub mod jacobian;
 pub mod mass;
@@ -24,7 +25,7 @@ use mass::MassBlock;
 use crate::error::BuildError;
 use crate::index::{BlockId, MassId};
 use crate::law::Law;
-use crate::linalg::wide_lu::{Four, add_impulses};
+use crate::linalg::wide_lu::{Four, add_impulses, add_sizes};
 use crate::math::mul_add;
 
 /// One constraint problem: masses, constraint rows and the law of each block.
@@ -176,18 +177,23 @@ impl Problem {
         let Form::Primal(primal) = &self.form else {
             return crate::math::max_abs(&self.c);
         };
-        let (mut scale, mut rows): (f64, _) = (0.0, Vec::new());
+        let (mut scale, mut sums, mut room): (f64, Vec<f64>, _) = (0.0, Vec::new(), Vec::new());
         for (k, block) in self.blocks.iter().enumerate() {
-            let mut sums: Vec<f64> = primal.q[block.rows()].iter().map(|q| q.abs()).collect();
+            sums.clear();
+            sums.extend(primal.q[block.rows()].iter().map(|q| q.abs()));
             for e in primal.jacobian.entry_range(k) {
                 let v = &primal.free_velocity[primal.columns(primal.jacobian.entry_mass(e))];
-                rows.clear();
-                primal.write_rows(e, &mut rows);
-                for (row, sum) in rows.chunks_exact(v.len()).zip(&mut sums) {
+                if let Some(written) = primal.jacobian.written(e, v.len()) {
+                    add_sizes(written.rows, v, &mut sums);
+                    continue;
+                }
+                room.clear();
+                primal.write_rows(e, &mut room);
+                for (row, sum) in room.chunks_exact(v.len()).zip(&mut sums) {
                     *sum += row.iter().zip(v).map(|(g, v)| (g * v).abs()).sum::<f64>();
                 }
             }
-            scale = sums.into_iter().fold(scale, f64::max);
+            scale = sums.iter().copied().fold(scale, f64::max);
         }
         scale
     }
