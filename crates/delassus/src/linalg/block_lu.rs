@@ -9,8 +9,15 @@
 //!
 //! Nodes that couple the same others share a front, so that most of the work is one dense product, S ← S − L₂₁U₁₂.
 //! Rows are exchanged inside a diagonal block only. That is stable where every diagonal block is a mass plus positive
-//! parts, and is checked by whoever uses it, by one refinement. The order (least neighbours first, ties by number) and
-//! the pattern depend on the graph alone and are kept while it stays.
+//! parts, and is checked by whoever uses it, by one refinement. Where a diagonal block holds a joint and leaves a turn
+//! nearly free, products with D_q lose what tells the two apart; a careful factorisation corrects each of them once:
+//!
+//! ```text
+//! L_iq ← L_iq + (A_iq − L_iq U_qq) D_q ,   x_q ← x_q + D_q (b_q − U_qq x_q)
+//! ```
+//!
+//! The order (least neighbours first, ties by number) and the pattern depend on the graph alone and are kept while it
+//! stays.
 //!
 //! A node may have a leader: then only its first unknowns are pivots, and the others follow from the leader's, z = Tᵀx.
 //! This is how links of a kinematic tree are eliminated from the leaves to the root: what a joint leaves free is a
@@ -45,6 +52,9 @@ pub(crate) struct BlockLu {
     inverse: Vec<f64>,
     front: Vec<f64>,
     y: Vec<f64>,
+    /// Whether products with inverses of diagonal blocks are corrected, and the panel of A that one of them takes.
+    pub(crate) careful: bool,
+    kept: Vec<f64>,
 }
 
 /// What a front leaves: a square on the stack.
@@ -182,6 +192,7 @@ impl BlockLu {
             width,
             &self.plan.panels[front.panels.clone()],
             &mut self.inverse,
+            self.careful.then_some(&mut self.kept),
         ) {
             return false;
         }
@@ -276,6 +287,15 @@ impl BlockLu {
                     let d = row[from..to].iter().zip(&*b);
                     t[from + i] = d.map(|(d, b)| d * b).sum();
                 }
+                if self.careful {
+                    let kept = self.lower[front.at + from * width..].chunks(width);
+                    for (b, u) in b.iter_mut().zip(kept) {
+                        *b -= dot_unrolled(&u[from..to], &t[from..to]);
+                    }
+                    for (i, row) in rows.chunks_exact(width).enumerate() {
+                        t[from + i] += dot_unrolled(&row[from..to], b);
+                    }
+                }
                 b.copy_from_slice(&t[from..to]);
             }
         }
@@ -364,6 +384,7 @@ fn pivots(
     width: usize,
     panels: &[plan::Panel],
     work: &mut [f64],
+    mut kept: Option<&mut Vec<f64>>,
 ) -> bool {
     for panel in panels {
         let (from, to, n) = (panel.start, panel.start + panel.size, panel.size);
@@ -388,6 +409,9 @@ fn pivots(
         for (d, u) in d.chunks_exact_mut(n).zip(u.chunks_exact(width)) {
             d.copy_from_slice(&u[from..to]);
         }
+        if let Some(kept) = &mut kept {
+            keep(kept, (d, n), (l, width, to));
+        }
         if !invert(d, n, work) {
             return false;
         }
@@ -396,8 +420,44 @@ fn pivots(
         }
         // Lᵀ ← D⁻ᵀLᵀ
         turn((d, n), (l, width), to, work);
+        if let Some(kept) = &mut kept {
+            correct(kept, (d, n), (l, width, to), work);
+        }
     }
     true
+}
+
+/// Keeps U_qq in the place of Lᵀ that nothing uses, and the panel of Aᵀ beside it, from column `to` on.
+fn keep(kept: &mut Vec<f64>, (u, n): (&[f64], usize), (l, width, to): (&mut [f64], usize, usize)) {
+    kept.clear();
+    for (u, row) in u.chunks_exact(n).zip(l.chunks_mut(width)) {
+        row[to - n..to].copy_from_slice(u);
+        kept.extend_from_slice(&row[to..width]);
+    }
+}
+
+/// Lᵀ ← Lᵀ + Dᵀ(Aᵀ − U_qqᵀLᵀ).
+fn correct(
+    kept: &mut [f64],
+    (d, n): (&[f64], usize),
+    (l, width, to): (&mut [f64], usize, usize),
+    work: &mut [f64],
+) {
+    let beside = width - to;
+    if beside == 0 {
+        return;
+    }
+    for row in l.chunks(width).take(n) {
+        for (u, out) in row[to - n..to].iter().zip(kept.chunks_exact_mut(beside)) {
+            let known = &row[to..width];
+            out.iter_mut().zip(known).for_each(|(r, l)| *r -= u * l);
+        }
+    }
+    turn((d, n), (kept, beside), 0, work);
+    for (row, change) in l.chunks_mut(width).zip(kept.chunks_exact(beside)) {
+        let known = &mut row[to..width];
+        known.iter_mut().zip(change).for_each(|(l, c)| *l += c);
+    }
 }
 
 /// Takes what follows from a leader into the leader: S_P ← S_P + T S_F, then the same for columns.

@@ -1,11 +1,14 @@
 //! Pseudo-arclength continuation of the smoothed laws in s = log τ, for paths that turn back.
 //!
 //! ```text
-//! F(z, s) = 0, z = λ/(ρV), ⟨a, b⟩ = a·b/rows       tangent t = ±(b, 1)/√(⟨b,b⟩ + 1), b = −J⁻¹F_s
+//! F(z, s) = 0, z = λ/(ρV), ⟨a, b⟩ = a·b/(rows min(1, τ)²)       tangent t = ±(b, 1)/√(⟨b,b⟩ + 1), b = −J⁻¹F_s
 //! predictor  (z, s) += h t;   corrector  a = −J⁻¹F, ds = −(N + ⟨t_z, a⟩)/(t_s + ⟨t_z, b⟩), (z, s) += (a + b ds, ds)
 //! ```
 //!
 //! N is the defect of the arclength. One factorisation serves both right-hand sides. The sign keeps the direction.
+//!
+//! The path bends where impulses change by about δ = ρVτ. Measured by τ a bend is as long at the end of the path as at its
+//! start; measured by ρV it would be too short to be seen, s alone would lead, and the path be lost where s turns back.
 
 use super::continuation::move_by;
 use super::kernel::Change;
@@ -14,7 +17,11 @@ use crate::law::Law;
 use crate::law::smoothed::{Point, Want};
 
 /// Smallest and largest step along the path.
-const STEPS: (f64, f64) = (1e-6, 6.0);
+const STEPS: (f64, f64) = (1e-6, 1e4);
+/// Impulses are measured by the smoothing τ, between these.
+const MEASURE: (f64, f64) = (1e-9, 1.0);
+/// ε of hard rows over their mobility: more makes steps creep along the path, less loses digits.
+const HARD: f64 = 1e-11;
 /// Corrections of one step.
 const CORRECTIONS: usize = 6;
 /// Smoothing at the start.
@@ -35,6 +42,8 @@ struct Spot {
 struct Tangent {
     change: Change,
     s: f64,
+    /// What ⟨a, b⟩ is multiplied by.
+    weight: f64,
 }
 
 /// A spot that the corrector accepted, the derivative of the path by s there, and how many corrections it took.
@@ -53,6 +62,16 @@ struct Pair {
 impl Stage<'_> {
     /// Follows the path from no impulses; a point is accepted where the merit is below `accept` times τ.
     pub(super) fn arclength(&mut self, rho: &[f64], accept: f64, most: usize) -> Result<(), End> {
+        let base = self.softness;
+        self.softness = HARD;
+        self.kernel.be_careful();
+        let end = self.follow_path(rho, accept, most);
+        self.softness = base;
+        end
+    }
+
+    /// The same, with ε and factors as they are.
+    fn follow_path(&mut self, rho: &[f64], accept: f64, most: usize) -> Result<(), End> {
         let start = self.kernel.count;
         let mut spot = Spot {
             at: self.iterate(&vec![0.0; self.system.n_rows()]),
@@ -60,14 +79,14 @@ impl Stage<'_> {
         };
         self.approach(&mut spot, rho)?;
         let by_s = self.two(&spot, rho)?.by_s;
-        let mut tangent = self.tangent(by_s, None, rho);
+        let mut tangent = self.tangent(by_s, spot.s, None, rho);
         let mut h: f64 = 1.0;
         // A path that has come near its end may take twice as long: many contacts that creep change one after the other.
         let left = |count: usize, s: f64| count < start + if s < LATE { 2 * most } else { most };
         while left(self.kernel.count, spot.s) {
             match self.advance(&spot, (&tangent, h), rho, accept)? {
                 Some(next) => {
-                    tangent = self.tangent(next.by_s, Some(&tangent), rho);
+                    tangent = self.tangent(next.by_s, next.spot.s, Some(&tangent), rho);
                     spot = next.spot;
                     self.judge(&spot.at.lambda)?;
                     if next.corrections <= 2 {
@@ -156,7 +175,7 @@ impl Stage<'_> {
         }
     }
 
-    /// ⟨a, b⟩ of two changes of impulses.
+    /// a·b/rows of two changes of impulses.
     fn inner(&self, a: &[f64], b: &[f64], rho: &[f64]) -> f64 {
         let mut sum = 0.0;
         for (block, rho) in self.system.blocks().iter().zip(rho) {
@@ -168,17 +187,20 @@ impl Stage<'_> {
     }
 
     /// The unit tangent: τ falls at first, and the direction stays afterwards.
-    fn tangent(&self, mut by_s: Change, before: Option<&Tangent>, rho: &[f64]) -> Tangent {
+    fn tangent(&self, mut by_s: Change, s: f64, before: Option<&Tangent>, rho: &[f64]) -> Tangent {
+        let inner = |a: &Change| self.inner(&a.lambda, &by_s.lambda, rho);
         let sign = match before {
-            Some(old) if 0.0 <= self.inner(&old.change.lambda, &by_s.lambda, rho) + old.s => 1.0,
+            Some(old) if 0.0 <= old.weight * inner(&old.change) + old.s => 1.0,
             _ => -1.0,
         };
-        let length = sign / (self.inner(&by_s.lambda, &by_s.lambda, rho) + 1.0).sqrt();
+        let weight = s.exp().clamp(MEASURE.0, MEASURE.1).powi(-2);
+        let length = sign / (weight * inner(&by_s) + 1.0).sqrt();
         by_s.lambda.iter_mut().for_each(|x| *x *= length);
         by_s.v.iter_mut().for_each(|x| *x *= length);
         Tangent {
             change: by_s,
             s: length,
+            weight,
         }
     }
 
@@ -205,9 +227,9 @@ impl Stage<'_> {
             // ds = −(N + ⟨t_z, a⟩)/(t_s + ⟨t_z, b⟩)
             let moved = next.at.lambda.iter().zip(&predicted.at.lambda);
             let moved: Vec<f64> = moved.map(|(a, b)| a - b).collect();
-            let defect = self.inner(&t.lambda, &moved, rho) + tangent.s * (next.s - predicted.s);
-            let below = tangent.s + self.inner(&t.lambda, &by_s.lambda, rho);
-            let ds = -(defect + self.inner(&t.lambda, &newton.lambda, rho)) / below;
+            let inner = |a: &[f64]| tangent.weight * self.inner(&t.lambda, a, rho);
+            let defect = inner(&moved) + tangent.s * (next.s - predicted.s);
+            let ds = -(defect + inner(&newton.lambda)) / (tangent.s + inner(&by_s.lambda));
             if !ds.is_finite() {
                 return Ok(None);
             }

@@ -98,6 +98,7 @@ impl Kernel {
     /// Another problem comes, perhaps of the same pattern.
     pub(super) fn begin(&mut self) {
         self.prepared = false;
+        self.masses.careful = false;
         self.count = 0;
     }
 
@@ -203,6 +204,11 @@ impl Kernel {
         if let Some(white) = &system.white {
             return white.factor(system.blocks(), &self.a, &mut self.white);
         }
+        self.assemble(system, primal)
+    }
+
+    /// K of the A at hand, and its factors.
+    fn assemble(&mut self, system: &System<'_>, primal: &Primal) -> bool {
         self.masses.clear();
         self.add_inertias(system, primal);
         self.pairs
@@ -292,9 +298,30 @@ impl Kernel {
             // z follows from impulses by products alone: what rounding left of the momentum is taken by the next step.
             change.v.fill(0.0);
             system.add_impulse(&change.lambda, &mut change.v);
-        } else if system.primal().is_some() {
-            self.refine(system, imbalance, change);
+        } else if let Some(primal) = system.primal() {
+            let holds = self.refine(system, imbalance, change);
+            if !holds && !self.masses.careful && self.factor_again(system, primal) {
+                self.rough_step(system, b, imbalance, change);
+                self.refine(system, imbalance, change);
+            }
         }
+    }
+
+    /// From now on factorisations are careful.
+    pub(super) fn be_careful(&mut self) {
+        self.masses.careful = true;
+    }
+
+    /// The same K with more care, and all that follow; false where that is no use.
+    fn factor_again(&mut self, system: &System<'_>, primal: &Primal) -> bool {
+        self.count += 1;
+        self.masses.careful = true;
+        if self.assemble(system, primal) {
+            return true;
+        }
+        self.masses.careful = false;
+        self.assemble(system, primal);
+        false
     }
 
     /// The same without refinement, for a direction that only says how far it could go.
@@ -331,11 +358,11 @@ impl Kernel {
     /// ```
     ///
     /// Once is enough where masses are alike. Where a body carries a million times its weight, K holds entries so far
-    /// apart that each round gains two digits only.
-    fn refine(&mut self, system: &System<'_>, imbalance: &[f64], change: &mut Change) {
+    /// apart that each round gains two digits only. False where not even that is left.
+    fn refine(&mut self, system: &System<'_>, imbalance: &[f64], change: &mut Change) -> bool {
         let mut r = std::mem::take(&mut self.momentum);
         let mut error = std::mem::take(&mut self.error);
-        let mut least = f64::INFINITY;
+        let (mut least, mut last) = (f64::INFINITY, 0.0);
         for _ in 0..REFINEMENTS {
             system.momentum(&change.v, &mut r);
             r.iter_mut()
@@ -345,6 +372,7 @@ impl Kernel {
             error.copy_from_slice(&r);
             system.solve_mass(&mut error);
             let size = max_abs(&error) / system.scale;
+            last = size;
             if !(EXACT < size && size < 0.5 * least) {
                 break;
             }
@@ -358,6 +386,7 @@ impl Kernel {
         }
         self.error = error;
         self.momentum = r;
+        last < NEARLY
     }
 
     /// x ← K⁻¹x.

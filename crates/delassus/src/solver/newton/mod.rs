@@ -319,9 +319,9 @@ fn other_paths(stage: &mut Stage<'_>, loads: &[f64]) -> Result<(), End> {
     next(stage.settle())?;
     next(stage.polish_wide())?;
     wide_paths(stage, loads)?;
-    for (share, accept) in [(0.1, 1e-3), (1e-3, 1e-2), (1.0, 1e-3)] {
+    for (share, accept) in [(0.1, 1e-2), (1e-3, 1e-3), (1.0, 1e-3)] {
         let rho = stage.load_aware(loads, share);
-        next(stage.arclength(&rho, accept, 250))?;
+        next(stage.arclength(&rho, accept, 400))?;
         next(stage.settle())?;
         if share == 0.1 {
             next(stage.proximal(loads, share, 200))?;
