@@ -1,12 +1,14 @@
-//! delassus beside Rapier on the same work, in turn, in one process: milliseconds a step and the accuracy reached.
+//! delassus beside Rapier, and with `--features jolt` beside Jolt, on the same work, in turn, in one process: milliseconds a step and the accuracy reached.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml -- [SCENE…] [--settle STEPS] [--rounds N]
 //! [--sweeps N] [--csv FILE]`
 //!
-//! Both step the same bodies by 1/60 s. After settling, rounds of ten steps are timed in turn, and each engine is given by
+//! All step the same bodies by 1/60 s. After settling, rounds of ten steps are timed in turn, and each engine is given by
 //! the least mean of a round: what other work on the machine disturbs least. Penetration and joints are measured by the
-//! same program for both, from positions alone. With `--features parallel` both use two threads.
+//! same program for all, from positions alone. With `--features parallel` all use two threads.
 
+#[cfg(feature = "jolt")]
+mod jolt;
 mod rapier;
 
 use std::io::Write;
@@ -117,7 +119,7 @@ fn main() {
     }
 }
 
-/// Both engines on one scene, in turn.
+/// All engines on one scene, in turn.
 fn compare(scene: &str, spec: &str, (sweeps, substeps): (usize, usize), given: &Given) -> Vec<Row> {
     let made = scenes::build(scene).expect("the scene exists");
     let mut world = made.world;
@@ -137,7 +139,7 @@ fn compare(scene: &str, spec: &str, (sweeps, substeps): (usize, usize), given: &
         0 => format!("{spec}, {substeps} substeps"),
         sweeps => format!("{spec}, {sweeps} sweeps"),
     };
-    let mut engines: [Box<dyn Engine>; 2] = [
+    let mut engines: Vec<Box<dyn Engine>> = vec![
         Box::new(Ours {
             world,
             solver,
@@ -145,10 +147,15 @@ fn compare(scene: &str, spec: &str, (sweeps, substeps): (usize, usize), given: &
         }),
         Box::new(peer),
     ];
+    #[cfg(feature = "jolt")]
+    match jolt::Jolt::of(&reference, rayon::current_num_threads()) {
+        Some(jolt) => engines.push(Box::new(jolt)),
+        None => println!("{scene:<18} jolt: left out, only single shapes without joints are compared"),
+    }
     for engine in &mut engines {
         (0..given.settle).for_each(|_| engine.step());
     }
-    let mut least = [[f64::INFINITY; 2]; 2];
+    let mut least = vec![[f64::INFINITY; 2]; engines.len()];
     for _ in 0..given.rounds {
         for (engine, least) in engines.iter_mut().zip(&mut least) {
             let (start, worked) = (Instant::now(), processor_ms());
