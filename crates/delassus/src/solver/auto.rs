@@ -288,8 +288,9 @@ fn is_better(next: &Report, before: &Report) -> bool {
     match (next.status, before.status) {
         (Status::Solved, _) | (_, Status::Unsupported) => true,
         (Status::Unsupported, _) => false,
+        // A ray says more than impulses so large that rounding hides what is left.
+        (_, Status::RoundingFloor | Status::Ray) => next.residual.law < before.residual.law,
         // What no rounding allows to be better: an answer without a word that is so by a little is no better.
-        (Status::RoundingFloor, Status::RoundingFloor) => next.residual.law < before.residual.law,
         (Status::RoundingFloor, _) => next.residual.law <= ALIKE * before.residual.law,
         _ => next.residual.law < before.residual.law,
     }
