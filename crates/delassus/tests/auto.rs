@@ -325,7 +325,7 @@ fn a_self_stress_with_friction_is_a_ray_and_no_proof() {
         assert_eq!(report.status, Status::Solved, "{solver}");
         // μ > tan φ: the forces on both sides lie in their cones and on one line, and grow for ever.
         let (problem, report) = solve(0.5);
-        assert_eq!(report.status, Status::Ray, "{solver}");
+        assert_eq!(report.status, Status::Ray, "{solver}: {report}");
         let certificate = report.certificate.unwrap();
         assert_eq!(
             certificate.farkas, None,

@@ -273,10 +273,18 @@ impl<'a> Stage<'a> {
     /// Ends the run where the best residual is all that rounding allows.
     pub(super) fn stop_at_the_floor(&mut self) -> Result<(), End> {
         let floor = self.system.floor(&self.best.1);
-        match self.best.0 <= floor && self.stop.tolerance < floor {
-            true => Err(End::Run(Status::RoundingFloor)),
-            false => Ok(()),
+        if !(self.best.0 <= floor && self.stop.tolerance < floor) {
+            return Ok(());
         }
+        // Along a self-stress impulses grow until their rounding hides everything, which shows nothing.
+        if TOLERABLE * self.system.scale < self.best.0 {
+            let lambda = self.best.1.clone();
+            self.look_for_contradiction(&lambda)?;
+            if self.self_stress.is_some() {
+                return Ok(());
+            }
+        }
+        Err(End::Run(Status::RoundingFloor))
     }
 
     /// Ends the run where the best residual is no more than the judge's own arithmetic may be off by.
