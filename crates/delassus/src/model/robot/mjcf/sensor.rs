@@ -54,8 +54,8 @@ impl Reader<'_> {
                 at.map(|(link, pose)| SensorKind::Frame { link, pose })
             }
             "jointpos" | "jointvel" => {
-                let name = element.attribute("joint").unwrap_or_default();
-                let found = self.joints.iter().position(|j| j.model.name == name);
+                let named = |name| self.joints.iter().position(|j| j.model.name == name);
+                let found = element.attribute("joint").and_then(named);
                 let single = found.filter(|j| self.joints[*j].is_single());
                 single.map(SensorKind::Joint)
             }
