@@ -13,7 +13,7 @@ use crate::law::MOST_NUMBERS;
 use crate::linalg::lu::ProfileLu;
 use crate::math::{dot, mul_transposed_add};
 use crate::problem::{Block, Form, Primal, Problem, Solution};
-use mode::{AtBlock, Linear};
+use mode::{AtBlock, Differentiated, Linear};
 
 /// A pivot below this share of the largest entry means rows that depend on others.
 const REDUNDANT: f64 = 1e-10;
@@ -121,7 +121,7 @@ impl Sensitivity {
 pub struct Derivative<'p> {
     problem: Cow<'p, Problem>,
     answer: Solution,
-    blocks: Vec<Linear>,
+    blocks: Vec<Differentiated>,
     islands: Vec<Island>,
 }
 
@@ -175,8 +175,11 @@ impl<'p> Derivative<'p> {
     ) -> Result<Derivative<'p>, DerivativeError> {
         check("v", &answer.v, problem.n_velocities())?;
         check("lambda", &answer.lambda, problem.n_rows())?;
-        let mut w = zeros(problem.n_rows());
-        problem.row_velocity(&answer.v, &answer.lambda, &mut w);
+        // w = c + S λ, and c is known.
+        let mut w = Cow::Borrowed(problem.c());
+        if answer.lambda.iter().any(|x| *x != 0.0) {
+            problem.row_velocity(&answer.v, &answer.lambda, w.to_mut());
+        }
         let scale = problem.velocity_scale().max(f64::MIN_POSITIVE);
         let mut blocks = Vec::with_capacity(problem.blocks().len());
         for (k, block) in problem.blocks().iter().enumerate() {
@@ -186,15 +189,15 @@ impl<'p> Derivative<'p> {
                 diagonal: problem.diagonal_blocks().block(k),
                 scale,
             };
-            let linear = match tau {
-                None => Linear::new(&block.law, at),
-                Some(tau) => Some(Linear::smoothed(&block.law, at, tau)),
+            let found = match tau {
+                None => Differentiated::new(&block.law, at),
+                Some(tau) => Some(Differentiated::smoothed(&block.law, at, tau)),
             };
-            let Some(linear) = linear else {
+            let Some(found) = found else {
                 let (block, law) = (BlockId(k as u32), block.law.name());
                 return Err(DerivativeError::Law { block, law });
             };
-            blocks.push(linear);
+            blocks.push(found);
         }
         let mut found = Derivative {
             problem: Cow::Borrowed(problem),
@@ -202,7 +205,7 @@ impl<'p> Derivative<'p> {
             blocks,
             islands: Vec::new(),
         };
-        let takes_part = |linear: &Linear| tau.is_some() || linear.mode != Mode::Open;
+        let takes_part = |block: &Differentiated| block.linear.is_some();
         if !found.blocks.iter().any(takes_part) {
             return Ok(found);
         }
@@ -224,9 +227,13 @@ impl<'p> Derivative<'p> {
     /// The blocks in equations, with their differentiated laws.
     fn equations(&self) -> impl Iterator<Item = (usize, &Linear, &Block)> {
         let blocks = self.islands.iter().flat_map(|island| &island.blocks);
-        blocks.map(|id| {
+        blocks.filter_map(|id| {
             let k = id.index();
-            (k, &self.blocks[k], &self.problem.blocks()[k])
+            Some((
+                k,
+                self.blocks[k].linear.as_ref()?,
+                &self.problem.blocks()[k],
+            ))
         })
     }
 
@@ -422,13 +429,17 @@ impl<'p> Derivative<'p> {
 }
 
 impl Island {
+    /// Of blocks with a differentiated law.
     fn new(of: &Derivative<'_>, blocks: Vec<BlockId>) -> Result<Island, DerivativeError> {
         let mut s = of.problem.coupled(&blocks);
         let (mut rows, mut scale) = (Vec::new(), Vec::new());
         for id in &blocks {
             rows.extend(of.problem.blocks()[id.index()].rows());
-            let d = &of.blocks[id.index()].d;
-            scale.extend(d.iter().map(|d| 1.0 / d.sqrt()));
+            let d = of.blocks[id.index()]
+                .linear
+                .iter()
+                .flat_map(|linear| linear.d.iter());
+            scale.extend(d.map(|d| 1.0 / d.sqrt()));
         }
         let mut island = Island {
             blocks,
@@ -452,11 +463,15 @@ impl Island {
     }
 
     /// Factors T (P S + Q) T; false where a pivot is below this share of the largest entry.
-    fn factor(&mut self, linears: &[Linear], s: &[f64], least: f64) -> bool {
+    fn factor(&mut self, blocks: &[Differentiated], s: &[f64], least: f64) -> bool {
         let n = self.rows.len();
         self.lu.reset(n);
         let (mut start, mut largest, mut row) = (0, 0.0_f64, vec![0.0; n]);
-        for linear in self.blocks.iter().map(|id| &linears[id.index()]) {
+        let linears = self
+            .blocks
+            .iter()
+            .filter_map(|id| blocks[id.index()].linear.as_ref());
+        for linear in linears {
             let m = linear.d.len();
             for i in 0..m {
                 row.fill(0.0);

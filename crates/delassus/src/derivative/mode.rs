@@ -33,11 +33,70 @@ pub(super) struct AtBlock<'a> {
     pub(super) scale: f64,
 }
 
+/// What one block does, whether it is on an edge, and its differentiated law; none where dλ = 0 whatever changes.
+#[derive(Clone, Debug)]
+pub(super) struct Differentiated {
+    pub(super) mode: Mode,
+    pub(super) degenerate: bool,
+    pub(super) linear: Option<Linear>,
+}
+
+impl Differentiated {
+    /// Differentiates a law at an answer; `None` for one that is not.
+    pub(super) fn new(law: &Law, at: AtBlock<'_>) -> Option<Differentiated> {
+        if has_corners(law) {
+            return None;
+        }
+        if law.is_contact() {
+            // d y ≤ 0 of the normal: a contact that parts needs no more than this.
+            let d = at.mean(0..law.spin_rows(at.lambda.len()).start);
+            let y = d * at.lambda[0] - at.w[0];
+            if y <= 0.0 {
+                return Some(Differentiated {
+                    mode: Mode::Open,
+                    degenerate: -y <= EDGE * at.scale,
+                    linear: None,
+                });
+            }
+        }
+        let linear = Linear::new(law, at);
+        Some(Differentiated {
+            mode: linear.mode,
+            degenerate: linear.degenerate,
+            linear: (linear.mode != Mode::Open).then_some(linear),
+        })
+    }
+
+    /// The same of the smoothed law, of which every block feels something.
+    pub(super) fn smoothed(law: &Law, at: AtBlock<'_>, tau: f64) -> Differentiated {
+        let linear = Linear::smoothed(law, at, tau);
+        Differentiated {
+            mode: linear.mode,
+            degenerate: linear.degenerate,
+            linear: Some(linear),
+        }
+    }
+}
+
+/// Whether friction has facets, which are not differentiated.
+fn has_corners(law: &Law) -> bool {
+    matches!(law, Law::FrictionFacets { mu, .. } if 0.0 < *mu)
+}
+
+impl AtBlock<'_> {
+    /// The mean diagonal of some rows, which turns an impulse into a velocity.
+    fn mean(&self, rows: std::ops::Range<usize>) -> f64 {
+        let (n, count) = (self.lambda.len(), rows.len().max(1) as f64);
+        let d = rows.map(|i| self.diagonal[i * (n + 1)]).sum::<f64>() / count;
+        if 0.0 < d && d.is_finite() { d } else { 1.0 }
+    }
+}
+
 /// The differentiated law of one block, in units of velocity.
 #[derive(Clone, Debug)]
 pub(super) struct Linear {
-    pub(super) mode: Mode,
-    pub(super) degenerate: bool,
+    mode: Mode,
+    degenerate: bool,
     /// Row by row.
     pub(super) p: Square,
     pub(super) q: Square,
@@ -53,22 +112,24 @@ type Square = Few<f64, 9>;
 type Numbers = Few<f64, { 3 * MOST_NUMBERS }>;
 
 impl Linear {
-    /// Differentiates a law at an answer; `None` for one that is not.
-    pub(super) fn new(law: &Law, at: AtBlock<'_>) -> Option<Linear> {
+    /// Differentiates a law without corners at an answer.
+    fn new(law: &Law, at: AtBlock<'_>) -> Linear {
         let mut linear = Linear::empty(law, at);
         match *law {
             Law::Equality => (0..at.lambda.len()).for_each(|i| linear.hold(i)),
             Law::Unilateral => linear.bounds((0.0, f64::INFINITY), at),
             Law::Interval { lo, hi } => linear.bounds((lo, hi), at),
-            Law::FrictionFacets { mu, .. } if 0.0 < mu => return None,
             law => linear.contact(&law, at),
         }
-        Some(linear)
+        linear
     }
 
     /// The law smoothed by δ = V τ/d, differentiated: f(λ, w, n) = 0 gives ∂f/∂w dw + ∂f/∂λ dλ = −∂f/∂n dn.
-    pub(super) fn smoothed(law: &Law, at: AtBlock<'_>, tau: f64) -> Linear {
-        let mut linear = Linear::new(law, at).unwrap_or_else(|| Linear::empty(law, at));
+    fn smoothed(law: &Law, at: AtBlock<'_>, tau: f64) -> Linear {
+        let mut linear = match has_corners(law) {
+            true => Linear::empty(law, at),
+            false => Linear::new(law, at),
+        };
         let n = at.lambda.len();
         let spins = law.spin_rows(n);
         let d = linear.d[0];
@@ -122,14 +183,9 @@ impl Linear {
     fn empty(law: &Law, at: AtBlock<'_>) -> Linear {
         let n = at.lambda.len();
         let spins = law.spin_rows(n);
-        let mean = |rows: std::ops::Range<usize>| {
-            let count = rows.len().max(1) as f64;
-            let d = rows.map(|i| at.diagonal[i * (n + 1)]).sum::<f64>() / count;
-            if 0.0 < d && d.is_finite() { d } else { 1.0 }
-        };
-        let mut d = Few::of(mean(0..spins.start), n);
+        let mut d = Few::of(at.mean(0..spins.start), n);
         if !spins.is_empty() {
-            d[spins.clone()].fill(mean(spins));
+            d[spins.clone()].fill(at.mean(spins));
         }
         Linear {
             mode: Mode::Held,
