@@ -305,6 +305,7 @@ pub(crate) fn drive(keys: &mut Keys<'_>, before: Drive) -> PyResult<Drive> {
             stiffness: own.need("stiffness", stiffness)?,
             damping: damping.unwrap_or(0.0),
             max_force: own.need("max_force", force)?,
+            min_force: own.number("min_force")?,
         });
         own.close()?;
     }
@@ -330,6 +331,9 @@ fn check(drive: &Drive) -> PyResult<()> {
             if negative(s.max_force) || negative(s.damping) || !(0.0 < s.stiffness + s.damping) || negative(s.stiffness) =>
         {
             "stiffness, damping and max_force of a servo cannot be negative, and it needs stiffness or damping".to_owned()
+        }
+        Drive { servo: Some(s), .. } if s.min_force.is_some_and(|least| !(least <= 0.0)) => {
+            "min_force of a servo cannot be positive".to_owned()
         }
         Drive { friction, .. } if negative(*friction) => {
             format!("friction is {friction}; it cannot be negative")

@@ -295,7 +295,7 @@ impl World {
     /// | `pulley` | `points` (one on each body), `anchors` (where the rope runs over), `ratio`, `length` |
     ///
     /// All take `compliance`, `damping` and `collide`. A motor is `dict(speed=…, max_force=…)`, a servo
-    /// `dict(position=…, stiffness=…, damping=…, max_force=…)`.
+    /// `dict(position=…, stiffness=…, damping=…, max_force=…)`, with `min_force=…` where it is not −max_force.
     ///
     /// >>> import delassus
     /// >>> world = delassus.World()

@@ -404,6 +404,7 @@ fn restitution_and_joints_agree_with_whole_steps() {
             stiffness: 40.0,
             damping: 2.0,
             max_force: 1e3,
+            min_force: None,
         };
         let drive = Drive {
             servo: Some(servo),

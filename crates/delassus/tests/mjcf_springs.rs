@@ -88,7 +88,7 @@ fn weight_that_actuators_carry_is_carried_only_where_they_act_and_within_their_b
     }
 }
 
-/// A push is held to its bounds on either side, those of the joint too; a servo has one bound, which is said.
+/// A push is held to its bounds on either side, those of the joint too.
 #[test]
 fn bounds_of_actuators_may_differ_in_either_direction() {
     let push = |joint: &str, range: &str| {
@@ -100,8 +100,43 @@ fn bounds_of_actuators_may_differ_in_either_direction() {
     assert_eq!(push("", "-2 5"), -2.0);
     assert_eq!(push("", "3 5"), 3.0);
     assert_eq!(push(r#"actuatorfrcrange="-1 5""#, "-2 5"), -1.0);
-    let servo = r#"<actuator><position joint="j" kp="10" forcerange="-1 5"/></actuator>"#;
-    let file = carried("", servo);
-    let said = |w: &delassus::model::robot::Warning| w.text.contains("<position forcerange>");
-    assert!(file.warnings.iter().any(said), "{:?}", file.warnings);
+}
+
+/// Torque of actuators at the start, on the link of [`carried`], whose weight pushes it by −2 g.
+fn torque(joint: &str, actuators: &str) -> f64 {
+    let file = carried(joint, &format!("<actuator>{actuators}</actuator>"));
+    2.01 * pace(&file) + 2.0 * 9.81
+}
+
+/// Servos that want far more than they may: each side has its own bound, whichever way the gear turns, within the joint's
+/// bounds for all of its actuators together. The numbers are those of MuJoCo 4.0.
+#[test]
+fn servos_push_within_bounds_that_differ() {
+    let servo = |more: &str| format!(r#"<position joint="j" kp="100" forcerange="-1 5" {more}/>"#);
+    let (up, down) = (servo(r#"ctrlrange="1 2""#), servo(r#"ctrlrange="-2 -1""#));
+    let turned = servo(r#"ctrlrange="1 2" gear="-2""#);
+    let push = r#"<general joint="j" biastype="affine" biasprm="3 0 0"/>"#;
+    let speed = r#"<velocity joint="j" kv="10" ctrlrange="1 2" forcerange="-1 4"/>"#;
+    let cases = [
+        ("", up.clone(), 5.0),
+        ("", down.clone(), -1.0),
+        ("", turned, -10.0),
+        (r#"actuatorfrcrange="-.5 2""#, up.clone(), 2.0),
+        (r#"actuatorfrcrange="-.5 2""#, down.clone(), -0.5),
+        (r#"actuatorfrcrange="-9 7""#, format!("{up}{push}"), 7.0),
+        (r#"actuatorfrcrange="2.5 7""#, format!("{down}{push}"), 2.5),
+        (r#"actuatorfrcrange="9 11""#, format!("{up}{push}"), 9.0),
+        (r#"actuatorfrcrange="-9 1""#, format!("{down}{push}"), 1.0),
+        ("", speed.to_owned(), 4.0),
+        ("", format!("{speed}{down}"), 3.0),
+        ("", format!("{up}{up}"), 10.0),
+        ("", format!("{up}{down}"), 4.0),
+    ];
+    for (joint, actuators, wanted) in cases {
+        let found = torque(joint, &actuators);
+        assert!(
+            (found - wanted).abs() < 1e-3,
+            "{joint} {actuators}: {found}, wanted {wanted}"
+        );
+    }
 }

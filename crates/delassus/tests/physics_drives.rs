@@ -138,6 +138,7 @@ fn servo_holds_a_load_with_the_sag_of_its_spring_and_yields_above_its_force() {
             stiffness: 400.0,
             damping: 60.0,
             max_force,
+            min_force: None,
         }),
         ..Drive::default()
     };

@@ -347,10 +347,19 @@ fn mjcf_actuators_become_servos_and_largest_forces() {
     assert!((servo.position - 0.1).abs() < 1e-15, "{servo:?}");
     assert_eq!((servo.stiffness, servo.damping), (160.0, 12.0));
     assert_eq!(servo.max_force, 14.0);
-    let both = joint("r2").servo.unwrap();
+    // One of the two has bounds, so that they stay two.
+    let first = joint("r2").servo.unwrap();
+    assert_eq!((first.stiffness, first.damping), (6.0, 1.0));
+    assert!((first.position - 0.1).abs() < 1e-15, "{first:?}");
+    let second = robot.tendons[0].servo.unwrap();
+    assert_eq!((second.stiffness, second.damping), (0.0, 0.5));
+    assert!(warnings[0].text.contains("second servo"), "{warnings:?}");
+    let unbounded = text.replace(" forcerange=\"-4 4\"", "");
+    let both = read(&unbounded).robot;
+    let both = both.joints.iter().find(|j| j.name == "r2").unwrap().servo;
+    let both = both.unwrap();
     assert_eq!((both.stiffness, both.damping), (6.0, 1.5));
     assert!((both.position - 0.1).abs() < 1e-15, "{both:?}");
-    assert_eq!(warnings, []);
     let ghost = text.replace("<velocity joint=\"r2\"", "<velocity joint=\"ghost\"");
     let error = parse(&ghost, "crank.xml", None, Base::Fixed).unwrap_err();
     assert!(

@@ -194,6 +194,7 @@ fn a_servo_sags_by_weight_over_stiffness_and_gives_way_beyond_its_force() {
         stiffness: 100.0,
         damping: 20.0,
         max_force: 50.0,
+        min_force: None,
     };
     let drive = Drive {
         servo: Some(servo),

@@ -128,6 +128,7 @@ pub(super) fn servo(position: f64, (stiffness, damping, max_force): (f64, f64, f
         stiffness,
         damping,
         max_force,
+        min_force: None,
     };
     Control {
         drive: Drive {

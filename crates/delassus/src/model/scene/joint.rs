@@ -427,13 +427,15 @@ pub(super) fn read_drive(table: &Table) -> Result<Drive, SceneError> {
         })
     })?;
     let servo = table.read("servo", |value| {
-        let servo = value.table_of(&["position", "stiffness", "damping", "max-force"])?;
+        let keys = ["position", "stiffness", "damping", "max-force", "min-force"];
+        let servo = value.table_of(&keys)?;
         let stiffness = servo.need("stiffness", "1000")?.positive()?;
         Ok(Servo {
             position: servo.need("position", "0")?.within(-1e9, 1e9)?,
             stiffness,
             damping: servo.read("damping", Value::not_negative)?.unwrap_or(0.0),
             max_force: servo.need("max-force", "100")?.not_negative()?,
+            min_force: servo.read("min-force", |value| value.within(-1e9, 0.0))?,
         })
     })?;
     let friction = table.read("friction", Value::not_negative)?;

@@ -202,6 +202,7 @@ fn read_drives(
                 }),
                 servo: given.servo.map(|servo| Servo {
                     max_force: force(servo.max_force),
+                    min_force: servo.min_force.map(|least| -force(-least)),
                     ..servo
                 }),
                 friction: match drive.get("friction") {

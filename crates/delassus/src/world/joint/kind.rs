@@ -4,6 +4,7 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::index::BodyId;
+use crate::law::Law;
 
 /// The kinds of joint.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +209,9 @@ impl Drive {
                 s.position.is_finite()
                     && at_least_zero(s.stiffness)
                     && at_least_zero(s.damping)
-                    && at_least_zero(s.max_force)
+                    && s.max_force.is_finite()
+                    && s.bounds()[0].is_finite()
+                    && s.bounds()[0] <= s.max_force
                     && 0.0 < s.stiffness + s.damping
             })
             && at_least_zero(self.friction)
@@ -237,4 +240,20 @@ pub struct Servo {
     pub damping: f64,
     /// Greatest force or torque \[N or N m\].
     pub max_force: f64,
+    /// Least force or torque, where it is not −`max_force` \[N or N m\].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_force: Option<f64>,
+}
+
+impl Servo {
+    /// Least and greatest force or torque \[N or N m\].
+    pub fn bounds(&self) -> [f64; 2] {
+        [self.min_force.unwrap_or(-self.max_force), self.max_force]
+    }
+
+    /// The law of its row. Bounds are forces here; assembly turns them into impulses.
+    pub(in crate::world) fn law(&self) -> Law {
+        let [lo, hi] = self.bounds();
+        Law::Interval { lo, hi }
+    }
 }

@@ -421,7 +421,7 @@ impl Joint {
         if let Some(servo) = drive.servo {
             let spring = Target::Spring(servo.stiffness, servo.damping);
             let off = row(Some(self.coordinate - servo.position));
-            show(off, within(servo.max_force), JointPart::Servo, spring);
+            show(off, servo.law(), JointPart::Servo, spring);
         }
         if 0.0 < drive.friction {
             let (part, still) = (JointPart::Friction(0), Target::Velocity(0.0));

@@ -398,11 +398,7 @@ impl Robot {
         if let Some(servo) = control.servo(time) {
             let spring = Target::Spring(servo.stiffness, servo.damping);
             let gap = q - servo.position;
-            push(
-                dof,
-                1.0,
-                (JointPart::Servo, within(servo.max_force), spring, gap),
-            );
+            push(dof, 1.0, (JointPart::Servo, servo.law(), spring, gap));
         }
     }
 }

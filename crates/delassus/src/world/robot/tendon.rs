@@ -258,12 +258,7 @@ impl Robot {
             if let Some(servo) = tendon.servo {
                 let spring = Target::Spring(servo.stiffness, servo.damping);
                 let gap = length - servo.position;
-                push(
-                    1.0,
-                    JointPart::Servo,
-                    within(servo.max_force),
-                    (spring, gap),
-                );
+                push(1.0, JointPart::Servo, servo.law(), (spring, gap));
             }
         }
         room.give_back();

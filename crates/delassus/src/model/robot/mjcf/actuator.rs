@@ -8,7 +8,7 @@ use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, Tristate, View};
 use super::joint::limits;
-use super::pull::{Pull, UNBOUNDED, both, most, within};
+use super::pull::{Pull, UNBOUNDED, added, held, most, within};
 use super::transmission::{Acted, CURVES, Curves};
 use crate::tree::Tree;
 use crate::world::Tendon;
@@ -275,38 +275,41 @@ impl<'a> Reader<'a> {
                 Err(why) => self.lose(element, format!("{why}, \"{}\",", element.name())),
             }
         }
-        self.bound_joints();
+        let acts =
+            |path: &Tendon| path.servo.is_some() || path.push != 0.0 || path.muscle.is_some();
+        self.bound_joints(paths.iter().chain(&*tendons).any(acts));
         Ok(paths)
     }
 
-    /// Holds what all actuators of a joint push with to the joint's own bounds.
-    fn bound_joints(&mut self) {
+    /// Holds what the actuators of a joint push with to the joint's own bounds.
+    fn bound_joints(&mut self, others: bool) {
         let mut apart = Vec::new();
         for joint in &mut self.joints {
-            let Some(bounds) = joint.bounds else {
+            let Some([lo, hi]) = joint.bounds else {
                 continue;
             };
-            match &mut joint.model.servo {
-                None => joint.model.push = within(joint.model.push, bounds),
-                Some(servo) => {
-                    servo.max_force = servo.max_force.min(most(bounds));
-                    if bounds[0] != -bounds[1] || joint.model.push != 0.0 {
-                        apart.push(joint.view.element);
-                    }
-                }
+            let model = &mut joint.model;
+            let Some(servo) = model.servo else {
+                model.push = within(model.push, [lo, hi]);
+                continue;
+            };
+            // lo ≤ P + clamp(f, a, b) ≤ hi is P + clamp(f, max(a, lo − P), min(b, hi − P)), where that leaves room.
+            let [a, b] = servo.bounds();
+            let room = [a.max(lo - model.push), b.min(hi - model.push)];
+            if room[0] <= room[1] {
+                model.servo = Some(held(servo, room));
+            } else {
+                model.servo = None;
+                model.push = if model.push + b < lo { lo } else { hi };
+            }
+            if others {
+                apart.push(joint.view.element);
             }
         }
         for element in apart {
-            self.note_bounds(element, "actuatorfrcrange");
+            let text = "<joint actuatorfrcrange>: does not bound what acts through tendons, sites or a second servo";
+            self.note(element, text.to_owned());
         }
-    }
-
-    /// Bounds of a servo that are not the same on both sides.
-    fn note_bounds(&mut self, element: &Element, name: &str) {
-        let tag = &element.tag;
-        let text =
-            format!("<{tag} {name}>: a servo pushes with the larger of the two bounds either way");
-        self.note(element, text);
     }
 
     /// Adds an actuator to what it acts on, or says why it cannot be simulated. Returns its path where it has its own.
@@ -329,9 +332,6 @@ impl<'a> Reader<'a> {
         if self.options.is_off("actuation") {
             return Ok(Ok(None));
         }
-        if pull.push(gear).is_none() && pull.bounds[0] != -pull.bounds[1] {
-            self.note_bounds(element, "forcerange");
-        }
         if let Acted::Joint(j) = acted
             && self.joints[j].is_single()
         {
@@ -345,11 +345,24 @@ impl<'a> Reader<'a> {
                 joint.model.push += push;
                 return Ok(Ok(None));
             }
-            return Ok(pull.servo(gear, gear * joint.reference).map(|servo| {
-                let old = joint.model.servo;
-                joint.model.servo = Some(old.map_or(servo, |old| both(old, servo)));
-                None
-            }));
+            let pushed = pull.part(gear);
+            let servo = match pull.servo(gear, gear * joint.reference) {
+                Ok(servo) => servo,
+                Err(why) => return Ok(Err(why)),
+            };
+            joint.model.push += pushed;
+            let Some(servo) = added(&mut joint.model.servo, servo) else {
+                return Ok(Ok(None));
+            };
+            let beside = Tendon {
+                name: element.name().to_owned(),
+                terms: vec![(joint.model.link, 1.0)],
+                servo: Some(servo),
+                ..Tendon::default()
+            };
+            let text = "a second servo with bounds acts beside that of the joint, whatever drives the joint";
+            self.note(element, text.to_owned());
+            return Ok(Ok(Some(beside)));
         }
         if pull.is_nothing() {
             // It pushes when somebody asks it to, which nobody can.
@@ -358,8 +371,17 @@ impl<'a> Reader<'a> {
             return Ok(Ok(None));
         }
         Ok(match acted {
-            Acted::Tendon(t) => pull.pull_at(&mut tendons[t], gear).map(|()| None),
-            Acted::Path(mut path) => pull.pull_at(&mut path, 1.0).map(|()| Some(*path)),
+            Acted::Tendon(t) => {
+                let left = pull.pull_at(&mut tendons[t], gear);
+                left.map(|left| {
+                    left.map(|servo| Tendon {
+                        name: element.name().to_owned(),
+                        servo: Some(servo),
+                        ..tendons[t].geared(1.0)
+                    })
+                })
+            }
+            Acted::Path(mut path) => pull.pull_at(&mut path, 1.0).map(|_| Some(*path)),
             Acted::Joint(_) => Err("an actuator of a joint with several dofs"),
             Acted::Nothing if element.attribute("body").is_some() => {
                 Err("adhesion of a body to what it touches")

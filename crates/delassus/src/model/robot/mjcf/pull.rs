@@ -28,54 +28,94 @@ impl Pull {
         plain.then(|| gear * within(self.constant, self.bounds))
     }
 
-    /// The larger bound, which holds on both sides of a servo.
-    pub(super) fn most(&self) -> f64 {
-        most(self.bounds)
-    }
-
-    /// Adds it to what acts along a path.
-    pub(super) fn pull_at(&self, path: &mut Tendon, gear: f64) -> Result<(), &'static str> {
+    /// Adds it to what acts along a path; returns a servo that needs a path of its own.
+    pub(super) fn pull_at(
+        &self,
+        path: &mut Tendon,
+        gear: f64,
+    ) -> Result<Option<Servo>, &'static str> {
         if let Some(push) = self.push(gear) {
             path.push += push;
-            return Ok(());
+            return Ok(None);
         }
-        let mut rest = *self;
-        if self.stiffness == 0.0 && self.most() == UNBOUNDED {
-            // Without bounds a force and a damper act side by side.
-            path.push += gear * self.constant;
-            rest.constant = 0.0;
-        }
-        let servo = rest.servo(gear, 0.0)?;
-        path.servo = Some(path.servo.map_or(servo, |old| both(old, servo)));
-        Ok(())
+        let (pushed, servo) = (self.part(gear), self.servo(gear, 0.0)?);
+        path.push += pushed;
+        Ok(added(&mut path.servo, servo))
     }
 
-    /// As a servo of a position x = (l − l₀)/gear.
+    /// What of it acts as a force beside its servo: the constant, where no spring has a place to rest.
+    pub(super) fn part(&self, gear: f64) -> f64 {
+        if self.stiffness == 0.0 {
+            gear * self.constant
+        } else {
+            0.0
+        }
+    }
+
+    /// As a servo of a position x = (l − l₀)/gear, beside the force of [`Pull::part`].
     pub(super) fn servo(&self, gear: f64, origin: f64) -> Result<Servo, &'static str> {
         let (stiffness, damping) = (self.stiffness * gear * gear, self.damping * gear * gear);
         if !(0.0 <= stiffness && 0.0 <= damping && (stiffness + damping).is_finite()) {
             return Err("an actuator that pushes away from where it is");
         }
-        let constant = gear * (self.constant - self.stiffness * origin);
-        let position = if stiffness == 0.0 {
-            0.0
+        // clamp(c − d l̇, lo, hi) = c + clamp(−d l̇, lo − c, hi − c); a spring takes c into its position.
+        let (position, beside) = if stiffness == 0.0 {
+            (0.0, self.constant)
         } else {
-            constant / stiffness
+            let constant = gear * (self.constant - self.stiffness * origin);
+            (constant / stiffness, 0.0)
         };
-        if !position.is_finite() || (stiffness == 0.0 && constant != 0.0) {
-            return Err("an actuator that pushes at rest without a spring");
+        if !(position.is_finite() && beside.is_finite()) {
+            return Err("an actuator without a place to rest");
         }
-        Ok(Servo {
+        let mut bounds = self.bounds.map(|force| match force.abs() < UNBOUNDED {
+            true => gear * (force - beside),
+            false => gear.signum() * force,
+        });
+        if gear < 0.0 {
+            bounds.reverse();
+        }
+        let servo = Servo {
             position,
             stiffness,
             damping,
-            max_force: (gear.abs() * self.most()).min(UNBOUNDED),
-        })
+            max_force: UNBOUNDED,
+            min_force: None,
+        };
+        Ok(held(servo, bounds))
     }
 }
 
-/// Two servos on one joint as one: k = k₁ + k₂ at the position (k₁x₁ + k₂x₂)/k, with both dampings and both bounds.
-pub(super) fn both(a: Servo, b: Servo) -> Servo {
+/// A servo within bounds, those of before aside.
+pub(super) fn held(servo: Servo, bounds: [f64; 2]) -> Servo {
+    let [lo, hi] = bounds.map(|force| force.clamp(-UNBOUNDED, UNBOUNDED));
+    Servo {
+        max_force: hi,
+        min_force: (lo != -hi).then_some(lo),
+        ..servo
+    }
+}
+
+/// Adds a servo to the one that acts already; where bounds keep them from being one, returns the one that wants no
+/// position.
+pub(super) fn added(acting: &mut Option<Servo>, servo: Servo) -> Option<Servo> {
+    let free = |servo: &Servo| servo.bounds() == [-UNBOUNDED, UNBOUNDED];
+    let Some(old) = acting else {
+        *acting = Some(servo);
+        return None;
+    };
+    if free(old) && free(&servo) {
+        *old = both(*old, servo);
+        return None;
+    }
+    Some(match old.stiffness {
+        0.0 => std::mem::replace(old, servo),
+        _ => servo,
+    })
+}
+
+/// Two servos without bounds as one: k = k₁ + k₂ at the position (k₁x₁ + k₂x₂)/k, with both dampings.
+fn both(a: Servo, b: Servo) -> Servo {
     let stiffness = a.stiffness + b.stiffness;
     let pull = a.stiffness * a.position + b.stiffness * b.position;
     Servo {
@@ -86,7 +126,7 @@ pub(super) fn both(a: Servo, b: Servo) -> Servo {
         },
         stiffness,
         damping: a.damping + b.damping,
-        max_force: (a.max_force + b.max_force).min(UNBOUNDED),
+        ..a
     }
 }
 
