@@ -61,3 +61,23 @@ fn an_actuator_inherits_a_range_that_does_not_hold() {
         assert!((servo.position - 30_f64.to_radians()).abs() < 1e-12);
     }
 }
+
+/// Copies turn by multiples of the angles, not by the turn that they make together. The numbers are those of MuJoCo 4.0.
+#[test]
+fn copies_turn_by_multiples_of_their_angles() {
+    let text = r#"<mujoco><worldbody><replicate count="4" offset=".1 0 0" euler="0 10 20"><body pos=".2 0 0"><joint/>
+        <geom size=".1"/></body></replicate></worldbody></mujoco>"#;
+    let robot = parse(text, "odd.xml", None, Base::Fixed).unwrap().robot;
+    let wanted = [
+        [0.2, 0.0, 0.0],
+        [0.28508332, 0.06840403, -0.03263518],
+        [0.33651092, 0.16275954, -0.06871812],
+        [0.35112883, 0.27168586, -0.09251785],
+    ];
+    for (link, wanted) in robot.tree.links().iter().zip(wanted) {
+        let off = (link.place.position - glam::DVec3::from(wanted)).length();
+        assert!(off < 1e-8, "{}", link.place.position);
+    }
+    let turn = glam::DQuat::from_mat3(&robot.tree.links()[2].place.rotation);
+    assert!((turn.w.abs() - 0.92541658).abs() < 1e-8, "{turn}");
+}

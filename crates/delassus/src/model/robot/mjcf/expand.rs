@@ -10,7 +10,7 @@ use super::super::mend::mend;
 use super::super::xml::Source;
 use super::compiler::Compiler;
 use super::element::{Element, View};
-use super::pose::orientation;
+use super::pose::euler;
 use crate::problem::file::limit;
 use crate::tree::spatial::Pose;
 
@@ -213,8 +213,7 @@ fn replicate(
         return Err(node.fault(what));
     };
     let offset = view.vector("offset", glam::DVec3::ZERO)?;
-    let turn = orientation(&view, &scopes[node.scope])?;
-    let step = Pose::new(offset, turn);
+    let angles = view.exactly::<3>("euler")?.unwrap_or_default();
     // The format's own defaults: nothing between name and number, nothing before a name.
     let separator = node.attribute("sep").unwrap_or_default();
     let digits = (times - 1).to_string().len();
@@ -228,20 +227,22 @@ fn replicate(
         });
     }
     copies.names.remove("");
-    let mut place = Pose::IDENTITY;
+    let mut position = glam::DVec3::ZERO;
     for i in 0..times {
         let suffix = format!("{separator}{i:0digits$}");
         let mut frame = node.instead("frame", node.children.clone());
         for child in &mut frame.children {
             rename(child, &|name, own| own.then(|| format!("{name}{suffix}")));
         }
-        put(&mut frame, &place);
+        // Rᵢ is that of i times the angles, and xᵢ₊₁ = xᵢ + Rᵢ offset.
+        let turn = euler(angles.map(|angle| i as f64 * angle), &scopes[node.scope]);
+        put(&mut frame, &Pose::new(position, turn));
+        position += turn * offset;
         if let Some(class) = node.attribute("childclass") {
             frame.set("childclass", class.to_owned());
         }
         element.children.insert(at + i, frame);
         copies.suffixes.push(suffix);
-        place = place.then(&step);
     }
     Ok(Some(copies))
 }

@@ -55,22 +55,7 @@ fn turn(element: &Element, name: &str, compiler: &Compiler) -> Result<DQuat, Imp
         }
         "euler" => {
             let angles: [f64; 3] = given(element, name)?;
-            let mut all = DQuat::IDENTITY;
-            for (letter, angle) in compiler.euler.iter().zip(angles) {
-                let angle = compiler.radians(angle);
-                let one = match letter.to_ascii_lowercase() {
-                    b'x' => DQuat::from_rotation_x(angle),
-                    b'y' => DQuat::from_rotation_y(angle),
-                    _ => DQuat::from_rotation_z(angle),
-                };
-                // Small letters turn with the frame, capitals about fixed axes.
-                all = if letter.is_ascii_lowercase() {
-                    all * one
-                } else {
-                    one * all
-                };
-            }
-            Ok(all)
+            Ok(euler(angles, compiler))
         }
         "xyaxes" => {
             let [a, b, c, d, e, f] = given(element, name)?;
@@ -87,6 +72,26 @@ fn turn(element: &Element, name: &str, compiler: &Compiler) -> Result<DQuat, Imp
             Ok(from_z(z))
         }
     }
+}
+
+/// Three turns, in the units and the order of the compiler.
+pub(super) fn euler(angles: [f64; 3], compiler: &Compiler) -> DQuat {
+    let mut all = DQuat::IDENTITY;
+    for (letter, angle) in compiler.euler.iter().zip(angles) {
+        let angle = compiler.radians(angle);
+        let one = match letter.to_ascii_lowercase() {
+            b'x' => DQuat::from_rotation_x(angle),
+            b'y' => DQuat::from_rotation_y(angle),
+            _ => DQuat::from_rotation_z(angle),
+        };
+        // Small letters turn with the frame, capitals about fixed axes.
+        all = if letter.is_ascii_lowercase() {
+            all * one
+        } else {
+            one * all
+        };
+    }
+    all
 }
 
 /// The least turn that takes z to a direction.
