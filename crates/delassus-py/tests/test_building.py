@@ -132,8 +132,12 @@ def test_motors_servos_limits_and_friction_act_and_change():
     hinge.drive(motor=None, limits=None, servo=dict(position=2.0, stiffness=100.0, damping=20.0, max_force=1e3))
     world.step(400)
     assert hinge.coordinate == pytest.approx(2.0, abs=1e-2)
+    # It may push, but not pull.
+    hinge.drive(servo=dict(position=1.0, stiffness=100.0, damping=20.0, max_force=1e3, min_force=0.0))
+    world.step(400)
+    assert hinge.coordinate == pytest.approx(2.0, abs=1e-2)
     for wrong in [dict(motor=3), dict(motor=dict(speed=1.0)), dict(servo=dict(position=0.0, stiffness=-1.0, max_force=1.0)),
-                  dict(friction=-1.0), dict(limits=[1, 0]), dict(speed=1.0), dict(friction=float("nan"))]:
+                  dict(servo=dict(position=0.0, stiffness=1.0, max_force=1.0, min_force=0.5)), dict(friction=-1.0), dict(limits=[1, 0]), dict(speed=1.0), dict(friction=float("nan"))]:
         with pytest.raises(delassus.Error):
             hinge.drive(**wrong)
 

@@ -140,3 +140,26 @@ fn servos_push_within_bounds_that_differ() {
         );
     }
 }
+
+/// Two servos with bounds along one tendon, each held to its own, and a joint's bounds that do not reach them, which is said.
+/// The first two numbers are those of MuJoCo 4.0; it holds the third to 2.
+#[test]
+fn servos_along_a_tendon_push_within_bounds_that_differ() {
+    let tendon = r#"<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>"#;
+    let up = r#"<position tendon="t" kp="100" forcerange="-1 5" ctrlrange="1 2"/>"#;
+    let down = r#"<position tendon="t" kp="100" forcerange="-1 5" ctrlrange="-2 -1" gear="1.5"/>"#;
+    let found = |joint: &str, actuators: &str| {
+        let file = carried(joint, &format!("{tendon}<actuator>{actuators}</actuator>"));
+        (2.01 * pace(&file) + 2.0 * 9.81, file.warnings)
+    };
+    for (joint, actuators, wanted, said) in [
+        ("", up.to_owned(), 10.0, 0),
+        ("", format!("{up}{down}"), 7.0, 0),
+        (r#"actuatorfrcrange="-2 2""#, up.to_owned(), 10.0, 1),
+    ] {
+        let (force, warnings) = found(joint, &actuators);
+        assert!((force - wanted).abs() < 1e-3, "{actuators}: {force}");
+        let bounds = |w: &&delassus::model::robot::Warning| w.text.contains("actuatorfrcrange");
+        assert_eq!(warnings.iter().filter(bounds).count(), said, "{warnings:?}");
+    }
+}

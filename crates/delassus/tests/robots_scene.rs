@@ -210,7 +210,15 @@ fn robots_of_a_scene_are_placed_driven_and_joined() {
     };
     // Effort 10 and velocity 2 of the file bound what the scene asks for.
     let servo = drive("left").unwrap().control.drive.servo.unwrap();
-    assert_eq!(servo.max_force, 10.0);
+    assert_eq!(servo.bounds(), [-10.0, 10.0]);
+    let pulls = SCENE.replace("max-force = 100 }", "max-force = 100, min-force = -3 }");
+    let pulls = parse_in(&pulls, Some(&folder)).unwrap().world;
+    let own = pulls.robot("left").unwrap().joints().iter();
+    let own = own.filter_map(|j| j.control.drive.servo).next().unwrap();
+    assert_eq!(own.bounds(), [-3.0, 10.0]);
+    let positive = SCENE.replace("max-force = 100 }", "max-force = 100, min-force = 3 }");
+    let refused = parse_in(&positive, Some(&folder)).err().unwrap();
+    assert!(refused.to_string().contains("min-force"), "{refused}");
     let motor = drive("right").unwrap().control.drive.motor.unwrap();
     assert_eq!((motor.speed, motor.max_force), (2.0, 10.0));
     play(&mut scene, 1.0);

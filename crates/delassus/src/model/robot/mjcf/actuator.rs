@@ -10,6 +10,7 @@ use super::element::{Element, Tristate, View};
 use super::joint::limits;
 use super::pull::{Pull, UNBOUNDED, added, held, most, within};
 use super::transmission::{Acted, CURVES, Curves};
+use crate::index::LinkId;
 use crate::tree::Tree;
 use crate::world::Tendon;
 
@@ -276,19 +277,27 @@ impl<'a> Reader<'a> {
             }
         }
         let acts =
-            |path: &Tendon| path.servo.is_some() || path.push != 0.0 || path.muscle.is_some();
-        self.bound_joints(paths.iter().chain(&*tendons).any(acts));
+            |path: &&Tendon| path.servo.is_some() || path.push != 0.0 || path.muscle.is_some();
+        let acting: Vec<&Tendon> = paths.iter().chain(&*tendons).filter(acts).collect();
+        self.bound_joints(&acting);
         Ok(paths)
     }
 
-    /// Holds what the actuators of a joint push with to the joint's own bounds.
-    fn bound_joints(&mut self, others: bool) {
+    /// Holds what the actuators of a joint push with to the joint's own bounds; `others` act along paths.
+    fn bound_joints(&mut self, others: &[&Tendon]) {
+        // A path without terms runs through sites, over any joint.
+        let moves = |path: &&Tendon, link: LinkId| {
+            path.terms.is_empty() || path.terms.iter().any(|&(l, _)| l == link)
+        };
         let mut apart = Vec::new();
         for joint in &mut self.joints {
             let Some([lo, hi]) = joint.bounds else {
                 continue;
             };
             let model = &mut joint.model;
+            if others.iter().any(|path| moves(path, model.link)) {
+                apart.push(joint.view.element);
+            }
             let Some(servo) = model.servo else {
                 model.push = within(model.push, [lo, hi]);
                 continue;
@@ -301,9 +310,6 @@ impl<'a> Reader<'a> {
             } else {
                 model.servo = None;
                 model.push = if model.push + b < lo { lo } else { hi };
-            }
-            if others {
-                apart.push(joint.view.element);
             }
         }
         for element in apart {
