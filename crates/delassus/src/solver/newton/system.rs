@@ -485,7 +485,7 @@ impl<'a> System<'a> {
     }
 
     /// The largest natural residual of given impulses, or of none, and row velocities [m/s].
-    fn natural(&self, lambda: Option<&[f64]>, w: &[f64]) -> f64 {
+    pub(super) fn natural(&self, lambda: Option<&[f64]>, w: &[f64]) -> f64 {
         let none = [0.0; 8];
         let mut worst: f64 = 0.0;
         let mut diagonal = [0.0; 8];

@@ -251,7 +251,9 @@ impl Stage<'_> {
         }
     }
 
-    /// The continuation from given impulses in twice the digits; of a large island nothing.
+    /// The continuation from given impulses in twice the digits; of a large island nothing. An answer ends the run even
+    /// where its doubles leave more than smaller impulses do that are none: joints a micrometre apart hold by 10⁷ times the
+    /// usual impulses, and impulses without those miss by 10⁻⁷ m/s only.
     pub(super) fn in_twice_the_digits(
         &mut self,
         from: &[f64],
@@ -262,8 +264,16 @@ impl Stage<'_> {
             return Err(End::Stuck);
         };
         let mut at = Point::of(&self.iterate(from));
-        self.wide_continuation((&mut wide, primal), &mut at, (rho, course))?;
-        self.judge(&at.impulses())?;
+        let merit = self.wide_continuation((&mut wide, primal), &mut at, (rho, course))?;
+        let lambda = at.impulses();
+        // w in twice the digits: whether this is an answer but for the rounding of its impulses.
+        let w = wide.row_velocity(&self.system, primal, &at);
+        narrow(&w, &mut self.trial_w);
+        let law = self.system.natural(Some(&lambda), &self.trial_w);
+        if merit <= ENOUGH && law <= self.tolerance() {
+            return self.take_rounded(lambda);
+        }
+        self.judge(&lambda)?;
         Err(End::Stuck)
     }
 
