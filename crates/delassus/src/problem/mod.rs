@@ -239,8 +239,13 @@ impl Problem {
             return None;
         };
         for (b, mass) in primal.mass.iter_mut().enumerate() {
-            if let MassBlock::Rigid(body) = mass {
-                *mass = body.thickened(share)?;
+            let thicker = match mass {
+                MassBlock::Rigid(body) => Some(body.thickened(share)?),
+                MassBlock::Tree(tree) => Some(tree.thickened(share)?),
+                MassBlock::Dense(_) => None,
+            };
+            if let Some(thicker) = thicker {
+                *mass = thicker;
                 let columns = primal.offsets[b]..primal.offsets[b + 1];
                 mass.mul(
                     &primal.free_velocity[columns.clone()],

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use glam::{DMat3, DVec3};
+
 use super::written::Written;
 use super::{MassBlock, TreeMass};
 use crate::linalg::inverse_root::InverseRoot;
@@ -38,6 +40,25 @@ impl TreeMass {
         self.q.clear();
         self.q.extend_from_slice(q);
         Ok(MassBlock::Tree(self))
+    }
+
+    /// The largest tr I tr I⁻¹ of a link; nothing is said of one without inertia.
+    pub(crate) fn thinness(&self) -> f64 {
+        let trace = |m: DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
+        let links = self.tree.links().iter();
+        let each = links.map(|link| trace(link.body.inertia) * trace(link.body.inertia.inverse()));
+        each.fold(0.0, f64::max)
+    }
+
+    /// The tree with δ tr(I) more of every link to resist turning about any axis.
+    pub(crate) fn thickened(&self, share: f64) -> Option<MassBlock> {
+        let mut links = self.tree.links().to_vec();
+        for link in &mut links {
+            let inertia = &mut link.body.inertia;
+            let trace = inertia.x_axis.x + inertia.y_axis.y + inertia.z_axis.z;
+            *inertia += DMat3::from_diagonal(DVec3::splat(share * trace));
+        }
+        MassBlock::tree(Arc::new(Tree::new(links).ok()?), &self.q).ok()
     }
 
     /// The tree.

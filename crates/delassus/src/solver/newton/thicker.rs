@@ -17,7 +17,7 @@ use super::system::System;
 use crate::problem::mass::MassBlock;
 use crate::solver::{Status, Stop};
 
-/// tr I tr I⁻¹ from which on a body is made thicker.
+/// tr I tr I⁻¹ from which on a body or a link is made thicker.
 const NEEDLE: f64 = 1e7;
 /// δ₀, one after the other.
 const FIRST: [f64; 3] = [1e-4, 1e-6, 1e-8];
@@ -29,7 +29,8 @@ impl Stage<'_> {
     pub(super) fn by_thicker(&mut self) -> Result<(), End> {
         let is_needle = |mass: &MassBlock| match mass {
             MassBlock::Rigid(body) => NEEDLE < body.thinness(),
-            _ => false,
+            MassBlock::Tree(tree) => NEEDLE < tree.thinness(),
+            MassBlock::Dense(_) => false,
         };
         let primal = self.system.primal();
         if self.is_thicker || !primal.is_some_and(|primal| primal.mass().iter().any(is_needle)) {

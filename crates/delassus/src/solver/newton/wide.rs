@@ -49,7 +49,8 @@ pub(super) struct Wide {
     n: usize,
     /// M, row-major.
     mass: Vec<Twofold>,
-    /// Of every axis that a free body turns about: where its moment stands in M, the moment, and tr I.
+    /// Where M grows as bodies become thicker, its entry there, and how much: tr I for every axis of a free body, and
+    /// Σ tr(I) J_ωᵀJ_ω over the links of a tree.
     moments: Vec<(usize, Twofold, Twofold)>,
     /// Whether bodies are thicker than they are.
     is_thicker: bool,
@@ -122,6 +123,15 @@ impl Wide {
                     .clone()
                     .fold(Twofold::default(), |sum, i| sum + mass[i]);
                 moments.extend(turning.map(|i| (i, mass[i], trace)));
+            } else if let MassBlock::Tree(tree) = block {
+                let Some(MassBlock::Tree(thicker)) = tree.thickened(1.0) else {
+                    continue;
+                };
+                let places = columns
+                    .clone()
+                    .flat_map(|i| columns.clone().map(move |j| i * n + j));
+                let each = places.zip(thicker.matrix());
+                moments.extend(each.map(|(at, m)| (at, mass[at], Twofold::from(m) - mass[at])));
             }
         }
         Some(Wide {
@@ -136,7 +146,7 @@ impl Wide {
         })
     }
 
-    /// I ← I + δ tr(I) 1 of every free body.
+    /// I ← I + δ tr(I) 1 of every free body and link.
     fn thicken(&mut self, delta: f64) {
         self.is_thicker = delta != 0.0;
         for (i, moment, trace) in &self.moments {
