@@ -329,6 +329,17 @@ mod tests {
         ]);
     }
 
+    /// Needles between heavy bodies, whose rows that hold are 10³⁴ times as stiff as the needle is heavy: steps in twice the
+    /// digits left momentum out of balance, and ended as `iteration-limit` or `stalled`.
+    #[test]
+    fn needles_between_heavy_bodies_end_at_the_floor() {
+        are_true(&[
+            (3101, "elliptic", 8027),
+            (5001, "elliptic", 2812),
+            (5003, "elliptic", 2397),
+        ]);
+    }
+
     /// The same joints still nearer, where small impulses that do not hold the turn miss by 1e-8 to 4e-7 m/s only and the
     /// rounding of those that do leaves more. The latter were found in twice the digits, and given up as `stalled` or `ray`.
     #[test]

@@ -289,22 +289,30 @@ impl<'a> Stage<'a> {
 
     /// Ends the run where the best residual is no more than the judge's own arithmetic may be off by.
     pub(super) fn stop_where_rounding_hides(&mut self) -> Result<(), End> {
-        let row = self.system.problem.floor(&self.best.1).row;
         let sure = self.best.0 <= TOLERABLE * self.system.scale;
-        match sure && self.best.0 <= row && self.stop.tolerance < row {
+        match sure && self.is_hidden(self.best.0, &self.best.1) {
             true => Err(End::Run(Status::RoundingFloor)),
             false => Ok(()),
         }
     }
 
     /// The same of impulses that are an answer in twice the digits: what their rounding leaves may be more than others have
-    /// that are none.
-    pub(super) fn take_rounded(&mut self, lambda: Vec<f64>) -> Result<(), End> {
+    /// that are none. Where the laws are met as well as they can be written down, `sure`, it may be as much as it is: the
+    /// last digit of an impulse turns a needle by what it does.
+    pub(super) fn take_rounded(&mut self, lambda: Vec<f64>, sure: bool) -> Result<(), End> {
         let residual = self.judge(&lambda)?;
-        let best = std::mem::replace(&mut self.best, (residual, lambda));
-        self.stop_where_rounding_hides()?;
-        self.best = best;
-        Err(End::Stuck)
+        let sure = sure || residual <= TOLERABLE * self.system.scale;
+        if !(sure && self.is_hidden(residual, &lambda)) {
+            return Err(End::Stuck);
+        }
+        self.best = (residual, lambda);
+        Err(End::Run(Status::RoundingFloor))
+    }
+
+    /// Whether rounding may make as much as this residual of these impulses, and more than the tolerance.
+    fn is_hidden(&self, residual: f64, lambda: &[f64]) -> bool {
+        let row = self.system.problem.floor(lambda).row;
+        residual <= row && self.stop.tolerance < row
     }
 
     /// w and r_d of an iterate whose impulses were judged last: where the mass is one, z follows from them, and the judge

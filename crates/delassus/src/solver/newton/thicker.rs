@@ -14,6 +14,7 @@
 
 use super::stage::{End, Stage};
 use super::system::System;
+use super::wide::MOST;
 use crate::problem::mass::MassBlock;
 use crate::solver::{Status, Stop};
 
@@ -25,7 +26,8 @@ const FIRST: [f64; 3] = [1e-4, 1e-6, 1e-8];
 const EACH: usize = 400;
 
 impl Stage<'_> {
-    /// From the answers of thicker bodies; nothing where none is a needle.
+    /// From the answers of thicker bodies; nothing where none is a needle, or where there are more than twice the digits are
+    /// spent on.
     pub(super) fn by_thicker(&mut self) -> Result<(), End> {
         let is_needle = |mass: &MassBlock| match mass {
             MassBlock::Rigid(body) => NEEDLE < body.thinness(),
@@ -33,7 +35,11 @@ impl Stage<'_> {
             MassBlock::Dense(_) => false,
         };
         let primal = self.system.primal();
-        if self.is_thicker || !primal.is_some_and(|primal| primal.mass().iter().any(is_needle)) {
+        let large = MOST < self.system.problem.n_velocities();
+        if large
+            || self.is_thicker
+            || !primal.is_some_and(|primal| primal.mass().iter().any(is_needle))
+        {
             return Err(End::Stuck);
         }
         for delta in FIRST {

@@ -20,9 +20,11 @@ use crate::problem::Primal;
 use crate::problem::mass::MassBlock;
 
 /// Most velocities.
-const MOST: usize = 120;
+pub(super) const MOST: usize = 120;
 /// ε of hard rows over their mobility.
 const HARD: f64 = 1e-20;
+/// Times that the momentum of a step is put into balance.
+const REFINED: usize = 2;
 /// Halvings of a step.
 const HALVINGS: usize = 6;
 /// Smoothing whose error, τ², is no more than what is enough.
@@ -154,6 +156,16 @@ impl Wide {
         }
     }
 
+    /// M v.
+    fn momentum(&self, v: &[Twofold]) -> Vec<Twofold> {
+        let rows = self.mass.chunks_exact(self.n.max(1));
+        let each = rows.map(|row| {
+            let terms = row.iter().zip(v).filter(|(m, _)| m.rounded() != 0.0);
+            terms.fold(Twofold::default(), |sum, (m, v)| sum + *m * *v)
+        });
+        each.collect()
+    }
+
     /// r_d = M (v − v¹) − Gᵀλ.
     fn imbalance(&self, system: &System<'_>, primal: &Primal, at: &Point) -> Vec<Twofold> {
         let free = primal.free_velocity().iter();
@@ -162,13 +174,7 @@ impl Wide {
                 .zip(free)
                 .map(|(v, f)| *v - Twofold::from(*f))
                 .collect();
-        let rows = self.mass.chunks_exact(self.n.max(1));
-        let mut r: Vec<Twofold> = rows
-            .map(|row| {
-                let terms = row.iter().zip(&off).filter(|(m, _)| m.rounded() != 0.0);
-                terms.fold(Twofold::default(), |sum, (m, v)| sum + *m * *v)
-            })
-            .collect();
+        let mut r = self.momentum(&off);
         let negative: Vec<Twofold> = at.lambda.iter().map(|x| -*x).collect();
         add_impulse(system, primal, &negative, &mut r);
         r
@@ -214,7 +220,8 @@ impl Wide {
         })
     }
 
-    /// K dv = −r_d + Gᵀa ,  dλ = a − A G dv.
+    /// K dv = −r_d + Gᵀa ,  dλ = a − A G dv. Where A is 10³² times M, the digits of dv leave momentum out of balance: what
+    /// they do is taken out of both, as often as [`REFINED`] says, and the relations hold by construction.
     fn step(&mut self, system: &System<'_>, primal: &Primal, b: &[f64], r: &[Twofold]) -> Point {
         let b = widened(b);
         let mut lambda = vec![Twofold::default(); b.len()];
@@ -225,23 +232,27 @@ impl Wide {
                 &mut lambda[block.rows()],
             );
         }
-        let mut v: Vec<Twofold> = r.iter().map(|r| -*r).collect();
-        add_impulse(system, primal, &lambda, &mut v);
-        self.factors.solve(&mut v);
-        let change = row_change(system, primal, &v);
-        let mut moved = vec![Twofold::default(); b.len()];
-        for (k, block) in system.blocks().iter().enumerate() {
-            apply(
-                &self.a[system.square(k)],
-                &change[block.rows()],
-                &mut moved[block.rows()],
-            );
+        let mut change = Point {
+            lambda,
+            v: vec![Twofold::default(); self.n],
+        };
+        for _ in 0..=REFINED {
+            // −r_d − M dv + Gᵀdλ
+            let mut v: Vec<Twofold> = self.momentum(&change.v);
+            v.iter_mut().zip(r).for_each(|(v, r)| *v = -*v - *r);
+            add_impulse(system, primal, &change.lambda, &mut v);
+            self.factors.solve(&mut v);
+            let moved = row_change(system, primal, &v);
+            let mut by = vec![Twofold::default(); b.len()];
+            for (k, block) in system.blocks().iter().enumerate() {
+                let (rows, a) = (block.rows(), &self.a[system.square(k)]);
+                apply(a, &moved[rows.clone()], &mut by[rows]);
+            }
+            let Point { lambda, v: sum } = &mut change;
+            lambda.iter_mut().zip(by).for_each(|(x, by)| *x = *x - by);
+            sum.iter_mut().zip(v).for_each(|(sum, v)| *sum = *sum + v);
         }
-        lambda
-            .iter_mut()
-            .zip(moved)
-            .for_each(|(x, moved)| *x = *x - moved);
-        Point { lambda, v }
+        change
     }
 }
 
@@ -281,7 +292,7 @@ impl Stage<'_> {
         narrow(&w, &mut self.trial_w);
         let law = self.system.natural(Some(&lambda), &self.trial_w);
         if merit <= ENOUGH && law <= self.tolerance() {
-            return self.take_rounded(lambda);
+            return self.take_rounded(lambda, true);
         }
         self.judge(&lambda)?;
         Err(End::Stuck)
@@ -293,7 +304,7 @@ impl Stage<'_> {
         let (Some(primal), Some(mut wide)) = (self.system.primal(), Wide::new(&self.system)) else {
             return Err(End::Stuck);
         };
-        let mut at = Point::of(from);
+        let (mut at, mut merit) = (Point::of(from), f64::INFINITY);
         while 0.0 < delta {
             let rho = self.load_aware(&self.loads(&at.impulses()), 1e-3);
             let mut found = None;
@@ -301,8 +312,7 @@ impl Stage<'_> {
                 let next = if THINNEST < delta { falls * delta } else { 0.0 };
                 wide.thicken(next);
                 let (mut point, course) = (at.clone(), Course { tau, ..POLISHING });
-                let merit =
-                    self.wide_continuation((&mut wide, primal), &mut point, (&rho, course))?;
+                merit = self.wide_continuation((&mut wide, primal), &mut point, (&rho, course))?;
                 if merit <= LOST {
                     found = Some((next, point));
                     break;
@@ -313,7 +323,7 @@ impl Stage<'_> {
             };
             (delta, at) = next;
         }
-        self.take_rounded(at.impulses())
+        self.take_rounded(at.impulses(), merit <= ENOUGH)
     }
 
     /// Newton on the smoothed laws in twice the digits while τ falls; gives the merit of the point it ends at, the best one.
