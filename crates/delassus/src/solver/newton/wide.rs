@@ -35,6 +35,8 @@ const WAYS: [(f64, f64); 4] = [(0.1, 1e-4), (0.1, 1e-8), (0.6, 1e-4), (0.6, 1e-8
 const THINNEST: f64 = 1e-15;
 const ENOUGH: f64 = 1e-10;
 const LOST: f64 = 1e-7;
+/// The merit of laws that hold to the last digit that impulses are written down with.
+const EXACT: f64 = 1e-14;
 /// How the best impulses are made better; `tau` is the most smoothing to start with.
 const POLISHING: Course = Course {
     tau: 0.1,
@@ -323,7 +325,7 @@ impl Stage<'_> {
             };
             (delta, at) = next;
         }
-        self.take_rounded(at.impulses(), merit <= ENOUGH)
+        self.take_rounded(at.impulses(), merit <= EXACT)
     }
 
     /// Newton on the smoothed laws in twice the digits while τ falls; gives the merit of the point it ends at, the best one.
