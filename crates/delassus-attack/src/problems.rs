@@ -336,6 +336,7 @@ mod tests {
         are_true(&[
             (3101, "elliptic", 8027),
             (5001, "elliptic", 2812),
+            (5001, "elliptic", 2970),
             (5003, "elliptic", 2397),
         ]);
     }

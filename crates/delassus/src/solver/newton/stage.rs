@@ -191,12 +191,16 @@ impl<'a> Stage<'a> {
     /// When a softened problem is answered well enough for the residual of the hard one, and what it may cost.
     pub(super) fn stop_inside(&self, outer: f64, most: usize) -> Stop {
         let wanted = (1e-3 * outer).min(1e-6 * self.system.scale);
-        let left = self.stop.sweeps.saturating_sub(self.history.len());
         Stop {
             tolerance: wanted.max(0.5 * self.stop.tolerance),
-            sweeps: left.clamp(1, most),
+            sweeps: self.left().clamp(1, most),
             ..self.stop
         }
+    }
+
+    /// Factorisations that are left.
+    pub(super) fn left(&self) -> usize {
+        self.stop.sweeps.saturating_sub(self.history.len())
     }
 
     /// ρ and iterate of impulses to start from, in memory that [`Stage::end_at`] takes back.

@@ -22,8 +22,8 @@ use crate::solver::{Status, Stop};
 const NEEDLE: f64 = 1e7;
 /// δ₀, one after the other.
 const FIRST: [f64; 3] = [1e-4, 1e-6, 1e-8];
-/// Factorisations for one of them.
-const EACH: usize = 400;
+/// Factorisations for one of them: a quarter of what is left, but no fewer and no more than so many.
+const EACH: (usize, usize) = (400, 1000);
 
 impl Stage<'_> {
     /// From the answers of thicker bodies; nothing where none is a needle, or where there are more than twice the digits are
@@ -46,9 +46,10 @@ impl Stage<'_> {
             let Some(problem) = self.system.problem.thickened(delta) else {
                 break;
             };
+            let most = (self.left() / 4).clamp(EACH.0, EACH.1);
             let stop = Stop {
                 tolerance: self.tolerance(),
-                ..self.stop_inside(self.system.scale, EACH)
+                ..self.stop_inside(self.system.scale, most)
             };
             let mut inner = Stage::new(System::new(&problem), Box::default(), stop, self.begin);
             inner.is_thicker = true;
