@@ -23,8 +23,9 @@ use crate::problem::mass::MassBlock;
 pub(super) const MOST: usize = 120;
 /// ε of hard rows over their mobility.
 const HARD: f64 = 1e-20;
-/// Times that the momentum of a step is put into balance.
+/// Times that the momentum of a step is put into balance, and the share of the merit that may be left of it.
 const REFINED: usize = 2;
+const BALANCED: f64 = 0.1;
 /// Halvings of a step.
 const HALVINGS: usize = 6;
 /// Smoothing whose error, τ², is no more than what is enough.
@@ -223,8 +224,13 @@ impl Wide {
     }
 
     /// K dv = −r_d + Gᵀa ,  dλ = a − A G dv. Where A is 10³² times M, the digits of dv leave momentum out of balance: what
-    /// they do is taken out of both, as often as [`REFINED`] says, and the relations hold by construction.
-    fn step(&mut self, system: &System<'_>, primal: &Primal, b: &[f64], r: &[Twofold]) -> Point {
+    /// is left of it is taken out of both while it is more than `enough` of a speed, and the relations hold by construction.
+    fn step(
+        &mut self,
+        system: &System<'_>,
+        primal: &Primal,
+        (b, r, enough): (&[f64], &[Twofold], f64),
+    ) -> Point {
         let b = widened(b);
         let mut lambda = vec![Twofold::default(); b.len()];
         for (k, block) in system.blocks().iter().enumerate() {
@@ -238,23 +244,50 @@ impl Wide {
             lambda,
             v: vec![Twofold::default(); self.n],
         };
-        for _ in 0..=REFINED {
-            // −r_d − M dv + Gᵀdλ
-            let mut v: Vec<Twofold> = self.momentum(&change.v);
-            v.iter_mut().zip(r).for_each(|(v, r)| *v = -*v - *r);
-            add_impulse(system, primal, &change.lambda, &mut v);
-            self.factors.solve(&mut v);
-            let moved = row_change(system, primal, &v);
-            let mut by = vec![Twofold::default(); b.len()];
-            for (k, block) in system.blocks().iter().enumerate() {
-                let (rows, a) = (block.rows(), &self.a[system.square(k)]);
-                apply(a, &moved[rows.clone()], &mut by[rows]);
+        let right = self.out_of_balance(system, primal, (&change, r));
+        self.add_answer(system, primal, (&mut change, right));
+        for _ in 0..REFINED {
+            let right = self.out_of_balance(system, primal, (&change, r));
+            let mut speeds: Vec<f64> = right.iter().map(|p| p.rounded()).collect();
+            system.solve_mass(&mut speeds);
+            if crate::math::max_abs(&speeds) <= enough {
+                break;
             }
-            let Point { lambda, v: sum } = &mut change;
-            lambda.iter_mut().zip(by).for_each(|(x, by)| *x = *x - by);
-            sum.iter_mut().zip(v).for_each(|(sum, v)| *sum = *sum + v);
+            self.add_answer(system, primal, (&mut change, right));
         }
         change
+    }
+
+    /// −r_d − M dv + Gᵀdλ.
+    fn out_of_balance(
+        &self,
+        system: &System<'_>,
+        primal: &Primal,
+        (change, r): (&Point, &[Twofold]),
+    ) -> Vec<Twofold> {
+        let mut out = self.momentum(&change.v);
+        out.iter_mut().zip(r).for_each(|(p, r)| *p = -*p - *r);
+        add_impulse(system, primal, &change.lambda, &mut out);
+        out
+    }
+
+    /// Adds x of K x = p to dv and −A G x to dλ.
+    fn add_answer(
+        &mut self,
+        system: &System<'_>,
+        primal: &Primal,
+        (change, mut p): (&mut Point, Vec<Twofold>),
+    ) {
+        self.factors.solve(&mut p);
+        let moved = row_change(system, primal, &p);
+        let mut by = vec![Twofold::default(); moved.len()];
+        for (k, block) in system.blocks().iter().enumerate() {
+            let (rows, a) = (block.rows(), &self.a[system.square(k)]);
+            apply(a, &moved[rows.clone()], &mut by[rows]);
+        }
+        let Point { lambda, v } = change;
+        lambda.iter_mut().zip(by).for_each(|(x, by)| *x = *x - by);
+        v.iter_mut().zip(p).for_each(|(v, p)| *v = *v + p);
     }
 }
 
@@ -366,7 +399,8 @@ impl Stage<'_> {
                 break;
             }
             self.counted(residual)?;
-            let change = wide.step(&self.system, primal, &self.b, &r);
+            let enough = BALANCED * before * self.system.scale;
+            let change = wide.step(&self.system, primal, (&self.b, &r, enough));
             let (mut alpha, mut merit, mut next) = (2.0, f64::INFINITY, at.clone());
             for _ in 0..HALVINGS {
                 alpha *= 0.5;
