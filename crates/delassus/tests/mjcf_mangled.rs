@@ -219,7 +219,7 @@ fn the_file_itself_is_read_whole() {
             robot.closures.len(),
             robot.tendons.len()
         ),
-        (13, 4, 8)
+        (13, 4, 9)
     );
     assert_eq!(
         (robot.keyframes.len(), robot.pairs.len(), robot.apart.len()),

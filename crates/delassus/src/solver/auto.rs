@@ -23,8 +23,9 @@ use table::{EMPTY, JOINTS};
 /// Its name on the command line: the solver of everything that names no other.
 pub const NAME: &str = "auto";
 
-/// How many times as large a residual at the floor of rounding may be as that of an answer that only stalled.
-const ALIKE: f64 = 2.0;
+/// How many times as large a residual at the floor of rounding may be as that of an answer that only stalled: what the last
+/// digits of impulses leave is chance, and differs by a decade.
+const ALIKE: f64 = 10.0;
 
 /// What was chosen for a part of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,7 +291,7 @@ fn is_better(next: &Report, before: &Report) -> bool {
         (Status::Unsupported, _) => false,
         // A ray says more than impulses so large that rounding hides what is left.
         (_, Status::RoundingFloor | Status::Ray) => next.residual.law < before.residual.law,
-        // What no rounding allows to be better: an answer without a word that is so by a little is no better.
+        // What no rounding allows to be better: an answer without a word that is so within a decade is no better.
         (Status::RoundingFloor, _) => next.residual.law <= ALIKE * before.residual.law,
         _ => next.residual.law < before.residual.law,
     }
