@@ -460,6 +460,8 @@ fn impulses<const F: usize>(x: &[Four], lambda: &[f64], v: &mut [f64]) {
     for (lambda, x) in lambda.iter().zip(x.as_chunks::<F>().0) {
         add_row(&mut sum, *lambda, x);
     }
+    // Through memory: if the compiler saw that fours are taken one by one, it would keep their numbers apart.
+    let sum = std::hint::black_box(sum);
     let (whole, rest) = v.as_chunks_mut::<WIDTH>();
     let last = sum.get(whole.len()).copied().unwrap_or_default();
     for (to, four) in whole.iter_mut().zip(&sum) {

@@ -16,6 +16,7 @@ use super::matrix::MatrixLu;
 use super::pairs::Pairs;
 use super::spread::{Other, Spread};
 use super::stage::Room;
+use super::sweeps::SweepRoom;
 use super::system::{Island, System};
 use super::white::WhiteLu;
 use crate::linalg::block_lu::{BlockLu, Slot, invert};
@@ -68,6 +69,8 @@ pub(super) struct Kernel {
     white: WhiteLu,
     /// Memory of a small island.
     pub(super) island: Island,
+    /// Memory of sweeps.
+    pub(super) sweeps: SweepRoom,
     /// Memory of the stages.
     pub(super) room: Room,
     /// Blocks that are pairs of points, and where all others go.
@@ -98,6 +101,7 @@ impl Kernel {
     /// Another problem comes, perhaps of the same pattern.
     pub(super) fn begin(&mut self) {
         self.prepared = false;
+        self.sweeps.begin();
         self.masses.careful = false;
         self.count = 0;
     }

@@ -15,6 +15,7 @@ mod proximal;
 mod semismooth;
 mod spread;
 mod stage;
+mod sweeps;
 mod system;
 mod thicker;
 mod white;
@@ -212,7 +213,7 @@ fn solve_island(
     let mut stage = Stage::new(system, kernel, stop, begin);
     // Where contacts stay what they are, the laws themselves are linear enough.
     let mut end = match stage.system.white.is_some() {
-        true => next(stage.semismooth_while(start, WHOLE, FALLS)),
+        true => next(stage.start_near(start)),
         false => Ok(()),
     };
     if warm {
@@ -246,10 +247,6 @@ fn solve_island(
     }
 }
 
-/// Steps on the laws themselves from a start that is near, and the share of its residual that each may leave: contacts that
-/// open, stick or slip otherwise than before cost a step or two, and the path of smoothed laws costs five.
-const WHOLE: usize = 8;
-const FALLS: f64 = 0.9;
 /// Factorisations for softened problems near the best impulses, when all other paths are at their end.
 const MANY: usize = 2000;
 /// Velocities up to which steps in twice the digits cost hardly more than those in doubles.

@@ -25,8 +25,19 @@ impl Stage<'_> {
         most: usize,
         share: f64,
     ) -> Result<(), End> {
+        let residual = self.judge(lambda)?;
+        self.semismooth_judged(lambda, residual, (most, share))
+    }
+
+    /// The same from impulses that were judged last.
+    pub(super) fn semismooth_judged(
+        &mut self,
+        lambda: &[f64],
+        residual: f64,
+        (most, share): (usize, f64),
+    ) -> Result<(), End> {
         let (rho, mut at) = self.start_at(lambda);
-        let end = self.step_whole(&mut at, &rho, most, share);
+        let end = self.step_whole(&mut at, &rho, residual, (most, share));
         self.end_at(rho, at);
         end
     }
@@ -36,12 +47,15 @@ impl Stage<'_> {
         &mut self,
         at: &mut Iterate,
         rho: &[f64],
-        most: usize,
-        share: f64,
+        first: f64,
+        (most, share): (usize, f64),
     ) -> Result<(), End> {
         let mut least = f64::INFINITY;
         for step in 0..=most {
-            let (mut residual, mut alpha) = (self.judge(&at.lambda)?, 1.0);
+            let (mut residual, mut alpha) = match step {
+                0 => (first, 1.0),
+                _ => (self.judge(&at.lambda)?, 1.0),
+            };
             // Contacts that open or slip in turns meet half-way. Impulses alone go back: z follows from them.
             let halves = 0 < step && self.system.white.is_some();
             while halves && least <= residual && LEAST_PART < alpha {

@@ -11,10 +11,11 @@
 use glam::{DMat3, DVec3};
 
 use crate::linalg::wide_lu::{
-    Four, MOST_FOURS, WIDTH, WideLu, add_impulses, add_products, add_row, by_fours, fours,
+    Four, MOST_FOURS, WIDTH, WideLu, add_impulses, add_products, add_row, by_fours, dot, fours,
 };
 use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::{Block, Form, Problem};
+use crate::solver::sweep::Locals;
 
 /// Most velocities and rows: of more than these, few bodies touch each other directly.
 const MOST_VELOCITIES: usize = WIDTH * MOST_FOURS;
@@ -107,6 +108,12 @@ impl White {
         add_impulses(&self.x, lambda, z);
     }
 
+    /// So many Gauss-Seidel sweeps over all blocks: w_k = X_k z + c_k + Σ_kλ_k, λ_k ← the answer of the block alone,
+    /// z ← z + X_kᵀdλ_k.
+    pub(super) fn sweep(&self, given: Sweeps<'_>) {
+        pulp::Arch::new().dispatch(Sweep { white: self, given });
+    }
+
     /// K ← 1 + XᵀAX, with the square of every block in A, one after the other; false where it has no factors.
     pub(super) fn factor(&self, blocks: &[Block], a: &[f64], room: &mut WhiteLu) -> bool {
         room.lu.reset(self.n);
@@ -178,6 +185,60 @@ fn multiply<const F: usize>(
                 add_row(&mut sum, *a, x);
             }
             product.extend_from_slice(&sum);
+        }
+    }
+}
+
+/// What sweeps go over.
+pub(super) struct Sweeps<'a> {
+    pub(super) count: usize,
+    pub(super) blocks: &'a [Block],
+    pub(super) locals: &'a Locals,
+    pub(super) c: &'a [f64],
+    pub(super) sigma: &'a [f64],
+    pub(super) lambda: &'a mut [f64],
+    /// Row velocities of a block and its new impulses, as long as the largest block.
+    pub(super) w: &'a mut [f64],
+    pub(super) new: &'a mut [f64],
+}
+
+struct Sweep<'a> {
+    white: &'a White,
+    given: Sweeps<'a>,
+}
+
+impl pulp::WithSimd for Sweep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        by_fours!(self.white.fours, sweep(&self.white.x, self.given), ());
+    }
+}
+
+#[inline(always)]
+fn sweep<const F: usize>(x: &[Four], given: Sweeps<'_>) {
+    let (x, lambda) = (x.as_chunks::<F>().0, given.lambda);
+    let mut z = [[0.0; WIDTH]; F];
+    for (lambda, x) in lambda.iter().zip(x) {
+        add_row(&mut z, *lambda, x);
+    }
+    for _ in 0..given.count {
+        for (k, block) in given.blocks.iter().enumerate() {
+            let (rows, n) = (block.rows(), block.n_rows);
+            let (x, lambda) = (&x[rows.clone()], &mut lambda[rows.clone()]);
+            let (w, new) = (&mut given.w[..n], &mut given.new[..n]);
+            let (c, sigma) = (&given.c[rows.clone()], &given.sigma[rows]);
+            for i in 0..n {
+                w[i] = sigma[i].mul_add(lambda[i], c[i]) + dot(&x[i], &z);
+            }
+            given.locals.solve(k, w, lambda, new);
+            for i in 0..n {
+                add_row(&mut z, new[i] - lambda[i], &x[i]);
+                lambda[i] = new[i];
+            }
+            // Through memory: from one block to the next the compiler would keep its numbers apart.
+            z = std::hint::black_box(z);
         }
     }
 }

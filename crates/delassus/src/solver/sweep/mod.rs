@@ -12,6 +12,7 @@ pub mod jacobi;
 mod rule;
 mod secular;
 
+pub(in crate::solver) use rule::Locals;
 pub use rule::Rule;
 
 use super::catalogue::name_of;
