@@ -5,6 +5,7 @@
 //!
 #![doc = include_str!("../../docs/world.md")]
 
+mod agree;
 mod assemble;
 mod batch;
 mod bodies;

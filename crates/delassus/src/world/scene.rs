@@ -1,6 +1,7 @@
 //! A world with what a run of it needs by default.
 
 use super::World;
+use crate::solver::{Stop, auto};
 
 /// A world with what a run of it needs by default.
 #[derive(Debug)]
@@ -37,9 +38,10 @@ impl Default for RunDefaults {
         RunDefaults {
             dt: 0.01,
             time: 5.0,
-            solver: crate::solver::auto::NAME.to_owned(),
+            solver: auto::NAME.to_owned(),
             tolerance: 1e-6,
-            iterations: 1000,
+            // Newton steps come by the hundred now and then, and may be no more than half of these.
+            iterations: Stop::default().sweeps,
         }
     }
 }

@@ -340,6 +340,7 @@ impl World {
             };
         }
         if halves.is_none() {
+            self.let_joints_agree(h, (assembly, solution), solver, &mut report);
             let stop = solver.stop();
             self.refuse_gain(h, (assembly, solution), (&mut report, stop));
         }

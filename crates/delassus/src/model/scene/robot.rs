@@ -264,8 +264,6 @@ pub fn of_robot(
         run: RunDefaults {
             dt: model.timestep.unwrap_or(0.005),
             time: 3.0,
-            // Many contacts of few joints take Newton steps by the hundred now and then.
-            iterations: 10_000,
             ..RunDefaults::default()
         },
         warnings,
