@@ -116,7 +116,7 @@ const MIXED: Choice = Choice {
 };
 const FACETS: Choice = Choice {
     class: "faceted cones with friction",
-    first: by("lemke", Once),
+    first: by("lemke,budget=500", Once),
     then: &[
         by("newton", Once),
         by("lemke,pivot=lex,cover=scaled", Once),
