@@ -343,13 +343,13 @@ fn answer_rows<const F: usize, const R: usize>(
     x: &mut [[Four; F]; R],
 ) {
     let mut places = [0; WIDTH * MOST_FOURS];
-    let count = find_places(g, &mut places);
+    let count = find_places(g, t.len(), &mut places);
     for r in 0..R {
         let mut sum = [[0.0; WIDTH]; F];
         for &place in &places[..count] {
             // T has unknowns in reverse.
             let t = &t[t.len() - 1 - place];
-            add_any_row(&mut sum, g[r][place / WIDTH][place % WIDTH], t);
+            add_any_row(&mut sum, g[r].as_flattened()[place], t);
         }
         x[r] = sum;
     }

@@ -307,33 +307,32 @@ fn add_products_of<const F: usize, const R: usize>(
     b: &[[Four; F]; R],
 ) {
     let mut places = [0; WIDTH * MOST_FOURS];
-    let count = find_places(g, &mut places);
+    let count = find_places(g, a.len(), &mut places);
     for &place in &places[..count] {
         let mut sum = a[place];
         for r in 0..R {
-            add_any_row(&mut sum, g[r][place / WIDTH][place % WIDTH], &b[r]);
+            add_any_row(&mut sum, g[r].as_flattened()[place], &b[r]);
         }
         a[place] = sum;
     }
 }
 
-/// The places where some of these rows is not zero, and how many they are. A place is written down whether it counts or
-/// not, so that no branch has to be guessed.
+/// The places below n where some of these rows is not zero, and how many they are. A place is written down whether it
+/// counts or not, so that no branch has to be guessed.
 #[inline(always)]
 pub(super) fn find_places<const F: usize, const R: usize>(
     rows: &[[Four; F]; R],
+    n: usize,
     places: &mut [usize; WIDTH * MOST_FOURS],
 ) -> usize {
     let mut count = 0;
-    for k in 0..F {
-        for l in 0..WIDTH {
-            let mut some = false;
-            for r in 0..R {
-                some |= rows[r][k][l] != 0.0;
-            }
-            places[count] = WIDTH * k + l;
-            count += usize::from(some);
+    for place in 0..n.min(WIDTH * F) {
+        let mut some = false;
+        for r in 0..R {
+            some |= rows[r].as_flattened()[place] != 0.0;
         }
+        places[count] = place;
+        count += usize::from(some);
     }
     count
 }
