@@ -13,7 +13,10 @@
 //! Cost: 2·n³/6 multiplications at most, less what is zero. Forming T loses as many digits as L is ill-conditioned: for
 //! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
 
-use super::wide_lu::{Four, WIDTH, absolute, add_row, by_fours, dot, filled, fours, sum_squares};
+use super::wide_lu::{
+    Four, MOST_FOURS, WIDTH, absolute, add_any_row, add_row, by_fours, dot, filled, find_places,
+    fours, sum_squares,
+};
 
 /// T, and room for Lᵀ.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,8 +77,8 @@ impl InverseRoot {
         sum_squares(&self.rows)
     }
 
-    /// X = G T of rows over the unknowns, one after the other, D ← D + X Xᵀ and c ← c + G v.
-    pub(crate) fn answer(&self, rows: &[f64], v: &[f64], answers: Answers<'_>) {
+    /// X = G T of rows in fours over the unknowns, one after the other, D ← D + X Xᵀ and c ← c + G v.
+    pub(crate) fn answer(&self, rows: &[Four], v: &[f64], answers: Answers<'_>) {
         pulp::Arch::new().dispatch(Answer {
             root: self,
             rows,
@@ -85,10 +88,9 @@ impl InverseRoot {
     }
 }
 
-/// Where [`InverseRoot::answer`] puts what it finds. Rows in fours and their answers go behind those that are there; c may
-/// be empty where nobody asks for it.
+/// Where [`InverseRoot::answer`] puts what it finds. Answers go behind those that are there; c may be empty where nobody
+/// asks for it.
 pub(crate) struct Answers<'a> {
-    pub(crate) rows: &'a mut Vec<Four>,
     pub(crate) halves: &'a mut Vec<Four>,
     pub(crate) c: &'a mut [f64],
     pub(crate) d: &'a mut [f64],
@@ -111,10 +113,12 @@ impl pulp::WithSimd for Make<'_> {
     }
 }
 
-/// Row i of Lᵀ is (m_i − Σ_j l_ij Lᵀ_j)/l_ii.
+/// M = Uᵀ D⁻¹U with d_i = u_ii: row i of U is m_i − Σ_j (u_ji/d_j) u_j, and Lᵀ = D^-½ U. No row waits for a root.
 #[inline(always)]
 fn factor<const F: usize>(root: &mut InverseRoot, matrix: &[f64], share: f64) -> bool {
     let lower = &mut root.lower.as_chunks_mut::<F>().0[..root.n];
+    let mut inverse = [[0.0; WIDTH]; F];
+    let inverse = inverse.as_flattened_mut();
     for (i, given) in matrix.rchunks_exact(root.n).enumerate() {
         let (before, own) = lower.split_at_mut(i);
         let own = &mut own[0];
@@ -122,21 +126,28 @@ fn factor<const F: usize>(root: &mut InverseRoot, matrix: &[f64], share: f64) ->
             *to = *x;
         }
         let (entry, mut sum) = (own.as_flattened()[i], *own);
-        for row in before.iter() {
+        for (row, inverse) in before.iter().zip(&*inverse) {
             // What stands before the diagonal is changed with its four and read by nobody.
-            add_row(&mut sum, -row.as_flattened()[i], row);
+            let u = row.as_flattened()[i];
+            if u != 0.0 {
+                add_any_row(&mut sum, -u * inverse, row);
+            }
         }
         *own = sum;
         let pivot = own.as_flattened()[i];
         if !(share * entry <= pivot && f64::MIN_POSITIVE <= pivot && pivot.is_finite()) {
             return false;
         }
-        scale(own, 1.0 / pivot.sqrt());
+        inverse[i] = 1.0 / pivot;
+    }
+    for (row, inverse) in lower.iter_mut().zip(inverse) {
+        scale(row, inverse.sqrt());
     }
     true
 }
 
-/// Row i of T is (e_i − Σ_j l_ji T_j)/l_ii, from the last to the first.
+/// Row i of T is (e_i − Σ_j l_ji T_j)/l_ii, from the last to the first; what was found last is added last, so that nothing
+/// waits for it but that one sum.
 #[inline(always)]
 fn invert<const F: usize>(root: &mut InverseRoot) -> bool {
     let lower = &root.lower.as_chunks::<F>().0[..root.n];
@@ -145,7 +156,7 @@ fn invert<const F: usize>(root: &mut InverseRoot) -> bool {
         let (until, after) = rows.split_at_mut(i + 1);
         let factors = lower.as_flattened();
         let mut sum = [[0.0; WIDTH]; F];
-        for (factor, row) in factors[i + 1..].iter().zip(after.iter()) {
+        for (factor, row) in factors[i + 1..root.n].iter().zip(after.iter()).rev() {
             add_row(&mut sum, -factor, row);
         }
         until[i] = sum;
@@ -273,7 +284,7 @@ fn solve_sizes<const F: usize>(root: &InverseRoot, x: &mut [f64]) {
 
 struct Answer<'a> {
     root: &'a InverseRoot,
-    rows: &'a [f64],
+    rows: &'a [Four],
     v: &'a [f64],
     answers: Answers<'a>,
 }
@@ -289,21 +300,19 @@ impl pulp::WithSimd for Answer<'_> {
 
 #[inline(always)]
 fn answer<const F: usize>(given: Answer<'_>) {
-    let n = given.root.n;
-    let t = &given.root.rows.as_chunks::<F>().0[..n];
-    let start = given.answers.halves.len();
-    for row in given.rows.chunks_exact(n) {
-        let mut x = [[0.0; WIDTH]; F];
-        for (g, t) in row.iter().rev().zip(t) {
-            add_row(&mut x, *g, t);
-        }
-        given.answers.halves.extend_from_slice(&x);
-        given.answers.rows.extend_from_slice(&filled::<F>(row));
+    let t = &given.root.rows.as_chunks::<F>().0[..given.root.n];
+    let g = given.rows.as_chunks::<F>().0;
+    let Answers { halves, c, d } = given.answers;
+    let start = halves.len();
+    halves.resize(start + given.rows.len(), [0.0; WIDTH]);
+    let x = halves[start..].as_chunks_mut::<F>().0;
+    // Rows of a contact are zero in the same places: three are asked together.
+    let ((threes, rest), (x_threes, x_rest)) = (g.as_chunks::<3>(), x.as_chunks_mut::<3>());
+    for (g, x) in threes.iter().zip(x_threes) {
+        answer_rows(t, g, x);
     }
-    let Answers { rows, halves, c, d } = given.answers;
-    let v = filled::<F>(given.v);
-    for (c, row) in c.iter_mut().zip(rows[start..].as_chunks::<F>().0) {
-        *c += dot(row, &v);
+    for (g, x) in rest.iter().zip(x_rest) {
+        answer_rows(t, std::array::from_ref(g), std::array::from_mut(x));
     }
     let x = halves[start..].as_chunks::<F>().0;
     // D = X Xᵀ by symmetry.
@@ -316,6 +325,33 @@ fn answer<const F: usize>(given: Answer<'_>) {
                 d[j * m + i] += sum;
             }
         }
+    }
+    if c.is_empty() {
+        return;
+    }
+    let v = filled::<F>(given.v);
+    for (c, row) in c.iter_mut().zip(g) {
+        *c += dot(row, &v);
+    }
+}
+
+/// Rows of X that belong to some rows of G: only rows of T are added up that one of them has a number for.
+#[inline(always)]
+fn answer_rows<const F: usize, const R: usize>(
+    t: &[[Four; F]],
+    g: &[[Four; F]; R],
+    x: &mut [[Four; F]; R],
+) {
+    let mut places = [0; WIDTH * MOST_FOURS];
+    let count = find_places(g, t.len(), &mut places);
+    for r in 0..R {
+        let mut sum = [[0.0; WIDTH]; F];
+        for &place in &places[..count] {
+            // T has unknowns in reverse.
+            let t = &t[t.len() - 1 - place];
+            add_any_row(&mut sum, g[r].as_flattened()[place], t);
+        }
+        x[r] = sum;
     }
 }
 
@@ -385,15 +421,19 @@ mod tests {
             assert!(root.make(&a, n, 1e-4));
             let rows: Vec<f64> = (0..3 * n).map(|_| random.range(-1.0, 1.0)).collect();
             let v: Vec<f64> = (0..n).map(|_| random.range(-1.0, 1.0)).collect();
-            let (mut fours, mut halves) = (Vec::new(), Vec::new());
+            let mut given = vec![[0.0; WIDTH]; 3 * root.fours()];
+            let to = given.chunks_exact_mut(root.fours());
+            for (to, row) in to.zip(rows.chunks_exact(n)) {
+                to.as_flattened_mut()[..n].copy_from_slice(row);
+            }
+            let mut halves = Vec::new();
             let (mut c, mut d) = ([1.0; 3], [0.0; 9]);
             let answers = Answers {
-                rows: &mut fours,
                 halves: &mut halves,
                 c: &mut c,
                 d: &mut d,
             };
-            root.answer(&rows, &v, answers);
+            root.answer(&given, &v, answers);
             let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             for i in 0..3 {
                 let row = &rows[i * n..(i + 1) * n];

@@ -4,6 +4,10 @@
 //! How many fours a row has is known when a kernel is compiled: a row stays in registers while others are added to it.
 //! Each lane computes what a single number would, products fused with sums: bits do not depend on the processor.
 
+mod products;
+
+pub(crate) use products::{absolute, add_impulses, add_products, add_sizes, filled, sum_squares};
+
 /// Numbers side by side.
 pub(crate) const WIDTH: usize = 4;
 pub(crate) type Four = [f64; WIDTH];
@@ -58,10 +62,13 @@ impl WideLu {
     /// A matrix of n unknowns that is yet to be set, with rows as long as `fours` says.
     pub(crate) fn reset(&mut self, n: usize) {
         (self.n, self.fours) = (n, fours(n));
-        self.a.resize(n * self.fours, [0.0; WIDTH]);
+        let filled = WIDTH * self.fours;
+        self.a.resize(filled * self.fours, [0.0; WIDTH]);
         self.order.clear();
         self.order.extend(0..n as u32);
-        self.inverse.resize(n, 0.0);
+        // Rows that fill it up are those of the identity.
+        self.inverse.clear();
+        self.inverse.resize(filled, 1.0);
     }
 
     /// A ← 1 + Gᵀ B for two lists of rows in fours; zero where there are more fours than the most.
@@ -227,71 +234,107 @@ fn follow<const R: usize>(a: &mut [Four], stride: usize, at: usize) {
 /// x ← A⁻¹x, four unknowns at a time: what is not known yet is zero, so that whole rows can be summed.
 #[inline(always)]
 fn substitute<const F: usize>(lu: &WideLu, b: &mut [f64]) {
-    let a = &lu.a.as_chunks::<F>().0[..lu.n];
+    let a = lu.a.as_chunks::<F>().0.as_chunks::<WIDTH>().0;
+    let inverse = lu.inverse.as_chunks::<WIDTH>().0;
     let mut given = [[0.0; WIDTH]; F];
     for (to, row) in given.as_flattened_mut().iter_mut().zip(&lu.order) {
         *to = b[*row as usize];
     }
     // L y = P b
     let mut y = [[0.0; WIDTH]; F];
-    for (at, rows) in a.chunks(WIDTH).enumerate() {
-        let mut own = given[at];
-        for (r, row) in rows.iter().enumerate() {
-            own[r] -= dot(row, &y);
-        }
-        for (r, row) in rows.iter().enumerate() {
+    for (at, rows) in a.iter().enumerate().take(F) {
+        let mut own = less_products(given[at], rows, &y);
+        for r in 1..WIDTH {
             for k in 0..r {
-                own[r] = (-row[at][k]).mul_add(own[k], own[r]);
+                own[r] = (-rows[r][at][k]).mul_add(own[k], own[r]);
             }
         }
         y[at] = own;
     }
     // U x = y
     let mut x = [[0.0; WIDTH]; F];
-    for (at, rows) in a.chunks(WIDTH).enumerate().rev() {
-        let mut own = y[at];
-        for (r, row) in rows.iter().enumerate() {
-            own[r] -= dot(row, &x);
-        }
-        for (r, row) in rows.iter().enumerate().rev() {
-            for k in r + 1..rows.len() {
-                own[r] = (-row[at][k]).mul_add(own[k], own[r]);
+    for (at, rows) in a.iter().enumerate().take(F).rev() {
+        let mut own = less_products(y[at], rows, &x);
+        for i in 0..WIDTH {
+            let r = WIDTH - 1 - i;
+            for k in r + 1..WIDTH {
+                own[r] = (-rows[r][at][k]).mul_add(own[k], own[r]);
             }
-            own[r] *= lu.inverse[at * WIDTH + r];
+            own[r] *= inverse[at][r];
         }
         x[at] = own;
     }
     b[..lu.n].copy_from_slice(&x.as_flattened()[..lu.n]);
 }
 
-/// A ← 1 + Gᵀ B, rows of F fours each: a row of A stays in registers while all rows of B are added to it.
+/// own − A y of four rows.
+#[inline(always)]
+fn less_products<const F: usize>(own: Four, rows: &[[Four; F]; WIDTH], y: &[Four; F]) -> Four {
+    let mut rest = own;
+    for r in 0..WIDTH {
+        rest[r] -= dot(&rows[r], y);
+    }
+    rest
+}
+
+/// A ← 1 + Gᵀ B, rows of F fours each.
 #[inline(always)]
 fn sum_rows<const F: usize>(a: &mut [Four], g: &[Four], b: &[Four]) {
-    let (b, g) = (b.as_chunks::<F>().0, g.as_chunks::<F>().0);
+    a.fill([0.0; WIDTH]);
+    let (a, b, g) = (
+        a.as_chunks_mut::<F>().0,
+        b.as_chunks::<F>().0,
+        g.as_chunks::<F>().0,
+    );
     // Rows of a contact are zero in the same places: three are asked together.
     let ((g, last_g), (b, last_b)) = (g.as_chunks::<3>(), b.as_chunks::<3>());
-    for (i, to) in a.as_chunks_mut::<F>().0.iter_mut().enumerate() {
-        let mut sum = [[0.0; WIDTH]; F];
-        for (g, b) in g.iter().zip(b) {
-            let [first, second, third] = g;
-            let (first, second, third) = (
-                first.as_flattened()[i],
-                second.as_flattened()[i],
-                third.as_flattened()[i],
-            );
-            if first != 0.0 || second != 0.0 || third != 0.0 {
-                add_any_row(&mut sum, first, &b[0]);
-                add_any_row(&mut sum, second, &b[1]);
-                add_any_row(&mut sum, third, &b[2]);
-            }
-        }
-        for (g, b) in last_g.iter().zip(last_b) {
-            add_row(&mut sum, g.as_flattened()[i], b);
-        }
-        *to = sum;
-        // A place that is not known when this is compiled would keep the sum out of registers.
-        to.as_flattened_mut()[i] += 1.0;
+    for (g, b) in g.iter().zip(b) {
+        add_products_of(a, g, b);
     }
+    for (g, b) in last_g.iter().zip(last_b) {
+        add_products_of(a, std::array::from_ref(g), std::array::from_ref(b));
+    }
+    for (i, row) in a.iter_mut().enumerate() {
+        row.as_flattened_mut()[i] += 1.0;
+    }
+}
+
+/// A ← A + Gᵀ B for some rows: only rows of A are touched that one of G has a number for.
+#[inline(always)]
+fn add_products_of<const F: usize, const R: usize>(
+    a: &mut [[Four; F]],
+    g: &[[Four; F]; R],
+    b: &[[Four; F]; R],
+) {
+    let mut places = [0; WIDTH * MOST_FOURS];
+    let count = find_places(g, a.len(), &mut places);
+    for &place in &places[..count] {
+        let mut sum = a[place];
+        for r in 0..R {
+            add_any_row(&mut sum, g[r].as_flattened()[place], &b[r]);
+        }
+        a[place] = sum;
+    }
+}
+
+/// The places below n where some of these rows is not zero, and how many they are. A place is written down whether it
+/// counts or not, so that no branch has to be guessed.
+#[inline(always)]
+pub(super) fn find_places<const F: usize, const R: usize>(
+    rows: &[[Four; F]; R],
+    n: usize,
+    places: &mut [usize; WIDTH * MOST_FOURS],
+) -> usize {
+    let mut count = 0;
+    for place in 0..n.min(WIDTH * F) {
+        let mut some = false;
+        for r in 0..R {
+            some |= rows[r].as_flattened()[place] != 0.0;
+        }
+        places[count] = place;
+        count += usize::from(some);
+    }
+    count
 }
 
 /// sum ← sum + factor · row, unless that is nothing.
@@ -304,7 +347,7 @@ pub(crate) fn add_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[F
 
 /// sum ← sum + factor · row.
 #[inline(always)]
-fn add_any_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
+pub(super) fn add_any_row<const F: usize>(sum: &mut [Four; F], factor: f64, row: &[Four; F]) {
     for k in 0..F {
         for l in 0..WIDTH {
             sum[k][l] = factor.mul_add(row[k][l], sum[k][l]);
@@ -340,153 +383,6 @@ pub(crate) fn dot<const F: usize>(a: &[Four; F], b: &[Four; F]) -> f64 {
 fn halved(sum: Four) -> f64 {
     let sum = std::hint::black_box(sum);
     (sum[0] + sum[2]) + (sum[1] + sum[3])
-}
-
-/// w ← w + X v, rows of X in fours.
-pub(crate) fn add_products(x: &[Four], v: &[f64], w: &mut [f64]) {
-    pulp::Arch::new().dispatch(Products { x, v, w });
-}
-
-/// v ← v + Xᵀλ, rows of X in fours.
-pub(crate) fn add_impulses(x: &[Four], lambda: &[f64], v: &mut [f64]) {
-    pulp::Arch::new().dispatch(Impulses { x, lambda, v });
-}
-
-/// w ← w + |X||v|, rows of X in fours.
-pub(crate) fn add_sizes(x: &[Four], v: &[f64], w: &mut [f64]) {
-    pulp::Arch::new().dispatch(Sizes(Products { x, v, w }));
-}
-
-/// The sum of all squares.
-pub(crate) fn sum_squares(x: &[Four]) -> f64 {
-    pulp::Arch::new().dispatch(Squares(x))
-}
-
-struct Squares<'a>(&'a [Four]);
-
-impl pulp::WithSimd for Squares<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> f64 {
-        let mut sum = [0.0; WIDTH];
-        for x in self.0 {
-            for l in 0..WIDTH {
-                sum[l] = x[l].mul_add(x[l], sum[l]);
-            }
-        }
-        halved(sum)
-    }
-}
-
-struct Products<'a> {
-    x: &'a [Four],
-    v: &'a [f64],
-    w: &'a mut [f64],
-}
-
-impl pulp::WithSimd for Products<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        by_fours!(fours(self.v.len()), products(self.x, self.v, self.w), ());
-    }
-}
-
-#[inline(always)]
-fn products<const F: usize>(x: &[Four], v: &[f64], w: &mut [f64]) {
-    let v = filled::<F>(v);
-    // A closure would not be compiled for the instructions of the machine.
-    for (w, x) in w.iter_mut().zip(x.as_chunks::<F>().0) {
-        *w += dot(x, &v);
-    }
-}
-
-struct Sizes<'a>(Products<'a>);
-
-impl pulp::WithSimd for Sizes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Products { x, v, w } = self.0;
-        by_fours!(fours(v.len()), sizes(x, v, w), ());
-    }
-}
-
-#[inline(always)]
-fn sizes<const F: usize>(x: &[Four], v: &[f64], w: &mut [f64]) {
-    let v = absolute(&filled::<F>(v));
-    for (w, x) in w.iter_mut().zip(x.as_chunks::<F>().0) {
-        *w += dot(&absolute(x), &v);
-    }
-}
-
-/// The size of every number.
-#[inline(always)]
-pub(super) fn absolute<const F: usize>(row: &[Four; F]) -> [Four; F] {
-    let mut out = *row;
-    for k in 0..F {
-        for l in 0..WIDTH {
-            out[k][l] = row[k][l].abs();
-        }
-    }
-    out
-}
-
-struct Impulses<'a> {
-    x: &'a [Four],
-    lambda: &'a [f64],
-    v: &'a mut [f64],
-}
-
-impl pulp::WithSimd for Impulses<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        by_fours!(
-            fours(self.v.len()),
-            impulses(self.x, self.lambda, self.v),
-            ()
-        );
-    }
-}
-
-#[inline(always)]
-fn impulses<const F: usize>(x: &[Four], lambda: &[f64], v: &mut [f64]) {
-    let mut sum = filled::<F>(v);
-    for (lambda, x) in lambda.iter().zip(x.as_chunks::<F>().0) {
-        add_row(&mut sum, *lambda, x);
-    }
-    // Through memory: if the compiler saw that fours are taken one by one, it would keep their numbers apart.
-    let sum = std::hint::black_box(sum);
-    let (whole, rest) = v.as_chunks_mut::<WIDTH>();
-    let last = sum.get(whole.len()).copied().unwrap_or_default();
-    for (to, four) in whole.iter_mut().zip(&sum) {
-        *to = *four;
-    }
-    for (to, x) in rest.iter_mut().zip(last) {
-        *to = x;
-    }
-}
-
-/// Numbers in fours, filled up with zeros.
-#[inline(always)]
-pub(crate) fn filled<const F: usize>(numbers: &[f64]) -> [Four; F] {
-    let mut row = [[0.0; WIDTH]; F];
-    // Four by four: a copy of any length is a call.
-    let (whole, rest) = numbers.as_chunks::<WIDTH>();
-    for (to, four) in row.iter_mut().zip(whole) {
-        *to = *four;
-    }
-    if let Some(last) = row.get_mut(whole.len()) {
-        for (to, x) in last.iter_mut().zip(rest) {
-            *to = *x;
-        }
-    }
-    row
 }
 
 /// Compiled for the instructions of the machine.

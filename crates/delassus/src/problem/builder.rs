@@ -299,29 +299,33 @@ impl ProblemBuilder {
         c.iter_mut().zip(q).for_each(|(c, q)| *c = -q);
         let d = self.d.more(n_rows * n_rows, 0.0);
         d.fill(0.0);
-        let rows = &mut self.rows;
         for (i, first) in on.iter().enumerate() {
             if on[..i].iter().any(|at| at.mass == first.mass) {
                 continue;
             }
             let mass = &self.mass[first.mass.index()];
-            rows.clear();
-            rows.resize(n_rows * mass.dim(), 0.0);
-            for at in on[i..].iter().filter(|at| at.mass == first.mass) {
-                at.place.write(mass, at.rows, rows);
-            }
+            let write = |rows: &mut [f64]| {
+                for at in on[i..].iter().filter(|at| at.mass == first.mass) {
+                    at.place.write(mass, at.rows, (rows, n_rows));
+                }
+            };
             let at = self.offsets[first.mass.index()];
             let free = &self.free_velocity[at..at + mass.dim()];
             match mass.root() {
                 Some(root) => {
                     let before = self.written.len();
-                    self.written.add(rows, (root, free), (&mut *c, &mut *d));
+                    write(self.written.more(n_rows, root));
+                    self.written.answer((root, free), (&mut *c, &mut *d));
                     // Rows that are given written out need not be kept twice.
                     if first.place == Place::Plain {
                         self.written.truncate(before);
                     }
                 }
                 None => {
+                    let rows = &mut self.rows;
+                    rows.clear();
+                    rows.resize(n_rows * mass.dim(), 0.0);
+                    write(rows);
                     mul_add(rows, free, c);
                     add_entry(mass, rows, d);
                 }
@@ -356,7 +360,7 @@ impl ProblemBuilder {
                     let mut rows = std::mem::take(&mut self.rows);
                     rows.clear();
                     rows.resize(n_rows * mass.dim(), 0.0);
-                    at.place.write(mass, at.rows, &mut rows);
+                    at.place.write(mass, at.rows, (&mut rows, n_rows));
                     let length = rows.len() as u32;
                     self.push_entry(at.mass, EntryKind::Plain { length }, &rows);
                     self.rows = rows;

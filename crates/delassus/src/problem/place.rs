@@ -138,23 +138,28 @@ impl Place {
     }
 
     /// Adds the rows, written out over all velocities of the mass, to `out`, which is zero where nothing else acts on
-    /// the mass.
+    /// the mass, and which has room for so many rows: each may be wider than the mass has velocities.
     #[inline]
-    pub(super) fn write(self, mass: &MassBlock, rows: &[f64], out: &mut [f64]) {
+    pub(super) fn write(self, mass: &MassBlock, rows: &[f64], (out, count): (&mut [f64], usize)) {
+        let width = out.len() / count.max(1);
         match self {
             Place::Point { arm, side } => write_point(rows.as_chunks::<3>().0, arm, side, out),
             Place::Link { link } => {
-                let of = tree(mass);
-                of.tree()
-                    .add_centre_wrenches(of.data(), link, rows.as_chunks::<6>().0, out);
+                let (of, rows) = (tree(mass), rows.as_chunks::<6>().0);
+                let out = (out, width);
+                of.tree().add_centre_wrenches(of.data(), link, rows, out);
             }
             Place::Coordinate { dof } => {
-                let out = out.chunks_exact_mut(mass.dim());
-                for (factor, out) in rows.iter().zip(out) {
+                for (factor, out) in rows.iter().zip(out.chunks_exact_mut(width)) {
                     out[dof] += factor;
                 }
             }
-            Place::Plain => out.copy_from_slice(rows),
+            Place::Plain => {
+                let own = rows.chunks_exact(mass.dim());
+                for (row, out) in own.zip(out.chunks_exact_mut(width)) {
+                    out[..row.len()].copy_from_slice(row);
+                }
+            }
         }
     }
 }
@@ -283,7 +288,8 @@ impl Primal {
             return;
         }
         for (place, rows) in self.jacobian().places(e) {
-            place.write(mass, rows, out);
+            let count = rows.len() / place.width(mass.dim());
+            place.write(mass, rows, (&mut *out, count));
         }
     }
 

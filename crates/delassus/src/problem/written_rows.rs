@@ -47,24 +47,23 @@ impl WrittenRows {
         self.halves.truncate(length);
     }
 
-    /// Adds the rows of an entry on a mass with the root T that would move at v; c ← c + G v, D ← D + X Xᵀ.
-    pub(super) fn add(
+    /// So many more rows on a mass with the root T, zero until they are written, each as wide as its fours.
+    pub(super) fn more(&mut self, count: usize, root: &InverseRoot) -> &mut [f64] {
+        let start = self.rows.len();
+        let length = start + count * root.fours();
+        self.rows.resize(length, [0.0; WIDTH]);
+        self.rows[start..].as_flattened_mut()
+    }
+
+    /// Answers the rows that have none yet, on a mass with the root T that would move at v; c ← c + G v, D ← D + X Xᵀ.
+    pub(super) fn answer(
         &mut self,
-        rows: &[f64],
         (root, v): (&InverseRoot, &[f64]),
         (c, d): (&mut [f64], &mut [f64]),
     ) {
-        let WrittenRows {
-            rows: fours,
-            halves,
-        } = self;
-        let answers = Answers {
-            rows: fours,
-            halves,
-            c,
-            d,
-        };
-        root.answer(rows, v, answers);
+        let WrittenRows { rows, halves } = self;
+        let new = &rows[halves.len()..];
+        root.answer(new, v, Answers { halves, c, d });
     }
 
     /// Adds g times one velocity on a mass with the root T; gives X Xᵀ.

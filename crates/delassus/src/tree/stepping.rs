@@ -26,7 +26,9 @@ struct Climb<'a> {
     data: &'a Data,
     link: LinkId,
     forces: &'a [[f64; 6]],
+    /// Rows one after the other, and numbers of each.
     rows: &'a mut [f64],
+    width: usize,
 }
 
 impl pulp::WithSimd for Climb<'_> {
@@ -42,7 +44,7 @@ impl pulp::WithSimd for Climb<'_> {
             }
         }
         let centre = tree.centre(data, self.link);
-        let (n, mut i) = (tree.n_dofs, tree.seats[self.link.index()].node);
+        let (n, mut i) = (self.width, tree.seats[self.link.index()].node);
         let rows = &mut *self.rows;
         while i != 0 {
             let (node, body) = (&tree.nodes[i], &data.bodies[i]);
@@ -94,9 +96,11 @@ fn pushed(lanes: &[[f64; TOGETHER]; 6], axis: DVec3) -> [f64; TOGETHER] {
     sums
 }
 
-/// Adds one number to each of some rows, at the same velocity.
+/// Adds one number to each of some rows, at the same velocity. They go through memory: if the compiler saw where each
+/// goes, it would compute each by itself.
 #[inline(always)]
 fn add(sums: [f64; TOGETHER], rows: &mut [f64], at: usize, n: usize) {
+    let sums = std::hint::black_box(sums);
     for (row, sum) in rows.chunks_exact_mut(n).zip(sums) {
         row[at] += sum;
     }
@@ -214,16 +218,16 @@ impl Tree {
         self.climb(data, node, force.from(arm), row);
     }
 
-    /// The same for several forces, [force, torque] each, and as many rows one after the other: the three of a contact go
-    /// to the ground together.
+    /// The same for several forces, [force, torque] each, and as many rows of this width one after the other: the three of a
+    /// contact go to the ground together.
     pub(crate) fn add_centre_wrenches(
         &self,
         data: &Data,
         link: LinkId,
         forces: &[[f64; 6]],
-        rows: &mut [f64],
+        (rows, width): (&mut [f64], usize),
     ) {
-        let rows = rows.chunks_mut(TOGETHER * self.n_dofs);
+        let rows = rows.chunks_mut(TOGETHER * width);
         for (forces, rows) in forces.chunks(TOGETHER).zip(rows) {
             pulp::Arch::new().dispatch(Climb {
                 tree: self,
@@ -231,6 +235,7 @@ impl Tree {
                 link,
                 forces,
                 rows,
+                width,
             });
         }
     }

@@ -10,6 +10,7 @@ mod interior;
 mod kernel;
 mod long_tree;
 mod matrix;
+mod natural;
 mod pairs;
 mod proximal;
 mod semismooth;

@@ -483,53 +483,6 @@ impl<'a> System<'a> {
         self.row_velocity(v, lambda, w);
         self.natural(Some(lambda), w)
     }
-
-    /// The largest natural residual of given impulses, or of none, and row velocities [m/s].
-    pub(super) fn natural(&self, lambda: Option<&[f64]>, w: &[f64]) -> f64 {
-        let none = [0.0; 8];
-        let mut worst: f64 = 0.0;
-        let mut diagonal = [0.0; 8];
-        for (k, block) in self.blocks().iter().enumerate() {
-            let (rows, n) = (block.rows(), block.n_rows);
-            let square = self.problem.diagonal_blocks().block(k);
-            let d = (0..n).map(|i| &square[i * (n + 1)]);
-            let own = lambda.map(|lambda| &lambda[rows.clone()]);
-            // A contact, which most blocks are, needs no loops.
-            if let (Some([a, _, _, _, b, _, _, _, c]), 3) = (square.as_array::<9>(), n) {
-                let diagonal = [a, b, c].map(|d| positive(*d, self.mobility[k]));
-                let lambda = own.unwrap_or(&none[..3]);
-                let natural = block.law.natural(lambda, &w[rows], &diagonal);
-                if natural.is_nan() {
-                    return f64::INFINITY;
-                }
-                worst = worst.max(natural);
-                continue;
-            }
-            let natural = match (own.or(none.get(..n)), diagonal.get_mut(..n)) {
-                (Some(lambda), Some(diagonal)) => {
-                    let each = diagonal.iter_mut().zip(d);
-                    each.for_each(|(to, d)| *to = positive(*d, self.mobility[k]));
-                    block.law.natural(lambda, &w[rows], diagonal)
-                }
-                _ => {
-                    let diagonal: Vec<f64> = d.map(|d| positive(*d, self.mobility[k])).collect();
-                    let lambda = own.map_or_else(|| vec![0.0; n], <[f64]>::to_vec);
-                    block.law.natural(&lambda, &w[rows], &diagonal)
-                }
-            };
-            if !(natural <= worst) {
-                worst = natural;
-            }
-            if natural.is_nan() {
-                return f64::INFINITY;
-            }
-        }
-        worst
-    }
-}
-
-fn positive(d: f64, instead: f64) -> f64 {
-    if 0.0 < d { d } else { instead }
 }
 
 /// Bodies that are thin.

@@ -149,8 +149,6 @@ impl pulp::WithSimd for Sum<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let WhiteLu { lu, product, rows } = self.room;
-        product.clear();
-        rows.clear();
         by_fours!(
             self.white.fours,
             multiply(&self.white.x, (self.blocks, self.a), rows, product),
@@ -169,6 +167,12 @@ fn multiply<const F: usize>(
     product: &mut Vec<Four>,
 ) {
     let x = x.as_chunks::<F>().0;
+    // What stands there is overwritten, or cut off.
+    for array in [&mut *rows, &mut *product] {
+        array.resize(x.len() * F, [0.0; WIDTH]);
+    }
+    let (to, sums) = (rows.as_chunks_mut::<F>().0, product.as_chunks_mut::<F>().0);
+    let mut count = 0;
     for block in blocks {
         let n = block.n_rows;
         let square;
@@ -178,15 +182,18 @@ fn multiply<const F: usize>(
             continue;
         }
         let x = &x[block.rows()];
-        rows.extend_from_slice(x.as_flattened());
-        for a in square.chunks_exact(n) {
-            let mut sum = [[0.0; WIDTH]; F];
+        let own = to[count..].iter_mut().zip(&mut sums[count..]);
+        for ((to, sum), (row, a)) in own.zip(x.iter().zip(square.chunks_exact(n))) {
+            *to = *row;
+            *sum = [[0.0; WIDTH]; F];
             for (a, x) in a.iter().zip(x) {
-                add_row(&mut sum, *a, x);
+                add_row(sum, *a, x);
             }
-            product.extend_from_slice(&sum);
         }
+        count += n;
     }
+    rows.truncate(count * F);
+    product.truncate(count * F);
 }
 
 /// What sweeps go over.
@@ -238,7 +245,7 @@ fn sweep<const F: usize>(x: &[Four], given: Sweeps<'_>) {
                 lambda[i] = new[i];
             }
             // Through memory: from one block to the next the compiler would keep its numbers apart.
-            z = std::hint::black_box(z);
+            std::hint::black_box(&mut z);
         }
     }
 }

@@ -149,15 +149,14 @@ impl Robot {
         old: Option<TreeMass>,
         forces: &mut JointForces,
     ) -> Result<MassBlock, BuildError> {
-        let damped = if self.damped.0 == h {
-            std::sync::Arc::clone(&self.damped.1)
-        } else {
-            let soft = self.softened(h).map_err(|error| self.fault(error))?;
-            soft.into()
-        };
-        let mut mass = match old {
-            Some(old) if old.is_of(&damped) => old,
-            _ => TreeMass::unplaced(damped),
+        // A copy of the pointer is counted, and all copies of a world in a batch share that count.
+        let mut mass = match (old, self.damped.0 == h) {
+            (Some(old), true) if old.is_of(&self.damped.1) => old,
+            (_, true) => TreeMass::unplaced(Arc::clone(&self.damped.1)),
+            (_, false) => {
+                let soft = self.softened(h).map_err(|error| self.fault(error))?;
+                TreeMass::unplaced(soft.into())
+            }
         };
         let made = self.find_bias(world, &mut mass, forces);
         let made = made.and_then(|()| mass.placed(&self.q));
@@ -251,19 +250,19 @@ impl Robot {
         (free, moves): (&[f64], bool),
         old: Option<PlacedRobot>,
     ) -> Result<PlacedRobot, BuildError> {
-        let mut data = match old {
-            Some(PlacedRobot { tree, data, .. }) if Arc::ptr_eq(&tree, &self.tree) => data,
-            _ => self.data.clone(),
+        let mut placed = match old {
+            Some(old) if Arc::ptr_eq(&old.tree, &self.tree) => PlacedRobot { mass, ..old },
+            _ => PlacedRobot {
+                tree: Arc::clone(&self.tree),
+                mass,
+                data: self.data.clone(),
+            },
         };
         if moves {
-            let moved = self.tree.velocities(&self.q, free, &mut data);
+            let moved = self.tree.velocities(&self.q, free, &mut placed.data);
             moved.map_err(|error| self.fault(error))?;
         }
-        Ok(PlacedRobot {
-            tree: Arc::clone(&self.tree),
-            mass,
-            data,
-        })
+        Ok(placed)
     }
 
     /// Whether a joint parts two of its links, or one and what is no link of it, along a direction at a point.

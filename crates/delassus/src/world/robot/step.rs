@@ -8,7 +8,7 @@ use super::{Closure, Posed, Projection, Robot};
 use crate::index::RobotId;
 use crate::linalg::inverse_root::{Answers, InverseRoot};
 use crate::linalg::ranked::RankedCholesky;
-use crate::linalg::wide_lu::Four;
+use crate::linalg::wide_lu::{Four, WIDTH};
 use crate::math::{max_abs, mul_transposed_add};
 use crate::problem::Form;
 use crate::problem::mass::MassBlock;
@@ -259,17 +259,21 @@ fn factor_square(
     count: usize,
     (fours, halves, factor): (&mut Vec<Four>, &mut Vec<Four>, &mut RankedCholesky),
 ) {
+    let (n, width) = (rows.len() / count.max(1), root.fours());
     fours.clear();
+    fours.resize(count * width, [0.0; WIDTH]);
+    for (to, row) in fours.chunks_exact_mut(width).zip(rows.chunks_exact(n)) {
+        to.as_flattened_mut()[..n].copy_from_slice(row);
+    }
     halves.clear();
     factor.matrix.clear();
     factor.matrix.resize(count * count, 0.0);
     let into = Answers {
-        rows: fours,
         halves,
         c: &mut [],
         d: &mut factor.matrix,
     };
-    root.answer(rows, &[], into);
+    root.answer(fours, &[], into);
     factor.factorise(count);
 }
 
