@@ -85,3 +85,15 @@ fn a_free_joint_pushed_and_turned_in_axes_of_two_bodies_is_refused_by_name() {
     assert!(matches!(error.what, ImportFault::NotSimulated { .. }));
     assert!(error.to_string().contains("pushes and turns"), "{error}");
 }
+
+/// Its input was taken to the range of the joint, and it pushed with it: robosuite's `spot` was different.
+#[test]
+fn a_motor_takes_no_range_from_the_servos_of_its_class() {
+    let text = r#"<mujoco><default><position kp="500" kv="40" inheritrange="1"/><motor ctrlrange="-70 70"/></default>
+<worldbody><body><joint name="j" range="20 90" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></worldbody>
+<actuator><motor joint="j"/></actuator></mujoco>"#;
+    let robot = parse(text, "motor.xml", None, Base::Fixed).unwrap().robot;
+    let joint = &robot.joints[0];
+    assert_eq!((joint.push, joint.effort), (0.0, Some(70.0)));
+    assert!(joint.servo.is_none());
+}

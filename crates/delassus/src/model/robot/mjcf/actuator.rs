@@ -216,11 +216,16 @@ impl Actuator {
         self.gain.0 == Form::Muscle || self.bias.0 == Form::Muscle
     }
 
-    /// Whether the last number of a position servo is a damping ratio: it is positive.
-    fn wants_ratio(&self) -> bool {
+    /// Whether it is a servo whose input is a position.
+    fn follows_a_position(&self) -> bool {
         let (gain, bias) = (self.gain, self.bias);
         let servo = gain.0 == Form::Fixed && bias.0 == Form::Affine;
-        servo && gain.1[0] == -bias.1[1] && 0.0 < bias.1[2]
+        servo && gain.1[0] == -bias.1[1]
+    }
+
+    /// Whether the last number of a position servo is a damping ratio: it is positive.
+    fn wants_ratio(&self) -> bool {
+        self.follows_a_position() && 0.0 < self.bias.1[2]
     }
 
     fn take_general(&mut self, view: &View<'_>) -> Result<(), ImportError> {
@@ -480,7 +485,7 @@ impl<'a> Reader<'a> {
         }
         let mut inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
-        if 0.0 < actuator.inherit {
+        if 0.0 < actuator.inherit && actuator.follows_a_position() {
             let Some([lo, hi]) = self.inherited(acted, tendons)? else {
                 return Ok(Err(
                     "an actuator that inherits the range of a joint or tendon without one",
