@@ -7,7 +7,7 @@
 use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, Tristate, View};
-use super::joint::limits;
+use super::joint::{JointType, limits};
 use super::pull::{Pull, UNBOUNDED, added, held, most, within};
 use super::transmission::{Acted, CURVES, Curves};
 use crate::index::LinkId;
@@ -216,11 +216,16 @@ impl Actuator {
         self.gain.0 == Form::Muscle || self.bias.0 == Form::Muscle
     }
 
-    /// Whether the last number of a position servo is a damping ratio: it is positive.
-    fn wants_ratio(&self) -> bool {
+    /// Whether it is a servo whose input is a position.
+    fn follows_a_position(&self) -> bool {
         let (gain, bias) = (self.gain, self.bias);
         let servo = gain.0 == Form::Fixed && bias.0 == Form::Affine;
-        servo && gain.1[0] == -bias.1[1] && 0.0 < bias.1[2]
+        servo && gain.1[0] == -bias.1[1]
+    }
+
+    /// Whether the last number of a position servo is a damping ratio: it is positive.
+    fn wants_ratio(&self) -> bool {
+        self.follows_a_position() && 0.0 < self.bias.1[2]
     }
 
     fn take_general(&mut self, view: &View<'_>) -> Result<(), ImportError> {
@@ -332,7 +337,7 @@ impl<'a> Reader<'a> {
             Ok(pull) => pull,
             Err(why) => return Ok(Err(why)),
         };
-        if acted.has_no_length() {
+        if self.has_no_length(&acted) {
             pull.stiffness = 0.0;
         }
         if self.options.is_off("actuation") {
@@ -388,7 +393,10 @@ impl<'a> Reader<'a> {
                 })
             }
             Acted::Path(mut path) => pull.pull_at(&mut path, 1.0).map(|_| Some(*path)),
-            Acted::Joint(_) => Err("an actuator of a joint with several dofs"),
+            Acted::Joint(_) => match self.path(tree, view, &acted, tendons)? {
+                Some(mut path) => pull.pull_at(&mut path, 1.0).map(|_| Some(path)),
+                None => Err("an actuator that pushes and turns a free joint at once"),
+            },
             Acted::Nothing if element.attribute("body").is_some() => {
                 Err("adhesion of a body to what it touches")
             }
@@ -416,9 +424,11 @@ impl<'a> Reader<'a> {
             (Ok(curves), Dynamics::Filter | Dynamics::None) => curves,
             _ => return Ok(Err("a muscle whose activation grows at rest")),
         };
-        let Some(path) = self.path(view, &acted, tendons)? else {
+        let free = matches!(acted, Acted::Joint(j) if self.joints[j].kind == JointType::Free);
+        let path = self.path(tree, view, &acted, tendons)?;
+        let Some(path) = path.filter(|_| !free) else {
             return Ok(Err(
-                "a muscle of neither a hinge, a slide, a tendon nor a site",
+                "a muscle of neither a hinge, a slide, a ball, a tendon nor a site",
             ));
         };
         if let Some(why) = own_inertia(view)? {
@@ -475,7 +485,7 @@ impl<'a> Reader<'a> {
         }
         let mut inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
-        if 0.0 < actuator.inherit {
+        if 0.0 < actuator.inherit && actuator.follows_a_position() {
             let Some([lo, hi]) = self.inherited(acted, tendons)? else {
                 return Ok(Err(
                     "an actuator that inherits the range of a joint or tendon without one",
@@ -489,7 +499,7 @@ impl<'a> Reader<'a> {
         }
         if actuator.wants_ratio() {
             // d = 2ζ√(k m) with the inertia that the actuator meets, 1/m = J M⁻¹ Jᵀ.
-            let mass = match self.path(view, acted, tendons)? {
+            let mass = match self.path(tree, view, acted, tendons)? {
                 Some(path) => {
                     let (moments, response) = self.response(tree, view, &path)?;
                     let ease = crate::math::dot(&moments, &response);

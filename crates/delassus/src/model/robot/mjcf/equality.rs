@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The frame of a link in the configuration of the file.
-fn frame(tree: &Tree, link: Option<LinkId>) -> Pose {
+pub(super) fn frame(tree: &Tree, link: Option<LinkId>) -> Pose {
     let data = tree.data();
     link.map_or(Pose::IDENTITY, |link| {
         tree.pose(&data, link)

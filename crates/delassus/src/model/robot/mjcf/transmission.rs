@@ -5,7 +5,9 @@ use glam::DVec3;
 use super::super::ImportError;
 use super::Reader;
 use super::element::View;
-use super::joint::JointType;
+use super::equality::frame;
+use super::joint::{Joint, JointType};
+use crate::tree::spatial::Pose;
 use crate::tree::{Tree, TreeRows};
 use crate::world::{Anchor, Mount, Muscle, Posed, Tendon, Transmission};
 
@@ -25,14 +27,6 @@ pub(super) enum Acted {
     Path(Box<Tendon>),
     /// Something that is not simulated.
     Nothing,
-}
-
-impl Acted {
-    /// Whether its length is always zero, so that springs never pull.
-    pub(super) fn has_no_length(&self) -> bool {
-        let thrust = |path: &Tendon| matches!(path.transmission, Some(Transmission::Thrust { .. }));
-        matches!(self, Acted::Path(path) if thrust(path))
-    }
 }
 
 impl<'a> Reader<'a> {
@@ -89,9 +83,73 @@ impl<'a> Reader<'a> {
         Ok(range.filter(|[lo, hi]| lo < hi))
     }
 
-    /// The path of an actuator with its gear; none where it has none of one velocity.
+    /// Whether the length of what it acts on is always zero, so that springs never pull.
+    pub(super) fn has_no_length(&self, acted: &Acted) -> bool {
+        match acted {
+            Acted::Path(path) => matches!(path.transmission, Some(Transmission::Thrust { .. })),
+            Acted::Joint(j) => self.joints[*j].kind == JointType::Free,
+            _ => false,
+        }
+    }
+
+    /// What an actuator of a ball or free joint pushes; none where a free joint is pushed and turned in axes of two
+    /// bodies, the world's and its own.
+    fn turning(
+        &self,
+        tree: &Tree,
+        view: &View<'a>,
+        joint: &Joint<'_>,
+    ) -> Result<Option<Transmission>, ImportError> {
+        let gear = view.padded("gear", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+        let in_parent = view.element.attribute("jointinparent").is_some();
+        let [first, second] = [[0, 1, 2], [3, 4, 5]].map(|k| DVec3::from(k.map(|k| gear[k])));
+        let own = |link| Mount {
+            link,
+            frame: Pose::IDENTITY,
+        };
+        let child = own(Some(joint.model.link));
+        if joint.kind == JointType::Free {
+            if second != DVec3::ZERO && !in_parent {
+                let only = first == DVec3::ZERO;
+                return Ok(only.then_some(Transmission::Thrust {
+                    site: child,
+                    force: first,
+                    torque: second,
+                }));
+            }
+            let (reference, shift, turn) = (own(None), first, second);
+            return Ok(Some(Transmission::Relative {
+                site: child,
+                reference,
+                shift,
+                turn,
+            }));
+        }
+        // The axes of the child where the joint is not turned, on the link that carries it.
+        let parent = tree.links()[joint.model.link.index()].parent;
+        let link_frame = |link| frame(tree, link);
+        let carrier = Mount {
+            link: parent,
+            frame: link_frame(parent).inverse().then(&link_frame(child.link)),
+        };
+        // Seen from the child the parent turns the other way.
+        let (site, reference, turn) = match in_parent {
+            true => (child, carrier, first),
+            false => (carrier, child, -first),
+        };
+        let shift = DVec3::ZERO;
+        Ok(Some(Transmission::Relative {
+            site,
+            reference,
+            shift,
+            turn,
+        }))
+    }
+
+    /// The path of an actuator with its gear; none where it has none that is simulated.
     pub(super) fn path(
         &self,
+        tree: &Tree,
         view: &View<'a>,
         acted: &Acted,
         tendons: &[Tendon],
@@ -105,7 +163,16 @@ impl<'a> Reader<'a> {
                     offset: joint.reference,
                     ..Tendon::default()
                 };
-                joint.is_single().then(|| single.geared(gear))
+                if joint.is_single() {
+                    Some(single.geared(gear))
+                } else {
+                    let transmission = self.turning(tree, view, joint)?;
+                    let turned = Tendon {
+                        transmission,
+                        ..Tendon::default()
+                    };
+                    turned.transmission.is_some().then_some(turned)
+                }
             }
             Acted::Tendon(t) => Some(tendons[*t].geared(gear)),
             Acted::Path(path) => Some((**path).clone()),
