@@ -52,11 +52,6 @@ impl ProfileLu {
         }
     }
 
-    /// The last number of row i.
-    pub(crate) fn last_mut(&mut self, i: usize) -> &mut f64 {
-        &mut self.a[i * self.stride + self.n - 1]
-    }
-
     /// A_ij += x.
     pub(crate) fn add(&mut self, i: usize, j: usize, x: f64) {
         self.a[i * self.stride + j] += x;

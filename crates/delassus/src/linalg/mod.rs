@@ -10,6 +10,7 @@ pub(crate) mod gauss_jordan;
 mod generalised;
 pub(crate) mod independent;
 pub(crate) mod inverse_root;
+pub(crate) mod kept_lu;
 pub(crate) mod ldl;
 pub(crate) mod lu;
 mod mat3;

@@ -276,8 +276,13 @@ impl Problem {
         let mut largest = 0.0_f64;
         let Form::Dual(matrix) = &self.form else {
             for (k, block) in self.blocks.iter().enumerate() {
+                let lambda = &lambda[block.rows()];
+                // Most contacts of a tight place carry nothing.
+                if lambda.iter().all(|x| *x == 0.0) {
+                    continue;
+                }
                 let d = self.diagonal.block(k).iter().step_by(block.n_rows + 1);
-                for (d, lambda) in d.zip(&lambda[block.rows()]) {
+                for (d, lambda) in d.zip(lambda) {
                     largest = larger(largest, (d * lambda).abs());
                 }
             }

@@ -36,7 +36,7 @@ pub(crate) enum Slot {
 }
 
 /// One unknown of the kernel: a row of Lᵀ and a column of R, as shares of the rows of its unit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unknown {
     pub(crate) what: What,
     pub(crate) unit: usize,

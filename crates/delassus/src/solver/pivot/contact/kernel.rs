@@ -11,13 +11,15 @@
 //!
 //! How this differs from the source: (1) several bodies, of which only unknowns that share one couple, so that a tower
 //! costs a band; (2) joints and compliance; (3) three products with v give all rows of a contact, however many
-//! directions it has. Cost: O(n³) at most for the n unknowns of the kernel, and one pass over the contacts. A single
-//! free body has a kernel of its own, in `one_body.rs`.
+//! directions it has; (4) rows of the kernel and steps of its elimination that have not changed since the last pivot are
+//! kept, see `linalg/kept_lu.rs`. Cost: O(n³) at most for the n unknowns of the kernel, and one pass over the contacts. A
+//! single free body has a kernel of its own, in `one_body.rs`.
 
-use super::basis::{ContactBasis, LastRow, Member, What, bound_share, refill};
+use super::basis::{ContactBasis, LastRow, Member, Unknown, What, bound_share, refill};
 use super::one_body::OneBody;
 use super::{ContactLcp, NONE};
-use crate::linalg::lu::{ProfileLu, SMALL};
+use crate::linalg::kept_lu::KeptLu;
+use crate::linalg::lu::SMALL;
 use crate::math::dot;
 
 /// The basic variable of every pair, z₀ at index 0, with the velocity and the free multipliers.
@@ -106,6 +108,8 @@ impl Kernel {
 /// The kernel of bodies of any number and kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeveralBodies {
+    /// The unknowns that the arrays below were filled for; none where another problem has begun.
+    unknowns: Vec<Unknown>,
     /// Entries of L and R, unknown after unknown.
     left: Vec<f64>,
     right: Vec<f64>,
@@ -116,7 +120,7 @@ pub(crate) struct SeveralBodies {
     next: Vec<usize>,
     /// c*.
     star: Vec<f64>,
-    lu: ProfileLu,
+    lu: KeptLu,
     /// Right-hand side, then solution.
     pub(crate) y: Vec<f64>,
     /// Σφ_κ of every group; zero between calls.
@@ -133,6 +137,11 @@ struct ActsOn {
 }
 
 impl SeveralBodies {
+    /// Another problem begins: nothing is known of the last kernel.
+    pub(crate) fn reset(&mut self) {
+        self.unknowns.clear();
+    }
+
     /// Builds and factors. Returns the smallest pivot; zero means singular.
     fn factor(&mut self, basis: &ContactBasis, lcp: &ContactLcp) -> f64 {
         self.find_star(basis, lcp);
@@ -150,20 +159,58 @@ impl SeveralBodies {
         }
     }
 
-    /// LᵀR + Σ and Lᵀc*, body by body: only unknowns that share one couple.
+    /// LᵀR + Σ, body by body: only unknowns that share one couple. Rows of the last kernel whose unknowns are all there
+    /// as before are left as they are.
     fn fill(&mut self, basis: &ContactBasis, lcp: &ContactLcp) {
         let (count, n) = (basis.unknowns.len(), basis.size());
-        let bordered = count < n;
-        self.lu.reset(n);
-        self.left.clear();
-        self.right.clear();
-        self.places.clear();
+        let pairs = self.unknowns.iter().zip(&basis.unknowns);
+        let alike = pairs.take_while(|(a, b)| a == b).count();
+        self.unknowns.truncate(alike);
+        self.unknowns.extend_from_slice(&basis.unknowns[alike..]);
+        self.place(basis, lcp, alike);
+        self.sort_by_body(lcp.columns.dofs);
+        // Rows before this one couple with none of the unknowns that are gone or new.
+        let mut same = self.lu.rows_before(alike);
+        for body in self.sorted.chunk_by(|a, b| a.offset == b.offset) {
+            if body.iter().any(|place| alike <= place.k && place.k < count) {
+                same = same.min(body[0].k);
+            }
+        }
+        let same = self.lu.reset(count, count < n, same);
+        for body in self.sorted.chunk_by(|a, b| a.offset == b.offset) {
+            // The last row has no column here: that of z₀ is the border.
+            let columns = &body[..body.partition_point(|b| b.k < count)];
+            let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
+                continue;
+            };
+            for a in &body[body.partition_point(|a| a.k < same)..] {
+                let left = &self.left[a.start..a.start + a.width];
+                let row = self.lu.open(a.k, first.k..last.k + 1);
+                for b in columns {
+                    let right = &self.right[b.start..b.start + b.width];
+                    row[b.k - first.k] += dot_of_body(left, right);
+                }
+            }
+        }
+        for (k, unknown) in basis.unknowns.iter().enumerate().skip(same) {
+            self.lu.add(k, k, unknown.sigma);
+        }
+    }
+
+    /// Where the unknowns from `first` on and the last row act, with their entries of L and R.
+    fn place(&mut self, basis: &ContactBasis, lcp: &ContactLcp, first: usize) {
+        let kept = self.places.partition_point(|place| place.k < first);
+        let entries = self.places[..kept].last();
+        let end = entries.map_or(0, |place| place.start + place.width);
+        self.places.truncate(kept);
+        self.left.truncate(end);
+        self.right.truncate(end);
         let last = match basis.last {
             LastRow::Velocity { unit, share, .. } => Some((unit, share, share)),
             _ => None,
         };
         let shares = basis.unknowns.iter().map(|u| (u.unit, u.left, u.right));
-        for (k, (unit, left, right)) in shares.chain(last).enumerate() {
+        for (k, (unit, left, right)) in shares.chain(last).enumerate().skip(first) {
             for part in lcp.columns.parts(unit) {
                 let start = self.left.len();
                 lcp.columns.combine(unit, part, left, &mut self.left);
@@ -174,30 +221,7 @@ impl SeveralBodies {
                     start,
                     width: part.width,
                 });
-                if bordered {
-                    let star = &self.star[part.offset..part.offset + part.width];
-                    *self.lu.last_mut(k) += dot(&self.left[start..], star);
-                }
             }
-        }
-        self.sort_by_body(lcp.columns.dofs);
-        for body in self.sorted.chunk_by(|a, b| a.offset == b.offset) {
-            // The last row has no column here: that of z₀ is the border.
-            let columns = &body[..body.partition_point(|b| b.k < count)];
-            let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
-                continue;
-            };
-            for a in body {
-                let left = &self.left[a.start..a.start + a.width];
-                let row = self.lu.open(a.k, first.k..last.k + 1);
-                for b in columns {
-                    let right = &self.right[b.start..b.start + b.width];
-                    row[b.k - first.k] += dot_of_body(left, right);
-                }
-            }
-        }
-        for (k, unknown) in basis.unknowns.iter().enumerate() {
-            self.lu.add(k, k, unknown.sigma);
         }
     }
 
@@ -218,14 +242,19 @@ impl SeveralBodies {
         }
     }
 
-    /// The covering vector in the column of z₀, and what the last row has beside products of columns.
+    /// Lᵀc* and the covering vector in the column of z₀, and what the last row has beside products of columns.
     fn fill_last(&mut self, basis: &ContactBasis, lcp: &ContactLcp) {
         let count = basis.unknowns.len();
         if basis.last == LastRow::Absent {
             return;
         }
+        for place in &self.places {
+            let star = &self.star[place.offset..place.offset + place.width];
+            let left = &self.left[place.start..place.start + place.width];
+            *self.lu.border_mut(place.k) += dot_of_body(left, star);
+        }
         for (k, unknown) in basis.unknowns.iter().enumerate() {
-            *self.lu.last_mut(k) += basis.cover_of(lcp, unknown.what);
+            *self.lu.border_mut(k) += basis.cover_of(lcp, unknown.what);
         }
         if let LastRow::Bound(r) = basis.last {
             for (k, unknown) in basis.unknowns.iter().enumerate() {
@@ -235,7 +264,7 @@ impl SeveralBodies {
                 }
             }
         }
-        *self.lu.last_mut(count) += basis.cover_of_last(lcp);
+        *self.lu.border_mut(count) += basis.cover_of_last(lcp);
     }
 
     fn solve(

@@ -9,8 +9,8 @@
 //!     q′ ← q′ + t m′;  what left is no longer basic, and its complement drives
 //! ```
 //!
-//! How this differs from the source: (1) every basis is factored anew, which costs less than updates for kernels of this
-//! size and keeps all digits; (2) values are carried along and computed anew after 16 pivots or a long way, and always
+//! How this differs from the source: (1) no factors are updated: a basis is factored anew, from the first row on that has
+//! changed, which keeps all digits; (2) values are carried along and computed anew after 16 pivots or a long way, and always
 //! before a ray is declared; (3) z₀ may leave with a weak rate, or be taken for gone, only where the point is verified
 //! (errata Lemke05-4-ties); (4) free rows that depend on others are dropped, and the point is judged with them; (5)
 //! friction may join late, see `expansion.rs`. Cost of a pivot: the kernel, and one pass over the contacts.

@@ -43,6 +43,7 @@ impl PivotWork {
         if lcp.columns.single {
             self.kernel.one.reset(&self.basis, lcp);
         }
+        self.kernel.several.reset();
         self.values.reset(lcp, self.basis.slots.len());
         self.rates.reset(lcp, self.basis.slots.len());
     }
