@@ -20,7 +20,7 @@ use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
 use checks::check_compliance;
-pub(crate) use contacts::Contact;
+pub(crate) use contacts::{Contact, GiveContact};
 use reused::Reused;
 
 thread_local! {
