@@ -35,6 +35,9 @@ impl pulp::WithSimd for Natural<'_> {
         for (first, blocks) in (0..).step_by(LANES).zip(blocks) {
             if let Some(cones) = self.cones(first, blocks) {
                 for fault in cones.faults(simd) {
+                    if fault.natural.is_nan() {
+                        return f64::INFINITY;
+                    }
                     worst = worst.max(fault.natural);
                 }
                 continue;
