@@ -5,7 +5,6 @@
 //! these must be inlined whole, or their lanes go through memory at every call: hence loops and [`three`] instead of
 //! closures.
 
-pub(crate) mod across;
 pub(crate) mod fused;
 mod part;
 pub(crate) mod turn;

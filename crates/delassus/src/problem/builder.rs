@@ -20,7 +20,7 @@ use crate::law::Law;
 use crate::math::mul_add;
 use crate::math::parallel::{self, CHUNK};
 use checks::check_compliance;
-pub(crate) use contacts::{Contact, GiveContact};
+pub(crate) use contacts::Contact;
 use reused::Reused;
 
 thread_local! {

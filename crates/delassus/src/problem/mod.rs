@@ -16,8 +16,8 @@ pub mod residual;
 pub mod stabilise;
 mod written_rows;
 
+pub(crate) use builder::Contact;
 pub use builder::ProblemBuilder;
-pub(crate) use builder::{Contact, GiveContact};
 use delassus::{BlockMatrix, DiagonalBlocks, add_entry};
 use jacobian::Jacobian;
 use mass::MassBlock;

@@ -33,30 +33,18 @@ impl Contact {
     }
 }
 
-/// Gives contacts by their numbers, from several threads. A closure is one; where a contact takes little time, a type of
-/// its own can be inlined.
-pub(crate) trait GiveContact: Sync {
-    fn contact(&self, i: usize) -> Contact;
-}
-
-impl<F: Fn(usize) -> Contact + Sync> GiveContact for F {
-    fn contact(&self, i: usize) -> Contact {
-        self(i)
-    }
-}
-
 const SIDES: [Side; 2] = [Side::First, Side::Second];
 
 /// Numbers of a frame.
 const FRAME: usize = 9;
 
 impl ProblemBuilder {
-    /// Adds many contacts of three rows, each at a point of one or two free rigid bodies added before. After an
-    /// error the builder is of no further use.
+    /// Adds many contacts of three rows, each at a point of one or two free rigid bodies added before. `make` gives
+    /// contact i, and may be called from several threads. After an error the builder is of no further use.
     pub(crate) fn add_contacts(
         &mut self,
         masses: &[[Option<MassId>; 2]],
-        given: impl GiveContact,
+        make: impl Fn(usize) -> Contact + Send + Sync,
     ) -> Result<(), BuildError> {
         let (first, count) = (self.blocks.len(), masses.len());
         next_id(first + count, "constraint blocks")?;
@@ -119,7 +107,7 @@ impl ProblemBuilder {
             arch.dispatch(Fill {
                 run,
                 bodies,
-                given: &given,
+                make: &make,
             })
         });
         let zeros: Vec<bool> = zeros.into_iter().collect::<Result<_, _>>()?;
@@ -153,15 +141,15 @@ struct ContactRun<'a> {
 struct Fill<'a, F> {
     run: ContactRun<'a>,
     bodies: (&'a [MassBlock], &'a [f64], &'a [usize]),
-    given: &'a F,
+    make: &'a F,
 }
 
-impl<F: GiveContact> pulp::WithSimd for Fill<'_, F> {
+impl<F: Fn(usize) -> Contact> pulp::WithSimd for Fill<'_, F> {
     type Output = Result<bool, BuildError>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> Result<bool, BuildError> {
-        self.run.fill(self.bodies, self.given)
+        self.run.fill(self.bodies, self.make)
     }
 }
 
@@ -172,7 +160,7 @@ impl ContactRun<'_> {
     fn fill(
         self,
         (bodies, free, offsets): (&[MassBlock], &[f64], &[usize]),
-        given: &impl GiveContact,
+        make: impl Fn(usize) -> Contact,
     ) -> Result<bool, BuildError> {
         let mut values = self.values.as_chunks_mut::<3>().0.iter_mut();
         let mut write = |x: DVec3| {
@@ -183,7 +171,7 @@ impl ContactRun<'_> {
         let mut has_zero = false;
         for (i, block) in self.blocks.iter_mut().enumerate() {
             let id = BlockId((self.first + self.start + i) as u32);
-            let contact = given.contact(self.start + i);
+            let contact = make(self.start + i);
             let Contact {
                 law,
                 frame,

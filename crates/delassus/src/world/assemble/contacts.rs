@@ -12,10 +12,10 @@ use crate::error::BuildError;
 use crate::index::{BodyId, MassId, RobotId};
 use crate::law::Law;
 use crate::math::tangents;
+use crate::problem::Contact;
 use crate::problem::jacobian::{point_row, spin_axes, spin_row};
 use crate::problem::place::{Place, Side};
 use crate::problem::stabilise::{Approach, Coefficients, Restitution, RowTerms, Stabilise};
-use crate::problem::{Contact, GiveContact};
 
 /// Bodies that overlap part at no more than this \[m/s\]; else a deep overlap becomes a jump of (4 g/9h)²/2 over gravity.
 pub(in crate::world) const PUSH: f64 = 1.0;
@@ -50,16 +50,9 @@ impl Assembling<'_> {
             self.work.pairs.push(pair);
             self.keys.push(Key::contact(point));
         }
-        let (used, pairs) = (&self.used[..], &self.work.pairs[..]);
-        self.builder.add_contacts(
-            pairs,
-            OfBodies {
-                shared: &shared,
-                contacts,
-                used,
-                pairs,
-            },
-        )?;
+        let (used, pairs) = (&self.used, &self.work.pairs);
+        self.builder
+            .add_contacts(pairs, |i| shared.of_bodies(&contacts[used[i]], pairs[i]))?;
         let done = self.single_contacts(contacts, &found);
         (self.work.found, self.work.surfaces) = (found, surfaces);
         done
@@ -296,22 +289,6 @@ impl<'a> Contacts<'a> {
             sigma: [sigma, 0.0, 0.0],
             q: [q, 0.0, 0.0],
         }
-    }
-}
-
-/// Contacts of free bodies, with what they share.
-struct OfBodies<'a> {
-    shared: &'a Contacts<'a>,
-    contacts: &'a [ContactPoint],
-    used: &'a [usize],
-    pairs: &'a [[Option<MassId>; 2]],
-}
-
-impl GiveContact for OfBodies<'_> {
-    #[inline(always)]
-    fn contact(&self, i: usize) -> Contact {
-        let point = &self.contacts[self.used[i]];
-        self.shared.of_bodies(point, self.pairs[i])
     }
 }
 

@@ -160,11 +160,10 @@ impl Domain {
         !self.alone.list.blocks.is_empty()
     }
 
-    /// Takes the impulses from the problem's rows, and what else a plain sweep reads of them.
-    pub(super) fn load(&mut self, shared: Shared<'_>, lambda: &[f64]) {
-        let blocks = shared.problem.blocks();
+    /// Takes the impulses from the problem's rows.
+    pub(super) fn load(&mut self, blocks: &[Block], lambda: &[f64]) {
         for (group, members) in self.groups.iter_mut() {
-            group.load(members, shared.primal, lambda);
+            group.load(members, lambda);
         }
         for (k, start) in self.alone.list.iter() {
             let rows = blocks[k as usize].rows();

@@ -6,7 +6,7 @@
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
-use crate::math::simd::{Vec3, X, across, cross, dot, sum, three};
+use crate::math::simd::{Vec3, X, cross, dot, sum, three};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
 pub(super) const TINY: f64 = 1e-280;
@@ -82,16 +82,14 @@ pub(super) struct BodyLanes<S: Simd>([X<S>; Row::USED]);
 impl<S: Simd> BodyLanes<S> {
     #[inline(always)]
     pub(super) fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> BodyLanes<S> {
-        let row = |l: usize| &rows[bodies[l] as usize];
-        let [vx, vy, vz, wx] = across::gather(simd, |l| row(l).four(0));
-        let [wy, wz, m, xx] = across::gather(simd, |l| row(l).four(1));
-        let [xy, xz, yy, yz] = across::gather(simd, |l| row(l).four(2));
-        let mut last = [0.0; LANES];
+        let mut lanes = [[0.0; LANES]; Row::USED];
         for l in 0..S::F64_LANES {
-            last[l] = row(l).0[12];
+            let row = &rows[bodies[l] as usize].0;
+            for i in 0..Row::USED {
+                lanes[i][l] = row[i];
+            }
         }
-        let zz = X::load(simd, &last, 0);
-        BodyLanes([vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz])
+        BodyLanes(X::load_all(simd, &lanes, 0))
     }
 
     #[inline(always)]
@@ -121,14 +119,24 @@ impl<S: Simd> BodyLanes<S> {
             dot([xy, yy, yz], t),
             dot([xz, yz, zz], t),
         ];
-        let low = [vx + dv[0], vy + dv[1], vz + dv[2], wx + dw[0]];
-        let high = [wy + dw[1], wz + dw[2], m, xx];
-        across::scatter(m.0, low, |l, four| {
-            *rows[bodies[l] as usize].four_mut(0) = four;
-        });
-        across::scatter(m.0, high, |l, four| {
-            *rows[bodies[l] as usize].four_mut(1) = four;
-        });
+        let new = [
+            vx + dv[0],
+            vy + dv[1],
+            vz + dv[2],
+            wx + dw[0],
+            wy + dw[1],
+            wz + dw[2],
+        ];
+        let mut lanes = [[0.0; LANES]; 6];
+        for i in 0..6 {
+            new[i].store(&mut lanes[i], 0);
+        }
+        for l in 0..S::F64_LANES {
+            let row = &mut rows[bodies[l] as usize].0;
+            for i in 0..6 {
+                row[i] = lanes[i][l];
+            }
+        }
         sum(dv, cross(dw, arm))
     }
 }

@@ -1,7 +1,6 @@
 //! Contacts at a point laid out in lanes: eight that share no mass, number by number.
 
 pub(super) use crate::math::simd::{LANES, Lane};
-use crate::problem::Primal;
 use crate::solver::sweep::inverse::push;
 
 /// The block in a lane.
@@ -37,18 +36,6 @@ impl Row {
         let mut row = Row::default();
         row.0[6..Row::USED].copy_from_slice(inverse);
         row
-    }
-
-    /// Four of its numbers, from 4i on.
-    #[inline(always)]
-    pub(super) fn four(&self, i: usize) -> &[f64; 4] {
-        &self.0.as_chunks().0[i]
-    }
-
-    /// The same, to be written to.
-    #[inline(always)]
-    pub(super) fn four_mut(&mut self, i: usize) -> &mut [f64; 4] {
-        &mut self.0.as_chunks_mut().0[i]
     }
 
     /// v ← v + M⁻¹f of a free body.
@@ -126,14 +113,12 @@ impl Group {
         self.bodies.iter_mut().for_each(|rows| rows[l] = 0);
     }
 
-    /// Takes wanted velocities, compliances and impulses of these blocks from the problem's rows.
-    pub(super) fn load(&mut self, members: &[Member; LANES], primal: &Primal, lambda: &[f64]) {
+    /// Takes the impulses of these blocks from the problem's rows.
+    pub(super) fn load(&mut self, members: &[Member; LANES], lambda: &[f64]) {
         for (l, member) in members.iter().enumerate() {
             if *member != Member::NONE {
-                for (i, row) in (member.start as usize..).take(3).enumerate() {
-                    self.q[i][l] = primal.q()[row];
-                    self.sigma[i][l] = primal.sigma()[row];
-                    self.lambda[i][l] = lambda[row];
+                for i in 0..3 {
+                    self.lambda[i][l] = lambda[member.start as usize + i];
                 }
             }
         }

@@ -6,8 +6,8 @@
 use pulp::Simd;
 
 use super::domain::{Groups, Shared};
-use super::lanes::{Group, LANES, Member};
-use crate::math::simd::{X, across};
+use super::lanes::{Group, LANES, Lane, Member};
+use crate::math::simd::X;
 
 /// Fills the groups.
 pub(super) struct LayOut<'a> {
@@ -20,74 +20,52 @@ impl pulp::WithSimd for LayOut<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        let mut d = [[0.0; LANES]; 6];
         for (group, members) in self.groups.iter_mut() {
+            gather(self.shared, members, group, &mut d);
             for part in 0..LANES / S::F64_LANES {
-                let d = gather(simd, self.shared, members, (group, part));
-                steps(d, group, part);
+                steps(simd, &d, group, part);
             }
         }
     }
 }
 
-/// Copies the numbers of as many blocks as there are lanes, and gives D as (nn, nt₁, nt₂, t₁t₁, t₁t₂, t₂t₂). Lanes
+/// Copies the numbers of up to eight blocks into lanes, and D as (nn, nt₁, nt₂, t₁t₁, t₁t₂, t₂t₂) into `d`. Lanes
 /// without a block hold anything.
-#[inline(always)]
-fn gather<S: Simd>(
-    simd: S,
-    shared: Shared<'_>,
-    members: &[Member; LANES],
-    (group, part): (&mut Group, usize),
-) -> [X<S>; 6] {
-    let (mut frames, mut squares) = ([&[0.0; 9]; LANES], [&[0.0; 9]; LANES]);
-    let lanes = part * S::F64_LANES..(part + 1) * S::F64_LANES;
-    for (i, l) in lanes
-        .enumerate()
-        .take_while(|(_, l)| members[*l] != Member::NONE)
-    {
-        let k = members[l].block as usize;
-        let point = shared.primal.jacobian().point(k);
+fn gather(shared: Shared<'_>, members: &[Member; LANES], group: &mut Group, d: &mut [Lane; 6]) {
+    let (problem, primal) = (shared.problem, shared.primal);
+    for (l, &member) in members.iter().enumerate() {
+        if member == Member::NONE {
+            break;
+        }
+        let (k, start) = (member.block as usize, member.start as usize);
+        let point = primal.jacobian().point(k);
         let point = point.expect("only blocks at a point are given a lane");
-        let (frame, square) = (
-            point.directions.as_flattened().as_array(),
-            shared.problem.diagonal_blocks().block(k).as_array(),
-        );
-        frames[i] = frame.expect("a contact has three directions");
-        squares[i] = square.expect("a contact has three rows");
         // Ground is pushed the other way, and does not turn.
         let mut arms = [[0.0; 3]; 2];
         for (_, arm, side) in point.ends() {
             arms[side as usize] = arm.to_array();
         }
+        let (q, sigma) = (&primal.q()[start..], &primal.sigma()[start..]);
         for i in 0..3 {
+            group.normal[i][l] = point.directions[0][i];
+            group.tangent[i][l] = point.directions[1][i];
             group.arms[0][i][l] = arms[0][i];
             group.arms[1][i][l] = arms[1][i];
+            group.q[i][l] = q[i];
+            group.sigma[i][l] = sigma[i];
+        }
+        let block = problem.diagonal_blocks().block(k);
+        for (lane, from) in d.iter_mut().zip([0, 3, 6, 4, 5, 8]) {
+            lane[l] = block[from];
         }
     }
-    // n and t₁; t₂ follows from them.
-    let [n1, n2, n3, t1] = across::gather(simd, |i| four(frames[i], 0));
-    let [t2, t3, ..] = across::gather(simd, |i| four(frames[i], 1));
-    for (i, (n, t)) in [(n1, t1), (n2, t2), (n3, t3)].into_iter().enumerate() {
-        n.store(&mut group.normal[i], part);
-        t.store(&mut group.tangent[i], part);
-    }
-    let [nn, nt1, nt2, _] = across::gather(simd, |i| four(squares[i], 0));
-    let [d11, d12, ..] = across::gather(simd, |i| four(squares[i], 1));
-    let mut last = [0.0; LANES];
-    for i in 0..S::F64_LANES {
-        last[i] = squares[i][8];
-    }
-    [nn, nt1, nt2, d11, d12, X::load(simd, &last, 0)]
-}
-
-/// Four of nine numbers, from 4i on.
-#[inline(always)]
-fn four(nine: &[f64; 9], i: usize) -> &[f64; 4] {
-    &nine.as_chunks().0[i]
 }
 
 /// 1/d_nn and 1/λ_max(D_tt), and the coupling between them.
 #[inline(always)]
-fn steps<S: Simd>([nn, nt1, nt2, d11, d12, d22]: [X<S>; 6], group: &mut Group, part: usize) {
+fn steps<S: Simd>(simd: S, d: &[Lane; 6], group: &mut Group, part: usize) {
+    let [nn, nt1, nt2, d11, d12, d22] = X::load_all(simd, d, part);
     nt1.store(&mut group.coupling[0], part);
     nt2.store(&mut group.coupling[1], part);
     let (zero, half) = (nn.like(0.0), nn.like(0.5));

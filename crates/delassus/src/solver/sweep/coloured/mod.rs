@@ -196,7 +196,7 @@ impl Coloured {
         let prepare = |(node, domain): (usize, &mut Domain)| {
             domain.prepare(node, shared, *arch);
             if let Some(lambda) = lambda {
-                domain.load(shared, lambda);
+                domain.load(problem.blocks(), lambda);
             }
         };
         if parallel {

@@ -11,7 +11,7 @@ use super::lanes::{Group, LANES, Row};
 use super::{Coloured, Order, Work, fill};
 use crate::law::Law;
 use crate::math::parallel::{self, CHUNK};
-use crate::math::simd::{Vec3, X, across, cross, dot, three};
+use crate::math::simd::{Vec3, X, cross, dot, three};
 use crate::problem::{Block, Form, Primal, Problem};
 use crate::solver::{Record, Rule, SmallSteps};
 
@@ -313,9 +313,14 @@ fn follow<S: Simd>(simd: S, group: &mut Group, part: usize, moved: &[Moved]) {
 #[inline(always)]
 fn way<S: Simd>(simd: S, group: &Group, part: usize, side: usize, moved: &[Moved]) -> Vec3<S> {
     let bodies = &group.bodies[side][part * S::F64_LANES..(part + 1) * S::F64_LANES];
-    let fours = |l: usize| moved[bodies[l] as usize].0.as_chunks::<4>().0;
-    let [x, y, z, p] = across::gather(simd, |l| &fours(l)[0]);
-    let [q, r, ..] = across::gather(simd, |l| &fours(l)[1]);
+    let mut lanes = [[0.0; LANES]; 6];
+    for l in 0..S::F64_LANES {
+        let moved = &moved[bodies[l] as usize].0;
+        for i in 0..6 {
+            lanes[i][l] = moved[i];
+        }
+    }
+    let [x, y, z, p, q, r] = X::load_all(simd, &lanes, 0);
     let turned = cross([p, q, r], X::load_all(simd, &group.arms[side], part));
     [x + turned[0], y + turned[1], z + turned[2]]
 }
