@@ -35,7 +35,7 @@ fn built_in_problems_get_the_solver_of_their_class() {
         assert_eq!(choose(&problem, 1e-6).first.solver, solver, "{name}");
     }
     let facets = gallery::experiments::peg(8).problems(1, 0).unwrap();
-    assert_eq!(choose(&facets[0], 1e-6).first.solver, "lemke");
+    assert_eq!(choose(&facets[0], 1e-6).first.solver, "lemke,budget=500");
     // Rows with bounds in dual form are a complementarity problem.
     let mut builder = Problem::builder();
     let mass = builder
