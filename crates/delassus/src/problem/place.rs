@@ -141,7 +141,8 @@ impl Place {
     /// the mass, and which has room for so many rows: each may be wider than the mass has velocities.
     #[inline]
     pub(super) fn write(self, mass: &MassBlock, rows: &[f64], (out, count): (&mut [f64], usize)) {
-        let width = out.len() / count.max(1);
+        // A mass without velocities has empty rows.
+        let width = (out.len() / count.max(1)).max(1);
         match self {
             Place::Point { arm, side } => write_point(rows.as_chunks::<3>().0, arm, side, out),
             Place::Link { link } => {
@@ -155,7 +156,7 @@ impl Place {
                 }
             }
             Place::Plain => {
-                let own = rows.chunks_exact(mass.dim());
+                let own = rows.chunks_exact(mass.dim().max(1));
                 for (row, out) in own.zip(out.chunks_exact_mut(width)) {
                     out[..row.len()].copy_from_slice(row);
                 }
@@ -288,7 +289,7 @@ impl Primal {
             return;
         }
         for (place, rows) in self.jacobian().places(e) {
-            let count = rows.len() / place.width(mass.dim());
+            let count = rows.len() / place.width(mass.dim()).max(1);
             place.write(mass, rows, (&mut *out, count));
         }
     }
