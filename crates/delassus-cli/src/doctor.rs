@@ -56,7 +56,9 @@ fn scene(args: &DoctorArgs) -> Result<Sheet, Refusal> {
     let mut scene = source.build()?;
     let mut plan = scene.run;
     plan.dt = args.dt.unwrap_or(plan.dt);
-    plan.tolerance = args.tolerance.unwrap_or(plan.tolerance);
+    let tolerance = args.tolerance.unwrap_or(plan.tolerance);
+    plan.iterations = plan.sweeps_to(tolerance);
+    plan.tolerance = tolerance;
     if let Some(solver) = &args.solver {
         plan.solver.clone_from(solver);
     }

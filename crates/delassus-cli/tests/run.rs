@@ -95,6 +95,18 @@ fn a_number_of_sweeps_that_is_asked_for_is_no_failure() {
     }
 }
 
+/// Eight sweeps are what a pile does without a tolerance, and no limit of those that reach one.
+#[test]
+fn a_scene_without_a_tolerance_reaches_the_one_that_is_asked_for() {
+    let asked = ["--tolerance", "1e-6", "--steps", "30", "--json"];
+    let ran = delassus(&[&["run", "pile:20"], &asked[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.json()["unsolved_steps"], 0);
+    let compared = ["--solver", "auto", "--time", "0.3", "--json"];
+    let compared = delassus(&[&["compare", "scene:pile:20"], &compared[..]].concat());
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+}
+
 #[test]
 fn a_stack_and_a_necklace_make_a_good_first_impression() {
     for scene in ["stack", "heavy-stack", "necklace", "arch"] {

@@ -348,9 +348,10 @@ impl World {
     ) -> PyResult<()> {
         let mut inner = self.lock()?;
         let mut run = inner.run.clone();
+        let sweeps = run.sweeps_to(tolerance.unwrap_or(run.tolerance));
         let limits = Limits {
             tolerance,
-            iterations: iterations.or(Some(run.iterations)),
+            iterations: iterations.or(Some(sweeps)),
             time_limit: None,
         };
         let stop = limits.apply(Inner::stop(&run, &self.flag))?;

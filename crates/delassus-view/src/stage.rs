@@ -108,11 +108,13 @@ impl Live {
             specs => specs.iter().take(2).cloned().collect(),
         };
         let choices = specs.iter().map(|spec| {
-            let choice = Choice::of(spec, &live.run);
+            let tolerance = start.tolerance.unwrap_or(live.run.tolerance);
             Choice {
-                tolerance: start.tolerance.unwrap_or(choice.tolerance),
-                iterations: start.iterations.unwrap_or(choice.iterations),
-                ..choice
+                spec: spec.clone(),
+                tolerance,
+                iterations: start
+                    .iterations
+                    .unwrap_or_else(|| live.run.sweeps_to(tolerance)),
             }
         });
         let choices: Vec<Choice> = choices.collect();

@@ -108,13 +108,14 @@ impl Course {
             time: common.time_limit.or(patience),
             ..Stop::default()
         };
+        let sweeps = scene.run.sweeps_to(stop.tolerance);
         Ok(Course {
             bodies: scene.world.bodies().len(),
             joints: joints(&scene.world),
             steps: steps_of(args.time.unwrap_or(scene.run.time), dt)?,
             dt,
             title: scene.title,
-            stop: solvers::limited(stop, common.iterations, scene.run.iterations),
+            stop: solvers::limited(stop, common.iterations, sweeps),
             seed: common.seed,
             patience,
             source,

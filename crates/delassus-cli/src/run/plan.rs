@@ -110,8 +110,9 @@ impl Plan {
         if args.tolerance == Some(0.0) && args.iterations.is_none() {
             return Err(Usage::SweepsNotSaid.into());
         }
+        let sweeps = defaults.sweeps_to(tolerance);
+        let limits = solvers::limited(Stop::default(), args.iterations, sweeps);
         let solver = args.solver.clone().unwrap_or(defaults.solver);
-        let limits = solvers::limited(Stop::default(), args.iterations, defaults.iterations);
         let options = Options {
             dt: args.dt.unwrap_or(defaults.dt),
             solver,

@@ -33,6 +33,17 @@ pub struct RunDefaults {
     pub iterations: usize,
 }
 
+impl RunDefaults {
+    /// Most sweeps of a step that is solved to this tolerance. Without one a scene says how often it is swept, which is
+    /// no limit where an answer is asked for.
+    pub fn sweeps_to(&self, tolerance: f64) -> usize {
+        match self.tolerance == 0.0 && 0.0 < tolerance {
+            true => Stop::default().sweeps,
+            false => self.iterations,
+        }
+    }
+}
+
 impl Default for RunDefaults {
     fn default() -> RunDefaults {
         RunDefaults {
