@@ -108,7 +108,7 @@ fn mass_ratio(problem: &Problem, primal: &Primal, names: Option<&[String]>) -> O
     let what = format!(
         "{first} joins bodies that yield to it in a ratio of {worst:.0}: sweeps need about that many rounds to pass a load on"
     );
-    let remedy = "use a solver that factors joints (hybrid, direct) or pivots (lemke), bring the masses closer together, or shorten the step";
+    let remedy = "use a solver that factors (newton, hybrid, direct; auto does so by itself) or pivots (lemke), bring the masses closer together, or shorten the step";
     Some(Finding::new(
         (Severity::Warning, FindingKind::MassRatio),
         (worst, "ratio of the two terms of the Delassus diagonal"),
