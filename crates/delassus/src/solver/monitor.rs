@@ -97,8 +97,10 @@ pub struct Monitor<'a> {
     certificate: Option<Certificate>,
     /// Independent rows, where the run found them.
     rank: Option<Rank>,
-    /// Residual of the impulses that the run began with, where they are its answer.
+    /// Residual of the answer, where it is known already: that of the impulses the run began with, or accepted last.
     held: Option<Residual>,
+    /// Residual of the impulses accepted last.
+    accepted: Option<Residual>,
     /// The solver of the answer, where it is another one.
     substitute: Option<Substitute>,
 }
@@ -136,6 +138,7 @@ impl<'a> Monitor<'a> {
             certificate: None,
             rank: None,
             held: None,
+            accepted: None,
             substitute: None,
         }
     }
@@ -260,12 +263,19 @@ impl<'a> Monitor<'a> {
 
     /// Whether these impulses keep the laws that the solver obeys, within the tolerance asked for.
     pub fn accepts(&mut self, lambda: &[f64]) -> bool {
-        let law = self.judge.judge(self.problem, lambda).law;
+        let judged = self.judge.judge(self.problem, lambda);
         let merit = match self.fit {
-            Fit::Exact => law,
+            Fit::Exact => judged.law,
             _ => self.judge.law_over(self.problem, lambda, &self.obeyed),
         };
-        merit <= self.stop.tolerance && !self.is_hidden(lambda)
+        let accepts = merit <= self.stop.tolerance && !self.is_hidden(lambda);
+        self.accepted = accepts.then_some(judged);
+        accepts
+    }
+
+    /// The impulses accepted last are the answer: they are not judged a second time.
+    pub(super) fn hold_accepted(&mut self) {
+        self.held = self.accepted.take().or(self.held.take());
     }
 
     /// Whether so much cancels under these impulses that a residual within the tolerance proves nothing.

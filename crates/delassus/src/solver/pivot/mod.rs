@@ -166,6 +166,10 @@ impl Solver for Lemke {
 
     stops_by_its_field!();
 
+    fn reads_velocity(&self) -> bool {
+        false
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         let short = status == Status::PivotLimit && self.work.meter.is_short();
         short.then(|| {
@@ -206,7 +210,9 @@ impl Solver for Lemke {
                 monitor.certify(certificate);
             }
         }
-        *solution = Solution::from_lambda(problem, lambda);
+        // v is left out: the judge makes it of the impulses.
+        solution.v.clear();
+        solution.lambda = lambda;
         let mut ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
         // Where impulses depend on each other a path may end on a ray whose z₀ is rounding: it ends on an answer.
         if ended == Status::Ray && !proven && monitor.accepts(&solution.lambda) {
@@ -229,6 +235,9 @@ impl Solver for Lemke {
         if lost && !proven && self.method == Method::Best && self.fit_of(problem) == Fit::Exact {
             let sharper = self.sharpen(problem, solution, monitor, &mut spent);
             ended = sharper.unwrap_or(ended);
+        }
+        if ended == Status::Solved {
+            monitor.hold_accepted();
         }
         match ended {
             Status::Solved | Status::TimeLimit => ended,
@@ -270,7 +279,8 @@ impl Lemke {
             _ => return None,
         };
         monitor.certify(None);
-        *solution = Solution::from_lambda(problem, lambda);
+        let v = Vec::new();
+        *solution = Solution { v, lambda };
         Some(ended)
     }
 }

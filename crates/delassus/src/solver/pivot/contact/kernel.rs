@@ -254,7 +254,7 @@ impl SeveralBodies {
             *self.lu.border_mut(place.k) += dot_of_body(left, star);
         }
         for (k, unknown) in basis.unknowns.iter().enumerate() {
-            *self.lu.border_mut(k) += basis.cover_of(lcp, unknown.what);
+            *self.lu.border_mut(k) += basis.cover_of(unknown);
         }
         if let LastRow::Bound(r) = basis.last {
             for (k, unknown) in basis.unknowns.iter().enumerate() {
@@ -292,7 +292,7 @@ impl SeveralBodies {
         }
         self.y.clear();
         for unknown in &basis.unknowns {
-            let constant = basis.constant_of(lcp, unknown.what);
+            let constant = basis.constant_of(unknown);
             self.y
                 .push(-constant - lcp.columns.along(unknown.unit, unknown.left, v));
         }

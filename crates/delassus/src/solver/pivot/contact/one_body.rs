@@ -171,7 +171,7 @@ impl OneBody {
         }
         if count < n {
             for (k, unknown) in basis.unknowns.iter().take(SMALL).enumerate() {
-                lu.column_mut(count)[k] += basis.cover_of(lcp, unknown.what);
+                lu.column_mut(count)[k] += basis.cover_of(unknown);
                 if let LastRow::Bound(r) = basis.last {
                     lu.column_mut(k)[count] = bound_share(lcp, r, unknown.what);
                 }
@@ -219,7 +219,7 @@ impl Within<'_> {
         let (mut y, mut given) = ([0.0; SMALL], [0.0; SMALL]);
         combine_rows(simd, &body.left, v, &mut y);
         for (given, unknown) in given.iter_mut().zip(&basis.unknowns) {
-            *given = basis.constant_of(lcp, unknown.what);
+            *given = basis.constant_of(unknown);
         }
         if count < n {
             given[count] = basis.constant_of_last(lcp);
