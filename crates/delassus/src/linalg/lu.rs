@@ -238,8 +238,8 @@ impl SmallLu {
         let mut weakest = f64::INFINITY;
         let (mut free, mut y) = ([0.0; SMALL], *b);
         free[..n].fill(1.0);
+        let mut column = self.columns[0];
         for j in 0..n {
-            let column = self.columns[j];
             // All of them at once, so that no division waits for the choice.
             let mut inverses = [0.0; SMALL];
             for i in 0..SMALL {
@@ -263,7 +263,16 @@ impl SmallLu {
             for i in 0..SMALL {
                 y[i] -= lower[i] * x;
             }
-            for column in &mut self.columns[j + 1..n] {
+            let rest = &mut self.columns[j + 1..n.max(j + 1)];
+            // The next pivot waits for the first of these alone, which stays in registers.
+            if let Some(next) = rest.first() {
+                let x = next[p];
+                column = *next;
+                for i in 0..SMALL {
+                    column[i] -= lower[i] * x;
+                }
+            }
+            for column in rest {
                 let x = column[p];
                 for i in 0..SMALL {
                     column[i] -= lower[i] * x;

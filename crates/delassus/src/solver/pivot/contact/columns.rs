@@ -357,9 +357,17 @@ impl Gather {
             let (start, width) = (self.rows.len(), half.width());
             match (half, jacobian.point_entry(e)) {
                 (Half::Rigid(half), Some((directions, arm, side))) => {
-                    for d in directions.iter().take(n_rows) {
-                        let row = point_row(DVec3::from_array(*d), arm, side.sign());
-                        self.rows.extend_from_slice(&half.times(row));
+                    let row =
+                        |d: [f64; 3]| half.times(point_row(DVec3::from_array(d), arm, side.sign()));
+                    match directions.as_array::<3>() {
+                        // The three of a contact together.
+                        Some(three) if n_rows == 3 => {
+                            self.rows.extend_from_slice(three.map(row).as_flattened());
+                        }
+                        _ => {
+                            let rows = directions.iter().take(n_rows);
+                            self.rows.extend(rows.flat_map(|d| row(*d)));
+                        }
                     }
                 }
                 _ => {
