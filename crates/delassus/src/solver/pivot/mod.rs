@@ -215,7 +215,7 @@ impl Solver for Lemke {
         solution.lambda = lambda;
         let mut ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
         // Where impulses depend on each other a path may end on a ray whose z₀ is rounding: it ends on an answer.
-        if ended == Status::Ray && !proven && monitor.accepts(&solution.lambda) {
+        if ended == Status::Ray && !proven && monitor.accepts(&solution.lambda).is_some() {
             ended = Status::Solved;
             monitor.certify(None);
         }
@@ -235,9 +235,6 @@ impl Solver for Lemke {
         if lost && !proven && self.method == Method::Best && self.fit_of(problem) == Fit::Exact {
             let sharper = self.sharpen(problem, solution, monitor, &mut spent);
             ended = sharper.unwrap_or(ended);
-        }
-        if ended == Status::Solved {
-            monitor.hold_accepted();
         }
         match ended {
             Status::Solved | Status::TimeLimit => ended,

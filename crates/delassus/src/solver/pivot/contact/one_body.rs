@@ -1,9 +1,10 @@
 //! The kernel of a single free body: columns of six numbers, at most eight unknowns, everything in registers.
 //!
 //! The formulas are those of `kernel.rs`. How this differs: (1) columns of L stand with their components apart, and rows
-//! of eight pairs together, so that products run side by side; (2) the system is factored with columns of fixed length.
-//! It is compiled once for every kind of processor and chosen at run time. A kernel of more than eight unknowns, which
-//! compliance makes, is solved as that of several bodies.
+//! of eight pairs together, so that products run side by side; (2) the system is factored with columns of fixed length,
+//! and the right-hand side of a pivot goes through the first half of its solution meanwhile. It is compiled once for
+//! every kind of processor and chosen at run time. A kernel of more than eight unknowns, which compliance makes, is
+//! solved as that of several bodies.
 
 use super::basis::{ContactBasis, LastRow, Member, What, bound_share};
 use super::kernel::{Constants, Table};
