@@ -230,15 +230,16 @@ impl SmallLu {
         &mut self.columns[j]
     }
 
-    /// Factors in place. Returns the smallest pivot; zero means singular.
+    /// Factors in place, and takes b through the first half of its solution on the way: neither waits for the other.
+    /// Returns the smallest pivot; zero means singular.
     #[inline(always)]
-    pub(crate) fn factor(&mut self) -> f64 {
+    pub(crate) fn factor(&mut self, b: &mut [f64; SMALL]) -> f64 {
         let n = self.n;
         let mut weakest = f64::INFINITY;
-        let mut free = [0.0; SMALL];
+        let (mut free, mut y) = ([0.0; SMALL], *b);
         free[..n].fill(1.0);
+        let mut column = self.columns[0];
         for j in 0..n {
-            let column = self.columns[j];
             // All of them at once, so that no division waits for the choice.
             let mut inverses = [0.0; SMALL];
             for i in 0..SMALL {
@@ -258,26 +259,46 @@ impl SmallLu {
                 lower[i] = column[i] * inverse * free[i];
             }
             self.lower[j] = lower;
-            for column in &mut self.columns[j + 1..n] {
+            let x = y[p];
+            for i in 0..SMALL {
+                y[i] -= lower[i] * x;
+            }
+            let rest = &mut self.columns[j + 1..n.max(j + 1)];
+            // The next pivot waits for the first of these alone, which stays in registers.
+            if let Some(next) = rest.first() {
+                let x = next[p];
+                column = *next;
+                for i in 0..SMALL {
+                    column[i] -= lower[i] * x;
+                }
+            }
+            for column in rest {
                 let x = column[p];
                 for i in 0..SMALL {
                     column[i] -= lower[i] * x;
                 }
             }
         }
+        *b = y;
         weakest
     }
 
-    /// x ← A⁻¹x.
+    /// The first half of a solution, for a b that was not there when the system was factored.
     #[inline(always)]
-    pub(crate) fn solve(&self, x: &mut [f64; SMALL]) {
-        let mut b = *x;
+    pub(crate) fn begin(&self, b: &mut [f64; SMALL]) {
+        let mut y = *b;
         for j in 0..self.n {
-            let x = b[self.rows[j] % SMALL];
+            let x = y[self.rows[j] % SMALL];
             for i in 0..SMALL {
-                b[i] -= self.lower[j][i] * x;
+                y[i] -= self.lower[j][i] * x;
             }
         }
+        *b = y;
+    }
+
+    /// The second half: x of a b that went through the first.
+    #[inline(always)]
+    pub(crate) fn finish(&self, mut b: [f64; SMALL], x: &mut [f64; SMALL]) {
         for j in (0..self.n).rev() {
             // Lanes of rows that are done take what no one reads.
             x[j] = b[self.rows[j] % SMALL] * self.inverse[j];
@@ -341,10 +362,14 @@ mod tests {
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 small.column_mut(j)[i] = dense[i * n + j];
             }
-            assert!(0.0 < small.factor());
             let mut y = [0.0; SMALL];
             y[..n].copy_from_slice(&x);
-            small.solve(&mut y);
+            let mut half = y;
+            assert!(0.0 < small.factor(&mut half));
+            small.begin(&mut y);
+            assert_eq!(y, half);
+            small.finish(half, &mut y);
+            let y = &y[..n];
             let error: Vec<f64> = y.iter().zip(&wanted).map(|(a, b)| a - b).collect();
             assert!(max_abs(&error) < 1e-9, "{n}: {error:?}");
         }

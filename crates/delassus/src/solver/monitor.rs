@@ -97,7 +97,7 @@ pub struct Monitor<'a> {
     certificate: Option<Certificate>,
     /// Independent rows, where the run found them.
     rank: Option<Rank>,
-    /// Residual of the impulses that the run began with, where they are its answer.
+    /// Residual of the answer, where it is known already: of the impulses that the run began with, or pivots ended at.
     held: Option<Residual>,
     /// The solver of the answer, where it is another one.
     substitute: Option<Substitute>,
@@ -246,26 +246,27 @@ impl<'a> Monitor<'a> {
         self.after_sweep(*last, lambda)
     }
 
-    /// Call once at the end of a run of pivots: the status as far as the judge agrees. An answer that obeys the
-    /// laws exactly but not well enough is a breakdown; one for an approximation of them must obey
-    /// those that it does not approximate.
+    /// Call at the end of a run of pivots with its answer: the status as far as the judge agrees. An answer that obeys
+    /// the laws exactly but not well enough is a breakdown; one for an approximation of them must obey those that it
+    /// does not approximate.
     pub fn pivoted(&mut self, pivots: usize, lambda: &[f64], status: Status) -> Status {
         self.pivots += pivots;
-        if status != Status::Solved || self.stop.tolerance <= 0.0 || self.accepts(lambda) {
-            status
-        } else {
-            Status::Breakdown
+        if status != Status::Solved || self.stop.tolerance <= 0.0 {
+            return status;
         }
+        self.held = self.accepts(lambda);
+        self.held.map_or(Status::Breakdown, |_| status)
     }
 
-    /// Whether these impulses keep the laws that the solver obeys, within the tolerance asked for.
-    pub fn accepts(&mut self, lambda: &[f64]) -> bool {
-        let law = self.judge.judge(self.problem, lambda).law;
+    /// The residual of these impulses, if they keep the laws that the solver obeys, within the tolerance asked for.
+    pub fn accepts(&mut self, lambda: &[f64]) -> Option<Residual> {
+        self.held = None;
+        let judged = self.judge.judge(self.problem, lambda);
         let merit = match self.fit {
-            Fit::Exact => law,
+            Fit::Exact => judged.law,
             _ => self.judge.law_over(self.problem, lambda, &self.obeyed),
         };
-        merit <= self.stop.tolerance && !self.is_hidden(lambda)
+        (merit <= self.stop.tolerance && !self.is_hidden(lambda)).then_some(judged)
     }
 
     /// Whether so much cancels under these impulses that a residual within the tolerance proves nothing.

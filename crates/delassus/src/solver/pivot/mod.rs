@@ -166,6 +166,10 @@ impl Solver for Lemke {
 
     stops_by_its_field!();
 
+    fn reads_velocity(&self) -> bool {
+        false
+    }
+
     fn advice(&self, status: Status) -> Option<String> {
         let short = status == Status::PivotLimit && self.work.meter.is_short();
         short.then(|| {
@@ -206,10 +210,12 @@ impl Solver for Lemke {
                 monitor.certify(certificate);
             }
         }
-        *solution = Solution::from_lambda(problem, lambda);
+        // v is left out: the judge makes it of the impulses.
+        solution.v.clear();
+        solution.lambda = lambda;
         let mut ended = monitor.pivoted(spent.pivots, &solution.lambda, status);
         // Where impulses depend on each other a path may end on a ray whose z₀ is rounding: it ends on an answer.
-        if ended == Status::Ray && !proven && monitor.accepts(&solution.lambda) {
+        if ended == Status::Ray && !proven && monitor.accepts(&solution.lambda).is_some() {
             ended = Status::Solved;
             monitor.certify(None);
         }
@@ -270,7 +276,8 @@ impl Lemke {
             _ => return None,
         };
         monitor.certify(None);
-        *solution = Solution::from_lambda(problem, lambda);
+        let v = Vec::new();
+        *solution = Solution { v, lambda };
         Some(ended)
     }
 }

@@ -43,6 +43,9 @@ pub(crate) struct Unknown {
     pub(crate) left: [f64; 3],
     pub(crate) right: [f64; 3],
     pub(crate) sigma: f64,
+    /// Index of its pair in the pivot tables, 0 for a free row, and that of φ_x if its group slips, else [`NONE`].
+    pub(crate) slot: usize,
+    pub(crate) x: usize,
 }
 
 /// What an unknown is: θ of a normal, φ of a group and direction, λ of a free row.
@@ -273,8 +276,7 @@ impl ContactBasis {
                 j += 1;
             } else {
                 let row = self.frees[f];
-                let share = [1.0, 0.0, 0.0];
-                self.push(What::Free(row), unit, share, share, lcp.frees[row].sigma);
+                self.push_free(lcp, row);
                 f += 1;
             }
         }
@@ -303,20 +305,21 @@ impl ContactBasis {
             self.push_theta(lcp, self.thetas[k]);
         }
         for k in 0..self.frees.len() {
-            let (f, share) = (self.frees[k], [1.0, 0.0, 0.0]);
-            let free = &lcp.frees[f];
-            self.push(What::Free(f), free.unit, share, share, free.sigma);
+            self.push_free(lcp, self.frees[k]);
         }
         true
     }
 
-    fn push(&mut self, what: What, unit: usize, left: [f64; 3], right: [f64; 3], sigma: f64) {
+    fn push_free(&mut self, lcp: &ContactLcp, f: usize) {
+        let free = &lcp.frees[f];
         self.unknowns.push(Unknown {
-            what,
-            unit,
-            left,
-            right,
-            sigma,
+            what: What::Free(f),
+            unit: free.unit,
+            left: [1.0, 0.0, 0.0],
+            right: [1.0, 0.0, 0.0],
+            sigma: free.sigma,
+            slot: 0,
+            x: NONE,
         });
     }
 
@@ -332,27 +335,38 @@ impl ContactBasis {
                 right[2] += group.mu * b;
             }
         }
-        self.push(
-            What::Theta(i),
-            normal.unit,
-            [1.0, 0.0, 0.0],
+        self.unknowns.push(Unknown {
+            what: What::Theta(i),
+            unit: normal.unit,
+            left: [1.0, 0.0, 0.0],
             right,
-            normal.sigma,
-        );
+            sigma: normal.sigma,
+            slot: 1 + i,
+            x: NONE,
+        });
     }
 
     fn push_phi(&mut self, lcp: &ContactLcp, g: usize, j: usize) {
         let group = &lcp.groups[g];
-        let [mut a, mut b] = lcp.directions[group.start + j];
-        if self.basic[self.at[g] + group.count] {
+        let ([mut a, mut b], at) = (lcp.directions[group.start + j], self.at[g]);
+        let mut x = NONE;
+        if self.basic[at + group.count] {
             if self.x[g] == j {
                 return;
             }
             let [c, d] = lcp.directions[group.start + self.x[g]];
             (a, b) = (a - c, b - d);
+            x = at + self.x[g];
         }
-        let share = [0.0, a, b];
-        self.push(What::Phi(g, j), group.unit, share, share, 0.0);
+        self.unknowns.push(Unknown {
+            what: What::Phi(g, j),
+            unit: group.unit,
+            left: [0.0, a, b],
+            right: [0.0, a, b],
+            sigma: 0.0,
+            slot: at + j,
+            x,
+        });
     }
 
     fn last_row(&self, lcp: &ContactLcp, r: usize) -> LastRow {
@@ -385,39 +399,17 @@ impl ContactBasis {
     }
 
     /// Covering vector in the row of an unknown.
-    #[inline]
-    pub(crate) fn cover_of(&self, lcp: &ContactLcp, what: What) -> f64 {
-        match what {
-            What::Theta(i) => self.cover[1 + i],
-            What::Phi(g, j) => {
-                let at = self.at[g];
-                let x = if self.basic[at + lcp.groups[g].count] {
-                    self.cover[at + self.x[g]]
-                } else {
-                    0.0
-                };
-                self.cover[at + j] - x
-            }
-            What::Free(_) => 0.0,
-        }
+    #[inline(always)]
+    pub(crate) fn cover_of(&self, unknown: &Unknown) -> f64 {
+        beside(&self.cover, unknown.slot, unknown.x)
     }
 
     /// Constant part of the row of an unknown.
-    #[inline]
-    pub(crate) fn constant_of(&self, lcp: &ContactLcp, what: What) -> f64 {
-        match what {
-            What::Theta(i) => self.constant[1 + i],
-            What::Phi(g, j) => {
-                let at = self.at[g];
-                let slips = self.basic[at + lcp.groups[g].count];
-                let x = if slips {
-                    self.constant[at + self.x[g]]
-                } else {
-                    0.0
-                };
-                self.constant[at + j] - x
-            }
+    #[inline(always)]
+    pub(crate) fn constant_of(&self, unknown: &Unknown) -> f64 {
+        match unknown.what {
             What::Free(f) => self.free_constant[f],
+            _ => beside(&self.constant, unknown.slot, unknown.x),
         }
     }
 
@@ -436,10 +428,7 @@ impl ContactBasis {
     fn of_last(&self, lcp: &ContactLcp, table: &[f64]) -> f64 {
         match self.last {
             LastRow::Absent => 0.0,
-            LastRow::Velocity { r, x, .. } => {
-                let other = if x == NONE { 0.0 } else { table[x] };
-                table[r] - other
-            }
+            LastRow::Velocity { r, x, .. } => beside(table, r, x),
             LastRow::Bound(g) => table[self.at[g] + lcp.groups[g].count],
         }
     }
@@ -448,8 +437,8 @@ impl ContactBasis {
     #[inline(always)]
     pub(crate) fn overwrite(&self, lcp: &ContactLcp, y: &[f64], out: &mut [f64]) {
         for (unknown, &y) in self.unknowns.iter().zip(y) {
-            if let What::Phi(g, j) = unknown.what {
-                out[self.at[g] + j] = y;
+            if let What::Phi(..) = unknown.what {
+                out[unknown.slot] = y;
             }
         }
         match self.last {
@@ -472,6 +461,13 @@ impl ContactBasis {
             point.bound[g] = table[self.at[g] + lcp.groups[g].count].max(0.0);
         }
     }
+}
+
+/// Entry of a pair less that of φ_x, where there is one.
+#[inline(always)]
+fn beside(table: &[f64], slot: usize, x: usize) -> f64 {
+    let other = if x == NONE { 0.0 } else { table[x] };
+    table[slot] - other
 }
 
 /// What an unknown adds to γ of group r: its load gives, its friction takes.

@@ -192,16 +192,15 @@ impl ContactLcp {
     }
 
     fn push_round(&mut self, unit: usize, normal: usize, mu: f64, d: u32) {
+        let start = self.directions.len();
         match facets::tabulated(d) {
-            Some(table) => {
-                let directions = table[..d as usize].iter().copied();
-                self.push_group(unit, normal, mu, 0.0, directions);
-            }
+            Some(table) => self.directions.extend_from_slice(&table[..d as usize]),
             None => {
                 let directions = (0..d).map(|j| facets::direction(j, d));
-                self.push_group(unit, normal, mu, 0.0, directions);
+                self.directions.extend(directions);
             }
         }
+        self.close_group(unit, normal, mu, 0.0, start);
     }
 
     fn push_group(
@@ -214,6 +213,11 @@ impl ContactLcp {
     ) {
         let start = self.directions.len();
         self.directions.extend(directions);
+        self.close_group(unit, normal, mu, room, start);
+    }
+
+    /// A group of the directions from `start` on.
+    fn close_group(&mut self, unit: usize, normal: usize, mu: f64, room: f64, start: usize) {
         let count = self.directions.len() - start;
         self.groups.push(Group {
             unit,
@@ -262,9 +266,8 @@ impl ContactLcp {
         self.slip.clear();
         for group in &self.groups {
             let [_, v1, v2] = self.constants[group.unit];
-            let (a, b) = (&self.first[group.range()], &self.second[group.range()]);
-            let shares = a.iter().zip(b);
-            self.slip.extend(shares.map(|(a, b)| a * v1 + b * v2));
+            let directions = self.directions[group.range()].iter();
+            self.slip.extend(directions.map(|[a, b]| a * v1 + b * v2));
         }
     }
 }

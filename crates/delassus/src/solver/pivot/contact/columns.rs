@@ -10,8 +10,9 @@
 
 use crate::index::BlockId;
 use crate::linalg::cholesky::{cholesky, cholesky_forward};
-use crate::math::{dot, dot_6};
+use crate::math::{DVec3, dot, dot_6};
 use crate::problem::Primal;
+use crate::problem::jacobian::point_row;
 use crate::problem::mass::MassBlock;
 
 /// Rows of one unit on one body: `rows × width` numbers from `start`, at `offset` of the velocity.
@@ -63,6 +64,25 @@ impl Columns {
             start,
         });
         start
+    }
+
+    /// A contact's rows on one body, times a scale; rows that it does not have are zero.
+    #[inline]
+    fn put(&mut self, offset: usize, width: usize, rows: &[f64], scale: f64) {
+        let start = self.values.len();
+        match rows.as_array::<18>() {
+            // Of a length the compiler knows.
+            Some(rows) => self.values.extend_from_slice(&rows.map(|x| scale * x)),
+            None => {
+                self.values.extend(rows.iter().map(|x| scale * x));
+                self.values.resize(start + 3 * width, 0.0);
+            }
+        }
+        self.parts.push(BodyRows {
+            offset,
+            width,
+            start,
+        });
     }
 
     /// A unit of the parts from `first` on.
@@ -202,8 +222,25 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
 
 /// F = L⁻¹ with L Lᵀ = M for one mass block. Of a rigid body it is so small that its inverse is kept.
 enum Half {
-    Rigid { root: f64, inverse: [f64; 6] },
+    Rigid(RigidHalf),
     Dense { n: usize, lower: Vec<f64> },
+}
+
+/// 1/√m, and the lower triangle of the inverse factor of the inertia, row by row.
+struct RigidHalf {
+    root: f64,
+    inverse: [f64; 6],
+}
+
+impl RigidHalf {
+    /// L⁻¹x.
+    #[inline(always)]
+    fn times(&self, [a, b, c, x, y, z]: [f64; 6]) -> [f64; 6] {
+        let RigidHalf { root, inverse } = self;
+        let [xx, yx, yy, zx, zy, zz] = inverse;
+        let (y2, z2) = (yx * x + yy * y, zx * x + zy * y + zz * z);
+        [root * a, root * b, root * c, xx * x, y2, z2]
+    }
 }
 
 impl Half {
@@ -215,7 +252,7 @@ impl Half {
             let ba = -l[3] * a * b;
             let inverse = [a, ba, b, -(l[6] * a + l[7] * ba) * c, -l[7] * b * c, c];
             let root = 1.0 / body.mass().sqrt();
-            return Some(Half::Rigid { root, inverse });
+            return Some(Half::Rigid(RigidHalf { root, inverse }));
         }
         let n = mass.dim();
         let mut lower = vec![0.0; n * n];
@@ -231,7 +268,7 @@ impl Half {
 
     fn width(&self) -> usize {
         match self {
-            Half::Rigid { .. } => 6,
+            Half::Rigid(_) => 6,
             Half::Dense { n, .. } => *n,
         }
     }
@@ -239,12 +276,9 @@ impl Half {
     /// x ← L⁻¹x for every row of a row-major matrix.
     fn apply(&self, rows: &mut [f64]) {
         match self {
-            Half::Rigid { root, inverse } => {
-                let [xx, yx, yy, zx, zy, zz] = inverse;
+            Half::Rigid(half) => {
                 for row in rows.as_chunks_mut::<6>().0 {
-                    let [a, b, c, x, y, z] = *row;
-                    let (y2, z2) = (yx * x + yy * y, zx * x + zy * y + zz * z);
-                    *row = [root * a, root * b, root * c, xx * x, y2, z2];
+                    *row = half.times(*row);
                 }
             }
             Half::Dense { n, lower } => {
@@ -321,9 +355,27 @@ impl Gather {
             let at = at.expect("the masses held are those of these blocks");
             let HeldMass { half, offset, .. } = &self.masses[at];
             let (start, width) = (self.rows.len(), half.width());
-            primal.write_rows(e, &mut self.rows);
-            self.rows.truncate(start + n_rows * width);
-            half.apply(&mut self.rows[start..]);
+            match (half, jacobian.point_entry(e)) {
+                (Half::Rigid(half), Some((directions, arm, side))) => {
+                    let row =
+                        |d: [f64; 3]| half.times(point_row(DVec3::from_array(d), arm, side.sign()));
+                    match directions.as_array::<3>() {
+                        // The three of a contact together.
+                        Some(three) if n_rows == 3 => {
+                            self.rows.extend_from_slice(three.map(row).as_flattened());
+                        }
+                        _ => {
+                            let rows = directions.iter().take(n_rows);
+                            self.rows.extend(rows.flat_map(|d| row(*d)));
+                        }
+                    }
+                }
+                _ => {
+                    primal.write_rows(e, &mut self.rows);
+                    self.rows.truncate(start + n_rows * width);
+                    half.apply(&mut self.rows[start..]);
+                }
+            }
             self.bodies.push(BodyRows {
                 offset: *offset,
                 width,
@@ -378,10 +430,7 @@ impl Gather {
         let first = self.columns.parts.len();
         for body in &self.bodies {
             let rows = &self.rows[body.start..body.start + count * body.width];
-            let start = self.columns.open(body.offset, body.width, 3);
-            for (value, x) in self.columns.values[start..].iter_mut().zip(rows) {
-                *value = scale * x;
-            }
+            self.columns.put(body.offset, body.width, rows, scale);
         }
         if sigma[1..].iter().any(|&s| 0.0 < s) {
             let start = self.columns.open(self.columns.dofs, 2, 3);

@@ -89,6 +89,32 @@ impl Kernel {
         }
     }
 
+    /// [`Kernel::factor`] with the row of pair `r`, and [`Kernel::solve`] where there is such a basis.
+    pub(crate) fn factor_and_solve(
+        &mut self,
+        basis: &mut ContactBasis,
+        lcp: &ContactLcp,
+        r: usize,
+        constants: Constants,
+        out: &mut Table,
+    ) -> f64 {
+        if !basis.list(lcp, Some(r)) {
+            return 0.0;
+        }
+        out.pairs.resize(basis.slots.len(), 0.0);
+        self.is_one = lcp.columns.single && basis.size() <= SMALL;
+        if self.is_one {
+            return self
+                .one
+                .factor_and_solve(self.arch, basis, lcp, constants, out);
+        }
+        let weakest = self.several.factor(basis, lcp);
+        if weakest != 0.0 {
+            self.several.solve(basis, lcp, constants, out);
+        }
+        weakest
+    }
+
     /// Solves with the constants set in the basis; they are left as they are. The pair r is zero in the table.
     pub(crate) fn solve(
         &mut self,
@@ -254,7 +280,7 @@ impl SeveralBodies {
             *self.lu.border_mut(place.k) += dot_of_body(left, star);
         }
         for (k, unknown) in basis.unknowns.iter().enumerate() {
-            *self.lu.border_mut(k) += basis.cover_of(lcp, unknown.what);
+            *self.lu.border_mut(k) += basis.cover_of(unknown);
         }
         if let LastRow::Bound(r) = basis.last {
             for (k, unknown) in basis.unknowns.iter().enumerate() {
@@ -292,7 +318,7 @@ impl SeveralBodies {
         }
         self.y.clear();
         for unknown in &basis.unknowns {
-            let constant = basis.constant_of(lcp, unknown.what);
+            let constant = basis.constant_of(unknown);
             self.y
                 .push(-constant - lcp.columns.along(unknown.unit, unknown.left, v));
         }

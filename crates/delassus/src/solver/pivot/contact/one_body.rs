@@ -1,9 +1,10 @@
 //! The kernel of a single free body: columns of six numbers, at most eight unknowns, everything in registers.
 //!
 //! The formulas are those of `kernel.rs`. How this differs: (1) columns of L stand with their components apart, and rows
-//! of eight pairs together, so that products run side by side; (2) the system is factored with columns of fixed length.
-//! It is compiled once for every kind of processor and chosen at run time. A kernel of more than eight unknowns, which
-//! compliance makes, is solved as that of several bodies.
+//! of eight pairs together, so that products run side by side; (2) the system is factored with columns of fixed length,
+//! and the right-hand side of a pivot goes through the first half of its solution meanwhile. It is compiled once for
+//! every kind of processor and chosen at run time. A kernel of more than eight unknowns, which compliance makes, is
+//! solved as that of several bodies.
 
 use super::basis::{ContactBasis, LastRow, Member, What, bound_share};
 use super::kernel::{Constants, Table};
@@ -45,7 +46,39 @@ impl pulp::WithSimd for Factor<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         self.body.fill(simd, self.basis, self.lcp);
-        self.body.lu.factor()
+        self.body.lu.factor(&mut [0.0; SMALL])
+    }
+}
+
+/// Both in one go, so that the solution begins while the factors are made.
+struct FactorAndSolve<'a> {
+    body: &'a mut OneBody,
+    basis: &'a ContactBasis,
+    lcp: &'a ContactLcp,
+    constants: Constants,
+    out: &'a mut Table,
+}
+
+impl pulp::WithSimd for FactorAndSolve<'_> {
+    /// The smallest pivot.
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let FactorAndSolve {
+            body,
+            basis,
+            lcp,
+            constants,
+            out,
+        } = self;
+        body.fill(simd, basis, lcp);
+        let (mut y, v) = body.within(basis, lcp, constants).right_side(simd);
+        let weakest = body.lu.factor(&mut y);
+        if weakest != 0.0 {
+            body.within(basis, lcp, constants).spread(simd, y, v, out);
+        }
+        weakest
     }
 }
 
@@ -59,14 +92,9 @@ impl pulp::WithSimd for Solve<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let within = self.within;
-        let (y, motion) = within.solve_kernel(simd);
-        let Table { pairs, v, free } = self.out;
-        v.copy_from_slice(&motion.v);
-        let (normals, groups) = pairs.split_at_mut(1 + within.lcp.normals.len());
-        within.normal_rows(simd, motion, normals);
-        within.group_rows(simd, motion, groups);
-        within.close(&y, pairs, free);
+        let (mut y, v) = self.within.right_side(simd);
+        self.within.body.lu.begin(&mut y);
+        self.within.spread(simd, y, v, self.out);
     }
 }
 
@@ -119,13 +147,41 @@ impl OneBody {
         constants: Constants,
         out: &mut Table,
     ) {
-        let within = Within {
+        let within = self.within(basis, lcp, constants);
+        arch.dispatch(Solve { within, out });
+    }
+
+    /// Builds, factors and solves. Returns the smallest pivot; zero means singular, and then nothing is written.
+    pub(crate) fn factor_and_solve(
+        &mut self,
+        arch: Arch,
+        basis: &ContactBasis,
+        lcp: &ContactLcp,
+        constants: Constants,
+        out: &mut Table,
+    ) -> f64 {
+        arch.dispatch(FactorAndSolve {
             body: self,
             basis,
             lcp,
             constants,
-        };
-        arch.dispatch(Solve { within, out });
+            out,
+        })
+    }
+
+    #[inline(always)]
+    fn within<'a>(
+        &'a self,
+        basis: &'a ContactBasis,
+        lcp: &'a ContactLcp,
+        constants: Constants,
+    ) -> Within<'a> {
+        Within {
+            body: self,
+            basis,
+            lcp,
+            constants,
+        }
     }
 
     /// LᵀR + Σ, six numbers for each row and column; then the column of z₀, c + Lᵀc*, and the last row.
@@ -171,7 +227,7 @@ impl OneBody {
         }
         if count < n {
             for (k, unknown) in basis.unknowns.iter().take(SMALL).enumerate() {
-                lu.column_mut(count)[k] += basis.cover_of(lcp, unknown.what);
+                lu.column_mut(count)[k] += basis.cover_of(unknown);
                 if let LastRow::Bound(r) = basis.last {
                     lu.column_mut(k)[count] = bound_share(lcp, r, unknown.what);
                 }
@@ -191,9 +247,9 @@ struct Within<'a> {
 }
 
 impl Within<'_> {
-    /// The kernel's unknowns, the velocity they make, and z₀.
+    /// The right-hand side −(constants + Lᵀv⁰), and v⁰.
     #[inline(always)]
-    fn solve_kernel<S: Simd>(&self, simd: S) -> ([f64; SMALL], SolvedMotion) {
+    fn right_side<S: Simd>(&self, simd: S) -> ([f64; SMALL], [f64; 6]) {
         let (body, basis, lcp) = (self.body, self.basis, self.lcp);
         let mut v: [f64; 6] = *basis
             .base
@@ -215,11 +271,10 @@ impl Within<'_> {
             Constants::Nowhere => {}
         }
         let (count, n) = (basis.unknowns.len().min(SMALL), basis.size().min(SMALL));
-        // −(constants + Lᵀv⁰)
         let (mut y, mut given) = ([0.0; SMALL], [0.0; SMALL]);
         combine_rows(simd, &body.left, v, &mut y);
         for (given, unknown) in given.iter_mut().zip(&basis.unknowns) {
-            *given = basis.constant_of(lcp, unknown.what);
+            *given = basis.constant_of(unknown);
         }
         if count < n {
             given[count] = basis.constant_of_last(lcp);
@@ -227,7 +282,16 @@ impl Within<'_> {
         for k in 0..SMALL {
             y[k] = -given[k] - y[k];
         }
-        body.lu.solve(&mut y);
+        (y, v)
+    }
+
+    /// The table, from the kernel's right-hand side halfway solved and v⁰.
+    #[inline(always)]
+    fn spread<S: Simd>(&self, simd: S, half: [f64; SMALL], mut v: [f64; 6], out: &mut Table) {
+        let (body, basis) = (self.body, self.basis);
+        let (count, n) = (basis.unknowns.len().min(SMALL), basis.size().min(SMALL));
+        let mut y = half;
+        body.lu.finish(half, &mut y);
         // v = v⁰ + R y + c* z₀
         for (right, y) in body.right[..n].iter().zip(&y) {
             for i in 0..6 {
@@ -235,7 +299,13 @@ impl Within<'_> {
             }
         }
         let z0 = if count < n { y[count] } else { 0.0 };
-        (y, SolvedMotion { v, z0 })
+        let motion = SolvedMotion { v, z0 };
+        let Table { pairs, v, free } = out;
+        v.copy_from_slice(&motion.v);
+        let (normals, groups) = pairs.split_at_mut(1 + self.lcp.normals.len());
+        self.normal_rows(simd, motion, normals);
+        self.group_rows(simd, motion, groups);
+        self.close(&y, pairs, free);
     }
 
     /// v += d_x γ⁰ of a group that slips.

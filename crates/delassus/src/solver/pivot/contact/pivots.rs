@@ -224,7 +224,7 @@ impl<'a> Pivoting<'a> {
             return Some(Status::Breakdown);
         }
         let (lcp, work) = (self.lcp, &mut *self.work);
-        if work.factor(lcp, Some(self.pair)) == 0.0 {
+        if work.drive(lcp, self.pair, self.z_drives) == 0.0 {
             return Some(Status::Breakdown);
         }
         self.outcome.kernel = self.outcome.kernel.max(work.basis.size());
@@ -232,7 +232,6 @@ impl<'a> Pivoting<'a> {
             work.refresh(lcp);
             (self.age, self.travel) = (0, 0.0);
         }
-        work.drive(lcp, self.pair, self.z_drives);
         let Choice {
             leaving: Some(out),
             largest,

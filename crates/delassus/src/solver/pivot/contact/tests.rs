@@ -291,7 +291,6 @@ fn census(blocks: usize, friction: Friction) -> Census {
         loop {
             assert!(run.expand());
             let (pair, z, work) = (run.pair, run.z_drives, &mut *run.work);
-            work.factor(&lcp, Some(pair));
             work.drive(&lcp, pair, z);
             let rates = work.rates.clone();
             // Along w_r only z₀ drives: taking out so much of that motion stops z₀.

@@ -73,17 +73,33 @@ impl PivotWork {
         self.basis.swap_constants();
     }
 
-    /// Rates of the basic variables along the driving variable, z or w of a pair.
-    pub(crate) fn drive(&mut self, lcp: &ContactLcp, pair: usize, z: bool) {
-        if !z {
+    /// Factors the basis with the row of a pair, and finds the rates of its variables along the driving one, z or w of
+    /// that pair. Returns the smallest pivot; zero means that there is no such basis.
+    pub(crate) fn drive(&mut self, lcp: &ContactLcp, pair: usize, z: bool) -> f64 {
+        let constants = match z {
+            true => self.set_column(lcp, pair),
             // m′ = +A⁻¹e_r: minus the column of B⁻¹.
-            return self.unit_column(lcp, pair, -1.0);
+            false => self.set_unit(pair, -1.0),
+        };
+        let PivotWork {
+            basis,
+            kernel,
+            rates,
+            ..
+        } = self;
+        let weakest = kernel.factor_and_solve(basis, lcp, pair, constants, rates);
+        match z {
+            true => self.clear_column(lcp, pair),
+            false => self.basis.constant[pair] = 0.0,
         }
-        // The column of z in M, as constants of the rows and of the velocity.
+        weakest
+    }
+
+    /// The column of z in M, as constants of the rows and of the velocity.
+    fn set_column(&mut self, lcp: &ContactLcp, pair: usize) -> Constants {
         let basis = &mut self.basis;
-        let mut constants = Constants::Nowhere;
         match basis.slots[pair] {
-            Slot::Cover => {}
+            Slot::Cover => Constants::Nowhere,
             Slot::Normal(i) => {
                 let normal = &lcp.normals[i];
                 let unit = [1.0, 0.0, 0.0];
@@ -92,23 +108,25 @@ impl PivotWork {
                 for g in normal.groups() {
                     basis.constant[basis.at[g] + lcp.groups[g].count] = lcp.groups[g].mu;
                 }
-                constants = Constants::In(normal.first_group, normal.n_groups);
+                Constants::In(normal.first_group, normal.n_groups)
             }
             Slot::Direction(g, j) => {
                 let group = &lcp.groups[g];
                 let [a, b] = lcp.directions[group.start + j];
                 lcp.columns.add(group.unit, [0.0, a, b], &mut basis.base);
                 basis.constant[basis.at[g] + group.count] = -1.0;
-                constants = Constants::In(g, 1);
+                Constants::In(g, 1)
             }
             Slot::Bound(g) => {
                 let at = basis.at[g];
                 basis.constant[at..at + lcp.groups[g].count].fill(1.0);
-                constants = Constants::In(g, 1);
+                Constants::In(g, 1)
             }
         }
-        self.kernel
-            .solve(&self.basis, lcp, constants, &mut self.rates);
+    }
+
+    /// Zeros where that column was.
+    fn clear_column(&mut self, lcp: &ContactLcp, pair: usize) {
         let basis = &mut self.basis;
         basis.base.fill(0.0);
         match basis.slots[pair] {
@@ -126,13 +144,18 @@ impl PivotWork {
         }
     }
 
-    /// Rates for a single constant in the row of a pair.
-    pub(crate) fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
+    /// A single constant in the row of a pair.
+    fn set_unit(&mut self, pair: usize, x: f64) -> Constants {
         self.basis.constant[pair] = x;
-        let constants = match self.basis.slots[pair] {
+        match self.basis.slots[pair] {
             Slot::Direction(g, _) | Slot::Bound(g) => Constants::In(g, 1),
             _ => Constants::Nowhere,
-        };
+        }
+    }
+
+    /// Rates for such a constant, in the basis factored last.
+    pub(crate) fn unit_column(&mut self, lcp: &ContactLcp, pair: usize, x: f64) {
+        let constants = self.set_unit(pair, x);
         self.kernel
             .solve(&self.basis, lcp, constants, &mut self.rates);
         self.basis.constant[pair] = 0.0;
