@@ -16,6 +16,9 @@ use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
 use crate::state::{contacts, scalar_first};
 use crate::world::World;
 
+/// What a copy of a small world takes after some steps, besides what its state takes as text \[bytes\].
+const COPY: usize = 20_000;
+
 /// Copies of a world that are stepped together, each with its own state, controls and contacts.
 ///
 /// Arrays have one row for each copy. The threads of the machine share the work, and each copy has the bits that it would
@@ -117,9 +120,9 @@ impl Batch {
         let n = usize::try_from(n).unwrap_or(usize::MAX);
         let flag = Flag::take();
         let world = world.lock()?;
-        // A copy needs more than its state does as text.
         let state = serde_json::to_vec(&world.world.state()).map_err(refuse)?;
-        room_for(n.saturating_mul(state.len()))?;
+        let numbers = (COPY + state.len()) / size_of::<f64>();
+        room_for(n.saturating_mul(numbers))?;
         let stop = Stop {
             tolerance: world.run.tolerance,
             sweeps: world.run.iterations,
