@@ -48,6 +48,10 @@ def tried(function: Any, *arguments: Any, **named: Any) -> Any:
         return function(*arguments, **named)
     except EXPECTED:
         return None
+    except ValueError as error:
+        # What NumPy's own `float(numpy.array("a"))` raises.
+        assert "could not convert string to float" in str(error)
+        return None
 
 
 @fuzz
