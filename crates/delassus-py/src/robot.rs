@@ -309,7 +309,6 @@ impl Robot {
     /// compliance of each row, zero by default. With p = −rnea(q, v, 0) + τ and b = −Ġv, x is the acceleration and λ
     /// the force of each row. Where rows depend on each other λ is one of many answers; x and Gᵀλ are the only ones.
     #[pyo3(signature = (q, G, p, b, *, sigma=None))]
-    #[expect(clippy::type_complexity, reason = "two arrays")]
     #[expect(non_snake_case, reason = "the name of the matrix in every chapter")]
     fn kkt<'py>(
         &self,
