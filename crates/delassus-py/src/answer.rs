@@ -2,6 +2,7 @@
 
 use delassus::{Problem, Report, Residual, Solution, Status};
 use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -208,6 +209,13 @@ impl Answer {
         let seconds = history.iter().map(|line| line.elapsed_s);
         table.set_item("seconds", array(py, seconds.collect()))?;
         Ok(table)
+    }
+
+    /// Its numbers are arrays that pickle; it itself knows its solver.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "an Answer cannot be pickled; send what is needed of it, such as answer.status, answer.residual and answer.lambda_",
+        ))
     }
 
     fn __repr__(&self) -> String {

@@ -1,7 +1,7 @@
 //! Arrays from Python, checked: kinds of numbers, shapes, finiteness. And arrays to Python, handed over without a copy.
 
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray};
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::refuse;
@@ -24,7 +24,7 @@ pub(crate) fn numbers(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Numbers>
     if let Some(at) = numbers.values.iter().position(|x| !x.is_finite()) {
         let (place, value) = (index(at, &numbers.shape), numbers.values[at]);
         return Err(refuse(format!(
-            "{what}[{place}] is {value}; every number must be finite"
+            "{what}{place} is {value}; every number must be finite"
         )));
     }
     Ok(numbers)
@@ -65,27 +65,55 @@ fn converted<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
     let dtype = array.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;
     if !["i", "u", "f"].contains(&kind.as_str()) {
+        let found = match given.hasattr("tocoo")? {
+            true => "is a sparse matrix".to_owned(),
+            false if given.is_none() => "is None".to_owned(),
+            false => format!("has dtype {dtype}"),
+        };
         return Err(refuse(format!(
-            "{what} has dtype {dtype}; real numbers are needed, as by numpy.asarray({what}, dtype=float)"
+            "{what} {found}; an array of real numbers is needed, as numpy.asarray(…, dtype=float) makes it"
         )));
     }
     let array = numpy.call_method1("asarray", (array, "float64"))?;
     Ok(array.cast_into::<PyArrayDyn<f64>>()?)
 }
 
-/// Where an entry stands, as Python would write it.
+/// Where an entry stands, as Python would write it; nothing for a single number.
 fn index(mut at: usize, shape: &[usize]) -> String {
+    if shape.is_empty() {
+        return String::new();
+    }
     let mut places = Vec::new();
     for size in shape.iter().rev() {
         places.push((at % size).to_string());
         at /= size;
     }
     places.reverse();
-    places.join(", ")
+    format!("[{}]", places.join(", "))
+}
+
+/// A whole number that is not negative. The name of the argument is added where it is shown.
+pub(crate) fn whole(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    given.extract().map_err(|cause: PyErr| {
+        match cause.is_instance_of::<PyOverflowError>(given.py()) {
+            true => refuse(format!(
+                "{given} is out of range; give a whole number from 0 on"
+            )),
+            false => cause,
+        }
+    })
+}
+
+/// The same where it may be left out.
+pub(crate) fn whole_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    match given.is_none() {
+        true => Ok(None),
+        false => Ok(Some(usize::try_from(whole(given)?).unwrap_or(usize::MAX))),
+    }
 }
 
 /// A shape as Python writes it.
-fn shown(shape: &[usize]) -> String {
+pub(crate) fn shown(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => {

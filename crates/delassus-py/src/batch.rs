@@ -5,15 +5,19 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 
 use delassus::Stop;
-use delassus::world::{Step, StepError};
+use delassus::world::{Bodies, Step, StepError, Touch};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{array, rows, shaped};
+use crate::arrays::{array, room_for, rows, shaped, whole};
 use crate::error::refuse;
 use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
+use crate::state::{contacts, scalar_first};
 use crate::world::World;
+
+/// What a copy of a small world takes after some steps, besides what its state takes as text \[bytes\].
+const COPY: usize = 20_000;
 
 /// Copies of a world that are stepped together, each with its own state, controls and contacts.
 ///
@@ -62,6 +66,39 @@ impl Batch {
     }
 }
 
+/// The copies that are named by number, or by a truth value for each.
+fn numbered(given: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<usize>> {
+    if let Ok(mask) = given.extract::<Vec<bool>>()
+        && !mask.is_empty()
+    {
+        if mask.len() != count {
+            let found = mask.len();
+            return Err(refuse(format!(
+                "copies has {found} truth values where there are {count} copies"
+            )));
+        }
+        return Ok((0..count).filter(|&i| mask[i]).collect());
+    }
+    let items = given.try_iter()?.map(|item| Ok(whole(&item?)? as usize));
+    items.collect()
+}
+
+impl Batch {
+    /// Numbers of every body of every copy.
+    fn of_bodies<'py, const N: usize>(
+        &self,
+        py: Python<'py>,
+        read: fn(&Bodies, usize) -> [f64; N],
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let inner = self.lock()?;
+        let worlds = inner.batch.worlds();
+        let count = worlds.first().map_or(0, |world| world.bodies().len());
+        let bodies = worlds.iter().map(|world| world.bodies());
+        let values = bodies.flat_map(|bodies| (0..count).flat_map(move |i| read(bodies, i)));
+        array(py, values.collect()).reshape([worlds.len(), count, N])
+    }
+}
+
 impl Inner {
     /// Sizes of the only robot's configuration and velocity.
     fn robot_sizes(&self) -> PyResult<(usize, usize)> {
@@ -76,12 +113,16 @@ impl Inner {
 impl Batch {
     /// `n` copies of a world as it is now, with its solver and step.
     #[new]
-    fn new(world: &World, n: usize) -> PyResult<Batch> {
+    fn new(world: &World, #[pyo3(from_py_with = whole)] n: u64) -> PyResult<Batch> {
         if n == 0 {
             return Err(refuse("n is 0; make at least one copy"));
         }
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
         let flag = Flag::take();
         let world = world.lock()?;
+        let state = serde_json::to_vec(&world.world.state()).map_err(refuse)?;
+        let numbers = (COPY + state.len()) / size_of::<f64>();
+        room_for(n.saturating_mul(numbers))?;
         let stop = Stop {
             tolerance: world.run.tolerance,
             sweeps: world.run.iterations,
@@ -105,7 +146,7 @@ impl Batch {
     fn step(
         &self,
         py: Python<'_>,
-        n: u64,
+        #[pyo3(from_py_with = whole)] n: u64,
         tau: Option<&Bound<'_, PyAny>>,
         dt: Option<f64>,
     ) -> PyResult<BatchReport> {
@@ -165,16 +206,29 @@ impl Batch {
         Ok((q, rows(py, v.collect(), [count, nv])?))
     }
 
-    /// Puts the first robot of every copy into these states, one row for each.
+    /// Puts the first robot of every copy into these states, one row for each. All stay where one does not fit.
     fn place_robots(&self, q: &Bound<'_, PyAny>, v: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut inner = self.lock()?;
         let (nq, nv) = inner.robot_sizes()?;
         let count = inner.batch.worlds().len();
         let (q, v) = (shaped("q", q, &[count, nq])?, shaped("v", v, &[count, nv])?);
-        for (i, world) in inner.batch.worlds_mut().iter_mut().enumerate() {
+        let worlds = inner.batch.worlds_mut();
+        let mut before = Vec::with_capacity(count);
+        for i in 0..count {
+            let robot = worlds[i].robots().first();
+            before.extend(
+                robot.map(|robot| (robot.configuration().to_vec(), robot.velocity().to_vec())),
+            );
             let (q, v) = (&q[i * nq..(i + 1) * nq], &v[i * nv..(i + 1) * nv]);
-            let placed = world.place_robot(delassus::RobotId(0), q, v);
-            placed.map_err(|error| refuse(format!("copy {i}: {error}")))?;
+            if let Err(error) = worlds[i].place_robot(delassus::RobotId(0), q, v) {
+                // All or none: those that were placed go back.
+                for (world, (q, v)) in worlds.iter_mut().zip(&before) {
+                    world
+                        .place_robot(delassus::RobotId(0), q, v)
+                        .map_err(refuse)?;
+                }
+                return Err(refuse(format!("copy {i}: {error}")));
+            }
         }
         Ok(())
     }
@@ -182,20 +236,57 @@ impl Batch {
     /// Positions of all bodies [m]: copies, bodies, three numbers.
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        let inner = self.lock()?;
-        let worlds = inner.batch.worlds();
-        let bodies = worlds.first().map_or(0, |world| world.bodies().len());
-        let positions = worlds.iter().flat_map(|world| &world.bodies().position);
-        let values: Vec<f64> = positions.flat_map(|x| x.to_array()).collect();
-        array(py, values).reshape([worlds.len(), bodies, 3])
+        self.of_bodies(py, |bodies, i| bodies.position[i].to_array())
     }
 
-    /// Puts copies back to where all began: those with these numbers, or all of them.
+    /// Orientations of all bodies (w, x, y, z): copies, bodies, four numbers.
+    #[getter]
+    fn orientations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.of_bodies(py, |bodies, i| scalar_first(bodies.orientation[i]))
+    }
+
+    /// Velocities of all bodies [m/s]: copies, bodies, three numbers.
+    #[getter]
+    fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.of_bodies(py, |bodies, i| bodies.velocity[i].to_array())
+    }
+
+    /// Angular velocities of all bodies in world axes [rad/s]: copies, bodies, three numbers.
+    #[getter]
+    fn spins<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        self.of_bodies(py, |bodies, i| bodies.spin[i].to_array())
+    }
+
+    /// Contacts of the last step of all copies as one structured array: the fields of `World.contacts`, and `copy`, the
+    /// number of the copy, in front.
+    ///
+    /// >>> import delassus
+    /// >>> batch = delassus.Batch(delassus.World.scene("stack:1"), 3)
+    /// >>> report = batch.step()
+    /// >>> batch.contacts["copy"].tolist()
+    /// [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
+    #[getter]
+    fn contacts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let inner = self.lock()?;
+        let worlds = inner.batch.worlds().iter();
+        let all = worlds.zip(0i64..).flat_map(|(world, i)| {
+            let touches = world.touches().iter();
+            touches.map(move |touch| (touch, i))
+        });
+        let (touches, copies): (Vec<&Touch>, Vec<i64>) = all.unzip();
+        contacts(py, &touches, Some(copies))
+    }
+
+    /// Puts copies back to where all began: those with these numbers, those where a list of truth values, one for each
+    /// copy, is true, or all of them.
     #[pyo3(signature = (copies=None))]
-    fn reset(&self, copies: Option<Vec<usize>>) -> PyResult<()> {
+    fn reset(&self, copies: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let mut inner = self.lock()?;
         let count = inner.batch.worlds().len();
-        let copies = copies.unwrap_or_else(|| (0..count).collect());
+        let copies = match copies {
+            None => (0..count).collect(),
+            Some(given) => numbered(given, count)?,
+        };
         if let Some(beyond) = copies.iter().find(|i| count <= **i) {
             return Err(refuse(format!(
                 "there is no copy {beyond}; the last of {count} is {}",

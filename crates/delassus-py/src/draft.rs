@@ -21,7 +21,7 @@ use crate::shape::Shape;
 use crate::world::{Inner, World};
 
 /// The pieces of a world that has not been stepped.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) builder: WorldBuilder,
     pub(crate) names: HashSet<String>,
@@ -86,10 +86,13 @@ impl Inner {
         let found = self.materials.iter().find(|known| known.name == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.materials.iter().map(|m| m.name.as_str()).collect();
-            refuse(format!(
-                "there is no material \"{name}\"; known: {}",
-                known.join(", ")
-            ))
+            refuse(match known[..] {
+                [] => format!("there is no material \"{name}\"; add_material makes it"),
+                _ => format!(
+                    "there is no material \"{name}\"; known: {}",
+                    known.join(", ")
+                ),
+            })
         })
     }
 
@@ -289,7 +292,7 @@ fn carry_over(old: &delassus::World, new: &mut delassus::World) -> PyResult<()> 
 }
 
 /// Which joints there are.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Joints {
     /// Names of those that were not taken away.
     pub(crate) names: Vec<String>,

@@ -1,6 +1,7 @@
 //! Keyword arguments and dicts of options, read key by key: what is left at the end is refused.
 
 use delassus::math::{DQuat, DVec3};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -9,6 +10,48 @@ use crate::error::refuse;
 
 /// How far the length of a quaternion may be from one.
 const UNIT: f64 = 1e-6;
+
+/// One of several things, by its place or its name.
+#[derive(Debug)]
+pub(crate) enum Which {
+    Place(i64),
+    Name(String),
+}
+
+impl FromPyObject<'_, '_> for Which {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Which> {
+        match (given.extract(), given.extract()) {
+            (Ok(place), _) => Ok(Which::Place(place)),
+            (_, Ok(name)) => Ok(Which::Name(name)),
+            _ => Err(PyTypeError::new_err(format!(
+                "a name or a number is needed, not {}",
+                given.get_type().name()?
+            ))),
+        }
+    }
+}
+
+impl Which {
+    /// Its place among things of these names.
+    pub(crate) fn among(&self, kind: &str, names: &[&str]) -> PyResult<usize> {
+        let (asked, place) = match self {
+            Which::Place(place) => (place.to_string(), usize::try_from(*place).ok()),
+            Which::Name(name) => {
+                let place = names.iter().position(|known| known == name);
+                (format!("\"{name}\""), place)
+            }
+        };
+        let known = match names {
+            [] => "there is none".to_owned(),
+            _ => format!("known: {}", names.join(", ")),
+        };
+        place
+            .filter(|place| *place < names.len())
+            .ok_or_else(|| refuse(format!("there is no {kind} {asked}; {known}")))
+    }
+}
 
 /// Options by name.
 #[derive(Debug)]

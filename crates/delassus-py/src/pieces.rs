@@ -1,6 +1,7 @@
 //! What is added to a world from Python: materials, bodies, joints, robots.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use delassus::math::{DMat3, DQuat, DVec3, MassProperties};
 use delassus::model::robot::{self, Loss, Options};
@@ -25,6 +26,23 @@ const WATER: f64 = 1000.0;
 /// A scene without bodies, from keyword arguments: the reader of scene files checks them.
 pub(crate) fn empty(title: &str, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Scene> {
     const RUN: [&str; 4] = ["dt", "solver", "tolerance", "iterations"];
+    const SETTINGS: [&str; 9] = [
+        "substeps",
+        "integrator",
+        "friction",
+        "contact_compliance",
+        "contact_damping",
+        "restitution_threshold",
+        "gyroscopic",
+        "geometric_stiffness",
+        "sleep",
+    ];
+    let ending = Path::new(title).extension().and_then(OsStr::to_str);
+    if ending.is_some_and(|ending| ["toml", "urdf", "xml", "mjcf"].contains(&ending)) {
+        return Err(refuse(format!(
+            "World(\"{title}\") would be an empty world with this title; World.read(\"{title}\") reads the file"
+        )));
+    }
     let (mut scene, mut run, mut settings) = (
         format!("title = {}\n", serde_json::json!(title)),
         "[run]\n".to_owned(),
@@ -39,7 +57,14 @@ pub(crate) fn empty(title: &str, keys: Option<&Bound<'_, PyDict>>) -> PyResult<S
         match key.as_str() {
             "gravity" => scene.push_str(&line),
             key if RUN.contains(&key) => run.push_str(&line),
-            _ => settings.push_str(&line),
+            key if SETTINGS.contains(&key) => settings.push_str(&line),
+            _ => {
+                return Err(refuse(format!(
+                    "World takes no \"{key}\"; known: gravity, {}, {}",
+                    RUN.join(", "),
+                    SETTINGS.join(", ")
+                )));
+            }
         }
     }
     let text = scene + &run + &settings;

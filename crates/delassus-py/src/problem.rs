@@ -1,5 +1,6 @@
 //! Problems: from arrays, files, built-in names and texts.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,11 +11,12 @@ use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::file::{self, FileContent, Format, Loaded, json, limit};
 use delassus::{Law, Residual, Solution};
 use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
 use crate::answer::residuals;
-use crate::arrays::{array, entries, numbers, room_for, rows, shaped, vector};
+use crate::arrays::{array, entries, numbers, room_for, rows, shaped, shown, vector};
 use crate::error::{of_disk, refuse, refuse_at};
 use crate::interrupt::{Flag, interruptible};
 
@@ -34,7 +36,7 @@ const DENSE_ROWS: usize = 16_384;
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) problem: Arc<delassus::Problem>,
-    kind: &'static str,
+    kind: Cow<'static, str>,
     title: String,
     /// Impulses to start from.
     pub(crate) guess: Option<Vec<f64>>,
@@ -51,8 +53,8 @@ impl Problem {
     ) -> Problem {
         Problem {
             kind: match problem.form() {
-                Form::Primal(_) => "problem",
-                Form::Dual(_) => "dual",
+                Form::Primal(_) => "problem".into(),
+                Form::Dual(_) => "dual".into(),
             },
             problem: Arc::new(problem),
             title,
@@ -77,7 +79,7 @@ impl Problem {
         };
         Ok(Problem {
             problem: Arc::new(problem),
-            kind,
+            kind: kind.into(),
             title: loaded.title,
             guess: loaded.guess,
             order,
@@ -103,7 +105,10 @@ impl Problem {
         let matrix = BlockMatrix::from_entries(&sizes, &entries.list).map_err(refuse)?;
         let problem = delassus::Problem::dual(matrix, q, &laws).map_err(refuse)?;
         let problem = Problem::new(problem, String::new(), None);
-        Ok(Problem { kind, ..problem })
+        Ok(Problem {
+            kind: kind.into(),
+            ..problem
+        })
     }
 }
 
@@ -119,20 +124,18 @@ fn format_of(name: &str) -> PyResult<Format> {
     })
 }
 
-/// Text or bytes.
-#[derive(Debug, FromPyObject)]
-pub(crate) enum Content {
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl Content {
-    pub(crate) fn bytes(self) -> Vec<u8> {
-        match self {
-            Content::Text(text) => text.into_bytes(),
-            Content::Bytes(bytes) => bytes,
-        }
+/// What text or bytes hold.
+pub(crate) fn content(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(text) = given.cast::<PyString>() {
+        return Ok(text.to_str()?.as_bytes().to_vec());
     }
+    if given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyByteArray>() {
+        return given.extract();
+    }
+    let found = given.get_type().name()?;
+    Err(PyTypeError::new_err(format!(
+        "a str or bytes are needed, not {found}"
+    )))
 }
 
 #[pymethods]
@@ -159,9 +162,38 @@ impl Problem {
     /// [0.5]
     #[staticmethod]
     #[pyo3(signature = (content, format="json"))]
-    fn parse(content: Content, format: &str) -> PyResult<Problem> {
-        let loaded = file::parse(&content.bytes(), format_of(format)?).map_err(refuse)?;
+    fn parse(#[pyo3(from_py_with = content)] content: Vec<u8>, format: &str) -> PyResult<Problem> {
+        let loaded = file::parse(&content, format_of(format)?).map_err(refuse)?;
         Problem::of(loaded)
+    }
+
+    /// What `pickle` calls.
+    #[staticmethod]
+    fn _unpickled(json: &str, kind: String, order: Option<Vec<usize>>) -> PyResult<Problem> {
+        let loaded = file::parse(json.as_bytes(), Format::Json).map_err(refuse)?;
+        Ok(Problem {
+            kind: kind.into(),
+            order,
+            ..Problem::of(loaded)?
+        })
+    }
+
+    /// It is pickled as its JSON, which comes back bit for bit.
+    fn __reduce__<'py>(slf: &Bound<'py, Problem>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, own) = (slf.py(), slf.get());
+        let make = slf.get_type().getattr("_unpickled")?;
+        let given = (own.json(), own.kind(), own.order.clone());
+        (make, given).into_pyobject(py)
+    }
+
+    /// It never changes, so that a copy is the problem itself.
+    fn __copy__(slf: Py<Problem>) -> Py<Problem> {
+        slf
+    }
+
+    /// The same.
+    fn __deepcopy__(slf: Py<Problem>, _memo: &Bound<'_, PyAny>) -> Py<Problem> {
+        slf
     }
 
     /// A built-in problem: `name` or `name:size`, as `delassus list problems` names them.
@@ -183,8 +215,8 @@ impl Problem {
 
     /// The kind of its file: `lcp`, `friction`, `contact`, `problem`, …
     #[getter]
-    fn kind(&self) -> &'static str {
-        self.kind
+    fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// Its title, or an empty text.
@@ -318,9 +350,9 @@ pub(crate) fn friction(
             [] => vec![mu.values[0]; count],
             [given] if given == count => mu.values,
             _ => {
-                let given = mu.values.len();
+                let given = shown(&mu.shape);
                 return Err(refuse(format!(
-                    "mu has {given} numbers where there are {count} contacts; give one number, or one for each"
+                    "mu has shape {given} where there are {count} contacts; give one number, or one for each"
                 )));
             }
         };

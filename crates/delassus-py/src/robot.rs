@@ -1,29 +1,30 @@
 //! Robots as kinematic trees: dynamics and kinematics of one state or of many.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use delassus::math::DVec3;
 use delassus::model::robot;
 use delassus::problem::file::limit;
-use delassus::tree::{Batch, TreeError};
+use delassus::solver::exact::kkt::TreeKkt;
+use delassus::tree::{Batch, Data, KktGiven, KktUnknowns, TreeError, TreeRows};
 use delassus::world::RobotModel;
 use delassus::{LinkId, Tree};
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-use crate::arrays::{array, batched, room_for, states, three};
+use crate::arrays::{array, batched, numbers, room_for, shaped, shown, states, three};
 use crate::error::{of_disk, refuse};
+use crate::interrupt::NOTICE;
+use crate::keys::Which;
 use crate::world::base;
 
 /// Most numbers of an array that is given back: sixteen gigabytes.
 const MOST: usize = 1 << 31;
 
-/// A link by its place or its name.
-#[derive(Debug, FromPyObject)]
-enum Which {
-    Place(u32),
-    Name(String),
-}
+/// States between two looks at Ctrl-C, whatever the number of lanes a multiple of it.
+const LOOK: usize = 4096;
 
 /// A robot in joint coordinates: q has `n_coordinates` numbers, velocities and forces `n_dofs`.
 ///
@@ -43,6 +44,9 @@ enum Which {
 pub(crate) struct Robot {
     model: RobotModel,
     warnings: Vec<String>,
+    /// The text it was read from, its name and its folder.
+    source: (String, String, Option<PathBuf>),
+    floating: bool,
 }
 
 impl Robot {
@@ -54,6 +58,8 @@ impl Robot {
                 .map(|warning| format!("{name}:{}: {}", warning.line, warning.text))
                 .collect(),
             model: read.robot,
+            source: (text.to_owned(), name.to_owned(), folder.map(Path::to_owned)),
+            floating,
         })
     }
 
@@ -62,23 +68,9 @@ impl Robot {
     }
 
     fn link(&self, which: &Which) -> PyResult<LinkId> {
-        let links = self.tree().links();
-        let place = match which {
-            Which::Place(place) => Some(*place as usize).filter(|place| *place < links.len()),
-            Which::Name(name) => links.iter().position(|link| link.name == *name),
-        };
-        place.map(|place| LinkId(place as u32)).ok_or_else(|| {
-            let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-            let asked = match which {
-                Which::Place(place) => place.to_string(),
-                Which::Name(name) => format!("\"{name}\""),
-            };
-            refuse(format!(
-                "there is no link {asked}; the robot has {} links: {}",
-                names.len(),
-                names.join(", ")
-            ))
-        })
+        let links = self.tree().links().iter();
+        let names: Vec<&str> = links.map(|link| link.name.as_str()).collect();
+        Ok(LinkId(which.among("link", &names)? as u32))
     }
 
     /// Computes `size` numbers for each state.
@@ -97,16 +89,17 @@ impl Robot {
         })?;
         room_for(total)?;
         let mut out = vec![0.0; total];
-        let done = py.detach(|| {
+        py.detach(|| {
+            let mut asked = Instant::now();
             for state in 0..count {
-                compute(state, &mut out[state * size..(state + 1) * size])
-                    .map_err(|error| (state, error))?;
+                let own = &mut out[state * size..(state + 1) * size];
+                compute(state, own).map_err(|error| match batch {
+                    None => refuse(error),
+                    Some(_) => refuse(format!("state {state}: {error}")),
+                })?;
+                hear_signals(&mut asked)?;
             }
-            Ok(())
-        });
-        done.map_err(|(state, error): (usize, TreeError)| match batch {
-            None => refuse(error),
-            Some(_) => refuse(format!("state {state}: {error}")),
+            Ok::<(), PyErr>(())
         })?;
         Ok(out)
     }
@@ -115,6 +108,27 @@ impl Robot {
 /// The part of an array that belongs to a state.
 fn part(values: &[f64], state: usize, width: usize) -> &[f64] {
     &values[state * width..(state + 1) * width]
+}
+
+/// Ends a long batch where a signal handler raises; it is asked as often as Ctrl-C should be noticed.
+fn hear_signals(asked: &mut Instant) -> PyResult<()> {
+    if asked.elapsed() < NOTICE {
+        return Ok(());
+    }
+    *asked = Instant::now();
+    Python::attach(|py| py.check_signals())
+}
+
+/// Rows written out, as forces on the joints of a tree.
+fn dense_rows(tree: &Tree, data: &Data, matrix: &[f64]) -> Result<TreeRows, TreeError> {
+    let mut rows = TreeRows::default();
+    for row in matrix.chunks_exact(tree.n_dofs().max(1)) {
+        rows.start();
+        for (dof, &factor) in row.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
+            tree.add_dof(data, &mut rows, dof, factor)?;
+        }
+    }
+    Ok(rows)
 }
 
 /// Gravity as given, or that of the earth along −z [m/s²].
@@ -140,6 +154,30 @@ impl Robot {
     #[pyo3(signature = (text, *, folder=None, floating=false))]
     fn parse(text: &str, folder: Option<PathBuf>, floating: bool) -> PyResult<Robot> {
         Robot::of_text(text, "text", folder.as_deref(), floating)
+    }
+
+    /// What `pickle` calls.
+    #[staticmethod]
+    fn _unpickled(source: (String, String, Option<PathBuf>), floating: bool) -> PyResult<Robot> {
+        let (text, name, folder) = source;
+        Robot::of_text(&text, &name, folder.as_deref(), floating)
+    }
+
+    /// It is pickled as the text of its file; meshes that the file names are looked for again.
+    fn __reduce__<'py>(slf: &Bound<'py, Robot>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, own) = (slf.py(), slf.get());
+        let make = slf.get_type().getattr("_unpickled")?;
+        (make, (own.source.clone(), own.floating)).into_pyobject(py)
+    }
+
+    /// It never changes, so that a copy is the robot itself.
+    fn __copy__(slf: Py<Robot>) -> Py<Robot> {
+        slf
+    }
+
+    /// The same.
+    fn __deepcopy__(slf: Py<Robot>, _memo: &Bound<'_, PyAny>) -> Py<Robot> {
+        slf
     }
 
     /// Its name.
@@ -228,14 +266,27 @@ impl Robot {
         let given = states([("q", q, nq), ("v", v, n), ("tau", tau, n)])?;
         let [q, v, tau] = &given.arrays;
         let mut out = vec![0.0; v.len()];
-        py.detach(|| match given.batch {
-            None => tree.forward_dynamics(&mut tree.data(), (q, v, tau), gravity, &mut out),
-            // Several states side by side in vector registers.
-            Some(_) => {
-                tree.forward_dynamics_batch(&mut Batch::default(), (q, v, tau), gravity, &mut out)
+        py.detach(|| {
+            if given.batch.is_none() {
+                let found = tree.forward_dynamics(&mut tree.data(), (q, v, tau), gravity, &mut out);
+                return found.map_err(refuse);
             }
-        })
-        .map_err(refuse)?;
+            // Several states side by side in vector registers, some thousands between two looks at Ctrl-C.
+            let (mut batch, mut asked) = (Batch::default(), Instant::now());
+            let chunks = out.chunks_mut(LOOK * n.max(1)).enumerate();
+            for (k, out) in chunks {
+                let (from, to) = (k * LOOK, k * LOOK + out.len() / n.max(1));
+                let states = (
+                    &q[from * nq..to * nq],
+                    &v[from * n..to * n],
+                    &tau[from * n..to * n],
+                );
+                tree.forward_dynamics_batch(&mut batch, states, gravity, out)
+                    .map_err(refuse)?;
+                hear_signals(&mut asked)?;
+            }
+            Ok(())
+        })?;
         batched(py, out, given.batch, &[n])
     }
 
@@ -249,6 +300,81 @@ impl Robot {
             tree.mass_matrix(&mut tree.data(), part(q, state, nq), matrix)
         })?;
         batched(py, matrices, given.batch, &[n, n])
+    }
+
+    /// The KKT system of constrained dynamics: x and λ with M(q)x = p + Gᵀλ and G x + Σλ = b, by articulated-body
+    /// passes, without M.
+    ///
+    /// G has one row for each constraint, as rows of `jacobian`; a batch has a matrix for each state. `sigma` is the
+    /// compliance of each row, zero by default. With p = −rnea(q, v, 0) + τ and b = −Ġv, x is the acceleration and λ
+    /// the force of each row. Where rows depend on each other λ is one of many answers; x and Gᵀλ are the only ones.
+    #[pyo3(signature = (q, G, p, b, *, sigma=None))]
+    #[expect(non_snake_case, reason = "the name of the matrix in every chapter")]
+    fn kkt<'py>(
+        &self,
+        q: &Bound<'py, PyAny>,
+        G: &Bound<'py, PyAny>,
+        p: &Bound<'py, PyAny>,
+        b: &Bound<'py, PyAny>,
+        sigma: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (py, tree) = (q.py(), self.tree());
+        let (nq, n) = (tree.n_coordinates(), tree.n_dofs());
+        let g = numbers("G", G)?;
+        let (batch, m) = match g.shape[..] {
+            [m, width] if width == n => (None, m),
+            [count, m, width] if width == n => (Some(count), m),
+            _ => {
+                return Err(refuse(format!(
+                    "G has shape {}; one state has shape (rows, {n}), a batch (states, rows, {n})",
+                    shown(&g.shape)
+                )));
+            }
+        };
+        let given = states([("q", q, nq), ("p", p, n), ("b", b, m)])?;
+        if given.batch != batch {
+            return Err(refuse(format!(
+                "G has shape {} where q has shape {}; give a matrix for each state",
+                shown(&g.shape),
+                shown(&given.batch.into_iter().chain([nq]).collect::<Vec<_>>())
+            )));
+        }
+        let sigma = sigma.map_or(Ok(vec![0.0; m]), |sigma| shaped("sigma", sigma, &[m]))?;
+        if let Some(i) = sigma.iter().position(|sigma| *sigma < 0.0) {
+            return Err(refuse(format!(
+                "sigma[{i}] is {}; a compliance is not negative",
+                sigma[i]
+            )));
+        }
+        let [q, p, b] = &given.arrays;
+        let both = self.each(py, (batch, n + m), |state, out| {
+            let mut data = tree.data();
+            tree.kinematics(part(q, state, nq), &mut data)?;
+            let rows = dense_rows(tree, &data, part(&g.values, state, m * n))?;
+            let (y1, y2) = (part(p, state, n), part(b, state, m));
+            let (x1, x2) = out.split_at_mut(n);
+            let system = KktGiven {
+                y1,
+                y2,
+                sigma: &sigma,
+            };
+            TreeKkt::default().solve(tree, &mut data, &rows, system, KktUnknowns { x1, x2 })?;
+            // The engine has [M Gᵀ; G −Σ][x₁; x₂] = [y₁; y₂], so λ = −x₂; taken from zero, none is −0.
+            out[n..].iter_mut().for_each(|x| *x = 0.0 - *x);
+            Ok(())
+        })?;
+        let of = |range: std::ops::Range<usize>| -> Vec<f64> {
+            let states = both.chunks_exact((n + m).max(1));
+            states
+                .flat_map(|one| &one[range.clone()])
+                .copied()
+                .collect()
+        };
+        let (x, lambda) = (of(0..n), of(n..n + m));
+        Ok((
+            batched(py, x, batch, &[n])?,
+            batched(py, lambda, batch, &[m])?,
+        ))
     }
 
     /// The six rows (angular, then linear; world axes) with (ω, velocity) = J v of a point of a link. The point is given

@@ -209,6 +209,16 @@ impl Shape {
         Shape::new(shape, keys)
     }
 
+    /// It never changes, so that a copy is the shape itself.
+    fn __copy__(slf: Py<Shape>) -> Py<Shape> {
+        slf
+    }
+
+    /// The same.
+    fn __deepcopy__(slf: Py<Shape>, _memo: &Bound<'_, PyAny>) -> Py<Shape> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         let DVec3 { x, y, z } = self.position;
         format!("<Shape {} at ({x}, {y}, {z})>", self.kind())

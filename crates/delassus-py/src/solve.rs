@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answer::Answer;
-use crate::arrays::shaped;
+use crate::arrays::{shaped, whole, whole_or_none};
 use crate::error::refuse;
 use crate::interrupt::{Flag, interruptible};
 use crate::problem::Problem;
@@ -75,10 +75,10 @@ pub(crate) fn solve(
     problem: &Bound<'_, Problem>,
     solver: &str,
     tolerance: Option<f64>,
-    iterations: Option<usize>,
+    #[pyo3(from_py_with = whole_or_none)] iterations: Option<usize>,
     time_limit: Option<f64>,
     start: Option<&Bound<'_, PyAny>>,
-    seed: u64,
+    #[pyo3(from_py_with = whole)] seed: u64,
     history: bool,
 ) -> PyResult<Answer> {
     let given = problem.get();

@@ -10,7 +10,8 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{array, rows, shaped};
 use crate::error::refuse;
 use crate::joint::changed;
-use crate::problem::Content;
+use crate::keys::Which;
+use crate::problem::content;
 use crate::world::{Inner, World};
 
 /// How far the length of a quaternion may be from one.
@@ -19,33 +20,11 @@ const UNIT: f64 = 1e-9;
 /// An array of a world's bodies: three numbers each.
 type Field = fn(&mut Bodies) -> &mut Vec<DVec3>;
 
-/// A robot by its place or its name.
-#[derive(Debug, FromPyObject)]
-enum Which {
-    Place(u32),
-    Name(String),
-}
-
-impl Which {
-    fn find(&self, inner: &Inner) -> PyResult<RobotId> {
-        let robots = inner.world.robots();
-        let place = match self {
-            Which::Place(place) => Some(*place as usize),
-            Which::Name(name) => robots.iter().position(|robot| robot.name() == name),
-        };
-        let known = place.filter(|place| *place < robots.len());
-        known.map(|place| RobotId(place as u32)).ok_or_else(|| {
-            let names: Vec<&str> = robots.iter().map(|robot| robot.name()).collect();
-            let asked = match self {
-                Which::Place(place) => place.to_string(),
-                Which::Name(name) => format!("\"{name}\""),
-            };
-            refuse(format!(
-                "there is no robot {asked}; the world has {} robots: {}",
-                names.len(),
-                names.join(", ")
-            ))
-        })
+impl Inner {
+    fn robot(&self, which: &Which) -> PyResult<RobotId> {
+        let robots = self.world.robots().iter();
+        let names: Vec<&str> = robots.map(|robot| robot.name()).collect();
+        Ok(RobotId(which.among("robot", &names)? as u32))
     }
 }
 
@@ -54,7 +33,7 @@ fn flat(vectors: &[DVec3]) -> Vec<f64> {
 }
 
 /// (w, x, y, z), as everywhere in Python.
-fn scalar_first(q: DQuat) -> [f64; 4] {
+pub(crate) fn scalar_first(q: DQuat) -> [f64; 4] {
     [q.w, q.x, q.y, q.z]
 }
 
@@ -206,7 +185,7 @@ impl World {
     #[pyo3(signature = (robot=Which::Place(0)), text_signature = "($self, robot=0)")]
     fn robot_joints(&self, robot: Which) -> PyResult<Vec<String>> {
         let inner = self.lock()?;
-        let id = robot.find(&inner)?;
+        let id = inner.robot(&robot)?;
         let joints = inner.world.robots()[id.index()].joints().iter();
         Ok(joints.map(|joint| joint.name.clone()).collect())
     }
@@ -220,7 +199,7 @@ impl World {
         robot: Which,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let inner = self.lock()?;
-        let id = robot.find(&inner)?;
+        let id = inner.robot(&robot)?;
         let robot = &inner.world.robots()[id.index()];
         let (q, v) = (robot.configuration().to_vec(), robot.velocity().to_vec());
         Ok((array(py, q), array(py, v)))
@@ -235,7 +214,7 @@ impl World {
         robot: Which,
     ) -> PyResult<()> {
         let mut inner = self.lock()?;
-        let id = robot.find(&inner)?;
+        let id = inner.robot(&robot)?;
         let tree = inner.world.robots()[id.index()].tree();
         let q = shaped("q", q, &[tree.n_coordinates()])?;
         let v = shaped("v", v, &[tree.n_dofs()])?;
@@ -247,7 +226,7 @@ impl World {
     #[pyo3(signature = (tau, robot=Which::Place(0)), text_signature = "($self, tau, robot=0)")]
     fn push_robot(&self, tau: &Bound<'_, PyAny>, robot: Which) -> PyResult<()> {
         let mut inner = self.lock()?;
-        let id = robot.find(&inner)?;
+        let id = inner.robot(&robot)?;
         let n = inner.world.robots()[id.index()].tree().n_dofs();
         let tau = shaped("tau", tau, &[n])?;
         inner.touch();
@@ -265,7 +244,7 @@ impl World {
             )));
         }
         let mut inner = self.lock()?;
-        let id = robot.find(&inner)?;
+        let id = inner.robot(&robot)?;
         inner.touch();
         let robot = inner.world.robot_mut(id).expect("it was found above");
         let known: Vec<String> = robot.joints().iter().map(|j| j.name.clone()).collect();
@@ -294,7 +273,7 @@ impl World {
         keys: Option<Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let mut inner = self.lock()?;
-        let id = robot.find(&inner)?;
+        let id = inner.robot(&robot)?;
         inner.touch();
         let robot = inner.world.robot_mut(id).expect("it was found above");
         let Some(found) = robot.joint_mut(joint).filter(|joint| joint.dofs() == 1) else {
@@ -318,7 +297,8 @@ impl World {
     #[getter]
     fn contacts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let inner = self.lock()?;
-        contacts(py, inner.world.touches())
+        let touches: Vec<&Touch> = inner.world.touches().iter().collect();
+        contacts(py, &touches, None)
     }
 
     /// Kinetic and potential energy together [J].
@@ -349,8 +329,8 @@ impl World {
     }
 
     /// Goes back to a checkpoint of the same scene. The world is unchanged where it does not fit.
-    fn restore(&self, checkpoint: Content) -> PyResult<()> {
-        let state: State = serde_json::from_slice(&checkpoint.bytes())
+    fn restore(&self, #[pyo3(from_py_with = content)] checkpoint: Vec<u8>) -> PyResult<()> {
+        let state: State = serde_json::from_slice(&checkpoint)
             .map_err(|cause| refuse(format!("this is no checkpoint of a world: {cause}")))?;
         let mut inner = self.lock()?;
         inner.not_recording()?;
@@ -378,9 +358,16 @@ const FIELDS: [(&str, &str, &[usize]); 8] = [
     ("id", "u8", &[]),
 ];
 
-fn contacts<'py>(py: Python<'py>, touches: &[Touch]) -> PyResult<Bound<'py, PyAny>> {
-    let fields: Vec<(&str, &str, Bound<'py, pyo3::types::PyTuple>)> = FIELDS
-        .iter()
+/// A table of contacts; of those of several copies, with the number of the copy in front.
+pub(crate) fn contacts<'py>(
+    py: Python<'py>,
+    touches: &[&Touch],
+    copies: Option<Vec<i64>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let copy: (&str, &str, &[usize]) = ("copy", "i8", &[]);
+    let fields: Vec<(&str, &str, Bound<'py, pyo3::types::PyTuple>)> = (copies.iter())
+        .map(|_| &copy)
+        .chain(&FIELDS)
         .map(|(name, kind, shape)| Ok((*name, *kind, pyo3::types::PyTuple::new(py, *shape)?)))
         .collect::<PyResult<_>>()?;
     let numpy = py.import("numpy")?;
@@ -388,11 +375,14 @@ fn contacts<'py>(py: Python<'py>, touches: &[Touch]) -> PyResult<Bound<'py, PyAn
     let n = touches.len();
     let table = numpy.call_method1("zeros", (n, dtype))?;
     let three =
-        |of: fn(&Touch) -> [f64; 3]| rows(py, touches.iter().flat_map(of).collect(), [n, 3]);
+        |of: fn(&&Touch) -> [f64; 3]| rows(py, touches.iter().flat_map(of).collect(), [n, 3]);
     let bodies = touches.iter().flat_map(|touch| {
         let (a, b) = touch.point.bodies;
         [a as f64, b as f64]
     });
+    if let Some(copies) = copies {
+        table.set_item("copy", PyArray1::from_vec(py, copies))?;
+    }
     table.set_item("bodies", rows(py, bodies.collect(), [n, 2])?)?;
     table.set_item("point_a", three(|touch| touch.point.point_a.to_array())?)?;
     table.set_item("point_b", three(|touch| touch.point.point_b.to_array())?)?;

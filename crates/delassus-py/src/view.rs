@@ -93,6 +93,18 @@ impl World {
     }
 }
 
+impl View {
+    /// Raises where it is no longer served.
+    fn check(&self) -> PyResult<()> {
+        match self.closed()? {
+            true => Err(refuse(
+                "the view is closed; world.view() serves another one",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
 #[pymethods]
 impl View {
     /// The address to open in a browser on this machine.
@@ -110,12 +122,14 @@ impl View {
 
     /// Opens the page in the browser of the desktop; false where there is none.
     fn open(&self, py: Python<'_>) -> PyResult<bool> {
+        self.check()?;
         let browser = py.import("webbrowser")?;
         browser.call_method1("open", (&self.url,))?.extract()
     }
 
     /// Shows the world as it is now: what was assigned since the last step.
     fn show(&self) -> PyResult<()> {
+        self.check()?;
         let inner = self.world.get().lock()?;
         for shown in inner.shown.iter().filter(|shown| shown.id == self.id) {
             shown.show(&inner.world);
@@ -131,6 +145,7 @@ impl View {
                 "seconds {seconds} and speed {speed} must be finite, and speed above zero"
             )));
         }
+        self.check()?;
         let world = self.world.bind(py);
         let (begin, start) = (Instant::now(), world.get().lock()?.world.time());
         loop {
@@ -156,6 +171,7 @@ impl View {
                 "seconds is {seconds}; it must not be negative"
             )));
         }
+        self.check()?;
         let most = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
         rest(py, most)
     }

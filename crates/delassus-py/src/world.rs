@@ -10,9 +10,11 @@ use delassus::problem::file::limit;
 use delassus::solver::from_spec;
 use delassus::world::{RunDefaults, Scene, Step, StepError};
 use delassus::{Solver, Stop, scenes};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::arrays::{whole, whole_or_none};
 use crate::draft::{Draft, Joints, Material};
 use crate::error::{of_disk, refuse, refuse_at};
 use crate::interrupt::{Flag, NOTICE, interruptible, is_home};
@@ -66,6 +68,8 @@ pub(crate) struct Inner {
     /// Pages so far.
     pub(crate) views: u64,
     solver: Box<dyn Solver + Send>,
+    /// What the solver was made of, besides its name.
+    made_of: (Stop, u64),
     quick: bool,
 }
 
@@ -172,6 +176,7 @@ impl World {
                 shown: Vec::new(),
                 views: 0,
                 solver,
+                made_of: (stop, 0),
                 quick: false,
             }),
             flag,
@@ -294,7 +299,12 @@ impl World {
     /// Makes n steps of `dt` seconds, by default that of the scene, and says how they went. Forces and torques act
     /// during the first of them. A step that is refused raises, and the world is as it was before that step.
     #[pyo3(signature = (n=1, dt=None))]
-    fn step(&self, py: Python<'_>, n: u64, dt: Option<f64>) -> PyResult<StepReport> {
+    fn step(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = whole)] n: u64,
+        dt: Option<f64>,
+    ) -> PyResult<StepReport> {
         if n == 0 {
             return Err(refuse("n is 0; make at least one step"));
         }
@@ -337,14 +347,67 @@ impl World {
         })
     }
 
+    /// A world of its own that goes on from here with the same bits; `copy.copy` and `copy.deepcopy` make the same. It
+    /// has a solver with the same settings, and is neither recorded nor shown.
+    ///
+    /// >>> import delassus
+    /// >>> world = delassus.World.scene("stack:2")
+    /// >>> other = world.copy()
+    /// >>> world.step(5).time, other.time
+    /// (0.05, 0.0)
+    fn copy(&self) -> PyResult<World> {
+        let inner = self.lock()?;
+        let (stop, seed) = inner.made_of;
+        let flag = Flag::take();
+        let stop = Stop {
+            cancel: Some(flag.cancel()),
+            ..stop
+        };
+        Ok(World {
+            inner: Mutex::new(Inner {
+                world: inner.world.clone(),
+                run: inner.run.clone(),
+                draft: inner.draft.clone(),
+                materials: inner.materials.clone(),
+                joints: inner.joints.clone(),
+                warnings: inner.warnings.clone(),
+                tape: None,
+                tapes: 0,
+                shown: Vec::new(),
+                views: 0,
+                solver: from_spec(&inner.run.solver, stop, seed).map_err(refuse)?,
+                made_of: (stop, seed),
+                quick: inner.quick,
+            }),
+            flag,
+            title: self.title.clone(),
+            source: self.source.clone(),
+        })
+    }
+
+    fn __copy__(&self) -> PyResult<World> {
+        self.copy()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<World> {
+        self.copy()
+    }
+
+    /// A world is its thread's own: what goes to another process is a state.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a World cannot be pickled; make it anew where it is needed, and send checkpoint() to restore() its state there",
+        ))
+    }
+
     /// Chooses the solver of the steps to come; what is not given stays.
     #[pyo3(signature = (solver=None, *, tolerance=None, iterations=None, seed=0))]
     fn use_solver(
         &self,
         solver: Option<&str>,
         tolerance: Option<f64>,
-        iterations: Option<usize>,
-        seed: u64,
+        #[pyo3(from_py_with = whole_or_none)] iterations: Option<usize>,
+        #[pyo3(from_py_with = whole)] seed: u64,
     ) -> PyResult<()> {
         let mut inner = self.lock()?;
         let mut run = inner.run.clone();
@@ -364,6 +427,7 @@ impl World {
             solver.clone_into(&mut run.solver);
         }
         inner.solver = from_spec(&run.solver, stop, seed).map_err(refuse)?;
+        inner.made_of = (stop, seed);
         inner.run = run;
         Ok(())
     }

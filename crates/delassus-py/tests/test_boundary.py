@@ -38,13 +38,19 @@ anything = st.one_of(
     arrays, st.none(), st.text(max_size=3), small, st.lists(small, max_size=7), st.binary(max_size=4),
     st.lists(st.lists(small, max_size=4), max_size=4), st.dictionaries(st.text(max_size=1), small, max_size=2),
 )
-fuzz = settings(derandomize=True, max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+# More of them for a night: DELASSUS_EXAMPLES=2000 python -m pytest tests/test_boundary.py
+EXAMPLES = int(os.environ.get("DELASSUS_EXAMPLES", "200"))
+fuzz = settings(derandomize=True, max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def tried(function: Any, *arguments: Any, **named: Any) -> Any:
     try:
         return function(*arguments, **named)
     except EXPECTED:
+        return None
+    except ValueError as error:
+        # What NumPy's own `float(numpy.array("a"))` raises.
+        assert "could not convert string to float" in str(error)
         return None
 
 
@@ -222,13 +228,34 @@ def test_interrupt_ends_long_work(work: str) -> None:
     assert process.returncode == 3 and b"interrupted" in output, errors.decode()
 
 
+ARM = """<mujoco><worldbody><body name="a" pos="0 0 1"><joint axis="0 1 0"/><inertial mass="1" pos=".2 0 0" diaginertia=".01 .02 .02"/>
+<body name="b" pos=".4 0 0"><joint axis="0 1 0"/><inertial mass="1" pos=".2 0 0" diaginertia=".01 .02 .02"/></body></body></worldbody></mujoco>"""
+ROBOT, BATCH = delassus.Robot.parse(ARM), delassus.Batch(delassus.World.parse(ARM), 2)
+pairs = st.one_of(hnp.arrays(float, 2, elements=small), hnp.arrays(float, (2, 2), elements=small), anything)
+
+
+@fuzz
+@given(q=pairs, v=pairs, tau=pairs, more=anything, link=st.one_of(st.integers(), st.text(max_size=1), anything))
+def test_robots_and_batches_of_anything(q: Any, v: Any, tau: Any, more: Any, link: Any) -> None:
+    for found in (tried(ROBOT.rnea, q, v, tau), tried(ROBOT.aba, q, v, tau, gravity=more), tried(ROBOT.crba, q),
+                  tried(ROBOT.jacobian, q, link, more), tried(ROBOT.pose, q, link), tried(ROBOT.kkt, q, v, tau, more),
+                  tried(ROBOT.kkt, [0.1, 0.2], v, [1.0, 2.0], more, sigma=tau), tried(ROBOT.integrate, q, v, 0.1)):
+        assert found is None or isinstance(found, (np.ndarray, tuple))
+    tried(BATCH.place_robots, q, v)
+    tried(BATCH.step, tau=tau)
+    tried(BATCH.reset, more)
+    tried(BATCH.reset, link)
+    assert np.isfinite(BATCH.positions).all() and np.isfinite(BATCH.velocities).all()
+    BATCH.reset()
+
+
 KINDS = ["sphere", "box", "capsule", "cylinder", "hull", "half_space", "mesh", "height_field"]
 JOINTS = ["ball", "hinge", "slider", "universal", "fixed", "distance", "gear", "rolling", "cylindrical", "screw", "planar", "spring", "glue"]
 numbers = st.one_of(st.floats(-3, 3), st.floats(), st.integers(-3, 3))
 threes = st.one_of(st.lists(numbers, min_size=3, max_size=3), anything)
 
 
-@settings(fuzz, max_examples=50)
+@settings(fuzz, max_examples=EXAMPLES // 4)
 @given(data=st.data())
 def test_worlds_of_anything(data: st.DataObject) -> None:
     draw = data.draw
@@ -258,3 +285,37 @@ def test_worlds_of_anything(data: st.DataObject) -> None:
     for name in world.body_names[1:]:
         world.body(name).remove()
     tried(world.step)
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (lambda: delassus.solve(delassus.lcp([[1.0]], [-1.0]), iterations=-3), "-3 is out of range"),
+        (lambda: delassus.solve(delassus.lcp([[1.0]], [-1.0]), seed=-1), "-1 is out of range"),
+        (lambda: delassus.World.scene("stack:1").step(-1), "-1 is out of range"),
+        (lambda: delassus.lcp(None, [1.0]), "M is None"),
+        (lambda: delassus.friction(np.eye(3), np.zeros(3), np.nan), "mu is NaN"),
+        (lambda: delassus.friction(np.eye(3), np.zeros(3), [[0.1]]), r"mu has shape \(1, 1\)"),
+        (lambda: delassus.World("tower.toml"), r'World.read\("tower.toml"\)'),
+        (lambda: delassus.World(timestep=0.1), "known: gravity, dt, "),
+        (lambda: delassus.World().add_body("a", delassus.Shape.sphere(0.1, material="ice")), "add_material makes it"),
+        (lambda: delassus.World.scene("stack:1").robot_state("arm"), 'no robot "arm"; there is none'),
+        (lambda: delassus.World.scene("gripper").robot_state(-1), "no robot -1; known: gripper"),
+    ],
+)
+def test_typical_mistakes_are_told_in_words_of_the_caller(work: Any, said: str) -> None:
+    with pytest.raises(delassus.Error, match=said):
+        work()
+
+
+@pytest.mark.parametrize("given", [3, None, {}, [1, 2], 1.5])
+def test_what_is_neither_text_nor_bytes_is_refused_in_one_line(given: Any) -> None:
+    for work in (delassus.Problem.parse, WORLD.restore):
+        with pytest.raises(TypeError, match="^a str or bytes are needed, not "):
+            work(given)
+
+
+def test_what_is_neither_a_name_nor_a_number_is_refused_in_one_line() -> None:
+    for given in (None, {}, 1.5, [0]):
+        with pytest.raises(TypeError, match="^a name or a number is needed, not "):
+            delassus.World.scene("gripper").robot_state(given)

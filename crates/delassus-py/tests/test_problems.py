@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import multiprocessing
 import os
+import pickle
 import shutil
 import subprocess
 from pathlib import Path
@@ -161,3 +164,25 @@ def test_a_derivative_is_the_central_difference_of_the_solver():
         derivative.forward(q=[1, 2])
     with pytest.raises(delassus.Error, match="answer has shape"):
         delassus.derivative(problem, [1.0])
+
+
+def test_a_pickled_problem_is_the_same_problem() -> None:
+    for problem in (delassus.lcp(M, Q), delassus.friction(np.eye(3), [-1, 0.9, 0], 0.5), delassus.Problem.builtin("stack:3"),
+                    delassus.World.scene("stack:2").problem()):
+        again = pickle.loads(pickle.dumps(problem))
+        assert again.json() == problem.json() and repr(again) == repr(problem)
+        assert (delassus.solve(again).lambda_ == delassus.solve(problem).lambda_).all()
+        assert copy.deepcopy(problem) is problem
+    with pytest.raises(TypeError, match="answer.lambda_"):
+        pickle.dumps(delassus.solve(problem))
+
+
+def test_a_spawned_process_solves_the_same_problem() -> None:
+    problem = delassus.Problem.builtin("stack:3")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(impulses, (problem,))
+    assert (found == delassus.solve(problem).lambda_).all()
+
+
+def impulses(problem: delassus.Problem) -> np.ndarray:
+    return delassus.solve(problem).lambda_

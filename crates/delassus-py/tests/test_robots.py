@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -67,3 +70,36 @@ def test_wrong_states_are_refused(arm: delassus.Robot) -> None:
     with pytest.raises(delassus.Error):
         delassus.Robot.parse("<chair/>")
     assert arm.n_dofs == 2 and arm.mass == 3.0 and "arm" in repr(arm)
+
+
+def test_kkt_solves_the_system_of_the_mass_matrix(arm: delassus.Robot) -> None:
+    rng = np.random.default_rng(4)
+    q, p, b = rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), rng.normal(size=(5, 1))
+    G = arm.jacobian(q, "lower", [0, 0, -0.8])[:, 3:4]
+    for sigma in (None, [0.3]):
+        x, lam = arm.kkt(q, G, p, b, sigma=sigma)
+        compliance = 0.0 if sigma is None else sigma[0]
+        for i in range(5):
+            system = np.block([[arm.crba(q[i]), -G[i].T], [G[i], np.array([[compliance]])]])
+            assert np.allclose(np.concatenate([x[i], lam[i]]), np.linalg.solve(system, np.concatenate([p[i], b[i]])), rtol=1e-10)
+            one = arm.kkt(q[i], G[i], p[i], b[i], sigma=sigma)
+            assert (one[0] == x[i]).all() and (one[1] == lam[i]).all()
+
+
+def test_kkt_takes_rows_that_depend_on_each_other_and_none(arm: delassus.Robot) -> None:
+    q, p, row = [0.4, -0.7], [1.0, 2.0], np.array([[1.0, 0.5]])
+    x, lam = arm.kkt(q, row, p, [0.3])
+    twice, both = arm.kkt(q, np.vstack([row, row]), p, [0.3, 0.3])
+    assert np.allclose(twice, x, rtol=1e-10) and both.sum() == pytest.approx(lam[0])
+    free, none = arm.kkt(q, np.zeros((0, 2)), p, [])
+    assert np.allclose(arm.crba(q) @ free, p) and none.shape == (0,)
+    for wrong in [dict(G=np.zeros((1, 3))), dict(G=[1.0, 2.0]), dict(b=[1.0, 2.0]), dict(sigma=[-1.0]), dict(sigma=[1.0, 2.0]),
+                  dict(G=np.zeros((3, 1, 2))), dict(p=[np.nan, 0.0])]:
+        with pytest.raises(delassus.Error):
+            arm.kkt(**dict(q=q, G=row, p=p, b=[0.3]) | wrong)
+
+
+def test_a_pickled_robot_gives_the_same_bits(arm: delassus.Robot) -> None:
+    again = pickle.loads(pickle.dumps(arm))
+    assert (again.crba([0.3, 0.2]) == arm.crba([0.3, 0.2])).all() and again.links == arm.links
+    assert copy.deepcopy(arm) is arm

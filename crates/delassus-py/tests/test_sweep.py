@@ -191,3 +191,16 @@ a = [0, 1]
         plan.write_text(text)
         told = run("sweep", str(plan), "--out", str(tmp_path / "other"))
         assert told.returncode == 2 and message in told.stderr, told.stderr
+
+
+def test_a_script_without_a_guard_is_told_what_it_needs(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"import delassus\ndelassus.sweep('stack:$n', {{'n': [1]}}, folder={str(tmp_path / 'rows')!r}, workers=1)\n")
+    told = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=120)
+    assert told.returncode != 0 and 'keep the call below `if __name__ == "__main__":`' in told.stderr.splitlines()[-1], told.stderr
+
+
+@pytest.mark.parametrize(("run", "parameters"), [("stack:$n", {"n": 3}), ("stack:$n", {"n": "34"}), (3, {"n": [1]})])
+def test_single_values_where_lists_are_needed_are_refused(tmp_path, run, parameters):
+    with pytest.raises(delassus.Error, match="give the list|give a function"):
+        delassus.sweep(run, parameters, folder=tmp_path / "rows", progress=False)

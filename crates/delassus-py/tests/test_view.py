@@ -35,6 +35,9 @@ def test_the_page_is_served_while_it_is_open():
         view.wait(0.01)
     assert view.closed and "closed" in repr(view)
     view.close()
+    for use in (view.show, view.open, lambda: view.play(0.1), lambda: view.wait(0.1)):
+        with pytest.raises(delassus.Error, match="the view is closed"):
+            use()
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(view.url, timeout=2)
     assert world.step().solved

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import threading
@@ -196,3 +198,68 @@ def test_copies_of_a_batch_are_as_if_alone():
         batch.reset([7])
     with pytest.raises(delassus.Error):
         delassus.Batch(world, 0)
+
+
+def test_a_copy_goes_on_with_the_same_bits_and_is_a_world_of_its_own():
+    for world in (delassus.World.scene("stack:4"), delassus.World.scene("quadruped"), delassus.World.scene("newton-cradle")):
+        world.use_solver("gauss-seidel,order=shuffle", iterations=20, tolerance=1e-4, seed=3)
+        first = world.copy()
+        world.step(30)
+        second = copy.deepcopy(world)
+        first.step(30)
+        assert first.state_hash == world.state_hash == second.state_hash
+        second.step()
+        assert second.state_hash != world.state_hash and second.solver == world.solver
+    with pytest.raises(TypeError, match="checkpoint"):
+        pickle.dumps(world)
+
+
+def test_a_copy_of_a_world_that_is_being_built_can_be_built_on():
+    world = delassus.World("half")
+    world.add_material("ice", friction=0.0)
+    world.add_ground(material="ice")
+    other = copy.copy(world)
+    other.add_material("mud", friction=2.0)
+    other.add_body("ball", delassus.Shape.sphere(0.1, material="mud"), position=[0, 0, 0.1])
+    assert world.body_names == ["ground"] and other.body_names == ["ground", "ball"]
+    assert other.step().solved and world.step().solved
+
+
+def test_states_and_contacts_of_a_batch_are_those_of_its_copies():
+    world = delassus.World.scene("quadruped")
+    batch = delassus.Batch(world, 3)
+    batch.step(3)
+    world.step(3)
+    for name in ("positions", "orientations", "velocities", "spins"):
+        assert (getattr(batch, name) == getattr(world, name)).all(), name
+    contacts, alone = batch.contacts, world.contacts
+    assert len(alone) and contacts["copy"].tolist() == [i for i in range(3) for _ in alone]
+    for i in range(3):
+        own = contacts[contacts["copy"] == i]
+        for field in alone.dtype.names:
+            assert (own[field] == alone[field]).all(), field
+    batch.reset(np.array([False, True, False]))
+    assert (batch.times == 0).tolist() == [False, True, False]
+    batch.reset(np.array([0, 2]))
+    assert (batch.times == 0).all()
+    for wrong in ([True], [3], [-1]):
+        with pytest.raises(delassus.Error):
+            batch.reset(wrong)
+
+
+def test_states_that_one_copy_refuses_place_none():
+    batch = delassus.Batch(delassus.World.scene("quadruped"), 3)
+    q, v = batch.robot_states()
+    moved = q.copy()
+    moved[:, 2] += 1.0
+    moved[2, 3:7] = 0.0
+    with pytest.raises(delassus.Error, match="copy 2"):
+        batch.place_robots(moved, v)
+    assert (batch.robot_states()[0] == q).all()
+
+
+def test_more_copies_than_memory_holds_are_refused():
+    with pytest.raises(MemoryError):
+        delassus.Batch(delassus.World.scene("stack:1"), 10**12)
+    with pytest.raises(MemoryError):
+        delassus.Batch(delassus.World.scene("stack:1"), 2**63)

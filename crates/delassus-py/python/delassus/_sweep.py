@@ -12,6 +12,7 @@ import importlib
 import itertools
 import json
 import math
+import multiprocessing
 import os
 import string
 import sys
@@ -35,6 +36,7 @@ Run = Callable[..., Mapping[str, Any]]
 
 _MANIFEST = "sweep.json"
 _NEEDS = "delassus.sweep needs Dask and PyArrow; pip install 'dask[distributed]' pyarrow, or 'delassus[sweep]'"
+_GUARD = 'a script that sweeps is imported by its workers: keep the call below `if __name__ == "__main__":`'
 # Columns that every row has besides its parameters and results.
 _OWN = ("run", "solver", "seed", "status", "seconds", "error", "problem")
 # Tasks a worker should get, so that the last ones do not wait for a single long chunk.
@@ -167,11 +169,15 @@ def sweep(
 
     The rows are in `folder` as `part-*.parquet`; `read_sweep` reads them while it is under way too.
     """
+    if scheduler is None and getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise Error(_GUARD)
     if chunk is not None and chunk < 1:
         raise Error(f"chunk is {chunk}; a task has at least one run")
     if not isinstance(seeds, Iterable):
         raise Error(f"seeds is {seeds!r}; give a list, as [0, 1, 2]")
     points = _points(parameters, solvers, seeds)
+    if not callable(run) and not isinstance(run, (str, os.PathLike)):
+        raise Error(f"run is {run!r}; give a function, the name of a scene or a file")
     call = run if callable(run) else _scene(run, seconds)
     place = Path(folder)
     _open(place, points, call)
@@ -235,6 +241,9 @@ def _points(parameters: Any, solvers: Sequence[str], seeds: Iterable[int]) -> li
     if isinstance(solvers, str):
         solvers = [solvers]
     if isinstance(parameters, Mapping):
+        for name, values in parameters.items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise Error(f"parameter {name} is {values!r}; give the list of its values")
         lists = {str(name): [_plain(value) for value in values] for name, values in parameters.items()}
         grid = [dict(zip(lists, values)) for values in itertools.product(*lists.values())]
     else:
@@ -376,9 +385,14 @@ def _all(folder: Path, points: list[Point], left: list[int], run: Run, way: _Way
             count = way.workers or os.cpu_count() or 1
             # Each run has a core of its own; its bits do not depend on that.
             env = {"RAYON_NUM_THREADS": "1"}
-            cluster = distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, env=env, silence_logs=50
-            )
+            try:
+                # Where port 0 is asked for, no other cluster of this machine is in the way.
+                cluster = distributed.LocalCluster(
+                    n_workers=count, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", env=env,
+                    silence_logs=50,
+                )
+            except RuntimeError as cause:
+                raise Error(f"the workers did not start ({cause}); {_GUARD}") from cause
         try:
             with distributed.Client(cluster or way.scheduler, set_as_default=False) as client:
                 _hand_out(client, folder, points, left, run, way, bar)
