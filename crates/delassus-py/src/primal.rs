@@ -74,7 +74,7 @@ fn law(what: &str, given: &Bound<'_, PyAny>) -> PyResult<(usize, Law)> {
             match key.as_str() {
                 "rows" => rows = Some(whole(&value)? as usize),
                 _ => {
-                    let value = number_or_name(&format!("{key} of {what}"), &value)?;
+                    let value = number_or_name(&format!("{key} of {what}"), &key, &value)?;
                     keys.insert(key, value);
                 }
             }
@@ -90,12 +90,14 @@ fn law(what: &str, given: &Bound<'_, PyAny>) -> PyResult<(usize, Law)> {
     Ok((rows.unwrap_or(usual_rows(&law)), law))
 }
 
-fn number_or_name(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn number_or_name(what: &str, key: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(text) = given.extract::<String>() {
         return Ok(Value::String(text));
     }
-    // No bound is written as None or as an infinite number.
-    if given.is_none() || given.extract::<f64>().is_ok_and(f64::is_infinite) {
+    // No bound is written as None, or as an infinite number on its own side.
+    let is_open =
+        |x: f64| (key == "lo" && x == f64::NEG_INFINITY) || (key == "hi" && x == f64::INFINITY);
+    if given.is_none() || given.extract::<f64>().is_ok_and(is_open) {
         return Ok(Value::Null);
     }
     if let Ok(whole) = given.extract::<u64>() {

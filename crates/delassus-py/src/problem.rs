@@ -177,10 +177,20 @@ impl Problem {
     #[staticmethod]
     fn _unpickled(json: &str, kind: String, order: Option<Vec<usize>>) -> PyResult<Problem> {
         let loaded = file::parse(json.as_bytes(), Format::Json).map_err(refuse)?;
+        let problem = Problem::of(loaded)?;
+        if let Some(order) = &order {
+            let mut places = order.clone();
+            places.sort_unstable();
+            if !places.into_iter().eq(0..problem.problem.n_velocities()) {
+                return Err(refuse(
+                    "the order of the velocities names each once; pickle the problem again",
+                ));
+            }
+        }
         Ok(Problem {
             kind: kind.into(),
             order,
-            ..Problem::of(loaded)?
+            ..problem
         })
     }
 

@@ -131,6 +131,14 @@ def test_what_is_wrong_is_told(given: Any, said: str) -> None:
         delassus.Problem(*given)
 
 
+def test_bounds_are_open_on_their_own_side_alone() -> None:
+    bounds = {"name": "interval", "lo": -np.inf, "hi": np.inf}
+    assert delassus.Problem.dual([[1.0]], [-1.0], bounds).blocks == [{"name": "interval", "lo": None, "hi": None, "rows": 1}]
+    for wrong in ({"lo": np.inf}, {"hi": -np.inf}, {"lo": np.nan}):
+        with pytest.raises(delassus.Error, match="of laws is"):
+            delassus.Problem.dual([[1.0]], [-1.0], bounds | wrong)
+
+
 def test_compliance_is_not_negative() -> None:
     for sigma in (-1.0, [0.0, 0.0, -1.0], [0.0], float("nan")):
         with pytest.raises(delassus.Error, match="sigma|compliance"):

@@ -161,6 +161,14 @@ def test_numbers_that_stand_anywhere_are_read() -> None:
         assert (delassus.solve(delassus.lcp(given, q)).z == expected).all()
 
 
+def test_a_pickle_that_lies_is_refused() -> None:
+    text = delassus.World.scene("stack:1").problem().json()
+    for order in ([0, 1], [99] * 6, list(range(1, 7)), [0, 0, 1, 2, 3, 4]):
+        with pytest.raises(delassus.Error, match="names each once"):
+            delassus.Problem._unpickled(text, "problem", order)  # type: ignore[attr-defined]
+    assert delassus.Problem._unpickled(text, "problem", [5, 4, 3, 2, 1, 0]).p[5] == 0.0  # type: ignore[attr-defined]
+
+
 def test_arrays_without_end_are_refused() -> None:
     # One number, repeated by strides of zero: it takes no room until it is copied.
     for matrix, q in ((np.broadcast_to(1.0, (10**6, 10**6)), np.zeros(10**6)), (np.eye(2), np.broadcast_to(0.0, 10**13))):
