@@ -234,18 +234,21 @@ fn ears(places: &[Vec3], corners: Vec<u32>) -> Vec<[u32; 3]> {
         .into_iter()
         .zip(places.iter().map(|&p| flat(p)))
         .collect();
-    let (mut triangles, mut tries) = (Vec::new(), 0);
+    let (mut triangles, mut start, mut tries) = (Vec::new(), 0, 0);
     while 3 < left.len() && tries < left.len() {
-        let [a, b, c] = [0, 1, 2].map(|k| left[k].1);
+        let count = left.len();
+        start %= count;
+        let place = |k: usize| (start + k) % count;
+        let [a, b, c] = [0, 1, 2].map(|k| left[place(k)].1);
         // Which way round the polygon goes is told from where the first side passes the origin.
         let against = (b - a).perp_dot(c - b) * a.perp_dot(b) < 0.0;
-        if against || left[3..].iter().any(|(_, p)| is_inside([a, b, c], *p)) {
-            left.rotate_left(1);
-            tries += 1;
+        let inside = |k: usize| is_inside([a, b, c], left[place(k)].1);
+        if against || (3..count).any(inside) {
+            (start, tries) = (start + 1, tries + 1);
             continue;
         }
-        triangles.push([0, 1, 2].map(|k| left[k].0));
-        left.remove(1);
+        triangles.push([0, 1, 2].map(|k| left[place(k)].0));
+        left.remove(place(1));
         tries = 0;
     }
     if let [a, b, c] = left[..] {
@@ -295,11 +298,11 @@ mod tests {
     fn polygons_of_more_than_four_corners_lose_their_ears() {
         let ring = (0..7).map(|k| Vec2::from_angle(std::f32::consts::TAU * k as f32 / 7.0));
         let ring: Vec<DVec3> = ring.map(|p| p.as_dvec2().extend(0.0)).collect();
-        let wanted = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [4, 5, 6], [4, 6, 0]];
+        let wanted = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [4, 5, 6], [0, 4, 6]];
         assert_eq!(cut(&ring, (0..7).collect()), wanted);
         let notch = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [1.0, 0.5], [0.0, 2.0]];
         let notch = notch.map(|[x, y]| DVec3::new(x, y, 0.0));
-        let wanted = [[1, 2, 3], [3, 4, 0], [3, 0, 1]];
+        let wanted = [[1, 2, 3], [3, 4, 0], [0, 1, 3]];
         assert_eq!(cut(&notch, vec![0, 1, 2, 3, 4]), wanted);
     }
 

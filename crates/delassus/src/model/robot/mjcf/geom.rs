@@ -170,7 +170,8 @@ impl<'a> Geom<'a> {
             let points = points.map_err(|what| self.element().fault(what))?;
             let (mut lo, mut hi) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
             for &point in points {
-                let own = frame.inverse().point(point);
+                // Corners have single precision, as in MuJoCo.
+                let own = frame.inverse().point(point).as_vec3().as_dvec3();
                 (lo, hi) = (lo.min(own), hi.max(own));
             }
             frame.position = frame.point(0.5 * (lo + hi));
