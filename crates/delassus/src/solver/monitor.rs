@@ -374,7 +374,7 @@ impl<'a> Monitor<'a> {
         }
         let finite = residual.law.is_finite();
         match self.best.take() {
-            Some((best, lambda)) if !(fixed && finite) && !(residual.law <= best) => {
+            Some((best, lambda)) if !((fixed && finite) || residual.law <= best) => {
                 *solution = Solution::from_lambda(self.problem, lambda);
             }
             _ if !finite => *solution = Solution::zeros(self.problem),
