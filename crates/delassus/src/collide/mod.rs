@@ -455,7 +455,9 @@ impl Collisions {
         };
         let length = parallel::share(tags.len()).max(8 * CHUNK);
         if planes.is_empty() || tags.len() <= length {
-            extra.extend((0..tags.len()).flat_map(over));
+            for i in 0..tags.len() {
+                over(i).for_each(|pair| extra.push(pair));
+            }
             return;
         }
         let parts = (0..tags.len()).step_by(length);

@@ -303,9 +303,9 @@ impl Problem {
                 if lambda.iter().all(|x| *x == 0.0) {
                     continue;
                 }
-                let d = self.diagonal.block(k).iter().step_by(block.n_rows + 1);
-                for (d, lambda) in d.zip(lambda) {
-                    largest = larger(largest, (d * lambda).abs());
+                let d = self.diagonal.block(k);
+                for (i, lambda) in lambda.iter().enumerate() {
+                    largest = larger(largest, (d[i * (block.n_rows + 1)] * lambda).abs());
                 }
             }
             return largest;

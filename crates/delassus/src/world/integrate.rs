@@ -102,6 +102,7 @@ impl Bodies {
     }
 
     /// Whether a body is moved by impulses and resists them: links between the axes of one joint do not.
+    #[inline(always)]
     fn has_inertia(&self, i: usize) -> bool {
         matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link)
             && (self.mass[i] != 0.0 || self.inertia[i] != DMat3::ZERO)

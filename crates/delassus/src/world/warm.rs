@@ -233,14 +233,16 @@ impl Warm {
         let (mut at, first_row) = (start_of(key), block.start);
         let mut last = *key;
         for (key, block) in keys.iter().zip(blocks) {
-            // Keys come sorted, so both lists are walked once; a step back looks anew.
-            if *key < last {
-                at = start_of(key);
+            // Keys come sorted, so both lists are walked once; a step back looks anew. Mostly the next is the one.
+            if self.keys.get(at).is_none_or(|entry| entry.0 != *key) {
+                if *key <= last {
+                    at = start_of(key);
+                }
+                while self.keys.get(at).is_some_and(|entry| entry.0 < *key) {
+                    at += 1;
+                }
             }
             last = *key;
-            while self.keys.get(at).is_some_and(|entry| entry.0 < *key) {
-                at += 1;
-            }
             if let Some(&(found, start, rows)) = self.keys.get(at)
                 && found == *key
                 && rows == block.n_rows
@@ -255,6 +257,7 @@ impl Warm {
                 for (new, change) in own.iter_mut().zip(change) {
                     *new += REPEATED * change;
                 }
+                at += 1;
             }
         }
     }
