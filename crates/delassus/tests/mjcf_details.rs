@@ -253,3 +253,33 @@ fn a_string_goes_around_as_by_way_of_its_side_site() {
 
 /// `ten_length`.
 const LENGTH: f64 = 0.8666278240376271;
+
+/// A polygon of many corners that is not flat: which way it is cut is seen in the volume.
+#[test]
+fn polygons_of_mesh_files_are_cut_as_other_readers_cut_them() {
+    let folder = std::env::temp_dir().join("delassus-polygons");
+    std::fs::create_dir_all(&folder).unwrap();
+    let cases = [(7, 0.0, 1.1956952136107375), (9, 3.0, 1.5737488121420742)];
+    for (n, shift, wanted) in cases {
+        let mut lines = Vec::new();
+        for k in 0..n {
+            let (y, x) = (std::f64::consts::TAU * f64::from(k) / f64::from(n)).sin_cos();
+            let z = 0.2 * (3.0 * f64::from(k)).cos();
+            lines.push(format!("v {:.3} {y:.3} {z:.3}", x + shift));
+        }
+        lines.push(format!("v {shift:.3} 0 1.5"));
+        let back: Vec<String> = (1..=n).rev().map(|k| k.to_string()).collect();
+        lines.push(format!("f {}", back.join(" ")));
+        lines.extend((0..n).map(|k| format!("f {} {} {}", k + 1, (k + 1) % n + 1, n + 1)));
+        std::fs::write(folder.join("ring.obj"), lines.join("\n")).unwrap();
+        let text = r#"<mujoco><asset><mesh name="m" file="ring.obj" inertia="exact"/></asset><worldbody><body><freejoint/>
+            <geom type="mesh" mesh="m" density="1"/></body></worldbody></mujoco>"#;
+        let mass = parse(text, "ring.xml", Some(&folder), Base::Fixed)
+            .unwrap()
+            .robot
+            .tree
+            .mass();
+        assert!((mass - wanted).abs() < 1e-9, "{n}: {mass}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -91,3 +91,9 @@ fn a_dummy_root_above_a_floating_joint_stays_in_place() {
     let placement = delassus::world::Placement::default();
     builder.add_robot(&file.robot, &placement).unwrap();
 }
+
+#[test]
+fn a_declaration_without_a_version_is_let_pass() {
+    let file = read(&format!("<?xml verison=\"1.0\"?>\n{ARM}"));
+    assert_eq!(file.robot.tree.mass(), read(ARM).robot.tree.mass());
+}

@@ -234,9 +234,13 @@ fn ears(places: &[Vec3], corners: Vec<u32>) -> Vec<[u32; 3]> {
         .into_iter()
         .zip(places.iter().map(|&p| flat(p)))
         .collect();
-    let (mut triangles, mut start, mut tries) = (Vec::new(), 0, 0);
-    while 3 < left.len() && tries < left.len() {
+    let (mut triangles, mut start) = (Vec::new(), 0);
+    // As those readers do it, a whole round of tries ends the cutting, also where the last of them succeeds.
+    let (mut tries, mut before) = (left.len(), left.len());
+    while 3 < left.len() && 0 < tries {
         let count = left.len();
+        tries = if before == count { tries - 1 } else { count };
+        before = count;
         start %= count;
         let place = |k: usize| (start + k) % count;
         let [a, b, c] = [0, 1, 2].map(|k| left[place(k)].1);
@@ -244,12 +248,11 @@ fn ears(places: &[Vec3], corners: Vec<u32>) -> Vec<[u32; 3]> {
         let against = (b - a).perp_dot(c - b) * a.perp_dot(b) < 0.0;
         let inside = |k: usize| is_inside([a, b, c], left[place(k)].1);
         if against || (3..count).any(inside) {
-            (start, tries) = (start + 1, tries + 1);
+            start += 1;
             continue;
         }
         triangles.push([0, 1, 2].map(|k| left[place(k)].0));
         left.remove(place(1));
-        tries = 0;
     }
     if let [a, b, c] = left[..] {
         triangles.push([a.0, b.0, c.0]);
