@@ -16,7 +16,7 @@ pub(crate) struct Numbers {
 /// Reads an array, or anything NumPy makes one of. Complex numbers, texts, objects and masks are refused, and so is
 /// what is not finite.
 pub(crate) fn numbers(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Numbers> {
-    let plain = given.cast_exact::<PyUntypedArray>().is_ok();
+    let plain = given.cast_exact::<PyUntypedArray>().is_ok() && is_aligned(given)?;
     let numbers = match given.cast::<PyArrayDyn<f64>>() {
         Ok(array) if plain => copied(what, array)?,
         _ => copied(what, &converted(what, given)?)?,
@@ -30,11 +30,18 @@ pub(crate) fn numbers(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Numbers>
     Ok(numbers)
 }
 
+/// Whether numbers stand where the processor wants them; those in a field of packed records do not.
+fn is_aligned(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    given.getattr("flags")?.getattr("aligned")?.extract()
+}
+
 fn copied(what: &str, array: &Bound<'_, PyArrayDyn<f64>>) -> PyResult<Numbers> {
     let array = array
         .try_readonly()
         .map_err(|cause| refuse(format!("{what} cannot be read: {cause}")))?;
     let view = array.as_array();
+    // One number that is repeated by its strides takes no room there, but here.
+    room_for(view.len())?;
     Ok(Numbers {
         shape: view.shape().to_vec(),
         values: view.iter().copied().collect(),
@@ -74,7 +81,7 @@ fn converted<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
             "{what} {found}; an array of real numbers is needed, as numpy.asarray(…, dtype=float) makes it"
         )));
     }
-    let array = numpy.call_method1("asarray", (array, "float64"))?;
+    let array = numpy.call_method1("require", (array, "float64", "A"))?;
     Ok(array.cast_into::<PyArrayDyn<f64>>()?)
 }
 
@@ -218,11 +225,15 @@ pub(crate) fn entries(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Entries>
             shown(&found.shape)
         )));
     };
-    let entries = found.values.iter().enumerate();
-    let entries = entries.filter(|(_, value)| **value != 0.0);
+    let entries = || {
+        let all = found.values.iter().enumerate();
+        all.filter(|(_, value)| **value != 0.0)
+    };
+    // An entry is three numbers; a list that grows has room for twice as many.
+    room_for(entries().count().saturating_mul(6))?;
     Ok(Entries {
         shape: (rows, columns),
-        list: entries
+        list: entries()
             .map(|(e, value)| (e / columns, e % columns, *value))
             .collect(),
     })

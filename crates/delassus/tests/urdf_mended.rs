@@ -30,6 +30,7 @@ fn urdf_as_other_programs_take_it_is_taken_and_says_so() {
             "upper=\"-2\"".to_owned(),
             "exclude every position",
         ),
+        ("</link>", collision(""), "without a shape"),
         (
             "</link>",
             collision("<box size=\"0 1 1\"/>"),

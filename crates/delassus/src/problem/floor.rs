@@ -29,6 +29,8 @@ const INERTIAS: f64 = 0.1;
 /// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
 const MANY: f64 = 1e3;
 
+/// How many times the bound of rounding a residual may be that is put down to it all the same.
+const ALIKE: f64 = 10.0;
 /// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
 const TOLERABLE: f64 = 1e-3;
 
@@ -271,6 +273,11 @@ impl Problem {
     /// raise their own floor: what is large is not explained.
     pub(crate) fn explains_by_rounding(&self, lambda: &[f64], law: f64) -> bool {
         law <= TOLERABLE * self.velocity_scale() && law <= self.floor(lambda).row
+    }
+
+    /// The same within a decade: of trees the bound is an estimate.
+    pub(crate) fn nearly_explains(&self, lambda: &[f64], law: f64) -> bool {
+        law <= ALIKE * self.floor(lambda).row
     }
 
     fn primal_floor(&self, primal: &Primal, lambda: &[f64]) -> Floor {

@@ -216,7 +216,7 @@ impl Judge {
         let mut rest = &mut self.w[..];
         let mut parts = Vec::with_capacity(problem.blocks().len().div_ceil(CHUNK));
         for (part, blocks) in problem.blocks().chunks(CHUNK).enumerate() {
-            let count = blocks.iter().map(|block| block.n_rows).sum();
+            let count = rows_of(blocks);
             parts.push((
                 part * CHUNK,
                 blocks,
@@ -238,6 +238,17 @@ impl Judge {
         let mut total = Tally::default();
         tallies.into_iter().for_each(|tally| total.add(tally));
         total
+    }
+}
+
+/// Rows of consecutive blocks, which stand one behind the other.
+fn rows_of(blocks: &[Block]) -> usize {
+    match blocks {
+        [] => 0,
+        [first, ..] => {
+            let last = &blocks[blocks.len() - 1];
+            last.start + last.n_rows - first.start
+        }
     }
 }
 
