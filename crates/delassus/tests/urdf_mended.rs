@@ -30,6 +30,7 @@ fn urdf_as_other_programs_take_it_is_taken_and_says_so() {
             "upper=\"-2\"".to_owned(),
             "exclude every position",
         ),
+        ("</link>", collision(""), "without a shape"),
         (
             "</link>",
             collision("<box size=\"0 1 1\"/>"),
@@ -89,4 +90,10 @@ fn a_dummy_root_above_a_floating_joint_stays_in_place() {
     let mut builder = delassus::WorldBuilder::default();
     let placement = delassus::world::Placement::default();
     builder.add_robot(&file.robot, &placement).unwrap();
+}
+
+#[test]
+fn a_declaration_without_a_version_is_let_pass() {
+    let file = read(&format!("<?xml verison=\"1.0\"?>\n{ARM}"));
+    assert_eq!(file.robot.tree.mass(), read(ARM).robot.tree.mass());
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use glam::DVec3;
+use glam::{DVec3, Vec2, Vec3};
 
 use crate::problem::file::limit;
 
@@ -181,25 +181,97 @@ fn obj(bytes: &[u8]) -> Result<Mesh, String> {
         }
     }
     let (mut faces, mut first) = (Vec::new(), None);
-    for (i, mut corners) in polygons.into_iter().enumerate() {
+    for (i, corners) in polygons.into_iter().enumerate() {
         if ends == Some(i) {
             first = Some(faces.len());
         }
-        // One of four corners need not be flat: it is cut along its shorter diagonal, as most readers do.
-        if let [a, b, c, d] = corners[..] {
-            let at = |k: u32| points.get(k as usize).map(|p| p.as_vec3());
-            let length = |from, to| Some((at(from)? - at(to)?).length_squared());
-            if length(b, d) <= length(a, c) {
-                corners.rotate_left(1);
-            }
-        }
-        faces.extend(corners[1..].windows(2).map(|w| [corners[0], w[0], w[1]]));
+        faces.extend(cut(&points, corners));
     }
     Ok(Mesh {
         points,
         faces,
         first,
     })
+}
+
+/// The triangles of a polygon, as most readers of OBJ files cut it, which tells what a polygon encloses that is not flat.
+///
+/// One of four corners is cut along its shorter diagonal. Of others ears are cut off: a corner, with those behind and
+/// before it, that turns as the polygon does there and has no other corner inside.
+fn cut(points: &[DVec3], mut corners: Vec<u32>) -> Vec<[u32; 3]> {
+    let at = |k: u32| points.get(k as usize).map(|p| p.as_vec3());
+    if let [a, b, c, d] = corners[..] {
+        let length = |from, to| Some((at(from)? - at(to)?).length_squared());
+        if length(b, d) <= length(a, c) {
+            corners.rotate_left(1);
+        }
+    }
+    let places: Option<Vec<Vec3>> = corners.iter().map(|&k| at(k)).collect();
+    match places {
+        Some(places) if 4 < corners.len() => ears(&places, corners),
+        _ => corners[1..]
+            .windows(2)
+            .map(|w| [corners[0], w[0], w[1]])
+            .collect(),
+    }
+}
+
+/// Cuts off ears as they are met along the polygon, seen along the axis that its first corner is most across.
+fn ears(places: &[Vec3], corners: Vec<u32>) -> Vec<[u32; 3]> {
+    let count = places.len();
+    let normals = (0..count).map(|k| {
+        let [a, b, c] = [k, k + 1, k + 2].map(|k| places[k % count]);
+        (b - a).cross(c - b).abs()
+    });
+    let normal = normals.into_iter().find(|n| f32::EPSILON < n.max_element());
+    let n = normal.unwrap_or(Vec3::X);
+    let flat = |p: Vec3| match () {
+        () if n.y < n.x && n.z < n.x => Vec2::new(p.y, p.z),
+        () if n.x < n.z && n.y < n.z => Vec2::new(p.x, p.y),
+        () => Vec2::new(p.x, p.z),
+    };
+    let mut left: Vec<(u32, Vec2)> = corners
+        .into_iter()
+        .zip(places.iter().map(|&p| flat(p)))
+        .collect();
+    let (mut triangles, mut start) = (Vec::new(), 0);
+    // As those readers do it, a whole round of tries ends the cutting, also where the last of them succeeds.
+    let (mut tries, mut before) = (left.len(), left.len());
+    while 3 < left.len() && 0 < tries {
+        let count = left.len();
+        tries = if before == count { tries - 1 } else { count };
+        before = count;
+        start %= count;
+        let place = |k: usize| (start + k) % count;
+        let [a, b, c] = [0, 1, 2].map(|k| left[place(k)].1);
+        // Which way round the polygon goes is told from where the first side passes the origin.
+        let against = (b - a).perp_dot(c - b) * a.perp_dot(b) < 0.0;
+        let inside = |k: usize| is_inside([a, b, c], left[place(k)].1);
+        if against || (3..count).any(inside) {
+            start += 1;
+            continue;
+        }
+        triangles.push([0, 1, 2].map(|k| left[place(k)].0));
+        left.remove(place(1));
+    }
+    if let [a, b, c] = left[..] {
+        triangles.push([a.0, b.0, c.0]);
+    }
+    triangles
+}
+
+/// Whether a ray from a point along x leaves a triangle once.
+fn is_inside(corners: [Vec2; 3], p: Vec2) -> bool {
+    let crosses = |(a, b): (Vec2, Vec2)| {
+        (p.y < a.y) != (p.y < b.y) && p.x < (b.x - a.x) * (p.y - a.y) / (b.y - a.y) + a.x
+    };
+    let [a, b, c] = corners;
+    [(a, c), (b, a), (c, b)]
+        .into_iter()
+        .filter(|side| crosses(*side))
+        .count()
+        % 2
+        == 1
 }
 
 /// Lines of a text that start with a word and go on with three numbers, which have single precision.
@@ -223,6 +295,19 @@ fn words(bytes: &[u8], start: &str) -> Result<Vec<DVec3>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As MuJoCo 4.0.0 cuts them: from the fourth corner on an ear of the seven would turn the other way about the origin.
+    #[test]
+    fn polygons_of_more_than_four_corners_lose_their_ears() {
+        let ring = (0..7).map(|k| Vec2::from_angle(std::f32::consts::TAU * k as f32 / 7.0));
+        let ring: Vec<DVec3> = ring.map(|p| p.as_dvec2().extend(0.0)).collect();
+        let wanted = [[0, 1, 2], [0, 2, 3], [0, 3, 4], [4, 5, 6], [0, 4, 6]];
+        assert_eq!(cut(&ring, (0..7).collect()), wanted);
+        let notch = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [1.0, 0.5], [0.0, 2.0]];
+        let notch = notch.map(|[x, y]| DVec3::new(x, y, 0.0));
+        let wanted = [[1, 2, 3], [3, 4, 0], [0, 1, 3]];
+        assert_eq!(cut(&notch, vec![0, 1, 2, 3, 4]), wanted);
+    }
 
     #[test]
     fn text_and_binary_give_the_same_corners() {

@@ -1,6 +1,6 @@
 //! Paths of tendons and actuators, against what MuJoCo finds for them.
 //!
-//! The numbers are those of MuJoCo 3.17.0 by its Python package, on the files below: `ten_length`, `ten_J`,
+//! The numbers are those of MuJoCo 4.0.0 by its Python package, on the files below: `ten_length`, `ten_J`,
 //! `actuator_length`, `actuator_moment`, `actuator_force` and `qacc` after `mj_forward` in each of [`STATES`].
 //! MuJoCo looks for the point where a string touches a surface from the inside to 1e-6 only, which is seen in the eighth
 //! digit of `ten_J`; there the numbers are differences of its `ten_length`, over three steps, extrapolated.

@@ -1,4 +1,4 @@
-//! Files, states, and what MuJoCo 3.17.0 finds for them.
+//! Files, states, and what MuJoCo 4.0.0 finds for them.
 
 /// Two links with two joints each, a third beside them, and things to wrap around.
 pub(crate) const BODIES: &str = r#"<option gravity="0 0 0"/><default><geom contype="0" conaffinity="0"/></default>
@@ -188,12 +188,12 @@ pub(crate) const TENDON_PATHS: [[(f64, [f64; 5]); 5]; 4] = [
             ],
         ),
         (
-            1.8000804423349037,
+            1.3402466706470846,
             [
                 -0.10496227832768823,
                 0.41920718955569003,
-                -0.019475260250134695,
-                -0.018402128395951824,
+                0.2780500531126645,
+                -0.025035084860158256,
                 0.048506910036721695,
             ],
         ),

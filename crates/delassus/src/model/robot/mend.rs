@@ -18,8 +18,11 @@ pub(super) fn mend(text: &str) -> String {
         if rest.starts_with("<!--") {
             length = end("-->").max(4);
             push_comment(&rest[..length], &mut out);
-        } else if rest.starts_with("<?xml ") && out.trim().is_empty() && !out.is_empty() {
-            // A declaration after the first line says nothing that is not known.
+        } else if rest.starts_with("<?xml ")
+            && out.trim().is_empty()
+            && !(out.is_empty() && rest[6..].trim_start().starts_with("version"))
+        {
+            // A declaration after the first line, or without a version, says nothing that is not known.
             length = end("?>");
             push_lines(&rest[..length], &mut out);
         } else if rest.starts_with("<![CDATA[") || rest.starts_with("<?") {
@@ -137,6 +140,7 @@ mod tests {
 
     #[test]
     fn any_text_comes_to_an_end() {
+        assert_eq!(mend("<?xml verison=\"1.0\"?>\n<a/>"), "\n<a/>");
         for text in [
             "",
             "<",

@@ -435,7 +435,9 @@ fn read_shapes(
                 return Err(source.fault(collision, "<geometry> is missing"));
             };
             let Some(element) = geometry.children().find(Node::is_element) else {
-                return Err(source.fault(geometry, "it has no shape"));
+                let text = "a collision <geometry> without a shape is left out".to_owned();
+                warnings.push(source.warning(source.line(geometry), text));
+                continue;
             };
             if let Some(shape) = read_shape(source, element, folder, warnings)? {
                 shapes.push(ShapeModel::new(link, pose, shape));

@@ -254,36 +254,29 @@ impl Circle {
         })
     }
 
-    /// Around the outside: on the side that is given, or the shorter way.
+    /// Around the outside: the way past the side that is given, or the shorter way.
     fn around(&self, side: Option<DVec2>) -> Option<Arc<DVec2>> {
         let ([a, b], r) = (self.ends, self.radius);
         let inside = a.length_squared() < r * r || b.length_squared() < r * r;
-        let side = side.map(|x| x.try_normalize().unwrap_or(DVec2::X));
         let (nearest, _) = self.nearest()?;
-        let passes = side.is_none_or(|side| 0.0 <= side.dot(nearest));
-        if inside || r < NOTHING || (r * r < nearest.length_squared() && passes) {
+        if inside || r < NOTHING {
             return None;
         }
-        // Turning to the right (+1) or to the left (−1): t = (r²x ± r √(x² − r²) x⊥)/x² from x = a, and ∓ from b.
-        let touch = |x: DVec2, turn: f64| {
-            let square = x.length_squared();
-            let reach = (square - r * r).max(0.0).sqrt();
-            (r * r * x - turn * r * reach * x.perp()) / square
-        };
+        if let Some(side) = side {
+            return self.past(side.try_normalize().unwrap_or(DVec2::X));
+        }
+        if r * r < nearest.length_squared() {
+            return None;
+        }
         let ways = [1.0, -1.0].map(|turn| {
-            let ends = [touch(a, turn), touch(b, -turn)];
-            let [t, u] = ends;
+            let [t, u] = self.touched(turn);
             let crosses = intersect([a, t], [b, u]);
-            let good = match side {
-                _ if crosses => f64::NEG_INFINITY,
-                Some(side) => (t + u).try_normalize().unwrap_or(DVec2::X).dot(side),
-                None => -(t - u).length_squared(),
-            };
-            (turn, ends, good)
+            let far = (t - u).length_squared();
+            (turn, [t, u], if crosses { f64::INFINITY } else { far })
         });
         let [right, left] = ways;
-        let (turn, [t, u], good) = if left.2 < right.2 { right } else { left };
-        if good == f64::NEG_INFINITY {
+        let (turn, [t, u], far) = if right.2 < left.2 { right } else { left };
+        if far == f64::INFINITY {
             return None;
         }
         // The angle from t to u in the direction of the turn, between nothing and a whole one.
@@ -293,6 +286,33 @@ impl Circle {
             ends: [t, u],
             length: r * angle,
         })
+    }
+
+    /// The shortest string that turns about the centre by as much as one by way of a point in the direction given.
+    ///
+    /// Of that angle φ the straight pieces take acos(r/|a|) and acos(r/|b|), and the circle what is left; where nothing
+    /// is, the string is straight.
+    fn past(&self, side: DVec2) -> Option<Arc<DVec2>> {
+        let from_side = self.ends.map(|x| side.angle_to(x));
+        let whole = from_side[1] - from_side[0];
+        let straight = self.ends.map(|x| (self.radius / x.length()).acos());
+        let angle = whole.abs() - straight[0] - straight[1];
+        (0.0 < angle).then(|| Arc {
+            ends: self.touched(if whole < 0.0 { 1.0 } else { -1.0 }),
+            length: self.radius * angle,
+        })
+    }
+
+    /// Where a string that turns to the right (+1) or to the left (−1) touches:
+    /// t = (r²x ± r √(x² − r²) x⊥)/x² from x = a, and ∓ from b.
+    fn touched(&self, turn: f64) -> [DVec2; 2] {
+        let ([a, b], r) = (self.ends, self.radius);
+        let touch = |x: DVec2, turn: f64| {
+            let square = x.length_squared();
+            let reach = (square - r * r).max(0.0).sqrt();
+            (r * r * x - turn * r * reach * x.perp()) / square
+        };
+        [touch(a, turn), touch(b, -turn)]
     }
 
     /// From the inside: a string that must pass through the circle touches it in one point, where it makes equal angles

@@ -8,9 +8,8 @@ use super::super::ImportError;
 use super::Reader;
 use super::element::{Element, Tristate, View};
 use super::joint::{JointType, limits};
-use super::pull::{Pull, UNBOUNDED, added, held, most, within};
+use super::pull::{Pull, UNBOUNDED, added, most};
 use super::transmission::{Acted, CURVES, Curves};
-use crate::index::LinkId;
 use crate::tree::Tree;
 use crate::world::Tendon;
 
@@ -270,6 +269,10 @@ impl<'a> Reader<'a> {
             }
             let view = self.defaults.view(element, &KINDS, None)?;
             let acted = self.acted(&view, tendons)?;
+            if self.options.idle_groups.contains(&view.whole("group", 0)?) {
+                self.note(element, format!("<{}>: its group is disabled", element.tag));
+                continue;
+            }
             let done = if Actuator::of(&view)?.is_muscle() {
                 self.contract(tree, &view, acted, tendons)?
             } else {
@@ -285,42 +288,8 @@ impl<'a> Reader<'a> {
             |path: &&Tendon| path.servo.is_some() || path.push != 0.0 || path.muscle.is_some();
         let acting: Vec<&Tendon> = paths.iter().chain(&*tendons).filter(acts).collect();
         self.bound_joints(&acting);
+        self.bound_tendons(tendons, &paths)?;
         Ok(paths)
-    }
-
-    /// Holds what the actuators of a joint push with to the joint's own bounds; `others` act along paths.
-    fn bound_joints(&mut self, others: &[&Tendon]) {
-        // A path without terms runs through sites, over any joint.
-        let moves = |path: &&Tendon, link: LinkId| {
-            path.terms.is_empty() || path.terms.iter().any(|&(l, _)| l == link)
-        };
-        let mut apart = Vec::new();
-        for joint in &mut self.joints {
-            let Some([lo, hi]) = joint.bounds else {
-                continue;
-            };
-            let model = &mut joint.model;
-            if others.iter().any(|path| moves(path, model.link)) {
-                apart.push(joint.view.element);
-            }
-            let Some(servo) = model.servo else {
-                model.push = within(model.push, [lo, hi]);
-                continue;
-            };
-            // lo ≤ P + clamp(f, a, b) ≤ hi is P + clamp(f, max(a, lo − P), min(b, hi − P)), where that leaves room.
-            let [a, b] = servo.bounds();
-            let room = [a.max(lo - model.push), b.min(hi - model.push)];
-            if room[0] <= room[1] {
-                model.servo = Some(held(servo, room));
-            } else {
-                model.servo = None;
-                model.push = if model.push + b < lo { lo } else { hi };
-            }
-        }
-        for element in apart {
-            let text = "<joint actuatorfrcrange>: does not bound what acts through tendons, sites or a second servo";
-            self.note(element, text.to_owned());
-        }
     }
 
     /// Adds an actuator to what it acts on, or says why it cannot be simulated. Returns its path where it has its own.
@@ -483,9 +452,11 @@ impl<'a> Reader<'a> {
         if let Some(why) = own_inertia(view)? {
             return Ok(Err(why));
         }
-        let mut inputs = limits(view, ("ctrllimited", "ctrlrange"), autolimits, true)?;
         let forces = limits(view, ("forcelimited", "forcerange"), autolimits, true)?;
-        if 0.0 < actuator.inherit && actuator.follows_a_position() {
+        let inherits = 0.0 < actuator.inherit && actuator.follows_a_position();
+        let own = ("ctrllimited", "ctrlrange");
+        let mut inputs = limits(view, own, autolimits, !inherits)?;
+        if inherits {
             let Some([lo, hi]) = self.inherited(acted, tendons)? else {
                 return Ok(Err(
                     "an actuator that inherits the range of a joint or tendon without one",

@@ -92,6 +92,12 @@ impl<'a> Assets<'a> {
         found
     }
 
+    /// Half sides, height and base of a height field.
+    pub(super) fn field_size(&self, name: &str) -> Result<Option<[f64; 4]>, ImportError> {
+        let field = self.fields.get(name);
+        field.map_or(Ok(None), |element| element.exactly::<4>("size"))
+    }
+
     /// A height field as ground, or why it cannot be had.
     pub(super) fn field(
         &self,

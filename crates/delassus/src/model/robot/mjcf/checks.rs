@@ -204,6 +204,28 @@ const SOFT: [&str; 10] = [
     "torquescale",
 ];
 
+/// Flags that are heeded.
+const FLAGS: [&str; 9] = [
+    "constraint",
+    "equality",
+    "frictionloss",
+    "limit",
+    "contact",
+    "spring",
+    "damper",
+    "gravity",
+    "actuation",
+];
+
+/// What acts and is not simulated, of elements whose other attributes are all looked at or without effect here.
+const FURTHER: [(&str, &[&str]); 5] = [
+    ("frame", &["scale", "massscale"]),
+    ("fixed", &["springyield"]),
+    ("spatial", &["springyield"]),
+    ("tendon", &["springyield"]),
+    ("pair", &["adhesion"]),
+];
+
 impl<'a> Reader<'a> {
     /// Lists what is not used, once for each kind, with how many there are.
     pub(super) fn list_unused(&mut self) {
@@ -235,19 +257,23 @@ impl<'a> Reader<'a> {
     fn list_attributes(&mut self) {
         let mut found: Vec<(&'a Element, &'a str)> = Vec::new();
         for section in &self.root.children {
-            if ASIDE[1..].contains(&section.tag.as_str()) {
-                continue;
-            }
+            let aside = ASIDE[1..].contains(&section.tag.as_str());
             section.visit(&mut |element| {
                 let tag = element.tag.as_str();
-                let Some((_, known)) = ATTRIBUTES.iter().find(|(name, _)| *name == tag) else {
-                    return;
+                // There a joint is one that is named, not one that is made.
+                let known = ATTRIBUTES.iter().find(|(name, _)| *name == tag && !aside);
+                let further = FURTHER.iter().find(|(name, _)| *name == tag);
+                let delays = KINDS.contains(&tag);
+                let counts = |name: &str| {
+                    known.is_some_and(|(_, known)| !known.contains(&name))
+                        || further.is_some_and(|(_, further)| further.contains(&name))
+                        || (delays && name == "delay")
                 };
                 for (name, value) in &element.attributes {
                     // Zeros change nothing: no margin, no gap.
                     let says = !value.trim_matches(['0', '.', ' ']).is_empty();
                     let met = |(e, a): &(&Element, &str)| e.tag == tag && *a == name;
-                    if says && !known.contains(&name.as_str()) && !found.iter().any(met) {
+                    if says && counts(name) && !found.iter().any(met) {
                         found.push((element, name));
                     }
                 }
@@ -256,7 +282,7 @@ impl<'a> Reader<'a> {
         for (element, attribute) in found {
             let tag = &element.tag;
             match attribute {
-                "adhesion" | "surfacevel" | "springyield" => {
+                "adhesion" | "surfacevel" | "springyield" | "scale" | "massscale" => {
                     self.lose(element, format!("{attribute} of a {tag}"));
                 }
                 _ if SOFT.contains(&attribute) => {
@@ -281,7 +307,14 @@ impl<'a> Reader<'a> {
                     );
                 }
             }
-            let used = ["gravity", "timestep", "density", "viscosity", "wind"];
+            let used = [
+                "gravity",
+                "timestep",
+                "density",
+                "viscosity",
+                "wind",
+                "actuatorgroupdisable",
+            ];
             let others = option.attributes.iter().map(|(name, _)| name.as_str());
             let others: Vec<&str> = others.filter(|name| !used.contains(name)).collect();
             if !others.is_empty() {
@@ -289,6 +322,14 @@ impl<'a> Reader<'a> {
                     option,
                     format!("<option {}>: is not used", others.join(" ")),
                 );
+            }
+            for flag in option.all("flag") {
+                let names = flag.attributes.iter().map(|(name, _)| name.as_str());
+                let others: Vec<&str> = names.filter(|name| !FLAGS.contains(name)).collect();
+                if !others.is_empty() {
+                    let text = format!("<flag {}>: is not used", others.join(" "));
+                    self.note(flag, text);
+                }
             }
         }
     }

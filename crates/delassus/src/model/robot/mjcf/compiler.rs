@@ -147,6 +147,8 @@ pub(super) struct Options {
     pub(super) timestep: Option<f64>,
     /// Whether contacts, limits, equalities, springs, dampers, dry friction and actuators act.
     pub(super) off: Vec<String>,
+    /// Groups whose actuators do nothing.
+    pub(super) idle_groups: Vec<i64>,
 }
 
 impl Options {
@@ -155,6 +157,7 @@ impl Options {
             gravity: DVec3::new(0.0, 0.0, -9.81),
             timestep: None,
             off: Vec::new(),
+            idle_groups: Vec::new(),
         };
         for element in root.all("option").filter(|e| e.scope == 0) {
             let view = View::plain(element);
@@ -164,6 +167,9 @@ impl Options {
                     return Err(element.fault(format!("timestep is {step}; it must be positive")));
                 }
                 options.timestep = Some(step);
+            }
+            if let Some(groups) = element.numbers("actuatorgroupdisable")? {
+                options.idle_groups = groups.iter().map(|group| *group as i64).collect();
             }
             for flag in element.all("flag") {
                 let off = flag.attributes.iter().filter(|(_, v)| v == "disable");
@@ -178,6 +184,8 @@ impl Options {
 
     /// Whether a flag is disabled.
     pub(super) fn is_off(&self, flag: &str) -> bool {
-        self.off.iter().any(|name| name == flag)
+        let parts = ["equality", "frictionloss", "limit", "contact"];
+        let whole = |name: &str| name == "constraint" && parts.contains(&flag);
+        self.off.iter().any(|name| name == flag || whole(name))
     }
 }

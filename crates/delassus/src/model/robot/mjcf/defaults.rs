@@ -12,7 +12,8 @@ const MAIN: usize = 0;
 #[derive(Debug)]
 pub(super) struct Defaults<'a> {
     classes: Vec<Class<'a>>,
-    numbers: HashMap<&'a str, usize>,
+    /// By the model that defines them and their names: models that are attached have classes of their own.
+    numbers: HashMap<(usize, &'a str), usize>,
 }
 
 #[derive(Debug)]
@@ -30,17 +31,18 @@ impl<'a> Defaults<'a> {
         };
         let mut found = Defaults {
             classes: vec![main],
-            numbers: HashMap::from([("main", MAIN)]),
+            numbers: HashMap::from([((0, "main"), MAIN)]),
         };
         for section in root.all("default") {
             // A section at the top is the main class, unless an attached model brought it.
+            let scope = section.scope;
             match section.attribute("class") {
-                Some(class) if section.scope != 0 => match found.numbers.get(class).copied() {
+                Some(class) if scope != 0 => match found.numbers.get(&(scope, class)).copied() {
                     Some(number) => found.fill(section, number)?,
                     None => found.add(section, class, None)?,
                 },
                 other => {
-                    found.numbers.insert(other.unwrap_or("main"), MAIN);
+                    found.numbers.insert((0, other.unwrap_or("main")), MAIN);
                     found.fill(section, MAIN)?;
                 }
             }
@@ -55,7 +57,11 @@ impl<'a> Defaults<'a> {
         parent: Option<usize>,
     ) -> Result<(), ImportError> {
         let number = self.classes.len();
-        if self.numbers.insert(class, number).is_some() {
+        if self
+            .numbers
+            .insert((section.scope, class), number)
+            .is_some()
+        {
             let what = format!("the class \"{class}\" is defined twice");
             return Err(section.fault(what));
         }
@@ -85,7 +91,12 @@ impl<'a> Defaults<'a> {
         let Some(class) = element.attribute(attribute) else {
             return Ok(None);
         };
-        let found = self.numbers.get(class).copied();
+        // Its own model's, or the first of that name.
+        let own = self.numbers.get(&(element.scope, class));
+        let named = || self.numbers.iter().filter(|((_, name), _)| *name == class);
+        let found = own
+            .or_else(|| named().min().map(|(_, number)| number))
+            .copied();
         found.map(Some).ok_or_else(|| {
             let what = format!("{attribute}=\"{class}\": there is no such default class");
             element.fault(what)

@@ -120,7 +120,8 @@ impl Element {
 
     /// The finite numbers of an attribute.
     pub(super) fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, ImportError> {
-        let Some(text) = self.attribute(name) else {
+        // An attribute without content says nothing.
+        let Some(text) = self.attribute(name).filter(|text| !text.trim().is_empty()) else {
             return Ok(None);
         };
         let number = |word: &str| {

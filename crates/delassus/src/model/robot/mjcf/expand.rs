@@ -317,12 +317,13 @@ fn attach_in(
             continue;
         }
         let wanted = child.text("model")?;
-        let Some(asset) = assets.iter().find(|asset| asset.name() == wanted) else {
-            return Err(child.fault(format!("model \"{wanted}\" is not among the assets")));
-        };
         let (Some(folder), true) = (folder, depth < MAX_DEPTH) else {
             let what = "models are attached from files alone, and not too deep";
             return Err(child.fault(what));
+        };
+        let is_wanted = |asset: &&Element| called(asset, folder) == wanted;
+        let Some(asset) = assets.iter().find(is_wanted) else {
+            return Err(child.fault(format!("model \"{wanted}\" is not among the assets")));
         };
         let file = asset.text("file")?.to_owned();
         let read = limit::read_text(&folder.join(&file));
@@ -355,9 +356,26 @@ fn attach_in(
         );
         let mut frame = child.instead("frame", std::mem::take(&mut parts.0));
         frame.set("childclass", format!("{prefix}main"));
+        // The class is one of the other model.
+        frame.scope = first;
         *child = frame;
     }
     Ok(())
+}
+
+/// The name of a model among the assets, or that in its file where it has none.
+fn called(asset: &Element, folder: &Path) -> String {
+    let name = asset.name();
+    if !name.is_empty() {
+        return name.to_owned();
+    }
+    let read = || {
+        let file = asset.attribute("file")?;
+        let text = mend(&limit::read_text(&folder.join(file)).ok()?);
+        let source = Source::new(&text, file).ok()?;
+        source.root().attribute("model").map(str::to_owned)
+    };
+    read().unwrap_or_default()
 }
 
 /// The bodies that are attached, and the names of everything in them.

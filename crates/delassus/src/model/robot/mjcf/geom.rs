@@ -140,10 +140,6 @@ impl<'a> Geom<'a> {
 
     /// A simple shape in place of a mesh: that of the same moments as the box that weighs as the mesh does.
     fn fit(&mut self, compiler: &Compiler, files: &mut Files<'_, 'a>) -> Result<(), ImportError> {
-        if compiler.fit_boxes {
-            let what = "fitaabb is not read: a shape is fitted to the moments of a mesh";
-            return Err(self.element().fault(what));
-        }
         let Some(extent) = self.extent(compiler, files)? else {
             return Err(self.element().fault("its mesh encloses nothing"));
         };
@@ -158,20 +154,38 @@ impl<'a> Geom<'a> {
         let [a, b, c] = order.map(|k| moments[k]);
         // I_x = m/3 (y² + z²) of a box with half edges x, y, z gives x² = 3/2 (I_y + I_z − I_x)/m.
         let edge = |x: f64| (1.5 * x).max(0.0).sqrt();
-        let half = [edge(b + c - a), edge(a + c - b), edge(a + b - c)];
+        let mut half = [edge(b + c - a), edge(a + c - b), edge(a + b - c)];
         let scale = self.view.number("fitscale", 1.0)?;
-        let across = 0.5 * (half[0] + half[1]);
+        let mut frame = Pose {
+            rotation: axes,
+            position: extent.centre,
+        };
+        let mut across = 0.5 * (half[0] + half[1]);
+        let (mut ball, mut caps) = ((half[0] + half[1] + half[2]) / 3.0, 0.5 * across);
+        if compiler.fit_boxes {
+            // The box along the same axes that holds all corners, and what is round as wide as it.
+            let name = self.asset("mesh")?;
+            let loaded = files.assets.load(name, compiler, files.folder);
+            let points = loaded.map(|loaded| &loaded.mesh.points);
+            let points = points.map_err(|what| self.element().fault(what))?;
+            let (mut lo, mut hi) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+            for &point in points {
+                // Corners have single precision, as in MuJoCo.
+                let own = frame.inverse().point(point).as_vec3().as_dvec3();
+                (lo, hi) = (lo.min(own), hi.max(own));
+            }
+            frame.position = frame.point(0.5 * (lo + hi));
+            half = (0.5 * (hi - lo)).to_array();
+            across = half[0].max(half[1]);
+            (ball, caps) = (across.max(half[2]), across);
+        }
         let size = match self.kind {
-            GeomType::Sphere => [(half[0] + half[1] + half[2]) / 3.0, 0.0, 0.0],
-            GeomType::Capsule => [across, (half[2] - 0.5 * across).max(0.0), 0.0],
+            GeomType::Sphere => [ball, 0.0, 0.0],
+            GeomType::Capsule => [across, (half[2] - caps).max(0.0), 0.0],
             GeomType::Cylinder => [across, half[2], 0.0],
             _ => half,
         };
         self.size = size.map(|x| x * scale);
-        let frame = Pose {
-            rotation: axes,
-            position: extent.centre,
-        };
         self.pose = self.pose.then(&frame);
         Ok(())
     }
@@ -264,6 +278,14 @@ impl<'a> Geom<'a> {
                 };
                 extent
             }
+            // A box as high as its base and half its heights.
+            (None, GeomType::Field) => match files.assets.field_size(self.asset("hfield")?)? {
+                Some([x, y, z, base]) => {
+                    let half = DVec3::new(x, y, 0.5 * base + 0.25 * z);
+                    Solid::Box(half).filled()
+                }
+                None => return Ok(None),
+            },
             (None, _) => return Ok(None),
         };
         let mass = given.unwrap_or(density * extent.size);

@@ -44,10 +44,15 @@ impl<'a> Reader<'a> {
                 parts.extend(geom.mass(compiler, &mut files)?);
             }
         }
-        let mass = if parts.is_empty() {
-            given.unwrap_or(MassProperties::NONE)
-        } else {
-            sum(&parts)
+        let mass = match given {
+            _ if !parts.is_empty() => sum(&parts),
+            Some(given) => given,
+            // MuJoCo puts a least mass that nothing has a place for at the body's own `pos`, in its own frame.
+            None if 0.0 < compiler.bound_mass => MassProperties {
+                com: View::plain(element).vector("pos", DVec3::ZERO)?,
+                ..MassProperties::NONE
+            },
+            None => MassProperties::NONE,
         };
         bounded(mass, compiler, inertial.map_or(element, |(e, _)| e))
     }

@@ -156,6 +156,23 @@ impl<'a> Joint<'a> {
     }
 }
 
+/// The two numbers of a range, of which either may be infinite; both infinite hold nothing.
+fn ends(view: &View<'_>, name: &str) -> Result<Option<[f64; 2]>, ImportError> {
+    let text = view.get(name).unwrap_or_default().to_ascii_lowercase();
+    if !text.contains("inf") {
+        return view.exactly::<2>(name);
+    }
+    let words = text.split_whitespace().map(|word| word.parse::<f64>().ok());
+    match words.collect::<Option<Vec<f64>>>().as_deref() {
+        Some(&[f64::NEG_INFINITY, f64::INFINITY]) => Ok(None),
+        Some(&[lo, hi]) if lo < hi => Ok(Some([lo.max(-ENDLESS), hi.min(ENDLESS)])),
+        _ => view.exactly::<2>(name),
+    }
+}
+
+/// Stands for an infinite end of a range.
+const ENDLESS: f64 = 1e9;
+
 /// A range that holds: as the switch beside it says, or where the numbers are in order.
 pub(super) fn limits(
     view: &View<'_>,
@@ -163,8 +180,11 @@ pub(super) fn limits(
     autolimits: bool,
     matters: bool,
 ) -> Result<Option<[f64; 2]>, ImportError> {
-    let given = view.exactly::<2>(name)?;
-    let holds = view.tristate(switch)?;
+    let given = ends(view, name)?;
+    let holds = match given {
+        None if view.get(name).is_some() => Tristate::No,
+        _ => view.tristate(switch)?,
+    };
     let element = view.element;
     match (holds, given) {
         _ if !matters => Ok(None),

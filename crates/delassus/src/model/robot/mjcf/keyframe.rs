@@ -43,19 +43,42 @@ impl Reader<'_> {
         joint.kind == JointType::Free && asked && alone
     }
 
+    /// The configuration of the file in its own coordinates.
+    fn usual(&self, tree: &Tree) -> Vec<f64> {
+        let mut list = Vec::new();
+        for joint in &self.joints {
+            match joint.kind {
+                JointType::Free => {
+                    let pose = tree.links()[joint.model.link.index()].place;
+                    let turn = DQuat::from_mat3(&pose.rotation).normalize();
+                    list.extend(pose.position.to_array());
+                    list.extend([turn.w, turn.x, turn.y, turn.z]);
+                }
+                JointType::Ball => list.extend([1.0, 0.0, 0.0, 0.0]),
+                _ => list.push(joint.reference),
+            }
+        }
+        list
+    }
+
     fn keyframe(&self, tree: &Tree, key: &Element) -> Result<Keyframe, ImportError> {
         let (mut q, mut v) = (tree.neutral(), vec![0.0; tree.n_dofs()]);
-        let numbers = |name: &str, wanted: usize| {
+        // What a short list leaves out is as in the configuration of the file.
+        let numbers = |name: &str, usual: Vec<f64>| {
             let given = key.numbers(name)?;
-            match &given {
-                Some(list) if list.len() != wanted => {
-                    let what = format!("{name} has {} numbers; the model has {wanted}", list.len());
-                    Err(key.fault(what))
-                }
-                _ => Ok(given),
+            let wanted = usual.len();
+            let Some(mut list) = given.filter(|list| !list.is_empty()) else {
+                return Ok(None);
+            };
+            if wanted < list.len() {
+                let what = format!("{name} has {} numbers; the model has {wanted}", list.len());
+                return Err(key.fault(what));
             }
+            list.extend_from_slice(&usual[list.len()..]);
+            Ok(Some(list))
         };
-        let (qpos, qvel) = (numbers("qpos", q.len())?, numbers("qvel", v.len())?);
+        let qpos = numbers("qpos", self.usual(tree))?;
+        let qvel = numbers("qvel", v.clone())?;
         let mut at = (0, 0);
         for joint in &self.joints {
             let link = joint.model.link;

@@ -6,6 +6,7 @@
 mod actuator;
 mod assets;
 mod body;
+mod bounds;
 mod checks;
 mod compiler;
 mod contact;
