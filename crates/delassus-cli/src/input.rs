@@ -13,6 +13,7 @@ use delassus::scenes::{self, ExhibitError};
 
 use crate::folder::DiskError;
 use crate::refusal::Usage;
+use crate::scene;
 
 /// Put in front of a name that is both a problem and a scene, to mean the built-in problem.
 pub(crate) const PROBLEM: &str = "problem:";
@@ -75,6 +76,9 @@ pub(crate) fn load(source: &Path, format: Option<Format>) -> Result<Loaded, Inpu
     if is_standard_input(source) {
         let bytes = standard_input()?;
         return parse("standard input", &bytes, format.unwrap_or(Format::Json));
+    }
+    if format.is_none() && scene::is_file_name(source) && source.is_file() {
+        return Err(InputError::IsScene { name });
     }
     if source.is_dir() {
         return build(&name).map_err(|_| InputError::IsFolder { name });

@@ -58,6 +58,9 @@ impl Source {
             return Ok(built_in(&name));
         }
         let text = input::read_text(path)?;
+        if text.trim_start().starts_with('{') {
+            return Err(InputError::IsProblem { name });
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         // A checkpoint may be resumed from anywhere.
         let folder = std::path::absolute(folder.join("x")).ok();
@@ -117,7 +120,7 @@ pub(crate) fn is_scene(path: &Path) -> bool {
     known && !path.exists()
 }
 
-fn is_file_name(path: &Path) -> bool {
+pub(crate) fn is_file_name(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending == Some("toml") || is_robot_name(&input::name(path))
 }

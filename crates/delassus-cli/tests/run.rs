@@ -71,6 +71,56 @@ fn steps_that_miss_the_tolerance_are_counted_and_told_by_the_exit_code() {
     assert_eq!(ran.json()["swept_as_asked_steps"], 0);
 }
 
+/// A tower whose boxes grow a hundredfold each: the lowest, of 0.1 g, carries 1000 t. What it is pushed by from both sides
+/// cancels to 1e-6 m/s at best, and a summary that said `not solved` beside a residual within the tolerance was not
+/// understood.
+#[test]
+fn steps_at_the_floor_of_rounding_are_told_apart_from_failures() {
+    let mut text =
+        "[run]\ndt = 0.01\ntime = 0.1\n[[bodies]]\nname = \"ground\"\nmotion = \"static\"\n\
+                    [[bodies.shapes]]\nhalf-space = {}\n"
+            .to_owned();
+    for i in 0..6 {
+        let (mass, z) = (10_f64.powi(2 * i - 4), f64::from(i) + 0.5);
+        text += &format!(
+            "[[bodies]]\nname = \"b{i}\"\nposition = [0, 0, {z}]\nmass = {mass}\n[[bodies.shapes]]\n\
+             box = {{ half = [0.5, 0.5, 0.5] }}\n"
+        );
+    }
+    let place = folder("floor");
+    let file = write(&place, "tower.toml", &text);
+    let ran = delassus(&["run", &file]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("at the floor of rounding"),
+        "{}",
+        ran.stdout
+    );
+    let summary = delassus(&["run", &file, "--json"]).json();
+    assert_eq!(summary["floor_steps"], summary["unsolved_steps"]);
+}
+
+/// A scene where a problem is asked for, and the reverse: the parsers said `expected key` and `expected a sequence`.
+#[test]
+fn a_scene_and_a_problem_in_each_others_place_are_called_by_their_names() {
+    let place = folder("places");
+    let scene = write(&place, "scene.toml", "[run]\ndt = 0.01\n");
+    let problem = write(
+        &place,
+        "problem.json",
+        "{\"schema\": \"delassus-problem-1\"}",
+    );
+    for (arguments, said) in [
+        (["solve", &scene], "is a scene"),
+        (["run", &problem], "is a single problem"),
+        (["info", &problem], "does not begin with"),
+    ] {
+        let ran = delassus(&arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_number_of_sweeps_that_is_asked_for_is_no_failure() {
     let asked = ["--tolerance", "0", "--iterations", "3"];

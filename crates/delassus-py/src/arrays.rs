@@ -1,6 +1,8 @@
 //! Arrays from Python, checked: kinds of numbers, shapes, finiteness. And arrays to Python, handed over without a copy.
 
-use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray};
+use numpy::{
+    PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -18,7 +20,7 @@ pub(crate) struct Numbers {
 pub(crate) fn numbers(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Numbers> {
     let plain = given.cast_exact::<PyUntypedArray>().is_ok();
     let numbers = match given.cast::<PyArrayDyn<f64>>() {
-        Ok(array) if plain => copied(what, array)?,
+        Ok(array) if plain && is_aligned(array) => copied(what, array)?,
         _ => copied(what, &converted(what, given)?)?,
     };
     if let Some(at) = numbers.values.iter().position(|x| !x.is_finite()) {
@@ -30,14 +32,26 @@ pub(crate) fn numbers(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Numbers>
     Ok(numbers)
 }
 
+/// Whether numbers stand where the processor wants them; those in a field of packed records do not.
+fn is_aligned(array: &Bound<'_, PyArrayDyn<f64>>) -> bool {
+    let mut places = array.strides().iter().map(|stride| stride.unsigned_abs());
+    array.data().is_aligned() && places.all(|stride| stride.is_multiple_of(size_of::<f64>()))
+}
+
 fn copied(what: &str, array: &Bound<'_, PyArrayDyn<f64>>) -> PyResult<Numbers> {
     let array = array
         .try_readonly()
         .map_err(|cause| refuse(format!("{what} cannot be read: {cause}")))?;
     let view = array.as_array();
+    // One number that is repeated by its strides takes no room there, but here.
+    let mut values = room(view.len())?;
+    match view.as_slice() {
+        Some(all) => values.extend_from_slice(all),
+        None => values.extend(view.iter()),
+    }
     Ok(Numbers {
         shape: view.shape().to_vec(),
-        values: view.iter().copied().collect(),
+        values,
     })
 }
 
@@ -74,7 +88,7 @@ fn converted<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
             "{what} {found}; an array of real numbers is needed, as numpy.asarray(…, dtype=float) makes it"
         )));
     }
-    let array = numpy.call_method1("asarray", (array, "float64"))?;
+    let array = numpy.call_method1("require", (array, "float64", "A"))?;
     Ok(array.cast_into::<PyArrayDyn<f64>>()?)
 }
 
@@ -218,11 +232,15 @@ pub(crate) fn entries(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Entries>
             shown(&found.shape)
         )));
     };
-    let entries = found.values.iter().enumerate();
-    let entries = entries.filter(|(_, value)| **value != 0.0);
+    let entries = || {
+        let all = found.values.iter().enumerate();
+        all.filter(|(_, value)| **value != 0.0)
+    };
+    // An entry is three numbers; a list that grows has room for twice as many.
+    room_for(entries().count().saturating_mul(6))?;
     Ok(Entries {
         shape: (rows, columns),
-        list: entries
+        list: entries()
             .map(|(e, value)| (e / columns, e % columns, *value))
             .collect(),
     })
@@ -268,9 +286,14 @@ fn sparse_entries(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Entries> {
 
 /// Whether there is room for so many numbers: what the engine allocates itself would end the process where there is not.
 pub(crate) fn room_for(count: usize) -> PyResult<()> {
-    let mut room: Vec<f64> = Vec::new();
+    room(count).map(drop)
+}
+
+fn room(count: usize) -> PyResult<Vec<f64>> {
+    let mut room = Vec::new();
     room.try_reserve_exact(count)
-        .map_err(|_| PyMemoryError::new_err(format!("there is no room for {count} numbers")))
+        .map_err(|_| PyMemoryError::new_err(format!("there is no room for {count} numbers")))?;
+    Ok(room)
 }
 
 /// An array with one index.

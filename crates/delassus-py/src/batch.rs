@@ -79,7 +79,10 @@ fn numbered(given: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<usize>> {
         }
         return Ok((0..count).filter(|&i| mask[i]).collect());
     }
-    let items = given.try_iter()?.map(|item| Ok(whole(&item?)? as usize));
+    let items = given
+        .try_iter()
+        .map_err(|_| refuse("copies must be a list of numbers, or a truth value for each copy"))?
+        .map(|item| Ok(whole(&item?)? as usize));
     items.collect()
 }
 

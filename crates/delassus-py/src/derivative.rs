@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::answer::Answer;
-use crate::arrays::{array, rows, shaped};
+use crate::arrays::{array, room_for, rows, shaped};
 use crate::error::refuse;
 use crate::interrupt::{Flag, interruptible};
+use crate::primal::MOST;
 use crate::problem::Problem;
 
 /// How the answer of a solved problem changes with p, q, Σ, μ, G and M.
@@ -142,19 +143,21 @@ impl Derivative {
     }
 
     /// The derivatives of any number L with respect to the data, from ∂L/∂v and ∂L/∂λ: arrays by name, `p`, `q`,
-    /// `sigma`, `mu`, and `G` and `M` where the problem has them. One solve, however large they are.
+    /// `sigma`, `mu`, and `G` and `M` where the problem has them. One solve, however large they are; `G` and `M` are
+    /// dense, and left out where `matrices` is false.
     ///
     /// >>> import delassus
     /// >>> problem = delassus.lcp([[2, 1], [1, 2]], [-5, -6])
     /// >>> derivative = delassus.derivative(problem, delassus.solve(problem))
     /// >>> derivative.backward(lambda_=[1, 0])["q"].round(6).tolist()
     /// [-0.666667, 0.333333]
-    #[pyo3(signature = (v=None, lambda_=None))]
+    #[pyo3(signature = (v=None, lambda_=None, *, matrices=true))]
     fn backward<'py>(
         &self,
         py: Python<'py>,
         v: Option<&Bound<'py, PyAny>>,
         lambda_: Option<&Bound<'py, PyAny>>,
+        matrices: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (n, nv) = self.sizes();
         let v = match v {
@@ -165,9 +168,18 @@ impl Derivative {
             Some(lambda) => shaped("lambda_", lambda, &[n])?,
             None => Vec::new(),
         };
+        if matrices {
+            let count = n.saturating_add(nv).saturating_mul(nv);
+            if MOST < count {
+                return Err(refuse(format!(
+                    "G and M of {n} rows and {nv} velocities are too large to be written out; give matrices=False"
+                )));
+            }
+            room_for(count)?;
+        }
         let found = self.inner.backward(&v, &lambda).map_err(refuse)?;
         let named = PyDict::new(py);
-        if 0 < nv {
+        if 0 < nv && matrices {
             let place = |i: usize| self.order.as_ref().map_or(i, |order| order[i]);
             let (mut g, mut m) = (vec![0.0; n * nv], vec![0.0; nv * nv]);
             for j in 0..nv {
@@ -180,6 +192,8 @@ impl Derivative {
             }
             named.set_item("G", rows(py, g, [n, nv])?)?;
             named.set_item("M", rows(py, m, [nv, nv])?)?;
+        }
+        if 0 < nv {
             named.set_item("p", array(py, self.outwards(found.p)))?;
             named.set_item("sigma", array(py, found.sigma))?;
         }

@@ -16,6 +16,7 @@ mod interrupt;
 mod joint;
 mod keys;
 mod pieces;
+mod primal;
 mod problem;
 mod robot;
 mod shape;

@@ -10,23 +10,21 @@ use delassus::problem::Form;
 use delassus::problem::delassus::BlockMatrix;
 use delassus::problem::file::{self, FileContent, Format, Loaded, json, limit};
 use delassus::{Law, Residual, Solution};
-use numpy::{PyArray1, PyArray2};
+use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 
 use crate::answer::residuals;
-use crate::arrays::{array, entries, numbers, room_for, rows, shaped, shown, vector};
+use crate::arrays::{array, entries, numbers, shaped, shown, vector, whole};
 use crate::error::{of_disk, refuse, refuse_at};
 use crate::interrupt::{Flag, interruptible};
-
-/// Most rows of a dense Delassus matrix: two gigabytes.
-const DENSE_ROWS: usize = 16_384;
+use crate::primal::delassus_entries;
 
 /// One constraint problem, complete and immutable: it can be saved, loaded and solved by any solver.
 ///
-/// Made by `lcp` and `friction` from arrays, by `Problem.read`, `Problem.parse` and `Problem.builtin`, and by
-/// `World.problem` from a step of a world.
+/// Made from arrays by `Problem(M, p, G, q, laws)`, `Problem.dual`, `lcp` and `friction`, by `Problem.read`,
+/// `Problem.parse` and `Problem.builtin`, and by `World.problem` from a step of a world.
 ///
 /// >>> import delassus
 /// >>> problem = delassus.Problem.builtin("stack:3")
@@ -87,7 +85,7 @@ impl Problem {
     }
 
     /// w = M z + q with a law for each block of so many rows.
-    fn matrix(
+    pub(crate) fn matrix(
         (name, kind): (&str, &'static str),
         (matrix, q): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
         laws: impl FnOnce(usize) -> PyResult<Vec<(usize, Law)>>,
@@ -103,6 +101,14 @@ impl Problem {
         }
         let (sizes, laws): (Vec<usize>, Vec<Law>) = laws(n)?.into_iter().unzip();
         let matrix = BlockMatrix::from_entries(&sizes, &entries.list).map_err(refuse)?;
+        // What is given twice is added, and a sum may be beyond all numbers.
+        let mut sums = delassus_entries(&matrix);
+        if let Some((i, j, sum)) = sums.find(|(_, _, sum)| !sum.is_finite()) {
+            return Err(refuse(format!(
+                "entries of {name} at ({i}, {j}) add up to {sum}; every number must be finite"
+            )));
+        }
+        drop(sums);
         let problem = delassus::Problem::dual(matrix, q, &laws).map_err(refuse)?;
         let problem = Problem::new(problem, String::new(), None);
         Ok(Problem {
@@ -171,10 +177,20 @@ impl Problem {
     #[staticmethod]
     fn _unpickled(json: &str, kind: String, order: Option<Vec<usize>>) -> PyResult<Problem> {
         let loaded = file::parse(json.as_bytes(), Format::Json).map_err(refuse)?;
+        let problem = Problem::of(loaded)?;
+        if let Some(order) = &order {
+            let mut places = order.clone();
+            places.sort_unstable();
+            if !places.into_iter().eq(0..problem.problem.n_velocities()) {
+                return Err(refuse(
+                    "the order of the velocities names each once; pickle the problem again",
+                ));
+            }
+        }
         Ok(Problem {
             kind: kind.into(),
             order,
-            ..Problem::of(loaded)?
+            ..problem
         })
     }
 
@@ -256,23 +272,6 @@ impl Problem {
         Some(array(py, self.guess.clone()?))
     }
 
-    /// The Delassus matrix S = G M⁻¹Gᵀ + Σ, dense.
-    ///
-    /// >>> import delassus
-    /// >>> delassus.lcp([[2, 1], [1, 2]], [-5, -6]).delassus().tolist()
-    /// [[2.0, 1.0], [1.0, 2.0]]
-    fn delassus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let n = self.problem.n_rows();
-        if DENSE_ROWS < n {
-            return Err(refuse(format!(
-                "the dense matrix of {n} rows is too large; at most {DENSE_ROWS} rows are written out"
-            )));
-        }
-        room_for(n * n)?;
-        let dense = interruptible(py, &Flag::take(), || self.problem.delassus_dense())?;
-        rows(py, dense, [n, n])
-    }
-
     /// Judges impulses: every metric by name, as in `Answer.residuals`.
     fn residuals<'py>(
         &self,
@@ -333,8 +332,9 @@ pub(crate) fn friction(
     W: &Bound<'_, PyAny>,
     q: &Bound<'_, PyAny>,
     mu: &Bound<'_, PyAny>,
-    rows: usize,
+    #[pyo3(from_py_with = whole)] rows: u64,
 ) -> PyResult<Problem> {
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     if rows != 2 && rows != 3 {
         return Err(refuse(format!("rows is {rows}; contacts have 2 or 3 rows")));
     }

@@ -149,6 +149,13 @@ impl Robot {
         Robot::of_text(&text, &name, path.parent(), floating)
     }
 
+    /// `from_file` by the name that worlds and problems have for it.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, floating=false))]
+    fn read(path: PathBuf, floating: bool) -> PyResult<Robot> {
+        Robot::from_file(path, floating)
+    }
+
     /// The same from the text of a file.
     #[staticmethod]
     #[pyo3(signature = (text, *, folder=None, floating=false))]
@@ -202,6 +209,18 @@ impl Robot {
     #[getter]
     fn n_dofs(&self) -> usize {
         self.tree().n_dofs()
+    }
+
+    /// `n_coordinates` by its name in other libraries.
+    #[getter]
+    fn nq(&self) -> usize {
+        self.n_coordinates()
+    }
+
+    /// `n_dofs` by its name in other libraries.
+    #[getter]
+    fn nv(&self) -> usize {
+        self.n_dofs()
     }
 
     /// Names of the links.

@@ -260,7 +260,7 @@ impl World {
     fn record(
         slf: &Bound<'_, World>,
         folder: Option<PathBuf>,
-        export: Vec<PathBuf>,
+        #[pyo3(from_py_with = paths)] export: Vec<PathBuf>,
         every: u64,
         overwrite: bool,
     ) -> PyResult<Recording> {
@@ -300,6 +300,16 @@ impl World {
             folder: wanted.folder,
             exports: wanted.exports,
         })
+    }
+}
+
+/// One path, or a list of them.
+fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
+    match given.extract::<PathBuf>() {
+        Ok(one) => Ok(vec![one]),
+        Err(_) => given
+            .extract()
+            .map_err(|_| refuse("export must be a path, or a list of paths")),
     }
 }
 

@@ -72,6 +72,20 @@ def test_torch_has_the_same_gradient():
     m, q2 = torch.tensor(M2, requires_grad=True), torch.tensor(Q2, requires_grad=True)
     dt.lcp(m, q2).sum().backward()
     assert np.allclose(q2.grad.numpy(), -np.linalg.solve(M2.T, np.ones(2)))
+    expected = np.linalg.solve(M2, -Q2)
+    # Arrays, lists and whole numbers are taken too, and nothing is cut off.
+    for given in (Q2, Q2.tolist(), torch.tensor(Q2.astype(int)), torch.tensor(Q2, dtype=torch.float32)):
+        assert np.allclose(dt.lcp(M2, given).numpy(), expected, rtol=1e-6)
+    with pytest.raises(delassus.Error, match="q has dtype torch.bool"):
+        dt.lcp(M2, torch.tensor([True, False]))
+
+
+def test_torch_finds_no_fault_with_the_gradient():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed; delassus.torch was not tested")
+    import delassus.torch as dt
+
+    given = [torch.tensor(array, dtype=torch.float64, requires_grad=True) for array in (W, Q, MU)]
+    assert torch.autograd.gradcheck(lambda w, q, mu: dt.friction((w + w.T) / 2, q, mu, solver="newton", tolerance=1e-13), given, atol=1e-5)
 
 
 def test_jax_has_the_same_gradient():
@@ -89,3 +103,8 @@ def test_jax_has_the_same_gradient():
         assert np.allclose(given, known, rtol=1e-9, atol=1e-12)
     slope = jax.grad(lambda q: dj.lcp(M2, q).sum())(Q2)
     assert np.allclose(slope, -np.linalg.solve(M2.T, np.ones(2)))
+    many = np.array([Q2, 2 * Q2, -Q2])
+    found = jax.vmap(lambda q: dj.lcp(M2, q))(many)
+    assert np.allclose(found, [np.linalg.solve(M2, -Q2), np.linalg.solve(M2, -2 * Q2), [0.0, 0.0]])
+    slopes = jax.vmap(jax.grad(lambda q: dj.lcp(M2, q).sum()))(many)
+    assert np.allclose(slopes[1], slope) and np.allclose(slopes[2], 0.0)

@@ -57,7 +57,9 @@ def tried(function: Any, *arguments: Any, **named: Any) -> Any:
 @fuzz
 @given(matrix=anything, q=anything, mu=anything)
 def test_problems_of_anything(matrix: Any, q: Any, mu: Any) -> None:
-    for problem in (tried(delassus.lcp, matrix, q), tried(delassus.friction, matrix, q, mu)):
+    for problem in (tried(delassus.lcp, matrix, q), tried(delassus.friction, matrix, q, mu),
+                    tried(delassus.Problem.dual, matrix, q, mu), tried(delassus.Problem, matrix, q, matrix, q, mu),
+                    tried(delassus.Problem, matrix, q, matrix, q, "unilateral", sigma=mu)):
         if problem is not None:
             answer = delassus.solve(problem, iterations=50, time_limit=0.2)
             assert np.isfinite(answer.lambda_).all()
@@ -140,6 +142,54 @@ def test_sparse_matrices_that_lie_are_refused() -> None:
         delassus.lcp(matrix, [1.0, 1.0])
     with pytest.raises(delassus.Error, match="NaN"):
         delassus.lcp(sparse.csr_matrix([[np.nan]]), [1.0])
+
+
+def test_numbers_that_stand_anywhere_are_read() -> None:
+    matrix, q = np.array([[4.0, 1.0], [1.0, 3.0]]), [-1.0, -2.0]
+    expected = delassus.solve(delassus.lcp(matrix, q)).z
+    packed = np.zeros((2, 2), dtype=[("flag", "i1"), ("x", "f8")])
+    packed["x"] = matrix
+    assert not packed["x"].flags.aligned
+    frozen = matrix.copy()
+    frozen.flags.writeable = False
+
+    class Own(np.ndarray):
+        pass
+
+    for given in (packed["x"], frozen, matrix.view(Own), matrix[::-1, ::-1][::-1, ::-1], matrix.T, memoryview(matrix),
+                  *(matrix.astype(kind) for kind in (">f8", "<f2", ">f4", ">i8", "u1", np.longdouble))):
+        assert (delassus.solve(delassus.lcp(given, q)).z == expected).all()
+
+
+def test_a_pickle_that_lies_is_refused() -> None:
+    text = delassus.World.scene("stack:1").problem().json()
+    for order in ([0, 1], [99] * 6, list(range(1, 7)), [0, 0, 1, 2, 3, 4]):
+        with pytest.raises(delassus.Error, match="names each once"):
+            delassus.Problem._unpickled(text, "problem", order)  # type: ignore[attr-defined]
+    assert delassus.Problem._unpickled(text, "problem", [5, 4, 3, 2, 1, 0]).p[5] == 0.0  # type: ignore[attr-defined]
+
+
+def test_arrays_without_end_are_refused() -> None:
+    # One number, repeated by strides of zero: it takes no room until it is copied.
+    for matrix, q in ((np.broadcast_to(1.0, (10**6, 10**6)), np.zeros(10**6)), (np.eye(2), np.broadcast_to(0.0, 10**13))):
+        with pytest.raises(MemoryError, match="no room for"):
+            delassus.lcp(matrix, q)
+
+
+def test_every_sparse_matrix_is_read_and_what_stands_twice_is_added() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix, q = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 5.0]]), [-1.0, -2.0, -3.0]
+    expected = delassus.solve(delassus.lcp(matrix, q)).z
+    for name in ("coo", "csr", "csc", "bsr", "dia", "dok", "lil"):
+        for kind in (getattr(sparse, f"{name}_matrix"), getattr(sparse, f"{name}_array")):
+            assert (delassus.solve(delassus.lcp(kind(matrix), q)).z == expected).all()
+    rows, columns = np.nonzero(matrix)
+    places = tuple(np.r_[x, x].astype(np.int64) for x in (rows, columns))
+    twice = sparse.coo_matrix((np.tile(matrix[rows, columns] / 2, 2), places), shape=(3, 3))
+    assert (delassus.solve(delassus.lcp(twice, q)).z == expected).all()
+    beyond = sparse.coo_matrix((np.full(2, 1.5e308), ([0, 0], [0, 0])), shape=(1, 1))
+    with pytest.raises(delassus.Error, match=r"entries of M at \(0, 0\) add up to inf"):
+        delassus.lcp(beyond, [-1.0])
 
 
 def test_wrong_options_are_refused() -> None:
@@ -293,6 +343,9 @@ def test_worlds_of_anything(data: st.DataObject) -> None:
         (lambda: delassus.solve(delassus.lcp([[1.0]], [-1.0]), iterations=-3), "-3 is out of range"),
         (lambda: delassus.solve(delassus.lcp([[1.0]], [-1.0]), seed=-1), "-1 is out of range"),
         (lambda: delassus.World.scene("stack:1").step(-1), "-1 is out of range"),
+        (lambda: delassus.friction(np.eye(3), np.zeros(3), 0.5, rows=-3), "-3 is out of range"),
+        (lambda: delassus.World.scene("stack:1").record(export=3), "export must be a path"),
+        (lambda: delassus.Batch(delassus.World.scene("stack:1"), 2).reset(1), "copies must be a list"),
         (lambda: delassus.lcp(None, [1.0]), "M is None"),
         (lambda: delassus.friction(np.eye(3), np.zeros(3), np.nan), "mu is NaN"),
         (lambda: delassus.friction(np.eye(3), np.zeros(3), [[0.1]]), r"mu has shape \(1, 1\)"),

@@ -8,7 +8,7 @@ import pytest
 
 import delassus
 
-pytest.importorskip("gymnasium", reason="gymnasium is not installed; delassus.gym was not tested")
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed; delassus.gym was not tested")
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "stand.py"
 spec = importlib.util.spec_from_file_location("stand", EXAMPLE)
@@ -31,6 +31,18 @@ def test_the_environment_keeps_the_promises_of_gymnasium():
         if number == 21:
             assert (reward == 0).all() and not (ended | late).any()
             assert (abs(seen) < 0.5).all()
+
+
+def test_the_numbers_come_from_the_generator_that_gymnasium_knows():
+    env = stand.environment(2)
+    env.reset(seed=3)
+    assert env.np_random_seed == 3
+    expected = np.random.default_rng(3).standard_normal((2, 2)) * env.scatter
+    assert np.array_equal(env.reset(seed=3)[0][:, :2], expected)
+    wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(stand.environment(2, steps=3))
+    wrapped.reset(seed=0)
+    told = [wrapped.step(np.zeros((2, 1)))[4] for _ in range(3)][-1]
+    assert told["episode"]["l"].tolist() == [3, 3]
 
 
 def test_copies_have_the_bits_of_one_world_alone():

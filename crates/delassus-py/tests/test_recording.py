@@ -68,6 +68,9 @@ def test_a_recording_reads_back_as_the_states_it_was_made_of(tmp_path):
 
 def test_exports_are_whole_files_of_their_kind(tmp_path):
     world = World.scene("newton-cradle")
+    with world.record(export=tmp_path / "alone.glb"):
+        world.step()
+    assert (tmp_path / "alone.glb").read_bytes().startswith(b"glTF")
     with world.record(export=[tmp_path / "run.glb", tmp_path / "run.mcap"], every=2):
         world.step(20)
     glb = (tmp_path / "run.glb").read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,3 +104,8 @@ def test_a_pickled_robot_gives_the_same_bits(arm: delassus.Robot) -> None:
     again = pickle.loads(pickle.dumps(arm))
     assert (again.crba([0.3, 0.2]) == arm.crba([0.3, 0.2])).all() and again.links == arm.links
     assert copy.deepcopy(arm) is arm
+
+
+def test_names_that_other_libraries_have_are_known(arm: delassus.Robot, arm_file: Path) -> None:
+    assert (arm.nq, arm.nv) == (arm.n_coordinates, arm.n_dofs) == (2, 2)
+    assert delassus.Robot.read(arm_file).links == delassus.Robot.from_file(arm_file).links == arm.links

@@ -55,7 +55,7 @@ const PASSES: [Pass; 7] = [
     },
     Pass {
         name: "twenty steps of a humanoid",
-        budget: 1.0723e7,
+        budget: 1.0334e7,
         run: || steps("humanoid", Integrator::Spook, "newton", (60, 20)),
     },
     Pass {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use delassus::solver::{Record, Sweep};
-use delassus::{Fit, Report, Residual, Stop};
+use delassus::{Fit, Report, Residual, Status, Stop};
 use serde::Serialize;
 
 use super::works::Start;
@@ -80,8 +80,8 @@ pub(super) fn measure(
         fit: report.fit,
         iterations: report.iterations,
         elapsed: report.elapsed,
-        // The file's own law decides, whatever law the solver obeys.
-        reached: report.residual.law <= stop.tolerance,
+        // The file's own law decides, whatever law the solver obeys; one that did nothing has reached nothing.
+        reached: report.status != Status::Unsupported && report.residual.law <= stop.tolerance,
         residual: report.residual,
         message: report.message,
         history,

@@ -60,6 +60,9 @@ pub(super) struct Summary {
     /// Steps that took energy from joints too fast for them.
     braked_steps: u64,
     unsolved_steps: u64,
+    /// Those of them that rounding keeps from being better.
+    #[serde(skip_serializing_if = "none")]
+    floor_steps: u64,
     /// Steps that did the sweeps asked for, where no tolerance was.
     swept_as_asked_steps: u64,
     /// Steps whose answer came from another solver than the first one tried.
@@ -182,6 +185,7 @@ impl Summary {
             energy: Energy::of(tally),
             braked_steps: tally.braked_steps,
             unsolved_steps: tally.unsolved,
+            floor_steps: tally.floor,
             swept_as_asked_steps: tally.swept,
             fallback_steps: tally.fallbacks,
             fallback_reasons: tally.reasons.clone(),
@@ -297,6 +301,13 @@ impl Summary {
                 format!("{} of {done}", self.unsolved_steps),
             ),
         ];
+        if self.floor_steps != 0 {
+            let floor = format!(
+                "{} of these: impulses so large cannot cancel any better, ask for a coarser tolerance",
+                self.floor_steps
+            );
+            lines.push(("  at the floor of rounding", floor));
+        }
         if self.braked_steps != 0 {
             let braked = format!(
                 "{} J in {} steps, from joints that turn faster than a step can follow",
@@ -343,4 +354,8 @@ impl Summary {
             ("  of which", phases.join(", ")),
         ]
     }
+}
+
+fn none(count: &u64) -> bool {
+    *count == 0
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ending::Gained;
 use delassus::world::{Clock, Step};
-use delassus::{BlockId, World};
+use delassus::{BlockId, Status, World};
 use serde::Serialize;
 
 /// Points kept for pictures; when full, neighbours are merged.
@@ -77,6 +77,8 @@ pub(crate) struct Tally {
     pub(crate) steps: u64,
     /// Steps in which some solve did not end as solved.
     pub(crate) unsolved: u64,
+    /// Those of them that rounding keeps from being better.
+    pub(crate) floor: u64,
     /// Steps in which some solve did the sweeps asked for, and no tolerance was.
     pub(crate) swept: u64,
     /// Steps whose answer came from another solver than the first one tried.
@@ -123,6 +125,7 @@ impl Tally {
         Tally {
             steps: 0,
             unsolved: 0,
+            floor: 0,
             swept: 0,
             fallbacks: 0,
             reasons: BTreeMap::new(),
@@ -160,6 +163,8 @@ impl Tally {
             self.parting += free_mass(world) * world.gravity.length() * step.penetration;
         }
         self.unsolved += u64::from(0 < step.unsolved);
+        let at_floor = step.report.status == Status::RoundingFloor;
+        self.floor += u64::from(0 < step.unsolved && at_floor);
         self.swept += u64::from(0 < step.swept);
         self.fallbacks += u64::from(0 < step.fallbacks);
         if let (Some(_), Some(reason)) = (step.report.fallback, &step.report.message) {

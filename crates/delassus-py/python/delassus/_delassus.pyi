@@ -1,7 +1,7 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypedDict, final
+from typing import Any, Literal, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,8 +62,35 @@ __version__: str
 
 class Error(ValueError): ...
 
+class _NamedLaw(TypedDict):
+    name: str
+
+class _Law(_NamedLaw, total=False):
+    mu: float | Sequence[float]
+    lo: float | None
+    hi: float | None
+    directions: int
+    rolling: float
+    spinning: float
+    rows: int
+
+_Laws = str | _Law | Sequence[str | _Law]
+
+# A matrix is an array or anything with `tocoo`, as SciPy's sparse matrices have; they bring no types along.
 @final
 class Problem:
+    def __new__(
+        cls,
+        M: Any,
+        p: ArrayLike,
+        G: Any,
+        q: ArrayLike,
+        laws: _Laws,
+        *,
+        sigma: ArrayLike | None = None,
+    ) -> Problem: ...
+    @staticmethod
+    def dual(S: Any, q: ArrayLike, laws: _Laws) -> Problem: ...
     @staticmethod
     def read(path: _Path, format: str | None = None) -> Problem: ...
     @staticmethod
@@ -85,10 +112,29 @@ class Problem:
     @property
     def laws(self) -> list[str]: ...
     @property
+    def blocks(self) -> list[_Law]: ...
+    @property
+    def p(self) -> _Floats: ...
+    @property
+    def q(self) -> _Floats: ...
+    @property
+    def sigma(self) -> _Floats: ...
+    @property
     def c(self) -> _Floats: ...
     @property
     def guess(self) -> _Floats | None: ...
-    def delassus(self) -> _Floats: ...
+    @overload
+    def mass_matrix(self, *, sparse: Literal[False] = False) -> _Floats: ...
+    @overload
+    def mass_matrix(self, *, sparse: bool) -> Any: ...
+    @overload
+    def jacobian(self, *, sparse: Literal[False] = False) -> _Floats: ...
+    @overload
+    def jacobian(self, *, sparse: bool) -> Any: ...
+    @overload
+    def delassus(self, *, sparse: Literal[False] = False) -> _Floats: ...
+    @overload
+    def delassus(self, *, sparse: bool) -> Any: ...
     def residuals(self, lambda_: ArrayLike) -> _Residuals: ...
 
 @final
@@ -110,7 +156,7 @@ class Derivative:
         M: ArrayLike | None = None,
     ) -> tuple[_Floats, _Floats]: ...
     def backward(
-        self, v: ArrayLike | None = None, lambda_: ArrayLike | None = None
+        self, v: ArrayLike | None = None, lambda_: ArrayLike | None = None, *, matrices: bool = True
     ) -> dict[str, _Floats]: ...
 
 @final
@@ -578,7 +624,7 @@ class World:
         self,
         folder: _Path | None = None,
         *,
-        export: Sequence[_Path] = (),
+        export: _Path | Sequence[_Path] = (),
         every: int = 1,
         overwrite: bool = False,
     ) -> Recording: ...
@@ -692,6 +738,8 @@ class Robot:
     @staticmethod
     def from_file(path: _Path, *, floating: bool = False) -> Robot: ...
     @staticmethod
+    def read(path: _Path, *, floating: bool = False) -> Robot: ...
+    @staticmethod
     def parse(text: str, *, folder: _Path | None = None, floating: bool = False) -> Robot: ...
     @property
     def name(self) -> str: ...
@@ -703,6 +751,10 @@ class Robot:
     def n_coordinates(self) -> int: ...
     @property
     def n_dofs(self) -> int: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def nv(self) -> int: ...
     @property
     def links(self) -> list[str]: ...
     @property
@@ -721,7 +773,6 @@ class Robot:
     def pose(self, q: ArrayLike, link: int | str) -> _Floats: ...
     def integrate(self, q: ArrayLike, v: ArrayLike, h: float) -> _Floats: ...
 
-# A matrix is an array or anything with `tocoo`, as SciPy's sparse matrices have; they bring no types along.
 def lcp(M: Any, q: ArrayLike) -> Problem: ...
 def friction(W: Any, q: ArrayLike, mu: ArrayLike, rows: int = 3) -> Problem: ...
 def solve(

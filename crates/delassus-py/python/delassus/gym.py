@@ -69,12 +69,10 @@ class RobotEnv(VectorEnv[_Floats, _Floats, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._age = np.zeros(num_envs, dtype=int)
         self._over = np.zeros(num_envs, dtype=bool)
-        self._random = np.random.default_rng()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Floats, dict[str, Any]]:
         """Begins every episode anew."""
-        if seed is not None:
-            self._random = np.random.default_rng(seed)
+        super().reset(seed=seed)
         self._begin(np.arange(self.num_envs))
         return self._observe(), {}
 
@@ -110,8 +108,8 @@ class RobotEnv(VectorEnv[_Floats, _Floats, Any]):
             if self._n_q != self._n_v:
                 raise Error("scatter adds to q, which a robot with quaternions does not allow; give scatter=0")
             q, v = self.batch.robot_states()
-            q[copies] += self.scatter * self._random.standard_normal((len(copies), self._n_q))
-            v[copies] += self.scatter * self._random.standard_normal((len(copies), self._n_v))
+            q[copies] += self.scatter * self.np_random.standard_normal((len(copies), self._n_q))
+            v[copies] += self.scatter * self.np_random.standard_normal((len(copies), self._n_v))
             self.batch.place_robots(q, v)
 
     def _observe(self) -> _Floats:

@@ -33,13 +33,18 @@ def _double(*arrays: Any) -> list[Any]:
     return [np.ascontiguousarray(np.asarray(array, dtype=np.float64)) for array in arrays]
 
 
+def _outside(host: Any, shapes: Any, *given: Any) -> Any:
+    """A call out of JAX; `vmap` makes one for each."""
+    return jax.pure_callback(host, shapes, *given, vmap_method="sequential")
+
+
 def _call(W: Any, q: Any, mu: Any, has_mu: bool, way: _Way) -> Any:
     def host(W: Any, q: Any, mu: Any) -> Any:
         W, q, mu = _double(W, q, mu)
         return _gradient.solved(_gradient.problem_of(W, q, mu if has_mu else None), *way).astype(kind)
 
     kind = np.dtype(q.dtype)
-    return jax.pure_callback(host, jax.ShapeDtypeStruct(q.shape, kind), W, q, mu)
+    return _outside(host, jax.ShapeDtypeStruct(q.shape, kind), W, q, mu)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3, 4))  # type: ignore[untyped-decorator,misc,unused-ignore]
@@ -64,7 +69,7 @@ def _backward(has_mu: bool, way: _Way, kept: Any, grad: Any) -> Any:
 
     W, q, mu, _ = kept
     shapes = tuple(jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in (W, q, mu))
-    return jax.pure_callback(host, shapes, W, q, mu, grad)
+    return _outside(host, shapes, W, q, mu, grad)
 
 
 _solve.defvjp(_forward, _backward)
@@ -96,7 +101,7 @@ def _step(world: World, how: _gradient.StepOptions, state: Any, force: Any, valu
     def host(*given: Any) -> Any:
         return _make(world, how, *given).after.astype(kind)
 
-    return jax.pure_callback(host, jax.ShapeDtypeStruct(state.shape, kind), state, force, values, time)
+    return _outside(host, jax.ShapeDtypeStruct(state.shape, kind), state, force, values, time)
 
 
 def _step_forward(world: World, how: _gradient.StepOptions, *given: Any) -> Any:
@@ -112,7 +117,7 @@ def _step_backward(world: World, how: _gradient.StepOptions, kept: Any, grad: An
         parts = (*found, np.zeros(shapes[3].shape))
         return tuple(part.astype(shape.dtype) for part, shape in zip(parts, shapes))
 
-    return jax.pure_callback(host, shapes, *kept, grad)
+    return _outside(host, shapes, *kept, grad)
 
 
 _step.defvjp(_step_forward, _step_backward)

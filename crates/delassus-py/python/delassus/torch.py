@@ -1,6 +1,6 @@
 """Solves and steps that PyTorch differentiates, where it is installed.
 
-`lcp(M, q)` and `friction(W, q, mu)` take tensors and give the impulses as one; gradients reach every argument. They are
+`lcp(M, q)` and `friction(W, q, mu)` take tensors, or what PyTorch makes one of, and give the impulses as one; gradients reach every argument. They are
 computed in double precision on the processor, and come back in the precision and on the device of `q`. `step(world, state)`
 makes one step of a world; gradients reach state, forces and inputs.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _gradient
-from ._delassus import World
+from ._delassus import Error, World
 
 try:
     import torch
@@ -21,6 +21,14 @@ except ImportError as cause:
     raise ImportError("delassus.torch needs PyTorch; pip install torch") from cause
 
 __all__ = ["friction", "lcp", "step"]
+
+
+def _tensor(what: str, given: Any) -> Any:
+    """A tensor of real numbers: whole ones become fractions, so that answers are not cut off."""
+    tensor = torch.as_tensor(given)
+    if tensor.is_complex() or tensor.dtype == torch.bool:
+        raise Error(f"{what} has dtype {tensor.dtype}; a tensor of real numbers is needed")
+    return tensor if tensor.is_floating_point() else tensor.to(torch.get_default_dtype())
 
 
 def _array(tensor: Any) -> Any:
@@ -47,12 +55,12 @@ class _Solve(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
 
 def lcp(M: Any, q: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
     """z ≥ 0 with w = M z + q ≥ 0 and zᵀw = 0, differentiable in M and q."""
-    return _Solve.apply(M, q, None, (solver, tolerance))
+    return _Solve.apply(_tensor("M", M), _tensor("q", q), None, (solver, tolerance))
 
 
 def friction(W: Any, q: Any, mu: Any, *, solver: str = "auto", tolerance: float | None = None) -> Any:
     """Impulses of contacts with Coulomb friction, differentiable in W, q and mu (one number for each contact)."""
-    return _Solve.apply(W, q, mu, (solver, tolerance))
+    return _Solve.apply(_tensor("W", W), _tensor("q", q), _tensor("mu", mu), (solver, tolerance))
 
 
 class _Step(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
@@ -90,4 +98,6 @@ def step(
     Where forces change with time, `time` is the time at which the step begins [s]; without it the clock goes on.
     """
     how = _gradient.StepOptions(tuple(inputs), dt, smoothing, tolerance)
-    return _Step.apply(state, force, values, world, how, time)
+    force = None if force is None else _tensor("force", force)
+    values = None if values is None else _tensor("values", values)
+    return _Step.apply(_tensor("state", state), force, values, world, how, time)

@@ -8,6 +8,7 @@
 use parry3d_f64::bounding_volume::{Aabb, BoundingVolume};
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
 
+use super::Bounds;
 use crate::math::DVec3;
 use crate::math::parallel::{self, CHUNK};
 
@@ -52,16 +53,12 @@ impl std::fmt::Debug for Broad {
 
 impl Broad {
     /// Boxes of this step, one per collider; `None` for half-spaces, which have none.
-    pub(crate) fn set(&mut self, boxes: impl Iterator<Item = Option<(DVec3, DVec3)>>) {
+    pub(crate) fn set(&mut self, bounds: &[Bounds]) {
         self.keys.clear();
-        self.boxes.clear();
-        for (i, bounds) in boxes.enumerate() {
-            if let Some((centre, half)) = bounds {
-                self.keys.push(i as u32);
-                self.boxes.push(Aabb::new(centre - half, centre + half));
-            }
-        }
-        let count = self.boxes.len();
+        let keys = (0..).zip(bounds).filter(|(_, bounds)| bounds.is_some());
+        self.keys.extend(keys.map(|(i, _)| i));
+        let count = self.keys.len();
+        self.place(bounds);
         // A tree that only follows its leaves loosens. Leaves are numbered without holes: parry's builder panics
         // on a lone leaf with any other number than zero.
         if self.skins.len() != count || REBUILD_AFTER * count < self.replaced {
@@ -75,9 +72,6 @@ impl Broad {
             self.find_all();
             return;
         }
-        let outside = |&i: &u32| !self.skins[i as usize].contains(&self.boxes[i as usize]);
-        self.left.clear();
-        self.left.extend((0..count as u32).filter(outside));
         if self.left.is_empty() {
             return;
         }
@@ -98,6 +92,41 @@ impl Broad {
         } else {
             self.find_left();
         }
+    }
+
+    /// The boxes of all leaves, and which of them are outside their skins.
+    fn place(&mut self, bounds: &[Bounds]) {
+        let Broad {
+            keys,
+            boxes,
+            skins,
+            left,
+            ..
+        } = self;
+        boxes.resize(keys.len(), Aabb::new(DVec3::ZERO, DVec3::ZERO));
+        left.clear();
+        let skins = &skins[..];
+        let place = |start: usize, boxes: &mut [Aabb], left: &mut Vec<u32>| {
+            for (i, own) in (start..).zip(boxes) {
+                if let Some((centre, half)) = bounds[keys[i] as usize] {
+                    *own = Aabb::new(centre - half, centre + half);
+                }
+                if skins.get(i).is_some_and(|skin| !skin.contains(own)) {
+                    left.push(i as u32);
+                }
+            }
+        };
+        let length = parallel::share(boxes.len()).max(8 * CHUNK);
+        if boxes.len() <= length {
+            return place(0, boxes, left);
+        }
+        let parts = boxes.chunks_mut(length).enumerate().collect();
+        let found = parallel::map(parts, |(part, boxes): (usize, &mut [Aabb])| {
+            let mut left = Vec::new();
+            place(part * length, boxes, &mut left);
+            left
+        });
+        left.extend(found.into_iter().flatten());
     }
 
     /// Finds all near pairs without the tree.
@@ -171,7 +200,6 @@ impl Broad {
         admit: impl Fn(u32, u32) -> Option<(u32, u32)> + Sync,
     ) -> &[u64] {
         self.pairs.clear();
-        self.pairs.extend(extra.iter().copied().map(pack));
         let (keys, boxes) = (&self.keys, &self.boxes);
         let choose = |&pair: &u64| {
             let (i, j) = unpack(pair);
@@ -190,8 +218,22 @@ impl Broad {
             });
             self.pairs.extend(chosen.into_iter().flatten());
         }
-        // A few sorted stretches, which this sort makes use of.
-        self.pairs.sort();
+        let (chosen, extra) = (self.pairs.len(), extra.iter().copied().map(pack));
+        self.pairs.extend(extra.clone());
+        if !self.pairs[..chosen].is_sorted() || !extra.clone().is_sorted() {
+            self.pairs.sort();
+            return &self.pairs;
+        }
+        // Both are sorted: the larger one of their last goes last, and so on.
+        let (mut from, mut to) = (chosen, self.pairs.len());
+        for pair in extra.rev() {
+            while 0 < from && pair < self.pairs[from - 1] {
+                (from, to) = (from - 1, to - 1);
+                self.pairs[to] = self.pairs[from];
+            }
+            to -= 1;
+            self.pairs[to] = pair;
+        }
         &self.pairs
     }
 }
@@ -236,7 +278,8 @@ mod tests {
             at[..moved]
                 .iter_mut()
                 .for_each(|x| *x += random.vector() * 0.2);
-            broad.set(at.iter().map(|&x| Some((x, half))));
+            let bounds: Vec<Bounds> = at.iter().map(|&x| Some((x, half))).collect();
+            broad.set(&bounds);
             let found = broad
                 .pairs(&[], |i, j| Some((i.min(j), i.max(j))))
                 .iter()

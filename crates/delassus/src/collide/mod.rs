@@ -242,6 +242,8 @@ pub struct Collisions {
     planes: Vec<u32>,
     broad: Broad,
     contacts: Vec<ContactPoint>,
+    /// Contacts that somebody has given back, to be written over.
+    room: Vec<ContactPoint>,
     lanes: Vec<Lane>,
     extra: Vec<(u32, u32)>,
     kept: Kept,
@@ -274,6 +276,7 @@ impl Collisions {
             colliders: ready,
             broad: Broad::default(),
             contacts: Vec::new(),
+            room: Vec::new(),
             lanes: vec![Lane::default()],
             extra: Vec::new(),
             kept: Kept::default(),
@@ -353,7 +356,7 @@ impl Collisions {
         if let Some(references) = references {
             self.kept.place(&self.colliders, references.poses);
         }
-        self.broad.set(self.boxes.iter().copied());
+        self.broad.set(&self.boxes);
         self.over_planes(excluded);
         let Collisions {
             tags,
@@ -361,6 +364,7 @@ impl Collisions {
             frames,
             broad,
             contacts,
+            room,
             lanes,
             extra,
             kept,
@@ -381,13 +385,7 @@ impl Collisions {
         if references.is_some() {
             kept.replace(lanes.iter_mut().map(|lane| &mut lane.kept));
         }
-        for lane in lanes {
-            if contacts.is_empty() {
-                std::mem::swap(contacts, &mut lane.contacts);
-            } else {
-                contacts.extend_from_slice(&lane.contacts);
-            }
-        }
+        *contacts = together(lanes, std::mem::take(room));
         Ok(())
     }
 
@@ -402,9 +400,8 @@ impl Collisions {
     }
 
     /// Memory for the contacts of the next update.
-    pub(crate) fn give_back(&mut self, mut contacts: Vec<ContactPoint>) {
-        contacts.clear();
-        self.contacts = contacts;
+    pub(crate) fn give_back(&mut self, contacts: Vec<ContactPoint>) {
+        self.room = contacts;
     }
 
     /// Checks the arrays and places every collider in the world, with its box.
@@ -458,7 +455,9 @@ impl Collisions {
         };
         let length = parallel::share(tags.len()).max(8 * CHUNK);
         if planes.is_empty() || tags.len() <= length {
-            extra.extend((0..tags.len()).flat_map(over));
+            for i in 0..tags.len() {
+                over(i).for_each(|pair| extra.push(pair));
+            }
             return;
         }
         let parts = (0..tags.len()).step_by(length);
@@ -468,6 +467,26 @@ impl Collisions {
         });
         extra.extend(found.into_iter().flatten());
     }
+}
+
+/// The contacts of all lanes, in their order, written over old ones.
+fn together(lanes: &mut [Lane], mut room: Vec<ContactPoint>) -> Vec<ContactPoint> {
+    if let [lane] = lanes {
+        return std::mem::replace(&mut lane.contacts, room);
+    }
+    let count = lanes.iter().map(|lane| lane.contacts.len()).sum();
+    let Some(any) = lanes.iter().find_map(|lane| lane.contacts.first()) else {
+        room.clear();
+        return room;
+    };
+    room.resize(count, *any);
+    let mut rest = &mut room[..];
+    let parts = lanes.iter().map(|lane| {
+        let own = rest.split_off_mut(..lane.contacts.len());
+        (own.expect("there is room for all contacts"), lane)
+    });
+    parallel::each(parts, |(own, lane)| own.copy_from_slice(&lane.contacts));
+    room
 }
 
 /// Whether two colliders may meet, and which of them is a.

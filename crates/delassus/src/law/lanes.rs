@@ -11,7 +11,7 @@ const SMALL: f64 = 1e-280;
 const LARGE: f64 = 1e50;
 
 /// Up to eight contacts of three rows under [`super::Law::FrictionCone`], number by number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cones {
     pub(crate) lambda: [Lane; 3],
     pub(crate) w: [Lane; 3],
@@ -19,6 +19,21 @@ pub(crate) struct Cones {
     pub(crate) diagonal: [Lane; 3],
     pub(crate) mu: Lane,
 }
+
+impl Default for Cones {
+    /// Contacts that carry nothing and do not move: what lanes are filled up with.
+    fn default() -> Cones {
+        Cones {
+            lambda: Default::default(),
+            w: Default::default(),
+            diagonal: [[1.0; LANES]; 3],
+            mu: Default::default(),
+        }
+    }
+}
+
+/// Contacts from which on lanes that are filled up cost less than one after the other.
+pub(crate) const FEWEST: usize = 3;
 
 /// What the lanes gave: natural map, distance of λ to its cone over ρ, |λᵀŵ|, and how many numbers were out of range.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +65,27 @@ impl Cones {
             };
         }
         faults
+    }
+
+    /// The largest natural residual of all; infinite where one is no number.
+    #[inline(always)]
+    pub(crate) fn natural<S: Simd>(&self, simd: S) -> f64 {
+        let mut measured = Measured::default();
+        for part in 0..LANES / S::F64_LANES {
+            self.measure(simd, part, &mut measured);
+        }
+        let mut worst: f64 = 0.0;
+        for l in 0..LANES {
+            let mut own = measured.natural[l];
+            if !(measured.beyond[l] == 0.0 && own.is_finite()) {
+                own = self.alone(l).natural;
+            }
+            if own.is_nan() {
+                return f64::INFINITY;
+            }
+            worst = worst.max(own);
+        }
+        worst
     }
 
     /// The contact in lane l, by itself.

@@ -88,39 +88,15 @@ impl Smoothed {
         }
     }
 
-    /// A contact with Coulomb's cone, nearly all there are: a normal and one disk whose rows have the same scale.
+    /// A contact with Coulomb's cone, nearly all there are.
     fn cone(&mut self, mu: f64, point: Point<'_>, want: Want) {
-        let (lambda, rho) = (point.lambda, point.rho);
-        let y: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * point.w[i]);
-        let (normal, slope, drift) = plus(y[0], point.delta);
-        let scaled = 1.0 / mu;
-        let y = [y[1] * scaled, y[2] * scaled];
-        let shares = Shares::of(length(y[0], y[1]), (normal, drift), point.delta);
-        let on = y.map(|y| mu * shares.part * y);
-        put(
-            &mut self.f,
-            [lambda[0] - normal, lambda[1] - on[0], lambda[2] - on[1]],
-        );
-        if want == Want::Value {
-            return;
+        let on = ConeAt::of(mu, point);
+        put(&mut self.f, on.f);
+        if want == Want::Derivative {
+            put(&mut self.by_w, on.by_w);
+            put(&mut self.by_lambda, on.by_lambda);
+            put(&mut self.by_log_delta, on.by_log_delta);
         }
-        // ∂/∂N, through y_n, and ∂/∂y of the tangent.
-        let column = y.map(|y| mu * y * shares.by_normal * slope);
-        let inner = |j: usize, k: usize| -shares.along * y[j] * y[k];
-        let (a, b, c) = (
-            shares.part + inner(0, 0),
-            inner(0, 1),
-            shares.part + inner(1, 1),
-        );
-        let by = [slope, 0.0, 0.0, column[0], a, b, column[1], b, c];
-        put(&mut self.by_w, by.map(|x| rho * x));
-        let [n, _, _, x, a, b, y1, _, c] = by.map(|x| -x);
-        put(
-            &mut self.by_lambda,
-            [1.0 + n, 0.0, 0.0, x, 1.0 + a, b, y1, b, 1.0 + c],
-        );
-        let drifts = y.map(|y| -mu * y * shares.drift);
-        put(&mut self.by_log_delta, [-drift, drifts[0], drifts[1]]);
     }
 
     /// A normal and its disks.
@@ -286,6 +262,46 @@ impl Smoothed {
                 self.by_lambda[i * n + l] -= inner / scale[k];
                 self.by_w[i * n + l] += inner * scale[k] * point.rho / (largest * largest);
             }
+        }
+    }
+}
+
+/// What [`Smoothed`] is of a contact with Coulomb's cone: a normal and one disk whose rows have the same scale.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConeAt {
+    pub(crate) f: [f64; 3],
+    pub(crate) by_lambda: [f64; 9],
+    pub(crate) by_w: [f64; 9],
+    by_log_delta: [f64; 3],
+}
+
+impl ConeAt {
+    /// At a point of three rows, μ positive.
+    #[inline(always)]
+    pub(crate) fn of(mu: f64, point: Point<'_>) -> ConeAt {
+        let (lambda, rho) = (point.lambda, point.rho);
+        let y: [f64; 3] = std::array::from_fn(|i| lambda[i] - rho * point.w[i]);
+        let (normal, slope, drift) = plus(y[0], point.delta);
+        let scaled = 1.0 / mu;
+        let y = [y[1] * scaled, y[2] * scaled];
+        let shares = Shares::of(length(y[0], y[1]), (normal, drift), point.delta);
+        let on = y.map(|y| mu * shares.part * y);
+        // ∂/∂N, through y_n, and ∂/∂y of the tangent.
+        let column = y.map(|y| mu * y * shares.by_normal * slope);
+        let inner = |j: usize, k: usize| -shares.along * y[j] * y[k];
+        let (a, b, c) = (
+            shares.part + inner(0, 0),
+            inner(0, 1),
+            shares.part + inner(1, 1),
+        );
+        let by = [slope, 0.0, 0.0, column[0], a, b, column[1], b, c];
+        let [n, _, _, x, a, b, y1, _, c] = by.map(|x| -x);
+        let drifts = y.map(|y| -mu * y * shares.drift);
+        ConeAt {
+            f: [lambda[0] - normal, lambda[1] - on[0], lambda[2] - on[1]],
+            by_lambda: [1.0 + n, 0.0, 0.0, x, 1.0 + a, b, y1, b, 1.0 + c],
+            by_w: by.map(|x| rho * x),
+            by_log_delta: [-drift, drifts[0], drifts[1]],
         }
     }
 }

@@ -14,8 +14,8 @@
 //! matrices of which no pivot is much smaller than the entry that it is left of. For others see [`super::cholesky`].
 
 use super::wide_lu::{
-    Four, MOST_FOURS, WIDTH, absolute, add_any_row, add_row, by_fours, dot, filled, find_places,
-    fours, sum_squares,
+    Four, WIDTH, absolute, add_any_row, add_row, by_fours, dot, filled, fours, places_of,
+    sum_squares, take_place,
 };
 
 /// T, and room for Lᵀ.
@@ -342,11 +342,10 @@ fn answer_rows<const F: usize, const R: usize>(
     g: &[[Four; F]; R],
     x: &mut [[Four; F]; R],
 ) {
-    let mut places = [0; WIDTH * MOST_FOURS];
-    let count = find_places(g, t.len(), &mut places);
+    let places = places_of(g, t.len());
     for r in 0..R {
-        let mut sum = [[0.0; WIDTH]; F];
-        for &place in &places[..count] {
+        let (mut sum, mut left) = ([[0.0; WIDTH]; F], places);
+        while let Some(place) = take_place(&mut left) {
             // T has unknowns in reverse.
             let t = &t[t.len() - 1 - place];
             add_any_row(&mut sum, g[r].as_flattened()[place], t);

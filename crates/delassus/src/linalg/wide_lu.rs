@@ -6,7 +6,9 @@
 
 mod products;
 
-pub(crate) use products::{absolute, add_impulses, add_products, add_sizes, filled, sum_squares};
+pub(crate) use products::{
+    absolute, add_impulses, add_products, add_sizes, add_symmetric, filled, sum_squares,
+};
 
 /// Numbers side by side.
 pub(crate) const WIDTH: usize = 4;
@@ -306,9 +308,8 @@ fn add_products_of<const F: usize, const R: usize>(
     g: &[[Four; F]; R],
     b: &[[Four; F]; R],
 ) {
-    let mut places = [0; WIDTH * MOST_FOURS];
-    let count = find_places(g, a.len(), &mut places);
-    for &place in &places[..count] {
+    let mut places = places_of(g, a.len());
+    while let Some(place) = take_place(&mut places) {
         let mut sum = a[place];
         for r in 0..R {
             add_any_row(&mut sum, g[r].as_flattened()[place], &b[r]);
@@ -317,24 +318,56 @@ fn add_products_of<const F: usize, const R: usize>(
     }
 }
 
-/// The places below n where some of these rows is not zero, and how many they are. A place is written down whether it
-/// counts or not, so that no branch has to be guessed.
+/// The places below n where some of these rows is not zero: a bit for each.
 #[inline(always)]
-pub(super) fn find_places<const F: usize, const R: usize>(
-    rows: &[[Four; F]; R],
-    n: usize,
-    places: &mut [usize; WIDTH * MOST_FOURS],
-) -> usize {
-    let mut count = 0;
-    for place in 0..n.min(WIDTH * F) {
-        let mut some = false;
-        for r in 0..R {
-            some |= rows[r].as_flattened()[place] != 0.0;
+pub(super) fn places_of<const F: usize, const R: usize>(rows: &[[Four; F]; R], n: usize) -> u64 {
+    let mut lanes = [0_u64; WIDTH];
+    for k in 0..F {
+        for l in 0..WIDTH {
+            let mut some = 0_u64;
+            for r in 0..R {
+                // Without the sign: of all numbers zero alone has no other bit.
+                some |= rows[r][k][l].to_bits() << 1;
+            }
+            // The highest bit of x | −x is set unless x is zero.
+            lanes[l] |= ((some | some.wrapping_neg()) >> 63) << (WIDTH * k);
         }
-        places[count] = place;
-        count += usize::from(some);
     }
-    count
+    let [a, b, c, d] = std::hint::black_box(lanes);
+    let below = u64::MAX >> (64 - n.clamp(1, 64));
+    (a | b << 1 | c << 2 | d << 3) & below
+}
+
+/// Takes the first place out of those that are left.
+#[inline(always)]
+pub(super) fn take_place(places: &mut u64) -> Option<usize> {
+    if *places == 0 {
+        return None;
+    }
+    let place = places.trailing_zeros() as usize;
+    *places &= *places - 1;
+    Some(place)
+}
+
+/// sum ← sum + Σ factor · row of three rows, unless that is nothing.
+#[inline(always)]
+pub(crate) fn add_three_rows<const F: usize>(
+    sum: &mut [Four; F],
+    factors: &[f64; 3],
+    rows: &[[Four; F]; 3],
+) {
+    if *factors == [0.0; 3] {
+        return;
+    }
+    for k in 0..F {
+        let mut own = sum[k];
+        for r in 0..3 {
+            for l in 0..WIDTH {
+                own[l] = factors[r].mul_add(rows[r][k][l], own[l]);
+            }
+        }
+        sum[k] = own;
+    }
 }
 
 /// sum ← sum + factor · row, unless that is nothing.

@@ -2,6 +2,8 @@
 //! fixed size, and what they give is collected in their order. Without the feature `parallel` one thread takes the
 //! chunks one after the other, which gives the same bits.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 #[cfg(feature = "parallel")]
 pub(crate) use rayon::{current_num_threads, join, prelude, scope};
 
@@ -22,15 +24,34 @@ pub(crate) fn share(items: usize) -> usize {
     }
 }
 
-/// Work on every part for its own sake; a single one is done at once, without a list of them.
+/// Work on every part for its own sake; a single one, or all of a lone thread, are done at once, without a list of them.
 pub(crate) fn each<T: Send>(mut parts: impl Iterator<Item = T>, work: impl Fn(T) + Send + Sync) {
     match (parts.next(), parts.next()) {
         (None, _) => {}
         (Some(one), None) => work(one),
+        (Some(first), Some(second)) if current_num_threads() < 2 => {
+            work(first);
+            work(second);
+            parts.for_each(work);
+        }
         (Some(first), Some(second)) => {
             map([first, second].into_iter().chain(parts).collect(), work);
         }
     }
+}
+
+/// Whether something holds of every part.
+pub(crate) fn all<T: Send>(
+    parts: impl Iterator<Item = T>,
+    holds: impl Fn(T) -> bool + Send + Sync,
+) -> bool {
+    let broken = AtomicBool::new(false);
+    each(parts, |part| {
+        if !broken.load(Relaxed) && !holds(part) {
+            broken.store(true, Relaxed);
+        }
+    });
+    !broken.into_inner()
 }
 
 /// What `work` makes of each part, in order; side by side where there is more than one part and thread.

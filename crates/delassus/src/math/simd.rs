@@ -8,6 +8,7 @@
 pub(crate) mod fused;
 mod part;
 pub(crate) mod turn;
+pub(crate) mod turned;
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use std::ops::{Add, Div, Mul, Neg, Sub};

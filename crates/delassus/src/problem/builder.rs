@@ -37,8 +37,8 @@ pub struct ProblemBuilder {
     mass: Reused<MassBlock>,
     offsets: Vec<usize>,
     /// First entry of each block, entries, their parts, and their values.
-    starts: Vec<u32>,
-    entries: Vec<Entry>,
+    starts: Reused<u32>,
+    entries: Reused<Entry>,
     parts: Vec<PlacedRows>,
     values: Reused<f64>,
     /// Rows on short trees, and how many fours of them entries know of.
@@ -51,7 +51,7 @@ pub struct ProblemBuilder {
     free_velocity: Reused<f64>,
     c: Reused<f64>,
     /// First value of each D_kk, their values, and whether nothing moves some row.
-    d_starts: Vec<usize>,
+    d_starts: Reused<usize>,
     d: Reused<f64>,
     has_zero: bool,
     /// Room for rows written out.
@@ -68,8 +68,8 @@ impl ProblemBuilder {
         ProblemBuilder {
             mass: Reused::over(primal.mass),
             offsets: emptied(primal.offsets),
-            starts: emptied(primal.jacobian.starts),
-            entries: emptied(primal.jacobian.entries),
+            starts: Reused::over(primal.jacobian.starts),
+            entries: Reused::over(primal.jacobian.entries),
             parts: emptied(primal.jacobian.parts),
             values: Reused::over(primal.jacobian.values),
             written: primal.jacobian.written.emptied(),
@@ -80,7 +80,7 @@ impl ProblemBuilder {
             q: Reused::over(primal.q),
             free_velocity: Reused::over(primal.free_velocity),
             c: Reused::over(problem.c),
-            d_starts: emptied(d_starts),
+            d_starts: Reused::over(d_starts),
             d: Reused::over(d),
             has_zero: false,
             rows: ROWS.take(),
@@ -435,8 +435,8 @@ impl ProblemBuilder {
                 mass: self.mass.finish(),
                 offsets: self.offsets,
                 jacobian: Jacobian {
-                    starts: self.starts,
-                    entries: self.entries,
+                    starts: self.starts.finish(),
+                    entries: self.entries.finish(),
                     parts: self.parts,
                     values: self.values.finish(),
                     written: self.written,
@@ -448,7 +448,7 @@ impl ProblemBuilder {
             }),
             blocks: self.blocks.finish(),
             c: self.c.finish(),
-            diagonal: DiagonalBlocks::new(self.d_starts, self.d.finish(), self.has_zero),
+            diagonal: DiagonalBlocks::new(self.d_starts.finish(), self.d.finish(), self.has_zero),
         })
     }
 }

@@ -17,8 +17,8 @@ use std::ops::Range;
 use super::mass::{MassBlock, SHORT, TreeMass};
 use super::residual::{Scales, lend_scale};
 use super::{Form, Primal, Problem};
-use crate::linalg::wide_lu::{Four, WIDTH, add_impulses, fours, sum_squares};
-use crate::math::{max_abs, norm};
+use crate::linalg::wide_lu::{Four, WIDTH, add_impulses, add_symmetric, fours, sum_squares};
+use crate::math::{dot_unrolled, max_abs};
 
 /// Roundings of an impulse on its way into a row velocity, as a share of it: through Gᵀ, M⁻¹ and the sums of both.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
@@ -29,6 +29,8 @@ const INERTIAS: f64 = 0.1;
 /// Terms of a row velocity that may add up before the cheap look counts them: as many contacts of one body.
 const MANY: f64 = 1e3;
 
+/// How many times the bound of rounding a residual may be that is put down to it all the same.
+const ALIKE: f64 = 10.0;
 /// Share of the velocity scale beyond which a residual that rounding could explain is no answer.
 const TOLERABLE: f64 = 1e-3;
 
@@ -273,6 +275,11 @@ impl Problem {
         law <= TOLERABLE * self.velocity_scale() && law <= self.floor(lambda).row
     }
 
+    /// The same within a decade: of trees the bound is an estimate.
+    pub(crate) fn nearly_explains(&self, lambda: &[f64], law: f64) -> bool {
+        law <= ALIKE * self.floor(lambda).row
+    }
+
     fn primal_floor(&self, primal: &Primal, lambda: &[f64]) -> Floor {
         let mut terms = vec![0.0; self.n_velocities()];
         let mut rows = Vec::new();
@@ -369,35 +376,12 @@ fn lost_by_norms(primal: &Primal, (lambda, v): (&[f64], &[f64]), room: &mut Lost
     left.extend_from_slice(&primal.p);
     add_impulses(rows, lambda, left);
     left.iter_mut().for_each(|left| *left = -*left);
-    pulp::Arch::new().dispatch(AddProduct {
-        matrix,
-        x: v,
-        sum: left,
-    });
+    add_symmetric(matrix, v, left);
     let trace: f64 = matrix.iter().step_by(v.len() + 1).sum();
+    let norm = |x: &[f64]| dot_unrolled(x, x).sqrt();
     let terms =
         norm(&primal.p) + sum_squares(rows).sqrt() * norm(lambda) + INERTIAS * trace * norm(v);
     Some(root.trace_of_inverse() * (norm(left) + ROUNDING * terms))
-}
-
-/// sum ← sum + M x of a symmetric matrix: by rows no sum waits for the one before.
-struct AddProduct<'a> {
-    matrix: &'a [f64],
-    x: &'a [f64],
-    sum: &'a mut [f64],
-}
-
-impl pulp::WithSimd for AddProduct<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        for (row, x) in self.matrix.chunks_exact(self.x.len()).zip(self.x) {
-            for (sum, m) in self.sum.iter_mut().zip(row) {
-                *sum += x * m;
-            }
-        }
-    }
 }
 
 /// Rows times factors, added up with their signs and by their sizes, of which a share counts.

@@ -16,8 +16,9 @@ use glam::{DMat3, DVec3};
 use crate::error::BuildError;
 use crate::linalg::cholesky::{cholesky, cholesky_solve};
 use crate::linalg::inverse_root::InverseRoot;
+use crate::linalg::wide_lu::add_symmetric;
 use crate::linalg::{Twofold, TwofoldMatrix};
-use crate::math::{mul_add, mul_transposed_add};
+use crate::math::mul_add;
 use crate::tree::{Data, Passes, Tree, TreeError};
 pub(crate) use moments::check_moments;
 pub(crate) use moving::Moving;
@@ -221,8 +222,7 @@ impl MassBlock {
             MassBlock::Tree(block) => match &block.written {
                 Some(written) => {
                     y.fill(0.0);
-                    // M is symmetric: by columns no sum waits for the one before.
-                    mul_transposed_add(&written.matrix, x, y);
+                    add_symmetric(&written.matrix, x, y);
                 }
                 None => PASSES.with_borrow_mut(|p| block.tree.mul_shared(&block.data, p, x, y)),
             },

@@ -16,6 +16,8 @@ pub mod residual;
 pub mod stabilise;
 mod written_rows;
 
+use std::ops::Range;
+
 pub(crate) use builder::Contact;
 pub use builder::ProblemBuilder;
 use delassus::{BlockMatrix, DiagonalBlocks, add_entry};
@@ -27,6 +29,10 @@ use crate::index::{BlockId, MassId};
 use crate::law::Law;
 use crate::linalg::wide_lu::{Four, add_impulses, add_sizes};
 use crate::math::mul_add;
+use crate::math::parallel;
+
+/// Blocks so many that several threads add up what they push.
+const MANY: usize = 4096;
 
 /// One constraint problem: masses, constraint rows and the law of each block.
 ///
@@ -206,6 +212,22 @@ impl Problem {
         }
     }
 
+    /// Other wanted velocities for the normals of contacts, where every block is one of three rows: c = G v¹ − q follows.
+    pub(crate) fn want_normals(&mut self, wanted: impl Fn(usize) -> f64 + Send + Sync) {
+        let Form::Primal(primal) = &mut self.form else {
+            return;
+        };
+        let q = primal.q.as_chunks_mut::<3>().0.chunks_mut(MANY);
+        let c = self.c.as_chunks_mut::<3>().0.chunks_mut(MANY);
+        parallel::each(q.zip(c).enumerate(), |(part, (q, c))| {
+            for (k, (q, c)) in (part * MANY..).zip(q.iter_mut().zip(c)) {
+                let new = wanted(k);
+                c[0] += q[0] - new;
+                q[0] = new;
+            }
+        });
+    }
+
     /// Another wanted velocity for one row of bodies: c = G v¹ − q follows.
     pub(crate) fn want(&mut self, row: usize, q: f64) {
         if let Form::Primal(primal) = &mut self.form {
@@ -281,9 +303,9 @@ impl Problem {
                 if lambda.iter().all(|x| *x == 0.0) {
                     continue;
                 }
-                let d = self.diagonal.block(k).iter().step_by(block.n_rows + 1);
-                for (d, lambda) in d.zip(lambda) {
-                    largest = larger(largest, (d * lambda).abs());
+                let d = self.diagonal.block(k);
+                for (i, lambda) in lambda.iter().enumerate() {
+                    largest = larger(largest, (d[i * (block.n_rows + 1)] * lambda).abs());
                 }
             }
             return largest;
@@ -302,28 +324,45 @@ impl Problem {
             return;
         };
         // Start from the impulse Gᵀλ, solve each mass block, add v¹.
-        v.fill(0.0);
-        match primal.on_one_tree() {
-            Some(rows) => add_impulses(rows, lambda, v),
-            None => self.add_impulses(primal, lambda, v),
+        if let Some(rows) = primal.on_one_tree() {
+            v.fill(0.0);
+            add_impulses(rows, lambda, v);
+            return primal.settle(0..primal.mass.len(), v);
         }
-        for (b, mass) in primal.mass.iter().enumerate() {
-            mass.solve(&mut v[primal.columns(b)]);
-        }
-        for (v, free) in v.iter_mut().zip(&primal.free_velocity) {
-            *v += free;
-        }
+        let count = primal.mass.len();
+        let length = match self.blocks.len() < MANY {
+            true => count.max(1),
+            false => count.div_ceil(parallel::current_num_threads()).max(1),
+        };
+        // Every part of the masses takes its own from all blocks, in their order: the sums do not depend on the parts.
+        let mut rest = v;
+        let parts = (0..count).step_by(length).map(|start| {
+            let masses = start..count.min(start + length);
+            let own = primal.offsets[masses.end] - primal.offsets[masses.start];
+            let own = rest.split_off_mut(..own);
+            (masses, own.expect("v has room for all masses"))
+        });
+        parallel::each(parts, |(masses, v)| {
+            v.fill(0.0);
+            self.add_impulses(primal, lambda, (masses.clone(), &mut *v));
+            primal.settle(masses, v);
+        });
     }
 
-    /// f ← f + Gᵀλ, block by block.
-    fn add_impulses(&self, primal: &Primal, lambda: &[f64], f: &mut [f64]) {
+    /// f ← f + Gᵀλ on consecutive masses, block by block.
+    fn add_impulses(
+        &self,
+        primal: &Primal,
+        lambda: &[f64],
+        (masses, f): (Range<usize>, &mut [f64]),
+    ) {
         for (k, block) in self.blocks.iter().enumerate() {
             let lambda = &lambda[block.rows()];
             // Most contacts of a tight place carry nothing.
             if lambda.iter().all(|x| *x == 0.0) {
                 continue;
             }
-            primal.add_block_impulse(k, lambda, f);
+            primal.add_block_impulse_on(k, lambda, (&masses, &mut *f));
         }
     }
 
@@ -350,6 +389,19 @@ impl Problem {
 }
 
 impl Primal {
+    /// v ← M⁻¹v + v¹ on consecutive masses.
+    fn settle(&self, masses: Range<usize>, v: &mut [f64]) {
+        let first = self.offsets[masses.start];
+        let end = self.offsets[masses.end];
+        for b in masses {
+            let columns = self.columns(b);
+            self.mass[b].solve(&mut v[columns.start - first..columns.end - first]);
+        }
+        for (v, free) in v.iter_mut().zip(&self.free_velocity[first..end]) {
+            *v += free;
+        }
+    }
+
     /// Diagonal blocks of M.
     pub fn mass(&self) -> &[MassBlock] {
         &self.mass

@@ -5,6 +5,8 @@
 //! means: the row velocity G_kb v_b, the impulse G_kbᵀλ_k, and the rows written out over the velocities of the mass
 //! for whoever wants plain numbers (M⁻¹Gᵀ, D_kk and blocks of S are made from those).
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use super::jacobian::point_row;
@@ -320,16 +322,34 @@ impl Primal {
     /// f ← f + G_kᵀλ_k of block k, into the impulses of all masses.
     #[inline(always)]
     pub(crate) fn add_block_impulse(&self, k: usize, lambda: &[f64], f: &mut [f64]) {
+        self.add_block_impulse_on(k, lambda, (&(0..self.mass().len()), f));
+    }
+
+    /// The same into the impulses of consecutive masses alone.
+    #[inline(always)]
+    pub(super) fn add_block_impulse_on(
+        &self,
+        k: usize,
+        lambda: &[f64],
+        (masses, f): (&Range<usize>, &mut [f64]),
+    ) {
+        let first = self.offsets[masses.start];
+        let own = |b: usize| {
+            let columns = self.columns(b);
+            columns.start - first..columns.end - first
+        };
         let Some(point) = self.jacobian().point(k) else {
             for e in self.jacobian().entry_range(k) {
-                let columns = self.columns(self.jacobian().entry_mass(e));
-                self.add_other_impulse(e, lambda, &mut f[columns]);
+                let b = self.jacobian().entry_mass(e);
+                if masses.contains(&b) {
+                    self.add_other_impulse(e, lambda, &mut f[own(b)]);
+                }
             }
             return;
         };
         let push = force(point.directions, lambda);
-        for (b, arm, side) in point.ends() {
-            add_push(push * side.sign(), arm, &mut f[self.columns(b)]);
+        for (b, arm, side) in point.ends().filter(|(b, ..)| masses.contains(b)) {
+            add_push(push * side.sign(), arm, &mut f[own(b)]);
         }
     }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Block, Form, Problem, Solution};
 use crate::index::BlockId;
-use crate::law::lanes::Cones;
+use crate::law::lanes::{Cones, FEWEST};
 use crate::law::{Fault, Law};
 use crate::linalg::wide_lu::{add_products, fours};
 use crate::math::max_abs;
@@ -216,7 +216,7 @@ impl Judge {
         let mut rest = &mut self.w[..];
         let mut parts = Vec::with_capacity(problem.blocks().len().div_ceil(CHUNK));
         for (part, blocks) in problem.blocks().chunks(CHUNK).enumerate() {
-            let count = blocks.iter().map(|block| block.n_rows).sum();
+            let count = rows_of(blocks);
             parts.push((
                 part * CHUNK,
                 blocks,
@@ -238,6 +238,17 @@ impl Judge {
         let mut total = Tally::default();
         tallies.into_iter().for_each(|tally| total.add(tally));
         total
+    }
+}
+
+/// Rows of consecutive blocks, which stand one behind the other.
+fn rows_of(blocks: &[Block]) -> usize {
+    match blocks {
+        [] => 0,
+        [first, ..] => {
+            let last = &blocks[blocks.len() - 1];
+            last.start + last.n_rows - first.start
+        }
     }
 }
 
@@ -264,8 +275,16 @@ impl pulp::WithSimd for Measure<'_> {
                 problem.block_velocity(k, self.v, self.lambda, &mut self.w[rows]);
             }
             let faults = match self.cones(k, blocks) {
-                Some(cones) => cones.faults(simd),
-                None => self.one_by_one(k, blocks),
+                Some((count, cones)) => {
+                    let mut faults = cones.faults(simd);
+                    self.one_by_one((k, count), blocks, &mut faults);
+                    faults
+                }
+                None => {
+                    let mut faults = [Fault::default(); LANES];
+                    self.one_by_one((k, 0), blocks, &mut faults);
+                    faults
+                }
             };
             for (k, fault) in (k..).zip(faults).take(blocks.len()) {
                 let finite = fault.natural.is_finite() && fault.feasibility.is_finite();
@@ -312,11 +331,18 @@ impl Measure<'_> {
         start..start + block.n_rows
     }
 
-    /// Eight contacts from block k on in lanes; `None` where something else is among them.
+    /// The contacts that stand first among up to eight blocks from block k on, in lanes, and how many they are; `None`
+    /// where there are few.
     #[inline(always)]
-    fn cones(&mut self, k: usize, blocks: &[Block]) -> Option<Cones> {
+    fn cones(&mut self, k: usize, blocks: &[Block]) -> Option<(usize, Cones)> {
+        let is_cone =
+            |block: &&Block| matches!(block.law, Law::FrictionCone { .. }) && block.n_rows == 3;
+        let count = blocks.iter().take_while(is_cone).count();
+        if count < FEWEST {
+            return None;
+        }
         let mut cones = Cones::default();
-        for (l, block) in blocks.as_array::<LANES>()?.iter().enumerate() {
+        for (l, block) in blocks[..count].iter().enumerate() {
             let Law::FrictionCone { mu } = block.law else {
                 return None;
             };
@@ -330,17 +356,20 @@ impl Measure<'_> {
             }
             cones.mu[l] = mu;
         }
-        Some(cones)
+        Some((count, cones))
     }
 
-    /// Up to eight blocks of any kind.
-    fn one_by_one(&mut self, k: usize, blocks: &[Block]) -> [Fault; LANES] {
-        let mut faults = [Fault::default(); LANES];
-        for (l, block) in blocks.iter().enumerate() {
+    /// Up to eight blocks of any kind, but so many of the first.
+    fn one_by_one(
+        &mut self,
+        (k, done): (usize, usize),
+        blocks: &[Block],
+        faults: &mut [Fault; LANES],
+    ) {
+        for (l, block) in blocks.iter().enumerate().skip(done) {
             let (lambda, w) = (&self.lambda[block.rows()], &self.w[self.rows(block)]);
             faults[l] = block.law.fault(lambda, w, self.scales.of(k + l, block));
         }
-        faults
     }
 }
 

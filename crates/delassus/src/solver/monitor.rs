@@ -345,12 +345,14 @@ impl<'a> Monitor<'a> {
         let within = residual.law <= self.stop.tolerance;
         let fixed = self.stop.tolerance <= 0.0;
         let claimed = !fixed && (status == Status::Solved || within);
+        let exact = self.fit == Fit::Exact;
+        let near = |law| within || self.problem.nearly_explains(&solution.lambda, law);
         match (status, self.fit) {
             // Whoever asked for an early end must not be told that there was none.
             (Status::Interrupted, _) => return (status, residual),
             (Status::Unsupported, _) | (_, Fit::No) => return (Status::Unsupported, residual),
             // What rounding hides is said; where it hides all, the answer is worth nothing.
-            _ if claimed && self.is_hidden(&solution.lambda) => {
+            _ if claimed && self.is_hidden(&solution.lambda) && (!exact || near(residual.law)) => {
                 if !hides_all(self.problem, &solution.lambda, self.stop.tolerance) {
                     return (Status::RoundingFloor, residual);
                 }
@@ -371,9 +373,8 @@ impl<'a> Monitor<'a> {
             _ => {}
         }
         let finite = residual.law.is_finite();
-        let keep_last = fixed && finite;
         match self.best.take() {
-            Some((best, lambda)) if !keep_last && !(residual.law <= best) => {
+            Some((best, lambda)) if !((fixed && finite) || residual.law <= best) => {
                 *solution = Solution::from_lambda(self.problem, lambda);
             }
             _ if !finite => *solution = Solution::zeros(self.problem),
@@ -595,6 +596,5 @@ fn obeyed(problem: &Problem, fit: impl Fn(&Law) -> Fit) -> Vec<bool> {
 
 /// Whether so much cancels under these impulses that a residual within the tolerance says nothing at all.
 pub(super) fn hides_all(problem: &Problem, lambda: &[f64], tolerance: f64) -> bool {
-    let hidden = HIDDEN * problem.cancelling(lambda);
-    tolerance < hidden && TOLERABLE * problem.velocity_scale() < hidden
+    tolerance.max(TOLERABLE * problem.velocity_scale()) < HIDDEN * problem.cancelling(lambda)
 }

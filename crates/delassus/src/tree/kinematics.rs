@@ -12,6 +12,21 @@ use super::{Data, Node, Tree, TreeError};
 use crate::index::LinkId;
 use crate::math::simd::LANES;
 
+/// The acceleration of a ground that falls upwards without gravity.
+const STANDING: Motion = Motion {
+    angular: DVec3::ZERO,
+    linear: DVec3::splat(-0.0),
+};
+
+/// What is turned into the axes of the world with the poses of links.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turned {
+    Nothing,
+    Inertias,
+    /// Inertias, and the force that each link asks for.
+    Forces,
+}
+
 impl Tree {
     /// Poses of all links for a configuration.
     pub fn kinematics(&self, q: &[f64], data: &mut Data) -> Result<(), TreeError> {
@@ -25,6 +40,24 @@ impl Tree {
         self.check_configuration(q)?;
         self.check("velocity", v, self.n_dofs)?;
         self.walk(data, (q, v), (DVec3::ZERO, false), |_, _| {});
+        Ok(())
+    }
+
+    /// Poses of all links without their inertias, which stay as they were.
+    pub(crate) fn poses(&self, q: &[f64], data: &mut Data) -> Result<(), TreeError> {
+        self.check_configuration(q)?;
+        self.pass(q, data, Turned::Nothing, |_, _, _| {});
+        Ok(())
+    }
+
+    /// The same with their motion, as [`Tree::velocities`] finds it.
+    pub(crate) fn motion(&self, q: &[f64], v: &[f64], data: &mut Data) -> Result<(), TreeError> {
+        self.check_configuration(q)?;
+        self.check("velocity", v, self.n_dofs)?;
+        data.bodies[0].acceleration = STANDING;
+        self.pass(q, data, Turned::Nothing, |node, parent, body| {
+            moves(node, v, parent, body);
+        });
         Ok(())
     }
 
@@ -42,7 +75,11 @@ impl Tree {
             angular: DVec3::ZERO,
             linear: -gravity,
         };
-        self.pass(q, data, needs, |node, parent, body| {
+        let turned = match needs {
+            true => Turned::Forces,
+            false => Turned::Inertias,
+        };
+        self.pass(q, data, turned, |node, parent, body| {
             moves(node, v, parent, body);
             visit(node, body);
         });
@@ -58,14 +95,14 @@ impl Tree {
         }
     }
 
-    /// Poses from the ground to the leaves, `visit` seeing every node after its parent, and inertias turned with them
+    /// Poses from the ground to the leaves, `visit` seeing every node after its parent, and what is turned with them
     /// a group at a time.
     #[inline]
     fn pass(
         &self,
         q: &[f64],
         data: &mut Data,
-        needs: bool,
+        turned: Turned,
         visit: impl Fn(&Node, &Body, &mut Body),
     ) {
         data.factored = false;
@@ -77,13 +114,18 @@ impl Tree {
                 let (body, parent) = pair(&mut data.bodies, i, node.parent);
                 place(node, (q, &data.turns), parent, body);
                 visit(node, parent, body);
+                if turned == Turned::Nothing {
+                    continue;
+                }
                 data.eight.place(i - first, &body.rotation);
-                if needs {
+                if turned == Turned::Forces {
                     let spin = body.velocity.angular;
                     data.eight.moves(i - first, spin, body.acceleration);
                 }
             }
-            data.turn_inertias(own, first, needs);
+            if turned != Turned::Nothing {
+                data.turn_inertias(own, first, turned == Turned::Forces);
+            }
         }
     }
 
@@ -114,7 +156,7 @@ impl Tree {
     }
 
     pub(super) fn place_nodes(&self, q: &[f64], data: &mut Data) {
-        self.pass(q, data, false, |_, _, _| {});
+        self.pass(q, data, Turned::Inertias, |_, _, _| {});
     }
 
     /// The frame of a link in the world.

@@ -17,9 +17,13 @@ use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BlockId, BodyId, LinkId, MassId, RobotId};
 use crate::law::Law;
+use crate::math::parallel::{self, CHUNK};
 use crate::problem::mass::MassBlock;
 use crate::problem::stabilise::{Approach, Restitution, RowTerms, Stabilise, contact};
 use crate::problem::{Contact, Problem, ProblemBuilder};
+
+/// Bodies that a thread looks at in one go.
+const MANY: usize = 8 * CHUNK;
 
 /// Fastest that loops of robots are closed \[m/s or rad/s\].
 const CLOSING: f64 = 1.0;
@@ -194,28 +198,40 @@ impl<'a> Assembling<'a> {
                 format!("free velocity of body \"{name}\"")
             },
         )?;
-        let mut free = step.builder.free_velocity().as_chunks::<6>().0.iter();
-        let mut count = 0;
-        for id in bodies.ids() {
-            let i = id.index();
-            let old = match bodies.motion[i] {
-                super::MovedBy::Static => [0.0; 6],
-                _ => spatial(bodies.velocity[i], bodies.spin[i]),
-            };
-            step.work.old.push(old);
-            let moves = bodies.is_single(id);
-            step.work.mass.push(moves.then_some(MassId(count)));
-            count += u32::from(moves);
-            let rests = bodies.asleep[i] || bodies.motion[i] == super::MovedBy::Static;
-            let given = if rests { [0.0; 6] } else { old };
-            step.work.free.push(if moves {
-                *free.next().expect("every body that moves alone was added")
-            } else {
-                given
-            });
-        }
+        step.list_velocities();
         step.add_robots()?;
         Ok(step)
+    }
+
+    /// The mass of every body, and its velocities at the beginning and without constraints.
+    fn list_velocities(&mut self) {
+        let bodies = self.world.bodies();
+        let Work {
+            mass, free, old, ..
+        } = &mut *self.work;
+        mass.resize(bodies.len(), None);
+        for (k, id) in self.owners.iter().enumerate() {
+            mass[id.index()] = Some(MassId(k as u32));
+        }
+        free.resize(bodies.len(), [0.0; 6]);
+        old.resize(bodies.len(), [0.0; 6]);
+        let moving = self.builder.free_velocity().as_chunks::<6>().0;
+        let parts = mass.chunks(MANY).zip(free.chunks_mut(MANY));
+        let parts = parts.zip(old.chunks_mut(MANY)).enumerate();
+        parallel::each(parts, |(part, ((mass, free), old))| {
+            for (j, i) in (part * MANY..part * MANY + mass.len()).enumerate() {
+                let stands = bodies.motion[i] == super::MovedBy::Static;
+                old[j] = match stands {
+                    true => [0.0; 6],
+                    false => spatial(bodies.velocity[i], bodies.spin[i]),
+                };
+                free[j] = match mass[j] {
+                    Some(mass) => moving[mass.index()],
+                    None if bodies.asleep[i] => [0.0; 6],
+                    None => old[j],
+                };
+            }
+        });
     }
 
     /// The problem, once all rows have been added.

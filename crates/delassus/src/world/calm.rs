@@ -23,8 +23,12 @@ use glam::DVec3;
 use super::assemble::{self, Assembly};
 use super::{MovedBy, Surface, World};
 use crate::collide::ContactPoint;
+use crate::math::parallel::{self, CHUNK};
 use crate::problem::Solution;
 use crate::solver::{Report, SmallSteps, Solver, Stop};
+
+/// Contacts or bodies that a thread copies numbers of at a time.
+const MANY: usize = 8 * CHUNK;
 
 /// Memory of small steps: gaps of the contacts, velocities at the beginning, mean velocities.
 #[derive(Debug, Default)]
@@ -86,19 +90,7 @@ impl World {
         }
         let start = Instant::now();
         let mut spare = std::mem::take(&mut self.spare.small);
-        spare.gaps.clear();
-        let gaps = assembly.contacts.iter().map(|c| contacts[*c].gap);
-        spare.gaps.extend(gaps);
-        spare.old.clear();
-        for id in &assembly.bodies {
-            let (velocity, spin) = (
-                self.bodies.velocity[id.index()],
-                self.bodies.spin[id.index()],
-            );
-            spare
-                .old
-                .extend(velocity.to_array().into_iter().chain(spin.to_array()));
-        }
+        self.fill_small(assembly, contacts, &mut spare);
         let part = h / count as f64;
         // Overlaps part as slowly as in the whole step: by the same damping time.
         let share = self.hold_contacts(h).coefficients(part).e;
@@ -115,10 +107,9 @@ impl World {
         let done = solver.sweep_small_steps(&assembly.problem, &mut solution.lambda, &mut steps);
         let found = done.then(|| {
             let elapsed = start.elapsed();
-            for (block, gap) in spare.gaps.iter().enumerate() {
-                let row = assembly.problem.blocks()[block].start;
-                assembly.problem.want(row, (-gap / part).min(0.0));
-            }
+            let gaps = &spare.gaps;
+            let wanted = |block: usize| (-gaps[block] / part).min(0.0);
+            assembly.problem.want_normals(wanted);
             solver.judge_sweeps(&assembly.problem, solution, elapsed)
         });
         match found {
@@ -131,6 +122,31 @@ impl World {
                 None
             }
         }
+    }
+
+    /// Gaps and velocities at the beginning of a step.
+    fn fill_small(&self, assembly: &Assembly, contacts: &[ContactPoint], small: &mut Small) {
+        let used = &assembly.contacts;
+        small.gaps.resize(used.len(), 0.0);
+        let parts = small.gaps.chunks_mut(MANY).zip(used.chunks(MANY));
+        parallel::each(parts, |(gaps, used)| {
+            for (gap, c) in gaps.iter_mut().zip(used) {
+                *gap = contacts[*c].gap;
+            }
+        });
+        small.old.resize(6 * assembly.bodies.len(), 0.0);
+        let old = small.old.as_chunks_mut::<6>().0.chunks_mut(MANY);
+        parallel::each(old.zip(assembly.bodies.chunks(MANY)), |(old, bodies)| {
+            for (old, id) in old.iter_mut().zip(bodies) {
+                let (velocity, spin) = (
+                    self.bodies.velocity[id.index()],
+                    self.bodies.spin[id.index()],
+                );
+                let [x, y, z] = velocity.to_array();
+                let [p, q, r] = spin.to_array();
+                *old = [x, y, z, p, q, r];
+            }
+        });
     }
 
     /// Whether contacts ask for no velocity of their own: nothing bounces, and what is not moved by impulses rests.

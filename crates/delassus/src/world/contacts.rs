@@ -223,7 +223,8 @@ impl World {
                     .smaller_size(point.colliders)
                     .is_some_and(|size| WELL_APART * size < point.gap)
         };
-        if !contacts.iter().any(apart) {
+        let close = |part: &[ContactPoint]| !part.iter().any(apart);
+        if parallel::all(contacts.chunks(MANY), close) {
             return;
         }
         let (mut start, mut kept) = (0, 0);

@@ -1,5 +1,7 @@
 //! From velocities to poses, the torque of a spinning body, and what should be conserved.
 
+use std::ops::Range;
+
 use glam::{DMat3, DQuat, DVec3, DVec4};
 
 use super::World;
@@ -100,6 +102,7 @@ impl Bodies {
     }
 
     /// Whether a body is moved by impulses and resists them: links between the axes of one joint do not.
+    #[inline(always)]
     fn has_inertia(&self, i: usize) -> bool {
         matches!(self.motion[i], MovedBy::Dynamic | MovedBy::Link)
             && (self.mass[i] != 0.0 || self.inertia[i] != DMat3::ZERO)
@@ -107,9 +110,27 @@ impl Bodies {
 
     /// Energy and momentum; rotors of robots are only in [`World::probe`](super::World::probe).
     pub fn probe(&self, gravity: DVec3) -> Probe {
+        if self.len() <= CHUNK {
+            return self.probe_of(0..self.len(), gravity);
+        }
+        let parts: Vec<_> = (0..self.len()).step_by(CHUNK).collect();
+        let parts = parallel::map(parts, |start| {
+            self.probe_of(start..self.len().min(start + CHUNK), gravity)
+        });
         let mut probe = Probe::default();
-        for id in self.ids() {
-            let i = id.index();
+        for part in parts {
+            probe.kinetic += part.kinetic;
+            probe.potential += part.potential;
+            probe.momentum += part.momentum;
+            probe.angular_momentum += part.angular_momentum;
+        }
+        probe
+    }
+
+    /// The same of some bodies.
+    fn probe_of(&self, bodies: Range<usize>, gravity: DVec3) -> Probe {
+        let mut probe = Probe::default();
+        for i in bodies {
             if !self.has_inertia(i) {
                 continue;
             }

@@ -134,6 +134,35 @@ impl World {
         into.reference.clone_from(&self.reference.poses);
     }
 
+    /// The energy that the step under way began with, where it is no part of another.
+    pub(super) fn energy_of_the_beginning(&mut self) -> f64 {
+        self.swap_with_the_beginning();
+        for robot in &self.robots {
+            robot.show(&mut self.bodies);
+        }
+        let energy = self.energy();
+        self.swap_with_the_beginning();
+        energy
+    }
+
+    /// The state that the step under way began with instead of the present one, which is kept in its place.
+    fn swap_with_the_beginning(&mut self) {
+        let (bodies, before) = (&mut self.bodies, &mut self.spare.before);
+        std::mem::swap(&mut bodies.position, &mut before.position);
+        std::mem::swap(&mut bodies.orientation, &mut before.orientation);
+        std::mem::swap(&mut bodies.velocity, &mut before.velocity);
+        std::mem::swap(&mut bodies.spin, &mut before.spin);
+        for (robot, state) in self.robots.iter_mut().zip(&mut before.robots) {
+            let shown = robot.shown;
+            let own = (robot.configuration().to_vec(), robot.velocity().to_vec());
+            let (q, v) = std::mem::replace(state, own);
+            robot
+                .place(&q, &v)
+                .expect("a robot takes back a state that it had");
+            robot.shown = shown;
+        }
+    }
+
     /// Puts the state before a step back.
     pub(super) fn rewind(&mut self, before: Snapshot) {
         self.time = before.time;

@@ -130,16 +130,17 @@ impl World {
         self.check_finite()?;
         let mut before = std::mem::take(&mut self.spare.before);
         self.snapshot(&mut before);
+        self.spare.before = before;
         self.reactions.clear();
         let step = match self.substeps(part, substeps, solver) {
             Ok(step) => step,
             Err(error) => {
+                let before = std::mem::take(&mut self.spare.before);
                 self.rewind(before);
                 self.lanes.step_failed();
                 return Err(error);
             }
         };
-        self.spare.before = before;
         self.bodies.force.fill(DVec3::ZERO);
         self.bodies.torque.fill(DVec3::ZERO);
         self.lanes.forces_are_spent();
@@ -226,7 +227,7 @@ impl World {
             start = now;
         };
         self.prepare_robots(h);
-        let before = (!self.robots.is_empty()).then(|| self.energy());
+        let before = self.energy_before();
         let contacts = self.collide_awake(h, Find::by(solver))?;
         lap(&mut clock.collide);
         if contacts.is_empty()

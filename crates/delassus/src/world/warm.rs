@@ -204,7 +204,10 @@ impl Warm {
         let mut rest = &mut lambda[..];
         let parts = keys.chunks(length).zip(blocks.chunks(length));
         let parts = parts.map(|(keys, blocks)| {
-            let rows = blocks.iter().map(|block| block.n_rows).sum();
+            let (first, last) = (blocks.first(), blocks.last());
+            let start = first.map_or(0, |block| block.start);
+            // Blocks stand one behind the other.
+            let rows = last.map_or(0, |block| block.start + block.n_rows - start);
             let own = rest
                 .split_off_mut(..rows)
                 .expect("there is an impulse for every row of every block");
@@ -230,14 +233,16 @@ impl Warm {
         let (mut at, first_row) = (start_of(key), block.start);
         let mut last = *key;
         for (key, block) in keys.iter().zip(blocks) {
-            // Keys come sorted, so both lists are walked once; a step back looks anew.
-            if *key < last {
-                at = start_of(key);
+            // Keys come sorted, so both lists are walked once; a step back looks anew. Mostly the next is the one.
+            if self.keys.get(at).is_none_or(|entry| entry.0 != *key) {
+                if *key <= last {
+                    at = start_of(key);
+                }
+                while self.keys.get(at).is_some_and(|entry| entry.0 < *key) {
+                    at += 1;
+                }
             }
             last = *key;
-            while self.keys.get(at).is_some_and(|entry| entry.0 < *key) {
-                at += 1;
-            }
             if let Some(&(found, start, rows)) = self.keys.get(at)
                 && found == *key
                 && rows == block.n_rows
@@ -252,6 +257,7 @@ impl Warm {
                 for (new, change) in own.iter_mut().zip(change) {
                     *new += REPEATED * change;
                 }
+                at += 1;
             }
         }
     }
@@ -373,16 +379,22 @@ impl Warm {
         lambda: &[f64],
         (h, found): (f64, Option<Found>),
     ) {
-        let blocks = assembly.keys.iter().zip(assembly.problem.blocks());
-        let entries = blocks.map(|(key, block)| (*key, block.start, block.n_rows));
+        let (keys, blocks) = (&assembly.keys[..], assembly.problem.blocks());
+        let entry = |(key, block): (&Key, &Block)| (*key, block.start, block.n_rows);
         // Where nothing has come or gone the list stays.
-        if entries.clone().eq(self.keys.iter().copied()) {
+        let same = |(old, (keys, blocks)): (&[_], (&[Key], &[Block]))| {
+            let entries = keys.iter().zip(blocks).map(entry);
+            entries.eq(old.iter().copied())
+        };
+        let parts = self.keys.chunks(MANY);
+        let parts = parts.zip(keys.chunks(MANY).zip(blocks.chunks(MANY)));
+        if keys.len() == self.keys.len() && parallel::all(parts, same) {
             let found = found.filter(|found| found.solved && self.h == h);
             self.note_change(&assembly.problem, lambda, found);
         } else {
             self.change.clear();
             self.keys.clear();
-            self.keys.extend(entries);
+            self.keys.extend(keys.iter().zip(blocks).map(entry));
             if !self.keys.is_sorted() {
                 self.keys.sort_unstable();
             }

@@ -1,6 +1,6 @@
 //! Products of rows in fours with vectors, and sums of squares.
 
-use super::{Four, WIDTH, add_row, by_fours, dot, fours, halved};
+use super::{Four, WIDTH, add_row, add_three_rows, by_fours, dot, fours, halved};
 
 /// w ← w + X v, rows of X in fours.
 pub(crate) fn add_products(x: &[Four], v: &[f64], w: &mut [f64]) {
@@ -15,6 +15,11 @@ pub(crate) fn add_impulses(x: &[Four], lambda: &[f64], v: &mut [f64]) {
 /// w ← w + |X||v|, rows of X in fours.
 pub(crate) fn add_sizes(x: &[Four], v: &[f64], w: &mut [f64]) {
     pulp::Arch::new().dispatch(Sizes(Products { x, v, w }));
+}
+
+/// y ← y + A x of a symmetric matrix, row-major.
+pub(crate) fn add_symmetric(a: &[f64], x: &[f64], y: &mut [f64]) {
+    pulp::Arch::new().dispatch(Symmetric { a, x, y });
 }
 
 /// The sum of all squares.
@@ -47,6 +52,39 @@ impl pulp::WithSimd for Squares<'_> {
             }
         }
         halved(all)
+    }
+}
+
+struct Symmetric<'a> {
+    a: &'a [f64],
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Symmetric<'_> {
+    type Output = ();
+
+    /// By rows no sum waits for the one before; four are taken together.
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let n = self.x.len();
+        let (fours, rest) = self.x.as_chunks::<WIDTH>();
+        let (whole, last) = self.a.split_at((WIDTH * n * fours.len()).min(self.a.len()));
+        let rows = whole.chunks_exact((WIDTH * n).max(1));
+        for (rows, x) in rows.zip(fours) {
+            let (a, rows) = rows.split_at(n);
+            let (b, rows) = rows.split_at(n);
+            let (c, d) = rows.split_at(n);
+            let each = a.iter().zip(b).zip(c.iter().zip(d));
+            for (y, ((a, b), (c, d))) in self.y.iter_mut().zip(each) {
+                *y = *y + a * x[0] + b * x[1] + c * x[2] + d * x[3];
+            }
+        }
+        for (row, x) in last.chunks_exact(n.max(1)).zip(rest) {
+            for (y, a) in self.y.iter_mut().zip(row) {
+                *y += a * x;
+            }
+        }
     }
 }
 
@@ -139,11 +177,17 @@ impl pulp::WithSimd for Impulses<'_> {
 #[inline(always)]
 fn impulses<const F: usize>(x: &[Four], lambda: &[f64], v: &mut [f64]) {
     let mut sum = filled::<F>(v);
-    for (lambda, x) in lambda.iter().zip(x.as_chunks::<F>().0) {
-        add_row(&mut sum, *lambda, x);
+    let (threes, rest) = x.as_chunks::<F>().0.as_chunks::<3>();
+    let (by_three, by_one) = lambda.as_chunks::<3>();
+    // Through memory: from one row to the next the compiler would keep the numbers of a four apart.
+    for (lambda, x) in by_three.iter().zip(threes) {
+        add_three_rows(&mut sum, lambda, x);
+        std::hint::black_box(&mut sum);
     }
-    // Through memory: if the compiler saw that fours are taken one by one, it would keep their numbers apart.
-    std::hint::black_box(&mut sum);
+    for (lambda, x) in by_one.iter().zip(rest) {
+        add_row(&mut sum, *lambda, x);
+        std::hint::black_box(&mut sum);
+    }
     let (whole, rest) = v.as_chunks_mut::<WIDTH>();
     let last = sum.get(whole.len()).copied().unwrap_or_default();
     for (to, four) in whole.iter_mut().zip(&sum) {

@@ -28,6 +28,19 @@ impl<'a> Source<'a> {
                 what: format!("elements are nested more than {MAX_DEPTH} deep").into(),
             });
         }
+        if !text
+            .trim_start_matches('\u{feff}')
+            .trim_start()
+            .starts_with('<')
+        {
+            return Err(ImportError {
+                file: file.to_owned(),
+                line: 1,
+                element: "XML".to_owned(),
+                what: "it does not begin with \"<\": a robot is a URDF or MJCF file; `delassus doctor` reads scenes and problems"
+                    .into(),
+            });
+        }
         let options = ParsingOptions {
             allow_dtd: false,
             nodes_limit: MAX_NODES,

@@ -33,6 +33,16 @@ impl Contact {
     }
 }
 
+/// The masses that a contact acts on.
+type Pair = [Option<MassId>; 2];
+
+/// No entry, to be overwritten.
+const NOTHING: Entry = Entry {
+    mass: MassId(0),
+    start: 0,
+    kind: EntryKind::Plain { length: 0 },
+};
+
 const SIDES: [Side; 2] = [Side::First, Side::Second];
 
 /// Numbers of a frame.
@@ -43,31 +53,21 @@ impl ProblemBuilder {
     /// contact i, and may be called from several threads. After an error the builder is of no further use.
     pub(crate) fn add_contacts(
         &mut self,
-        masses: &[[Option<MassId>; 2]],
+        masses: &[Pair],
         make: impl Fn(usize) -> Contact + Send + Sync,
     ) -> Result<(), BuildError> {
         let (first, count) = (self.blocks.len(), masses.len());
         next_id(first + count, "constraint blocks")?;
-        let (row, d, before) = (self.c.len(), self.d.len(), self.values.len());
+        let (row, d_of, before) = (self.c.len(), self.d.len(), self.values.len());
         next_id(before + (FRAME + 6) * count, "numbers of G")?;
-        let mut end = before;
-        for pair in masses {
-            self.starts.push(self.entries.len() as u32);
-            end += FRAME;
-            let sides = pair.iter().zip(SIDES);
-            let present = sides.filter_map(|(mass, side)| Some(((*mass)?, side)));
-            for ((mass, side), arms_before) in present.zip(0..) {
-                let kind = EntryKind::Point {
-                    n_rows: 3,
-                    side,
-                    arms_before,
-                };
-                let start = end as u32;
-                self.entries.push(Entry { mass, start, kind });
-                end += 3;
-            }
-        }
-        self.d_starts.extend((0..count).map(|i| d + 9 * i));
+        // Contacts of a run have as many numbers as arms, and an entry for each.
+        let arms = |pairs: &[Pair]| pairs.iter().flatten().flatten().count();
+        let arms = parallel::map(masses.chunks(CHUNK).collect(), arms);
+        let (all, first_entry) = (arms.iter().sum::<usize>(), self.entries.len());
+        let end = before + FRAME * count + 3 * all;
+        let starts = self.starts.more(count, 0).chunks_mut(CHUNK);
+        let d_starts = self.d_starts.more(count, 0).chunks_mut(CHUNK);
+        let mut entries = self.entries.more(all, NOTHING);
         let new = Block {
             law: Law::Equality,
             start: row,
@@ -81,17 +81,32 @@ impl ProblemBuilder {
         let d = chunks::<9>(self.d.more(9 * count, 0.0));
         let mut values = self.values.more(end - before, 0.0);
         let mut parts = Vec::with_capacity(count.div_ceil(CHUNK));
-        for ((((blocks, sigma), q), c), d) in blocks.zip(sigma).zip(q).zip(c).zip(d) {
+        let (mut value, mut entry) = (before, first_entry);
+        let lists = blocks.zip(starts).zip(d_starts);
+        let numbers = sigma.zip(q).zip(c).zip(d);
+        for (((blocks, starts), d_starts), (((sigma, q), c), d)) in lists.zip(numbers) {
             let start = parts.len() * CHUNK;
             let masses = &masses[start..start + blocks.len()];
-            let arms = masses.iter().flatten().flatten().count();
+            let arms = arms[parts.len()];
             let numbers = FRAME * masses.len() + 3 * arms;
+            let first_of = FirstOf {
+                block: first + start,
+                row: row + 3 * start,
+                value,
+                entry,
+                d: d_of + 9 * start,
+            };
+            (value, entry) = (value + numbers, entry + arms);
             parts.push(ContactRun {
-                first,
-                row,
+                first_of,
                 start,
                 masses,
                 blocks,
+                starts,
+                d_starts,
+                entries: entries
+                    .split_off_mut(..arms)
+                    .expect("room was made for an entry of every arm"),
                 values: values
                     .split_off_mut(..numbers)
                     .expect("room was made for the numbers of all contacts"),
@@ -121,14 +136,26 @@ fn chunks<const N: usize>(numbers: &mut [f64]) -> std::slice::ChunksMut<'_, [f64
     numbers.as_chunks_mut::<N>().0.chunks_mut(CHUNK)
 }
 
+/// Where the lists of the problem go on with the contacts of a part.
+#[derive(Clone, Copy)]
+struct FirstOf {
+    block: usize,
+    row: usize,
+    value: usize,
+    entry: usize,
+    d: usize,
+}
+
 /// Consecutive contacts with their places in the arrays of the problem.
 struct ContactRun<'a> {
-    /// First contact block of the problem and its first row, and first contact of this part.
-    first: usize,
-    row: usize,
+    first_of: FirstOf,
+    /// First contact of this part.
     start: usize,
-    masses: &'a [[Option<MassId>; 2]],
+    masses: &'a [Pair],
     blocks: &'a mut [Block],
+    starts: &'a mut [u32],
+    d_starts: &'a mut [usize],
+    entries: &'a mut [Entry],
     values: &'a mut [f64],
     sigma: &'a mut [[f64; 3]],
     q: &'a mut [[f64; 3]],
@@ -169,8 +196,12 @@ impl ContactRun<'_> {
             }
         };
         let mut has_zero = false;
+        list_entries(self.first_of, self.masses, self.starts, self.entries);
+        for (i, d_start) in self.d_starts.iter_mut().enumerate() {
+            *d_start = self.first_of.d + 9 * i;
+        }
         for (i, block) in self.blocks.iter_mut().enumerate() {
-            let id = BlockId((self.first + self.start + i) as u32);
+            let id = BlockId((self.first_of.block + i) as u32);
             let contact = make(self.start + i);
             let Contact {
                 law,
@@ -197,12 +228,34 @@ impl ContactRun<'_> {
             BuildError::check_finite(|| place_of_c(id), &c)?;
             (0..3).for_each(|i| d[4 * i] += sigma[i]);
             has_zero |= (0..3).any(|i| d[4 * i] == 0.0);
-            let start = self.row + 3 * (self.start + i);
+            let start = self.first_of.row + 3 * i;
             let n_rows = 3;
             *block = Block { law, start, n_rows };
             (self.sigma[i], self.q[i], self.c[i]) = (sigma, q, c);
             self.d[i] = d;
         }
         Ok(has_zero)
+    }
+}
+
+/// Lists where the entries of consecutive contacts begin, and the entries: an arm for each body, behind the frame.
+fn list_entries(first_of: FirstOf, masses: &[Pair], starts: &mut [u32], entries: &mut [Entry]) {
+    let (mut end, mut count) = (first_of.value, 0);
+    for (pair, first) in masses.iter().zip(starts) {
+        *first = (first_of.entry + count) as u32;
+        end += FRAME;
+        let sides = pair.iter().zip(SIDES);
+        let present = sides.filter_map(|(mass, side)| Some(((*mass)?, side)));
+        for ((mass, side), arms_before) in present.zip(0..) {
+            let kind = EntryKind::Point {
+                n_rows: 3,
+                side,
+                arms_before,
+            };
+            let start = end as u32;
+            entries[count] = Entry { mass, start, kind };
+            count += 1;
+            end += 3;
+        }
     }
 }

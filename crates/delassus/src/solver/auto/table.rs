@@ -3,10 +3,12 @@
 use self::Allowance::{Anew, Once, Onward, Probe};
 use crate::law::Law;
 use crate::problem::mass::MassBlock;
-use crate::problem::{Form, Problem};
+use crate::problem::{Form, Primal, Problem};
 
 /// Rows beyond which a dense matrix costs more than it saves.
 const DENSE_ROWS: usize = 1000;
+/// Rows on dense masses beyond which a factor of them all is felt.
+const MANY_ROWS: usize = 200;
 /// Contacts up to which colouring them costs more than it saves.
 const FEW_CONTACTS: usize = 24;
 /// Contacts up to which a fixed number of sweeps is done one by one.
@@ -60,9 +62,9 @@ pub struct Choice {
 }
 
 /// The table, as the chapter prints it.
-pub const TABLE: [Choice; 15] = [
-    EMPTY, MIXED, FACETS, MATRIX, SWEEPS, TREES, JOINTS, MECHANISM, ROBOTS, FACES, FEW, MATRICES,
-    CONTACTS, LOOSE, MANY,
+pub const TABLE: [Choice; 16] = [
+    EMPTY, MIXED, FACETS, MATRIX, SWEEPS, TREES, SURPLUS, JOINTS, MECHANISM, ROBOTS, FACES, FEW,
+    MATRICES, CONTACTS, LOOSE, MANY,
 ];
 
 /// Contacts that Newton's method does not settle: pivoting, whose answer for facets is near that for cones, and rules
@@ -147,9 +149,25 @@ const SWEEPS: Choice = Choice {
 const TREES: Choice = Choice {
     class: "equalities on kinematic trees, at most 1000 rows",
     first: by("kkt", Once),
-    then: &[by("direct", Once), by("gauss-seidel", Onward)],
+    then: &[
+        by("direct", Once),
+        by("lemke-standard,budget=50", Once),
+        by("gauss-seidel", Onward),
+    ],
     last: &PATIENCE,
     why: "trees answer their rows by articulated-body passes, and one dense factor settles them",
+};
+const SURPLUS: Choice = Choice {
+    class: "more than 200 equalities on fewer velocities of dense masses",
+    first: by("newton", Once),
+    then: &[
+        by("gauss-seidel", Probe(3000)),
+        by("direct", Once),
+        by("lemke", Once),
+        by("gauss-seidel", Onward),
+    ],
+    last: &PATIENCE,
+    why: "rows that depend on each other: a factor as large as the velocities is enough",
 };
 pub(super) const JOINTS: Choice = Choice {
     class: "other equalities alone",
@@ -267,6 +285,7 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         Form::Primal(_) if tolerance <= 0.0 => MANY,
         Form::Dual(_) if others == 0 => JOINTS,
         Form::Primal(_) if others == 0 && is_tree() && problem.n_rows() <= DENSE_ROWS => TREES,
+        Form::Primal(primal) if others == 0 && is_surplus(problem, primal) => SURPLUS,
         Form::Primal(_) if others == 0 => JOINTS,
         Form::Primal(_) if 0 < equalities => MECHANISM,
         Form::Primal(_) if is_tree() => ROBOTS,
@@ -277,6 +296,13 @@ pub fn choose(problem: &Problem, tolerance: f64) -> Choice {
         Form::Primal(_) if others <= LOOSE_CONTACTS => CONTACTS,
         Form::Primal(_) => LOOSE,
     }
+}
+
+/// Whether a factor of all rows is large, and most of it zero but for rounding: every row moves the whole mass.
+fn is_surplus(problem: &Problem, primal: &Primal) -> bool {
+    let dense = |mass: &MassBlock| matches!(mass, MassBlock::Dense(_));
+    let (rows, velocities) = (problem.n_rows(), problem.n_velocities());
+    MANY_ROWS < rows && velocities < rows && primal.mass().iter().any(dense)
 }
 
 /// Whether friction is bounded by a round or elliptic cone, or rolling and spinning resist too.

@@ -13,7 +13,7 @@
 
 use super::stage::{End, Iterate, Stage};
 use crate::law::Law;
-use crate::law::smoothed::{Point, Want};
+use crate::law::smoothed::{ConeAt, Point, Want};
 use crate::problem::Block;
 
 /// ε of a row over its mobility: less loses digits of K, more slows the last steps.
@@ -266,10 +266,26 @@ impl Stage<'_> {
                 delta: rho[k] * scale * tau,
                 length: self.system.length_of(&block),
             };
-            self.smoothed.evaluate(&block.law, point, Want::Derivative);
             // ε = 1e-7·min(D, V/|λ|): what a heavy load leaves of the mobility.
             let load = crate::math::norm(&point.lambda[..block.law.spin_rows(n).start]);
             let epsilon = self.softness * self.system.mobility[k].min(scale / load);
+            if let (Law::FrictionCone { mu }, Some(c), Some(b), Some(right)) = (
+                block.law,
+                c.as_mut_array::<9>(),
+                b.as_mut_array::<9>(),
+                right.as_mut_array::<3>(),
+            ) && f64::MIN_POSITIVE <= mu
+            {
+                let on = ConeAt::of(mu, point);
+                for i in 0..9 {
+                    b[i] = on.by_w[i];
+                    c[i] = on.by_lambda[i] + epsilon * on.by_w[i];
+                }
+                *right = on.f.map(|f| -f);
+                merit = merit.max(crate::math::norm(&on.f) / rho[k]);
+                continue;
+            }
+            self.smoothed.evaluate(&block.law, point, Want::Derivative);
             let (by_lambda, by_w) = (&self.smoothed.by_lambda, &self.smoothed.by_w);
             if point.length == 1.0 {
                 let each = c.iter_mut().zip(b).zip(by_lambda.iter().zip(by_w));

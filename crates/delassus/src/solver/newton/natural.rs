@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use super::system::System;
 use crate::law::Law;
-use crate::law::lanes::Cones;
+use crate::law::lanes::{Cones, FEWEST};
 use crate::math::simd::LANES;
 use crate::problem::Block;
 
@@ -30,25 +30,18 @@ impl pulp::WithSimd for Natural<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let mut worst: f64 = 0.0;
-        let blocks = self.system.blocks().chunks(LANES);
-        for (first, blocks) in (0..).step_by(LANES).zip(blocks) {
-            if let Some(cones) = self.cones(first, blocks) {
-                for fault in cones.faults(simd) {
-                    if fault.natural.is_nan() {
-                        return f64::INFINITY;
-                    }
-                    worst = worst.max(fault.natural);
-                }
-                continue;
+        let (blocks, mut worst) = (self.system.blocks(), 0.0_f64);
+        let mut k = 0;
+        while let Some(block) = blocks.get(k) {
+            let (count, own) = match self.cones(k) {
+                Some((count, cones)) => (count, cones.natural(simd)),
+                None => (1, self.alone(k, block)),
+            };
+            if own.is_nan() {
+                return f64::INFINITY;
             }
-            for (k, block) in (first..).zip(blocks) {
-                let natural = self.alone(k, block);
-                if natural.is_nan() {
-                    return f64::INFINITY;
-                }
-                worst = worst.max(natural);
-            }
+            worst = worst.max(own);
+            k += count;
         }
         worst
     }
@@ -64,23 +57,39 @@ impl Natural<'_> {
         diagonal.map(move |d| if 0.0 < *d { *d } else { instead })
     }
 
-    /// Eight contacts from block k on in lanes; `None` where something else is among them.
+    /// Up to eight contacts from block k on in lanes, and how many they are; `None` where there are few.
     #[inline(always)]
-    fn cones(&self, k: usize, blocks: &[Block]) -> Option<Cones> {
+    fn cones(&self, k: usize) -> Option<(usize, Cones)> {
+        let blocks = &self.system.blocks()[k..];
+        let is_cone =
+            |block: &&Block| matches!(block.law, Law::FrictionCone { .. }) && block.n_rows == 3;
+        let count = blocks.iter().take(LANES).take_while(is_cone).count();
+        if count < FEWEST {
+            return None;
+        }
         let mut cones = Cones::default();
-        for (l, block) in blocks.as_array::<LANES>()?.iter().enumerate() {
-            let (Law::FrictionCone { mu }, 3) = (block.law, block.n_rows) else {
+        for (l, block) in blocks[..count].iter().enumerate() {
+            let Law::FrictionCone { mu } = block.law else {
                 return None;
             };
-            for (i, d) in self.diagonal(k + l, 3).enumerate().take(3) {
-                let row = block.start + i;
-                cones.w[i][l] = self.w[row];
-                cones.lambda[i][l] = self.lambda.map_or(0.0, |lambda| lambda[row]);
-                cones.diagonal[i][l] = d;
+            let (at, instead) = (block.start, self.system.mobility[k + l]);
+            let square = self.system.problem.diagonal_blocks().block(k + l);
+            let square = square.as_array::<9>()?;
+            let w = self.w[at..].first_chunk::<3>()?;
+            for i in 0..3 {
+                let d = square[4 * i];
+                cones.diagonal[i][l] = if 0.0 < d { d } else { instead };
+                cones.w[i][l] = w[i];
+            }
+            if let Some(lambda) = self.lambda {
+                let lambda = lambda[at..].first_chunk::<3>()?;
+                for i in 0..3 {
+                    cones.lambda[i][l] = lambda[i];
+                }
             }
             cones.mu[l] = mu;
         }
-        Some(cones)
+        Some((count, cones))
     }
 
     /// One block of any kind.

@@ -11,7 +11,8 @@
 use glam::{DMat3, DVec3};
 
 use crate::linalg::wide_lu::{
-    Four, MOST_FOURS, WIDTH, WideLu, add_impulses, add_products, add_row, by_fours, dot, fours,
+    Four, MOST_FOURS, WIDTH, WideLu, add_impulses, add_products, add_row, add_three_rows, by_fours,
+    dot, fours,
 };
 use crate::problem::mass::{MassBlock, Rigid};
 use crate::problem::{Block, Form, Problem};
@@ -186,6 +187,10 @@ fn multiply<const F: usize>(
         for ((to, sum), (row, a)) in own.zip(x.iter().zip(square.chunks_exact(n))) {
             *to = *row;
             *sum = [[0.0; WIDTH]; F];
+            if let (Some(a), Some(x)) = (a.as_array::<3>(), x.as_array::<3>()) {
+                add_three_rows(sum, a, x);
+                continue;
+            }
             for (a, x) in a.iter().zip(x) {
                 add_row(sum, *a, x);
             }
@@ -234,8 +239,24 @@ fn sweep<const F: usize>(x: &[Four], given: Sweeps<'_>) {
         for (k, block) in given.blocks.iter().enumerate() {
             let (rows, n) = (block.rows(), block.n_rows);
             let (x, lambda) = (&x[rows.clone()], &mut lambda[rows.clone()]);
-            let (w, new) = (&mut given.w[..n], &mut given.new[..n]);
             let (c, sigma) = (&given.c[rows.clone()], &given.sigma[rows]);
+            if let (Some(contact), Some(x), Some(lambda)) = (
+                given.locals.contact(k, n),
+                x.as_array::<3>(),
+                lambda.as_mut_array::<3>(),
+            ) {
+                let mut w = [0.0; 3];
+                for i in 0..3 {
+                    w[i] = sigma[i].mul_add(lambda[i], c[i]) + dot(&x[i], &z);
+                }
+                let new = contact.solve(&w, lambda);
+                let change = std::array::from_fn(|i| new[i] - lambda[i]);
+                add_three_rows(&mut z, &change, x);
+                *lambda = new;
+                std::hint::black_box(&mut z);
+                continue;
+            }
+            let (w, new) = (&mut given.w[..n], &mut given.new[..n]);
             for i in 0..n {
                 w[i] = sigma[i].mul_add(lambda[i], c[i]) + dot(&x[i], &z);
             }

@@ -223,6 +223,13 @@ fn padded(x: &[f64]) -> [f64; 3] {
 
 /// z_i = clamp(λ_i − w_i/d_i) row after row, w refreshed in between.   [GS13 Alg 2.1]
 fn bounded(d: &[f64], w: &[f64], lambda: &[f64], (lo, hi): (f64, f64), z: &mut [f64]) {
+    if let ([d], [w], [lambda], [z]) = (d, w, lambda, &mut *z) {
+        *z = match 0.0 < *d {
+            true => (lambda - w / d).max(lo).min(hi),
+            false => immobile(lambda.max(lo).min(hi), *w, (lo, hi)),
+        };
+        return;
+    }
     let m = w.len();
     z.copy_from_slice(lambda);
     for i in 0..m {

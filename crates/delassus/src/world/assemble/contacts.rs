@@ -6,11 +6,12 @@ use glam::DVec3;
 use super::super::warm::Key;
 use super::super::{FrictionModel, Surface, World};
 use super::joints::{MOST, SIDES, Written};
-use super::{Assembling, Assembly, dot, subtract};
+use super::{Assembling, Assembly, Work, dot, subtract};
 use crate::collide::ContactPoint;
 use crate::error::BuildError;
 use crate::index::{BodyId, MassId, RobotId};
 use crate::law::Law;
+use crate::math::parallel::{self, CHUNK};
 use crate::math::tangents;
 use crate::problem::Contact;
 use crate::problem::jacobian::{point_row, spin_axes, spin_row};
@@ -24,6 +25,9 @@ pub(in crate::world) const PUSH: f64 = 1.0;
 /// meshes overlap where the meshes do not, and a finger between two of them cannot part from both.
 const NESTED: f64 = 1e-3;
 
+/// Contacts that a thread lists at a time.
+const MANY: usize = 8 * CHUNK;
+
 impl Assembling<'_> {
     /// Adds the contacts of free bodies.
     pub(super) fn contacts(&mut self, contacts: &[ContactPoint]) -> Result<(), BuildError> {
@@ -33,9 +37,11 @@ impl Assembling<'_> {
         found.clear();
         let mut surfaces = std::mem::take(&mut self.work.surfaces);
         fill_surfaces(self.world, contacts.len(), &mut surfaces);
+        let listed = !robots && !spins && self.list_all(contacts);
+        let others = if listed { &[][..] } else { contacts };
         let known = (&self.work.free[..], &self.work.old[..]);
         let shared = Contacts::new(self.world, self.h, &surfaces, known);
-        for (c, point) in contacts.iter().enumerate() {
+        for (c, point) in others.iter().enumerate() {
             let (a, b) = point.bodies;
             let pair = [self.work.mass[a], self.work.mass[b]];
             let linked = robots && (self.is_link(a) || self.is_link(b));
@@ -56,6 +62,41 @@ impl Assembling<'_> {
         let done = self.single_contacts(contacts, &found);
         (self.work.found, self.work.surfaces) = (found, surfaces);
         done
+    }
+
+    /// Lists all contacts as contacts of free bodies, where each acts on one; else nothing, and says so.
+    fn list_all(&mut self, contacts: &[ContactPoint]) -> bool {
+        let Assembling {
+            keys, used, work, ..
+        } = self;
+        let Work { mass, pairs, .. } = &mut **work;
+        let (mass, before) = (&mass[..], keys.len());
+        let Some(first) = contacts.first() else {
+            return true;
+        };
+        keys.resize(before + contacts.len(), Key::contact(first));
+        pairs.resize(contacts.len(), [None; 2]);
+        let parts = keys[before..].chunks_mut(MANY).zip(pairs.chunks_mut(MANY));
+        let all = parallel::all(
+            parts.zip(contacts.chunks(MANY)),
+            |((keys, pairs), contacts)| {
+                let mut all = true;
+                for ((key, pair), point) in keys.iter_mut().zip(pairs).zip(contacts) {
+                    let (a, b) = point.bodies;
+                    *key = Key::contact(point);
+                    *pair = [mass[a], mass[b]];
+                    all &= *pair != [None, None];
+                }
+                all
+            },
+        );
+        if all {
+            used.extend(0..contacts.len());
+        } else {
+            keys.truncate(before);
+            pairs.clear();
+        }
+        all
     }
 
     /// Adds the contacts of links. One that no joint can part is left out: no impulse changes how fast it parts, and any

@@ -10,16 +10,17 @@
 //! which is what its row would have asked for, and where it does not hold the step is solved again with the row. So the
 //! answer is that of all rows.
 
-use super::{Robot, RobotJoint, Tendon};
+use super::{Robot, Tendon};
 use crate::world::World;
 
 /// Limits nearer than this are always rows \[rad or m\].
 const NEAR: f64 = 0.02;
 
-/// Whether both limits are further than a step of h seconds will go: twice as far as it goes at the speed of its
+/// Which of the two limits are no further than a step of h seconds may go: twice as far as it goes at the speed of its
 /// beginning.
-fn are_far([lo, hi]: [f64; 2], at: f64, speed: f64, h: f64) -> bool {
-    NEAR + 2.0 * h * speed.abs() < (at - lo).min(hi - at)
+fn near([lo, hi]: [f64; 2], at: f64, speed: f64, h: f64) -> [bool; 2] {
+    let way = NEAR + 2.0 * h * speed.abs();
+    [at - lo, hi - at].map(|left| !(way < left))
 }
 
 /// Joints and tendons, by their numbers, whose limits a step was found to reach.
@@ -35,18 +36,14 @@ impl Reached {
     }
 }
 
-impl RobotJoint {
-    /// Whether both limits of a joint with one velocity are further than the step will go.
-    fn is_far(&self, q: &[f64], v: &[f64], h: f64) -> bool {
-        let limits = self.control.drive.limits.filter(|_| self.dofs == 1);
-        limits.is_some_and(|limits| are_far(limits, q[self.at.q], v[self.at.v], h))
-    }
-}
-
 impl Robot {
-    /// Whether the limits of this joint are left out of a step of h seconds.
-    pub(super) fn leaves_out(&self, item: usize, h: f64) -> bool {
-        !self.reached.joints.contains(&item) && self.joints[item].is_far(&self.q, &self.v, h)
+    /// Which limits of a joint with one velocity are rows of a step of h seconds: the lower one, the upper one.
+    pub(super) fn takes_in(&self, item: usize, limits: [f64; 2], h: f64) -> [bool; 2] {
+        if self.reached.joints.contains(&item) {
+            return [true; 2];
+        }
+        let at = self.joints[item].at;
+        near(limits, self.q[at.q], self.v[at.v], h)
     }
 
     /// Length and rate of a tendon that is a sum of displacements, at these velocities; none of another.
@@ -70,7 +67,7 @@ impl Robot {
             return false;
         };
         let stretch = self.stretch(tendon, &self.v);
-        stretch.is_some_and(|(length, rate)| are_far(range, length, rate, h))
+        stretch.is_some_and(|(length, rate)| near(range, length, rate, h) == [false; 2])
     }
 
     /// Notes the limits that were left out and that the step would pass with these velocities. True where there are any.
@@ -90,14 +87,13 @@ impl Robot {
             }
         }
         for (item, joint) in self.joints.iter().enumerate() {
-            let Some([lo, hi]) = joint.control.drive.limits else {
+            let Some([lo, hi]) = joint.control.drive.limits.filter(|_| joint.dofs == 1) else {
                 continue;
             };
-            if self.leaves_out(item, h) {
-                let end = self.q[joint.at.q] + h * v[joint.at.v];
-                if !(lo <= end && end <= hi) {
-                    self.reached.joints.push(item);
-                }
+            let [lower, upper] = self.takes_in(item, [lo, hi], h);
+            let end = self.q[joint.at.q] + h * v[joint.at.v];
+            if !((lower || lo <= end) && (upper || end <= hi)) {
+                self.reached.joints.push(item);
             }
         }
         known < self.reached.len()

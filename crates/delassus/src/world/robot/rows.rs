@@ -373,18 +373,13 @@ impl Robot {
             return;
         }
         let q = self.q[at];
-        if let Some([lo, hi]) = drive.limits.filter(|_| !self.leaves_out(number, h)) {
+        if let Some([lo, hi]) = drive.limits {
             use JointPart::{FirstLimit, SecondLimit};
-            push(
-                dof,
-                1.0,
-                (FirstLimit, Law::Unilateral, Target::Limit, q - lo),
-            );
-            push(
-                dof,
-                -1.0,
-                (SecondLimit, Law::Unilateral, Target::Limit, hi - q),
-            );
+            let sides = [(FirstLimit, 1.0, q - lo), (SecondLimit, -1.0, hi - q)];
+            let taken = self.takes_in(number, [lo, hi], h);
+            for ((part, sign, gap), _) in sides.into_iter().zip(taken).filter(|(_, taken)| *taken) {
+                push(dof, sign, (part, Law::Unilateral, Target::Limit, gap));
+            }
         }
         if let Some(motor) = drive.motor.filter(|_| control.holds(time)) {
             let speed = Target::Velocity(motor.speed);

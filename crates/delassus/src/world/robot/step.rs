@@ -174,7 +174,8 @@ impl Robot {
         if !self.closures.is_empty() {
             self.close(root)?;
         }
-        self.tree.velocities(&self.q, &self.v, &mut self.data)
+        // A step turns inertias where it weighs them.
+        self.tree.motion(&self.q, &self.v, &mut self.data)
     }
 
     /// Closes the loops along M⁻¹Jᵀ, the smallest move that does: J δ = −g. M is that of the step where its inverse is
@@ -196,7 +197,15 @@ impl Robot {
             move_by,
             force,
         } = &mut self.projection;
-        find_gaps((tree, closures), &self.q, data, gap)?;
+        // Where M⁻¹ is written out nobody asks for inertias.
+        let find_gaps = |q: &[f64], data: &mut Data, gap: &mut Vec<f64>| {
+            match root {
+                Some(_) => tree.poses(q, data)?,
+                None => tree.kinematics(q, data)?,
+            }
+            find_gaps((tree, closures), q, data, gap)
+        };
+        find_gaps(&self.q, data, gap)?;
         // A loop that starts open is closed over time by its rows, not by a jump.
         if OPEN < max_abs(gap) {
             return Ok(());
@@ -239,7 +248,7 @@ impl Robot {
             }
             q.clone_from(&self.q);
             tree.integrate(q, move_by, 1.0)?;
-            find_gaps((tree, closures), q, data, next)?;
+            find_gaps(q, data, next)?;
             let (left, before) = (max_abs(next), max_abs(gap));
             if !(left < before) {
                 break;
@@ -277,16 +286,14 @@ fn factor_square(
     factor.factorise(count);
 }
 
-/// How far all closures are open at the poses of q, which data has then.
+/// How far all closures are open at the poses of q, which data has already.
 fn find_gaps(
     (tree, closures): (&Tree, &[Closure]),
     q: &[f64],
-    data: &mut Data,
+    data: &Data,
     gap: &mut Vec<f64>,
 ) -> Result<(), TreeError> {
-    tree.kinematics(q, data)?;
     gap.clear();
-    let data = &*data;
     for closure in closures {
         closure.kind.add_gaps(Posed { tree, data, q }, gap)?;
     }

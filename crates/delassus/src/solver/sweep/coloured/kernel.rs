@@ -6,6 +6,7 @@
 use pulp::Simd;
 
 use super::lanes::{Group, LANES, Lane, Row};
+use crate::math::simd::turned::{self, columns};
 use crate::math::simd::{Vec3, X, cross, dot, sum, three};
 
 /// Squares below this would underflow; so small a tangential impulse is none.
@@ -77,19 +78,18 @@ impl pulp::WithSimd for Push<'_> {
 }
 
 /// One body of every lane: velocity, spin, 1/m and I⁻¹.
-pub(super) struct BodyLanes<S: Simd>([X<S>; Row::USED]);
+pub(super) struct BodyLanes<S: Simd>([X<S>; Row::WIDTH]);
 
 impl<S: Simd> BodyLanes<S> {
     #[inline(always)]
     pub(super) fn gather(simd: S, rows: &[Row], bodies: &[u32]) -> BodyLanes<S> {
-        let mut lanes = [[0.0; LANES]; Row::USED];
-        for l in 0..S::F64_LANES {
-            let row = &rows[bodies[l] as usize].0;
-            for i in 0..Row::USED {
-                lanes[i][l] = row[i];
-            }
-        }
-        BodyLanes(X::load_all(simd, &lanes, 0))
+        let half = |l: usize, k: usize| {
+            let halves = rows[bodies[l] as usize].0.as_chunks::<LANES>().0;
+            &halves[k]
+        };
+        let [a, b, c, d, e, f, g, h] = columns(simd, |l| half(l, 0));
+        let [i, j, k, l, m, n, o, p] = columns(simd, |l| half(l, 1));
+        BodyLanes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])
     }
 
     #[inline(always)]
@@ -111,7 +111,7 @@ impl<S: Simd> BodyLanes<S> {
         rows: &mut [Row],
         bodies: &[u32],
     ) -> Vec3<S> {
-        let [vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz] = self.0;
+        let [vx, vy, vz, wx, wy, wz, m, xx, xy, xz, yy, yz, zz, ..] = self.0;
         let t = cross(arm, f);
         let dv = [m * f[0], m * f[1], m * f[2]];
         let dw = [
@@ -126,17 +126,15 @@ impl<S: Simd> BodyLanes<S> {
             wx + dw[0],
             wy + dw[1],
             wz + dw[2],
+            m,
+            xx,
         ];
-        let mut lanes = [[0.0; LANES]; 6];
-        for i in 0..6 {
-            new[i].store(&mut lanes[i], 0);
-        }
-        for l in 0..S::F64_LANES {
-            let row = &mut rows[bodies[l] as usize].0;
-            for i in 0..6 {
-                row[i] = lanes[i][l];
+        // The first half of a row is written whole: what stands behind the velocity is what was there.
+        turned::rows(new, |l, half| {
+            if let Some(first) = rows[bodies[l] as usize].0.first_chunk_mut() {
+                *first = half;
             }
-        }
+        });
         sum(dv, cross(dw, arm))
     }
 }

@@ -25,6 +25,9 @@ use crate::problem::mass::MassBlock;
 use crate::problem::{Form, Primal, Problem, Solution};
 use crate::solver::SmallSteps;
 
+/// Blocks that a thread hands to their domains at a time.
+const MANY: usize = 4096;
+
 /// Projected Gauss-Seidel in an order that can be swept in lanes and in parallel.
 #[derive(Clone, Debug)]
 pub struct Coloured {
@@ -45,6 +48,8 @@ pub struct Coloured {
 pub struct Work {
     partition: Partition,
     domains: Vec<Domain>,
+    /// Of every part of the blocks those of each domain.
+    lists: Vec<Vec<Vec<u32>>>,
     rows: Vec<Row>,
     arch: pulp::Arch,
     /// Of small steps: how far bodies have gone, and their velocities at the beginning of one.
@@ -57,6 +62,7 @@ impl Default for Work {
         Work {
             partition: Partition::default(),
             domains: Vec::new(),
+            lists: Vec::new(),
             rows: Vec::new(),
             arch: pulp::Arch::new(),
             moved: Vec::new(),
@@ -177,16 +183,18 @@ impl Coloured {
         let Work {
             partition,
             domains,
+            lists,
             arch,
             ..
         } = &mut self.work;
         domains.resize_with(2 * partition.leaves() - 1, Domain::default);
-        domains.iter_mut().for_each(|domain| domain.blocks.clear());
         let jacobian = primal.jacobian();
-        for k in 0..problem.blocks().len() {
+        let node = |k: usize| {
             let masses = jacobian.entry_range(k).map(|e| jacobian.entry_mass(e));
-            domains[partition.node(masses)].blocks.push(k as u32);
-        }
+            partition.node(masses)
+        };
+        share_out(problem.blocks().len(), lists, domains.len(), node);
+        let lists = &*lists;
         let shared = Shared {
             problem,
             primal,
@@ -194,6 +202,10 @@ impl Coloured {
             rule: self.rule,
         };
         let prepare = |(node, domain): (usize, &mut Domain)| {
+            domain.blocks.clear();
+            for list in lists {
+                domain.blocks.extend_from_slice(&list[node]);
+            }
             domain.prepare(node, shared, *arch);
             if let Some(lambda) = lambda {
                 domain.load(problem.blocks(), lambda);
@@ -245,7 +257,6 @@ impl Coloured {
             parallel,
             arch: *arch,
         };
-        rows.clear();
         rows.resize(partition.n_rows(), Row::default());
         fill(primal, partition, rows);
         domain::push(domains, shared, rows, course);
@@ -282,6 +293,24 @@ impl Coloured {
     }
 }
 
+/// Lists for every part of so many blocks which of them belong to each node.
+fn share_out(
+    blocks: usize,
+    lists: &mut Vec<Vec<Vec<u32>>>,
+    nodes: usize,
+    node: impl Fn(usize) -> usize + Send + Sync,
+) {
+    let length = parallel::share(blocks).max(MANY);
+    lists.resize_with(blocks.div_ceil(length), Vec::new);
+    parallel::each(lists.iter_mut().enumerate(), |(part, lists)| {
+        lists.resize_with(nodes, Vec::new);
+        lists.iter_mut().for_each(Vec::clear);
+        for k in part * length..blocks.min((part + 1) * length) {
+            lists[node(k)].push(k as u32);
+        }
+    });
+}
+
 /// Visits the domains as a forward sweep does: both halves, then what lies between.
 fn in_order<'a>(domains: &'a [Domain], visit: &mut impl FnMut(&'a Domain)) {
     let (left, rest) = domains.split_at(domains.len() / 2);
@@ -292,9 +321,10 @@ fn in_order<'a>(domains: &'a [Domain], visit: &mut impl FnMut(&'a Domain)) {
     }
 }
 
-/// Velocities without constraints and inverse masses into the rows of the state.
+/// Velocities without constraints and inverse masses into the rows of the state; nothing into those of ground.
 fn fill(primal: &Primal, partition: &Partition, rows: &mut [Row]) {
     parallel::each(partition.parts(rows), |(masses, start, rows)| {
+        rows.fill(Row::default());
         for b in masses {
             let first = partition.row(b) - start;
             if let MassBlock::Rigid(body) = &primal.mass()[b] {

@@ -11,6 +11,7 @@ use super::lanes::{Group, LANES, Row};
 use super::{Coloured, Order, Work, fill};
 use crate::law::Law;
 use crate::math::parallel::{self, CHUNK};
+use crate::math::simd::turned::columns;
 use crate::math::simd::{Vec3, X, cross, dot, three};
 use crate::problem::{Block, Form, Primal, Problem};
 use crate::solver::{Record, Rule, SmallSteps};
@@ -58,8 +59,9 @@ impl Coloured {
         let (Form::Primal(primal), true) = (problem.form(), few && plain && forward) else {
             return false;
         };
+        // Whether all are cones is seen when they are laid out; as a rule it is told by one.
         let cone = |block: &Block| matches!(block.law, Law::FrictionCone { .. });
-        let cones = self.rule == Rule::Iso && problem.blocks().iter().all(cone);
+        let cones = self.rule == Rule::Iso && problem.blocks().first().is_some_and(cone);
         if !cones || steps.count == 0 || stop.sweeps < 2 * steps.count {
             return false;
         }
@@ -93,6 +95,7 @@ impl Coloured {
             arch,
             moved,
             before,
+            ..
         } = &mut self.work;
         let (count, h) = (steps.count, steps.h / steps.count as f64);
         let shared = Shared {
@@ -159,26 +162,30 @@ impl Coloured {
                 group.begin(members, (lambda, gaps), share);
             }
         });
-        rows.clear();
+        // What stands in them is of the last step, and is written over.
         rows.resize(partition.n_rows(), Row::default());
         fill(primal, partition, rows);
-        moved.clear();
         moved.resize(rows.len(), Moved::default());
-        before.clear();
         before.resize(rows.len(), [0.0; 6]);
         let old = steps.old.as_chunks::<6>().0;
         let parts = partition
             .parts(&mut rows[..])
-            .zip(partition.parts(&mut before[..]));
-        parallel::each(parts, |((bodies, first, rows), (_, _, before))| {
-            for (b, old) in bodies.clone().zip(&old[bodies]) {
-                let row = partition.row(b) - first;
-                before[row] = *old;
-                for (v, old) in rows[row].0[..6].iter_mut().zip(old) {
-                    *v = old + share * (*v - old);
+            .zip(partition.parts(&mut before[..]))
+            .zip(partition.parts(&mut moved[..]));
+        parallel::each(
+            parts,
+            |(((bodies, first, rows), (.., before)), (.., moved))| {
+                moved.fill(Moved::default());
+                before.fill([0.0; 6]);
+                for (b, old) in bodies.clone().zip(&old[bodies]) {
+                    let row = partition.row(b) - first;
+                    before[row] = *old;
+                    for (v, old) in rows[row].0[..6].iter_mut().zip(old) {
+                        *v = old + share * (*v - old);
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Impulses, gaps and mean velocities at the end.
@@ -313,14 +320,7 @@ fn follow<S: Simd>(simd: S, group: &mut Group, part: usize, moved: &[Moved]) {
 #[inline(always)]
 fn way<S: Simd>(simd: S, group: &Group, part: usize, side: usize, moved: &[Moved]) -> Vec3<S> {
     let bodies = &group.bodies[side][part * S::F64_LANES..(part + 1) * S::F64_LANES];
-    let mut lanes = [[0.0; LANES]; 6];
-    for l in 0..S::F64_LANES {
-        let moved = &moved[bodies[l] as usize].0;
-        for i in 0..6 {
-            lanes[i][l] = moved[i];
-        }
-    }
-    let [x, y, z, p, q, r] = X::load_all(simd, &lanes, 0);
+    let [x, y, z, p, q, r, ..] = columns(simd, |l| &moved[bodies[l] as usize].0);
     let turned = cross([p, q, r], X::load_all(simd, &group.arms[side], part));
     [x + turned[0], y + turned[1], z + turned[2]]
 }
