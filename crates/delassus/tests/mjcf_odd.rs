@@ -47,6 +47,33 @@ fn of_a_mesh_file_with_several_objects_the_first_has_mass() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// MuJoCo takes polygons of up to 100 corners. The masses are those of MuJoCo 4.0, the second of a cone without its base.
+#[test]
+fn a_polygon_of_more_than_a_hundred_corners_is_left_out() {
+    let folder = std::env::temp_dir().join("delassus-large-polygons");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = r#"<mujoco><asset><mesh name="m" file="cone.obj" inertia="exact"/></asset><worldbody><body><freejoint/>
+        <geom type="mesh" mesh="m" density="6"/></body></worldbody></mujoco>"#;
+    for (corners, notes, mass) in [(100, 0, 6.279052610538763), (101, 1, 4.186089156020202)] {
+        let mut mesh = String::new();
+        let angle = |k: usize| k as f64 * std::f64::consts::TAU / corners as f64;
+        for k in 0..corners {
+            mesh += &format!("v {:.6} {:.6} 1\n", angle(k).cos(), angle(k).sin());
+        }
+        mesh += "v 0 0 2\nf";
+        (1..=corners).rev().for_each(|k| mesh += &format!(" {k}"));
+        mesh += "\n";
+        let (n, apex) = (corners, corners + 1);
+        (0..n).for_each(|k| mesh += &format!("f {} {} {apex}\n", k + 1, (k + 1) % n + 1));
+        std::fs::write(folder.join("cone.obj"), mesh).unwrap();
+        let read = parse(text, "odd.xml", Some(&folder), Base::Fixed).unwrap();
+        let said = |w: &&Warning| w.text.contains("more than 100 corners");
+        assert_eq!(read.warnings.iter().filter(said).count(), notes);
+        assert!((read.robot.tree.mass() - mass).abs() < 1e-9);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// A servo of the range of a joint whose limits are switched off: its input is as near to zero as the range is.
 #[test]
 fn an_actuator_inherits_a_range_that_does_not_hold() {

@@ -53,11 +53,10 @@ pub(super) fn surface(points: &[DVec3]) -> Result<Mesh, String> {
     given.dedup();
     let (points, faces) = parry3d_f64::transformation::try_convex_hull(&given)
         .map_err(|error| format!("the hull of its corners cannot be made: {error}"))?;
-    let first = None;
     Ok(Mesh {
         points,
         faces,
-        first,
+        ..Mesh::default()
     })
 }
 

@@ -1,5 +1,6 @@
 //! Mesh files: STL, as text or binary, OBJ, and MuJoCo's own MSH. Corners and triangles; nothing else is read.
 
+use std::ops::Range;
 use std::path::Path;
 
 use glam::{DVec3, Vec2, Vec3};
@@ -15,7 +16,12 @@ pub(super) struct Mesh {
     pub(super) faces: Vec<[u32; 3]>,
     /// How many of them belong to the first object of a file that has several.
     pub(super) first: Option<usize>,
+    /// Those cut from polygons of more than 100 corners, which some readers leave out.
+    pub(super) large: Vec<Range<usize>>,
 }
+
+/// Corners of a polygon from which on it is large.
+const LARGE: usize = 101;
 
 impl Mesh {
     /// The corners of each triangle.
@@ -50,6 +56,7 @@ impl Mesh {
             faces: faces.collect(),
             points,
             first: self.first,
+            large: self.large,
         }
     }
 
@@ -95,11 +102,10 @@ pub(super) fn read(path: &Path) -> Result<Mesh, String> {
 fn soup(points: Vec<DVec3>) -> Mesh {
     let count = points.len() as u32 / 3;
     let faces = (0..count).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
-    let first = None;
     Mesh {
         points,
         faces,
-        first,
+        ..Mesh::default()
     }
 }
 
@@ -142,7 +148,7 @@ fn msh(bytes: &[u8]) -> Result<Mesh, String> {
     Ok(Mesh {
         points: points.iter().map(point).collect(),
         faces: triples.iter().map(|b| b.map(u32::from_le_bytes)).collect(),
-        first: None,
+        ..Mesh::default()
     })
 }
 
@@ -180,17 +186,23 @@ fn obj(bytes: &[u8]) -> Result<Mesh, String> {
             _ => {}
         }
     }
-    let (mut faces, mut first) = (Vec::new(), None);
+    let (mut faces, mut first, mut large) = (Vec::new(), None, Vec::new());
     for (i, corners) in polygons.into_iter().enumerate() {
+        let before = faces.len();
         if ends == Some(i) {
-            first = Some(faces.len());
+            first = Some(before);
         }
+        let is_large = LARGE <= corners.len();
         faces.extend(cut(&points, corners));
+        if is_large {
+            large.push(before..faces.len());
+        }
     }
     Ok(Mesh {
         points,
         faces,
         first,
+        large,
     })
 }
 

@@ -353,7 +353,7 @@ mod tests {
         let mesh = Mesh {
             points: (0..8).map(corner).collect(),
             faces: faces.collect(),
-            first: None,
+            ..Mesh::default()
         };
         let solid = Solid::Box(half);
         for (weigh, want) in [

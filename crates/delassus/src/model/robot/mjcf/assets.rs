@@ -80,15 +80,23 @@ impl<'a> Assets<'a> {
         found.as_ref().map_err(Clone::clone)
     }
 
-    /// Meshes whose files have several objects, in the order of the file.
-    pub(super) fn of_several(&self) -> Vec<&'a Element> {
-        let several = |name: &String| {
-            let loaded = self.loaded.get(name).and_then(|found| found.as_ref().ok());
-            loaded.is_some_and(|loaded| loaded.mesh.first.is_some())
-        };
-        let found = self.meshes.iter().filter(|(name, _)| several(name));
-        let mut found: Vec<&Element> = found.map(|(_, view)| view.element).collect();
-        found.sort_by_key(|element| element.line);
+    /// Meshes that have not all triangles of their files, with what is left out, in the order of the file.
+    pub(super) fn cut_short(&self) -> Vec<(&'a Element, &'static str)> {
+        let mut found = Vec::new();
+        for (name, view) in &self.meshes {
+            let Some(Ok(loaded)) = self.loaded.get(name) else {
+                continue;
+            };
+            if loaded.mesh.first.is_some() {
+                let text = "its file has several objects; as in MuJoCo the faces of the first alone have mass";
+                found.push((view.element, text));
+            }
+            if !loaded.mesh.large.is_empty() {
+                let text = "its file has polygons of more than 100 corners; as in MuJoCo they are left out";
+                found.push((view.element, text));
+            }
+        }
+        found.sort_by_key(|(element, text)| (element.line, *text));
         found
     }
 
@@ -202,7 +210,7 @@ fn load(view: &View<'_>, compiler: &Compiler, folder: Option<&Path>) -> Result<L
                 .map(|&p| DVec3::from(p))
                 .collect(),
             faces: faces(element)?,
-            first: None,
+            ..Mesh::default()
         }
         .check()
         .map_err(|what| format!("\"{name}\" {what}"))?,
@@ -222,8 +230,13 @@ fn load(view: &View<'_>, compiler: &Compiler, folder: Option<&Path>) -> Result<L
             mesh::read(&path)?
         }
     };
-    // Of several objects MuJoCo takes the faces of the first and the corners of all.
+    // MuJoCo takes no polygon of more than 100 corners, and of several objects the faces of the first and the corners of
+    // all.
     mesh.faces.truncate(mesh.first.unwrap_or(usize::MAX));
+    mesh.large.retain(|large| large.end <= mesh.faces.len());
+    for large in mesh.large.iter().rev() {
+        mesh.faces.drain(large.clone());
+    }
     let scale = view.vector("scale", DVec3::ONE).map_err(words)?;
     let [w, x, y, z] = view
         .exactly("refquat")

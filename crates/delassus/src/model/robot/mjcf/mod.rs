@@ -171,9 +171,8 @@ impl<'a> Reader<'a> {
         let closures = self.closures(&tree, &tendons)?;
         tendons.extend(paths);
         let (shapes, pairs) = self.shapes()?;
-        for mesh in self.assets.of_several() {
-            let text = "<mesh>: its file has several objects; as in MuJoCo the faces of the first alone have mass";
-            self.note(mesh, text.to_owned());
+        for (mesh, what) in self.assets.cut_short() {
+            self.note(mesh, format!("<mesh>: {what}"));
         }
         let apart = self.apart()?;
         let keyframes = self.keyframes(&tree)?;
