@@ -360,11 +360,7 @@ impl<'a> Monitor<'a> {
                 let residual = self.judge.judge_solution(self.problem, solution);
                 return (Status::Breakdown, residual);
             }
-            _ if claimed
-                && self.fit == Fit::Exact
-                && within
-                && self.is_below_the_floor(solution) =>
-            {
+            _ if claimed && exact && within && self.is_below_the_floor(solution) => {
                 return (Status::RoundingFloor, residual);
             }
             (Status::Solved, Fit::Exact) if !within => return (Status::Stalled, residual),
@@ -596,5 +592,6 @@ fn obeyed(problem: &Problem, fit: impl Fn(&Law) -> Fit) -> Vec<bool> {
 
 /// Whether so much cancels under these impulses that a residual within the tolerance says nothing at all.
 pub(super) fn hides_all(problem: &Problem, lambda: &[f64], tolerance: f64) -> bool {
-    tolerance.max(TOLERABLE * problem.velocity_scale()) < HIDDEN * problem.cancelling(lambda)
+    let hidden = HIDDEN * problem.cancelling(lambda);
+    tolerance < hidden && TOLERABLE * problem.velocity_scale() < hidden
 }
