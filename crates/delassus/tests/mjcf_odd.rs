@@ -47,6 +47,25 @@ fn of_a_mesh_file_with_several_objects_the_first_has_mass() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// An included file names a mesh beside it, below the folder of meshes of the model or not.
+#[test]
+fn an_included_file_finds_its_meshes() {
+    const MESH: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    let folder = std::env::temp_dir().join("delassus-included-meshes");
+    let text = r#"<mujoco><include file="sub/assets.xml"/><worldbody><body><freejoint/>
+        <geom type="mesh" mesh="m" density="6"/></body></worldbody></mujoco>"#;
+    let assets = r#"<mujoco><compiler assetdir="meshes"/><asset><mesh name="m" file="m.obj" inertia="exact"/></asset></mujoco>"#;
+    for place in ["meshes", "meshes/sub", "sub"] {
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        std::fs::create_dir_all(folder.join(place)).unwrap();
+        std::fs::write(folder.join("sub/assets.xml"), assets).unwrap();
+        std::fs::write(folder.join(place).join("m.obj"), MESH).unwrap();
+        let read = parse(text, "odd.xml", Some(&folder), Base::Fixed).unwrap();
+        assert!((read.robot.tree.mass() - 1.0).abs() < 1e-12);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
 /// MuJoCo takes polygons of up to 100 corners. The masses are those of MuJoCo 4.0, the second of a cone without its base.
 #[test]
 fn a_polygon_of_more_than_a_hundred_corners_is_left_out() {

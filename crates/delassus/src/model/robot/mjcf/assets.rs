@@ -220,9 +220,11 @@ fn load(view: &View<'_>, compiler: &Compiler, folder: Option<&Path>) -> Result<L
                 .ok_or_else(|| format!("\"{name}\" has neither file nor vertex"))?;
             let folder =
                 folder.ok_or_else(|| format!("\"{name}\": no folder is given to look in"))?;
-            // From the folder of meshes, or of an included file from that of the file.
+            // From the folder of meshes, or of an included file from that of the file, below the folder of meshes or not:
+            // MuJoCo looks below it where the model is named by a relative path, and beside it else.
             let beside = element.folder.join(file);
-            let places = [file, &beside.to_string_lossy()].map(|file| compiler.mesh_path(file));
+            let below = compiler.mesh_path(&beside.to_string_lossy());
+            let places = [compiler.mesh_path(file), below, beside];
             let mut places = places.iter().map(|place| folder.join(place));
             let path = places
                 .find(|place| place.is_file())
