@@ -85,8 +85,22 @@ pub struct Block {
 
 impl Block {
     /// The block's rows.
-    pub fn rows(&self) -> std::ops::Range<usize> {
+    pub fn rows(&self) -> Range<usize> {
         self.start..self.start + self.n_rows
+    }
+
+    /// The rows of consecutive blocks, which stand one behind the other.
+    pub(crate) fn rows_of(blocks: &[Block]) -> Range<usize> {
+        match blocks {
+            [] => 0..0,
+            [first, ..] => first.start..blocks[blocks.len() - 1].rows().end,
+        }
+    }
+
+    /// Whether it is a contact of three rows with a round cone.
+    #[inline(always)]
+    pub(crate) fn is_round(&self) -> bool {
+        matches!(self.law, Law::FrictionCone { .. }) && self.n_rows == 3
     }
 }
 

@@ -216,7 +216,7 @@ impl Judge {
         let mut rest = &mut self.w[..];
         let mut parts = Vec::with_capacity(problem.blocks().len().div_ceil(CHUNK));
         for (part, blocks) in problem.blocks().chunks(CHUNK).enumerate() {
-            let count = rows_of(blocks);
+            let count = Block::rows_of(blocks).len();
             parts.push((
                 part * CHUNK,
                 blocks,
@@ -238,17 +238,6 @@ impl Judge {
         let mut total = Tally::default();
         tallies.into_iter().for_each(|tally| total.add(tally));
         total
-    }
-}
-
-/// Rows of consecutive blocks, which stand one behind the other.
-fn rows_of(blocks: &[Block]) -> usize {
-    match blocks {
-        [] => 0,
-        [first, ..] => {
-            let last = &blocks[blocks.len() - 1];
-            last.start + last.n_rows - first.start
-        }
     }
 }
 
@@ -335,9 +324,7 @@ impl Measure<'_> {
     /// where there are few.
     #[inline(always)]
     fn cones(&mut self, k: usize, blocks: &[Block]) -> Option<(usize, Cones)> {
-        let is_cone =
-            |block: &&Block| matches!(block.law, Law::FrictionCone { .. }) && block.n_rows == 3;
-        let count = blocks.iter().take_while(is_cone).count();
+        let count = blocks.iter().take_while(|block| block.is_round()).count();
         if count < FEWEST {
             return None;
         }

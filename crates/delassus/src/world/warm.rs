@@ -204,12 +204,8 @@ impl Warm {
         let mut rest = &mut lambda[..];
         let parts = keys.chunks(length).zip(blocks.chunks(length));
         let parts = parts.map(|(keys, blocks)| {
-            let (first, last) = (blocks.first(), blocks.last());
-            let start = first.map_or(0, |block| block.start);
-            // Blocks stand one behind the other.
-            let rows = last.map_or(0, |block| block.start + block.n_rows - start);
             let own = rest
-                .split_off_mut(..rows)
+                .split_off_mut(..Block::rows_of(blocks).len())
                 .expect("there is an impulse for every row of every block");
             (keys, blocks, own)
         });

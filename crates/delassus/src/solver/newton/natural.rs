@@ -61,9 +61,8 @@ impl Natural<'_> {
     #[inline(always)]
     fn cones(&self, k: usize) -> Option<(usize, Cones)> {
         let blocks = &self.system.blocks()[k..];
-        let is_cone =
-            |block: &&Block| matches!(block.law, Law::FrictionCone { .. }) && block.n_rows == 3;
-        let count = blocks.iter().take(LANES).take_while(is_cone).count();
+        let first = blocks.iter().take(LANES);
+        let count = first.take_while(|block| block.is_round()).count();
         if count < FEWEST {
             return None;
         }

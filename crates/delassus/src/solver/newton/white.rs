@@ -253,6 +253,7 @@ fn sweep<const F: usize>(x: &[Four], given: Sweeps<'_>) {
                 let change = std::array::from_fn(|i| new[i] - lambda[i]);
                 add_three_rows(&mut z, &change, x);
                 *lambda = new;
+                // As below.
                 std::hint::black_box(&mut z);
                 continue;
             }

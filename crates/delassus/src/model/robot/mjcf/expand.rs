@@ -375,6 +375,7 @@ fn called(asset: &Element, folder: &Path) -> String {
         let source = Source::new(&text, file).ok()?;
         source.root().attribute("model").map(str::to_owned)
     };
+    // A file that cannot be read has no name; it is refused where it is attached.
     read().unwrap_or_default()
 }
 
